@@ -1,0 +1,139 @@
+import { z } from "zod";
+import { AssetClass, type Instrument } from "./market/instrument.ts";
+import { MarketMode } from "./market/market.ts";
+import { resolveSymbol } from "./market/symbols.ts";
+import { Problem } from "./problem.ts";
+import { METHOD_VERSION, STATUSES } from "./score/snapshot.ts";
+import type { PastSnapshot, ToolContext } from "./tool.ts";
+
+/** A symbol as callers write it. */
+export const SymbolInput = z
+  .string()
+  .min(1)
+  .max(20)
+  .describe("Ticker, for example AAPL, BRK-B or BTC-USD; find_instruments lists them.");
+
+/** An instant as callers write it. */
+export const InstantInput = z.iso.datetime({
+  offset: true,
+  error: "Expected an ISO 8601 instant with a zone, for example 2015-06-30T21:00:00Z.",
+});
+
+/** Page parameters; `limit` differs between tools. */
+export const CursorInput = z
+  .string()
+  .max(200)
+  .describe("nextCursor of the page before; leave it out for the first page.");
+
+/** An instant in an answer. */
+export const Instant = z.string().meta({ format: "date-time" });
+
+/** The instrument that an answer is about, spelled out so that a mix-up shows. */
+export const Identity = z.object({
+  symbol: z.string(),
+  name: z.string(),
+  assetClass: AssetClass,
+  exchange: z.string().nullable().describe("null when the source does not say."),
+});
+
+/** How complete an answer is. */
+export const AnswerStatus = z
+  .enum(STATUSES)
+  .describe(
+    "ok; partial: a factor is missing or weak; stale: the price is older than the last session; insufficient_data.",
+  );
+
+/** Where an answer comes from and how it was made. */
+export const Provenance = z.object({
+  asOf: Instant.describe("Nothing that became known after this instant was used."),
+  market: MarketMode.describe("sandbox is simulated; files is recorded history."),
+  sources: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      terms: z.string(),
+      simulated: z.boolean(),
+    }),
+  ),
+  methodVersion: z.string(),
+});
+
+/** What every answer about one instrument begins with. */
+export const Common = z.object({
+  ...Identity.shape,
+  ...Provenance.shape,
+  status: AnswerStatus,
+});
+
+/** ISO 8601 in UTC with milliseconds. */
+export const isoInstant = (at: number): string => new Date(at).toISOString();
+
+/** `isoInstant` of a time that may be missing. */
+export const isoInstantOrNull = (at: number | null): string | null =>
+  at === null ? null : isoInstant(at);
+
+/** A number with a fixed count of decimals, as a number. */
+export const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
+
+/** The identity members of an answer. */
+export const identityOf = ({ symbol, name, assetClass, exchange }: Instrument) => ({
+  symbol,
+  name,
+  assetClass,
+  exchange,
+});
+
+/** The provenance members of an answer. */
+export const provenance = ({ market }: ToolContext, at: number) => ({
+  asOf: isoInstant(at),
+  market: market.mode,
+  sources: [market.source],
+  methodVersion: METHOD_VERSION,
+});
+
+/** The members that every answer about one instrument carries. */
+export const common = (context: ToolContext, { instrument, at, status }: PastSnapshot) => ({
+  ...identityOf(instrument),
+  ...provenance(context, at),
+  status,
+});
+
+/**
+ * The instrument of a symbol.
+ *
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates.
+ */
+export function resolve(symbol: string, { market }: ToolContext): Instrument {
+  const resolution = resolveSymbol(market.instruments(), symbol);
+  if (resolution.kind === "found") return resolution.instrument;
+  const candidates = resolution.candidates.map(({ symbol, name }) => `${symbol} (${name})`);
+  const isUnknown = resolution.kind === "unknown";
+  throw new Problem(isUnknown ? "unknown_symbol" : "ambiguous_symbol", {
+    detail: isUnknown
+      ? `No instrument ${JSON.stringify(symbol)} is covered.`
+      : `${JSON.stringify(symbol)} fits more than one instrument.`,
+    next:
+      candidates.length > 0
+        ? `Did you mean: ${candidates.join(", ")}?`
+        : "find_instruments lists what is covered.",
+  });
+}
+
+/**
+ * The newest snapshot of an instrument, or the last one recorded at or before `asOf`.
+ *
+ * @throws {Problem} `not_available_then` when nothing was recorded by then, or it is yet to come.
+ */
+export function snapshotAt(
+  { symbol }: Instrument,
+  asOf: string | undefined,
+  { market, snapshots }: ToolContext,
+): PastSnapshot {
+  const at = asOf === undefined ? market.knownUntil() : Date.parse(asOf);
+  const snapshot = at > market.knownUntil() ? undefined : snapshots.lastAt(symbol, at);
+  if (snapshot !== undefined) return snapshot;
+  throw new Problem("not_available_then", {
+    detail: `No snapshot of ${symbol} was recorded at or before ${isoInstant(at)}.`,
+    next: `Ask for a later time, at most ${isoInstant(market.knownUntil())}, or without asOf.`,
+  });
+}

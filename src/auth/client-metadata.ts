@@ -1,0 +1,73 @@
+import { errors } from "oidc-provider";
+
+/** Client metadata (RFC 7591 section 2) as a stranger sent it: no type can be relied on. */
+export type Metadata = Readonly<Record<string, unknown>>;
+
+/** Longest name or label, in characters. */
+const MAX_TEXT_CHARACTERS = 100;
+
+/** Longest address, in UTF-16 units; what common servers and browsers accept. */
+const MAX_URI_LENGTH = 2000;
+
+/** Longest e-mail address, in characters (RFC 5321 section 4.5.3.1.3, without the brackets). */
+const MAX_CONTACT_LENGTH = 254;
+
+/** Most entries in a member that is a list, such as `redirect_uris`. */
+const MAX_ENTRIES = 10;
+
+/** Control characters, lone surrogates, line separators and bidirectional controls: each can make
+ *  a name read as something else on a page or in a log. */
+const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+
+/** Ends a registration. @throws `invalid_redirect_uri` when the description starts with
+ *  `redirect_uris`, else `invalid_client_metadata` (RFC 7591 section 3.2.2). */
+export function refuse(description: string): never {
+  throw new errors.InvalidClientMetadata(description);
+}
+
+/** A name or label, in Unicode normal form C. @throws `invalid_client_metadata` */
+export function plainText(member: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== "string") refuse(`${member} must be a string`);
+
+  const text = value.normalize("NFC");
+  if ([...text].length > MAX_TEXT_CHARACTERS) {
+    refuse(`${member} must not be longer than ${MAX_TEXT_CHARACTERS} characters`);
+  }
+  if (DECEPTIVE.test(text)) {
+    refuse(`${member} must not contain control or bidirectional formatting characters`);
+  }
+  return text;
+}
+
+/** The entries of a member that is an array. @throws `invalid_client_metadata` */
+export function list(member: string, value: unknown): readonly unknown[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) refuse(`${member} must be an array`);
+  if (value.length > MAX_ENTRIES) refuse(`${member} must have at most ${MAX_ENTRIES} entries`);
+  return value;
+}
+
+/** An absolute address. @throws `invalid_client_metadata` */
+export function address(member: string, value: unknown): URL {
+  if (typeof value !== "string" || value.length > MAX_URI_LENGTH) {
+    refuse(`${member} must be strings of at most ${MAX_URI_LENGTH} characters`);
+  }
+  const url = DECEPTIVE.test(value) ? null : URL.parse(value);
+  return url ?? refuse(`${member} must only contain valid uris`);
+}
+
+/** Checks the members that only inform. @throws `invalid_client_metadata` */
+export function checkInformation(metadata: Metadata): void {
+  for (const member of ["client_uri", "logo_uri", "policy_uri", "tos_uri", "jwks_uri"]) {
+    if (metadata[member] === undefined) continue;
+
+    const { protocol } = address(member, metadata[member]);
+    if (member === "jwks_uri" && protocol !== "https:") refuse(`${member} must be an https uri`);
+  }
+  for (const contact of list("contacts", metadata.contacts)) {
+    if (String(contact).length > MAX_CONTACT_LENGTH) {
+      refuse(`contacts must not be longer than ${MAX_CONTACT_LENGTH} characters`);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/** The scopes of the service and what each one lets a caller do (interface section 5.3). */
+export const scopes = {
+  "signals:read": "Composite scores (0 to 100) and signals (LONG, SHORT, WAIT)",
+  "factor:read": "Four-factor score breakdown",
+  "darkpool:read": "Dark pool prints and block trade aggregates",
+  "alerts:write": "Register alert webhook endpoints",
+} as const;
+
+export type Scope = keyof typeof scopes;
+
+/** What an agent without a person behind it may hold, unless the operator sets it otherwise. */
+export const defaultAnonymousScopes: readonly Scope[] = [
+  "signals:read",
+  "factor:read",
+  "darkpool:read",
+];
+
+/** How a caller gets past the anonymous scopes; part of every refusal for want of scope. */
+export const scopeAdvice = "alerts:write needs an agent claimed by a person";
+
+export function isScope(name: string): name is Scope {
+  return Object.hasOwn(scopes, name);
+}
+
+/** The names in a scope parameter (RFC 6749 section 3.3), each once, in the order given. */
+export function scopeNames(text: string): readonly string[] {
+  return [...new Set(text.split(" ").filter((name) => name !== ""))];
+}

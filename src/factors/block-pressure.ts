@@ -1,0 +1,72 @@
+import type { Print } from "../market/records.ts";
+import { isBlock, sideProxy } from "./off-exchange.ts";
+import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./statistics.ts";
+
+/** Half-life of the imbalance in sessions with prints. */
+const HALF_LIFE = 3;
+/** Blocks at which the imbalance counts half: I' = I n / (n + 20). */
+const SHRINKAGE = 20;
+
+/** Where block trading leans. */
+export interface BlockReading {
+  /** Whether any print was a block, signed or not. */
+  readonly hasBlocks: boolean;
+  /** Imbalance in [-1, 1], shrunk for few blocks; `null` before the first signed block. */
+  readonly imbalance: number | null;
+  /** Decayed number of signed blocks. */
+  readonly blocks: number;
+  /** The imbalance against the 60 sessions before, in [-3, 3]; `null` with fewer than 20. */
+  readonly z: number | null;
+  /** When the newest print became known, Unix milliseconds. */
+  readonly asOf: number | null;
+}
+
+/** Follows the blocks of one instrument print by print. */
+export interface BlockPressure {
+  /** Takes a print in, in the order in which prints become known. */
+  add(print: Print): void;
+  read(): BlockReading;
+}
+
+/**
+ * Starts before the first print. I = sum(side * notional) / sum(notional) over signed blocks,
+ * numerator, denominator and count halved every three sessions; I' = I n / (n + 20). A print that
+ * is reported after its session counts in the one under way.
+ */
+export function createBlockPressure(): BlockPressure {
+  const perSession = decay(1, HALF_LIFE);
+  const past: number[] = [];
+  let session = "";
+  let asOf: number | null = null;
+  let hasBlocks = false;
+  let [signed, total, blocks] = [0, 0, 0];
+
+  const imbalance = () => (total === 0 ? null : ((signed / total) * blocks) / (blocks + SHRINKAGE));
+  const beginSession = (next: string) => {
+    const closed = imbalance();
+    if (closed !== null && past.push(closed) > BASELINE_SESSIONS) past.shift();
+    session = next;
+    signed *= perSession;
+    total *= perSession;
+    blocks *= perSession;
+  };
+  return {
+    add(print) {
+      if (print.session > session) beginSession(print.session);
+      asOf = print.availableAt;
+      if (print.canceled || !isBlock(print)) return;
+      hasBlocks = true;
+      const side = sideProxy(print);
+      if (side === null) return;
+      const notional = print.price * print.sizeShares;
+      signed += side * notional;
+      total += notional;
+      blocks++;
+    },
+    read() {
+      const value = imbalance();
+      const z = value === null ? undefined : ownHistoryZ(value, past, MIN_BASELINE_SESSIONS);
+      return { hasBlocks, imbalance: value, blocks, z: z ?? null, asOf };
+    },
+  };
+}

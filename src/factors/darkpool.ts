@@ -1,0 +1,117 @@
+import type { BlockReading } from "./block-pressure.ts";
+import { type Input, type Reading, unread } from "./reading.ts";
+import type { ShortReading } from "./short-pressure.ts";
+
+/** Blocks at which the confidence of the imbalance is half: n / (n + 5). */
+const CONFIDENCE_SHRINKAGE = 5;
+/** Base weights of the two parts; the short ratio counts with a negative sign (method 2.3). */
+const IMBALANCE_WEIGHT = 0.6;
+const SHORT_WEIGHT = 0.4;
+/** Days after the newest print or short volume from which it says nothing about today. */
+const STALE_AFTER_DAYS = 5;
+
+/** What the dark pool factor measures on one instrument. */
+export interface DarkpoolMeasurement {
+  readonly block: BlockReading;
+  readonly short: ShortReading;
+}
+
+/**
+ * z_D = (0.6 z_I - 0.4 z_R) / sqrt(.52), confidence n/(n+5); the imbalance alone: z_I and
+ * 0.6 n/(n+5); the short ratio alone: -z_R and 0.4.
+ */
+export function combineDarkpool(
+  imbalanceZ: number | null,
+  shortZ: number | null,
+  blocks: number,
+): { readonly z: number; readonly confidence: number } | undefined {
+  const evidence = blocks / (blocks + CONFIDENCE_SHRINKAGE);
+  if (imbalanceZ !== null && shortZ !== null) {
+    const scale = Math.hypot(IMBALANCE_WEIGHT, SHORT_WEIGHT);
+    const z = (IMBALANCE_WEIGHT * imbalanceZ - SHORT_WEIGHT * shortZ) / scale;
+    return { z, confidence: evidence };
+  }
+  if (imbalanceZ !== null) return { z: imbalanceZ, confidence: IMBALANCE_WEIGHT * evidence };
+  return shortZ === null ? undefined : { z: -shortZ, confidence: SHORT_WEIGHT };
+}
+
+/** Which feeds cover an instrument, and the instant of the reading. */
+export interface DarkpoolContext {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly dayMs: number;
+  readonly hasFeed: boolean;
+  /** When the newest print or short volume of the whole class became known, `null` for never. */
+  readonly feedAt: number | null;
+}
+
+/** Off-exchange pressure; prints that cannot be signed are shown by get_darkpool and not scored. */
+export function readDarkpool(
+  { block, short }: DarkpoolMeasurement,
+  { at, dayMs, hasFeed, feedAt }: DarkpoolContext,
+): Reading {
+  if (!hasFeed) return unread("not_observed");
+  const asOf = latest(block.asOf, short.asOf);
+  const maxAge = STALE_AFTER_DAYS * dayMs;
+  const isFresh = (instant: number | null) => instant !== null && at - instant <= maxAge;
+  if (asOf === null || !isFresh(asOf)) {
+    return unread(isFresh(feedAt) ? "no_activity" : "stale", { asOf });
+  }
+  const imbalanceZ = isFresh(block.asOf) ? block.z : null;
+  const shortZ = isFresh(short.asOf) ? short.z : null;
+  const seen = {
+    asOf,
+    staleAfter: asOf + maxAge,
+    inputs: darkpoolInputs({ block, short }, imbalanceZ, shortZ),
+  };
+  const combined = combineDarkpool(imbalanceZ, shortZ, block.blocks);
+  if (combined === undefined) return unread(whyUnread({ block, short }), seen);
+  return { ...combined, status: "ok", ...seen };
+}
+
+function whyUnread({ block, short }: DarkpoolMeasurement) {
+  if (block.imbalance !== null || short.ratio !== null) return "insufficient_data";
+  return block.hasBlocks ? "not_observed" : "no_activity";
+}
+
+/** The later of two instants, either of which may be missing. */
+export const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b);
+
+function darkpoolInputs(
+  { block, short }: DarkpoolMeasurement,
+  imbalanceZ: number | null,
+  shortZ: number | null,
+): Input[] {
+  const isBoth = imbalanceZ !== null && shortZ !== null;
+  const weightOf = (z: number | null, weight: number) => {
+    if (z === null) return 0;
+    return isBoth ? weight / Math.hypot(IMBALANCE_WEIGHT, SHORT_WEIGHT) : Math.sign(weight);
+  };
+  return [
+    {
+      name: "blockImbalance",
+      value: block.imbalance,
+      unit: "fraction",
+      z: imbalanceZ,
+      weight: weightOf(imbalanceZ, IMBALANCE_WEIGHT),
+      observedAt: block.asOf,
+    },
+    {
+      name: "shortRatio",
+      value: short.ratio,
+      unit: "fraction",
+      z: shortZ,
+      weight: weightOf(shortZ, -SHORT_WEIGHT),
+      observedAt: short.asOf,
+    },
+    {
+      name: "signedBlocks",
+      value: block.blocks,
+      unit: "count",
+      z: null,
+      weight: 0,
+      observedAt: block.asOf,
+    },
+  ];
+}

@@ -1,0 +1,66 @@
+import type { Print } from "../market/records.ts";
+import { clip } from "./statistics.ts";
+
+/** Block size of Regulation NMS Rule 600(b): 10,000 shares or USD 200,000. */
+export const BLOCK_SHARES = 10_000;
+export const BLOCK_NOTIONAL_USD = 200_000;
+/** A graded sign nearer to the mid than this counts as the mid. */
+const MIN_SIGN = 0.1;
+
+/** Off-exchange trading of one session. Cancelled prints are counted apart and nowhere else. */
+export interface OffExchangeDay {
+  readonly session: string;
+  prints: number;
+  shares: number;
+  notionalUsd: number;
+  blocks: number;
+  blockShares: number;
+  blockNotionalUsd: number;
+  canceled: number;
+}
+
+/** A session without prints. */
+export const emptyDay = (session: string): OffExchangeDay => ({
+  session,
+  prints: 0,
+  shares: 0,
+  notionalUsd: 0,
+  blocks: 0,
+  blockShares: 0,
+  blockNotionalUsd: 0,
+  canceled: 0,
+});
+
+/** Whether a print has block size. */
+export const isBlock = ({ price, sizeShares }: Print): boolean =>
+  sizeShares >= BLOCK_SHARES || price * sizeShares >= BLOCK_NOTIONAL_USD;
+
+/**
+ * Graded quote rule: clip(2 (price - mid) / (ask - bid), -1, 1), 0 below 0.1; positive for buys.
+ *
+ * @returns `null` without quotes, with a locked or crossed market, or when the sale conditions say
+ *   that the price did not come from the quotes. There is no tick-rule fallback.
+ */
+export function sideProxy({ price, bid, ask, signable }: Print): number | null {
+  if (!signable || bid === null || ask === null || ask <= bid) return null;
+  const sign = clip((2 * (price - (bid + ask) / 2)) / (ask - bid), 1);
+  return Math.abs(sign) < MIN_SIGN ? 0 : sign;
+}
+
+/** Adds one print to the days it belongs to, keyed by session in order of appearance. */
+export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void {
+  const day = days.get(print.session) ?? emptyDay(print.session);
+  days.set(print.session, day);
+  if (print.canceled) {
+    day.canceled++;
+    return;
+  }
+  const notional = print.price * print.sizeShares;
+  day.prints++;
+  day.shares += print.sizeShares;
+  day.notionalUsd += notional;
+  if (!isBlock(print)) return;
+  day.blocks++;
+  day.blockShares += print.sizeShares;
+  day.blockNotionalUsd += notional;
+}

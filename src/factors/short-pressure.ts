@@ -1,0 +1,48 @@
+import type { ShortVolume } from "../market/records.ts";
+import {
+  BASELINE_SESSIONS,
+  decay,
+  ewStep,
+  MIN_BASELINE_SESSIONS,
+  ownHistoryZ,
+} from "./statistics.ts";
+
+/** Half-life of the effect in sessions: it is gone after one (method 2.3). */
+const HALF_LIFE = 1;
+/** Off-exchange shares below which a session's ratio is noise. */
+const MIN_TOTAL_SHARES = 10_000;
+
+/** How much of off-exchange volume is marked short. */
+export interface ShortReading {
+  /** Of the newest session, in [0, 1]. */
+  readonly ratio: number | null;
+  /** Decayed z of the ratios, each against the 60 sessions before it, in [-3, 3]. */
+  readonly z: number | null;
+  /** When the newest ratio became known, Unix milliseconds. */
+  readonly asOf: number | null;
+}
+
+/** Follows the short ratio of one instrument session by session. */
+export interface ShortPressure {
+  /** Takes a session in, oldest first. */
+  add(volume: ShortVolume): void;
+  read(): ShortReading;
+}
+
+/** Starts before the first session. The z is an EW(1) over sessions, seeded with the first. */
+export function createShortPressure(): ShortPressure {
+  const lambda = decay(1, HALF_LIFE);
+  const past: number[] = [];
+  let reading: ShortReading = { ratio: null, z: null, asOf: null };
+  return {
+    add({ shortShares, totalShares, availableAt }) {
+      if (totalShares < MIN_TOTAL_SHARES) return;
+      const ratio = shortShares / totalShares;
+      const z = ownHistoryZ(ratio, past, MIN_BASELINE_SESSIONS);
+      const decayed = z === undefined ? reading.z : ewStep(reading.z ?? undefined, z, lambda);
+      reading = { ratio, z: decayed, asOf: availableAt };
+      if (past.push(ratio) > BASELINE_SESSIONS) past.shift();
+    },
+    read: () => reading,
+  };
+}

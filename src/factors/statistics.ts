@@ -1,0 +1,62 @@
+import cdf from "@stdlib/stats-base-dists-normal-cdf";
+import quantile from "@stdlib/stats-base-dists-normal-quantile";
+
+/** Standard normal distribution function. */
+export const normalCdf = (z: number): number => cdf(z, 0, 1);
+
+/** Inverse of `normalCdf`; p strictly between 0 and 1. */
+export const normalQuantile = (p: number): number => quantile(p, 0, 1);
+
+/** The value moved into [-bound, bound]. */
+export const clip = (value: number, bound: number): number =>
+  Math.min(bound, Math.max(-bound, value));
+
+/** Largest |z| of any sub-signal. */
+export const Z_BOUND = 3;
+
+/** Sessions of own history that an off-exchange value is compared with, and the fewest for it. */
+export const BASELINE_SESSIONS = 60;
+export const MIN_BASELINE_SESSIONS = 20;
+
+/** Arithmetic mean; at least one value. */
+export function mean(values: readonly number[]): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum / values.length;
+}
+
+/** Sample standard deviation (n - 1); at least two values. */
+export function sampleSd(values: readonly number[]): number {
+  const centre = mean(values);
+  let squares = 0;
+  for (const value of values) squares += (value - centre) ** 2;
+  return Math.sqrt(squares / (values.length - 1));
+}
+
+/** Weight that remains after `elapsed`, with both in the same unit: 2^(-elapsed/halfLife). */
+export const decay = (elapsed: number, halfLife: number): number => 2 ** (-elapsed / halfLife);
+
+/**
+ * One step of an exponentially weighted mean: lambda * previous + (1 - lambda) * value, seeded
+ * with the first value and without bias correction.
+ *
+ * @param lambda `decay(1, halfLife)`, the weight of the past.
+ */
+export function ewStep(previous: number | undefined, value: number, lambda: number): number {
+  return previous === undefined ? value : lambda * previous + (1 - lambda) * value;
+}
+
+/**
+ * How unusual a value is against its own past: (value - mean) / sd of `past`, clipped to +-3.
+ *
+ * @returns `undefined` when `past` has fewer than `minObservations` values or does not vary.
+ */
+export function ownHistoryZ(
+  value: number,
+  past: readonly number[],
+  minObservations: number,
+): number | undefined {
+  if (past.length < minObservations) return undefined;
+  const sd = sampleSd(past);
+  return sd > 0 ? clip((value - mean(past)) / sd, Z_BOUND) : undefined;
+}

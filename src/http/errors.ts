@@ -1,0 +1,51 @@
+import type { ErrorRequestHandler, RequestHandler } from "express";
+import { Problem } from "../problem.ts";
+
+/** Everything that no route took. */
+export const notFound: RequestHandler = (req) => {
+  throw new Problem("not_found", {
+    detail: `There is nothing at ${req.method} ${req.path}.`,
+    next: "The documents under /.well-known say what there is.",
+  });
+};
+
+/**
+ * The one place that turns a failure into a REST answer: RFC 9457 for what a caller may know, an
+ * opaque 500 for everything else.
+ *
+ * @param onError Told about every failure that is not the caller's.
+ */
+export function sendProblem(onError: (error: unknown) => void): ErrorRequestHandler {
+  return (error, req, res, next) => {
+    const problem = asProblem(error);
+    if (problem.status === 500) onError(error);
+    if (res.headersSent) return next(error);
+    res
+      .status(problem.status)
+      .set(problem.headers)
+      .type("application/problem+json")
+      .send(JSON.stringify({ ...problem.toJSON(), instance: req.path }));
+  };
+}
+
+/** Failures that Express and its body reader find themselves, in the service's own words. */
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const { type, status, limit } = error as { type?: string; status?: number; limit?: number };
+  switch (type) {
+    case "entity.parse.failed":
+      return new Problem("invalid_request", { detail: "The body is not valid JSON." });
+    case "entity.too.large":
+      return new Problem("content_too_large", { detail: `A body has at most ${limit} bytes.` });
+    case "encoding.unsupported":
+    case "charset.unsupported":
+      return new Problem("unsupported_media_type", { detail: "Send plain UTF-8 JSON." });
+    default:
+      return isClientError(status)
+        ? new Problem("invalid_request", { detail: "The request could not be read." })
+        : new Problem("internal_error", { detail: "The failure was logged." });
+  }
+}
+
+const isClientError = (status: number | undefined): boolean =>
+  status !== undefined && status >= 400 && status < 500;

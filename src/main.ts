@@ -1,0 +1,112 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import pino, { type Logger } from "pino";
+import { type Config, readConfig } from "./config.ts";
+import { createService, NAME, type Service } from "./service.ts";
+
+/** Requests may take this long to end after a stop was asked for. */
+const DRAIN_MS = 5_000;
+
+await main();
+
+async function main(): Promise<void> {
+  const config = settings();
+  if (config === undefined) return;
+  const log = pino({ level: config.logLevel }, pino.destination(2));
+  const server = createServer(starting);
+  try {
+    const baseUrl = await listen(server, config);
+    const service = await createService({
+      config,
+      baseUrl,
+      now: () => new Date(),
+      log,
+      onProgress: showProgress,
+    });
+    server.off("request", starting).on("request", service.app);
+    announce(service, baseUrl);
+    keepCurrent(service, log);
+    stopOnSignal(server);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function settings(): Config | undefined {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    fail(error);
+    return undefined;
+  }
+}
+
+function fail(error: unknown): void {
+  process.stderr.write(`Cannot start: ${error instanceof Error ? error.message : error}\n`);
+  process.exit(1);
+}
+
+/** Answers while the market is being read. */
+function starting(...[, res]: Parameters<RequestListener>): void {
+  const problem = { title: "The service is starting.", status: 503, code: "not_ready" };
+  res.writeHead(503, { "content-type": "application/problem+json", "retry-after": "1" });
+  res.end(JSON.stringify(problem));
+}
+
+/** @returns The public origin, which needs the port when none is configured. */
+async function listen(server: Server, { host, port, baseUrl }: Config): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, host, resolve);
+  });
+  const { port: actualPort } = server.address() as AddressInfo;
+  const authority = host.includes(":") ? `[${host}]` : host;
+  return baseUrl ?? `http://${authority}:${actualPort}`;
+}
+
+/** One JSON line for programs on standard output, a few words for people on standard error. */
+function announce({ market }: Service, baseUrl: string): void {
+  const instruments = market.instruments().length;
+  const asOf = new Date(market.knownUntil()).toISOString();
+  const { simulated } = market.source;
+  process.stdout.write(
+    `${JSON.stringify({ event: "ready", baseUrl, market: market.mode, simulated, asOf, instruments })}\n`,
+  );
+  process.stderr.write(
+    `${NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.\n` +
+      `  MCP     ${baseUrl}/mcp\n` +
+      `  REST    ${baseUrl}/api/signals\n` +
+      `  Health  ${baseUrl}/api/health\n` +
+      "  Stop with Ctrl-C.\n",
+  );
+}
+
+/** Says how far reading is, on one line of a terminal. */
+function showProgress(done: number, total: number): void {
+  if (!process.stderr.isTTY) return;
+  const end = done === total ? "\n" : "";
+  process.stderr.write(`\rReading the market: ${done} of ${total} instruments${end}`);
+}
+
+/** Scores again whenever the market has moved on. */
+function keepCurrent(service: Service, log: Logger): void {
+  const wait = service.untilNextRefresh();
+  if (wait === undefined) return;
+  setTimeout(() => {
+    try {
+      service.refresh();
+    } catch (error) {
+      log.error({ err: error }, "scoring failed; the last scores stand");
+    }
+    keepCurrent(service, log);
+  }, wait).unref();
+}
+
+/** Lets requests under way end, then ends the process. */
+function stopOnSignal(server: Server): void {
+  const stop = () => {
+    server.close(() => process.exit(0));
+    server.closeIdleConnections();
+    setTimeout(() => process.exit(0), DRAIN_MS).unref();
+  };
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+}

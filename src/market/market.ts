@@ -1,0 +1,30 @@
+import { z } from "zod";
+import type { InstrumentRecords } from "./records.ts";
+
+/** Where answers come from, so that nothing simulated or historical passes for live. */
+export const MarketMode = z.enum(["sandbox", "files"]);
+export type MarketMode = z.infer<typeof MarketMode>;
+
+/** Who the data come from and on what terms. */
+export interface Source {
+  readonly id: string;
+  readonly name: string;
+  /** Licence or terms of use in one sentence. */
+  readonly terms: string;
+  readonly simulated: boolean;
+}
+
+/** A supply of market records; implementations live in src/sources. */
+export interface Market {
+  readonly mode: MarketMode;
+  readonly source: Source;
+  /** Length of one market day in milliseconds: 86,400,000 outside the sandbox. */
+  readonly dayMs: number;
+  /**
+   * Every record known by `at` (Unix milliseconds), possibly later ones too: readers cut with
+   * `countKnown`. Lists only ever grow between two calls with the same `walkStart`.
+   */
+  recordsUntil(at: number): readonly InstrumentRecords[];
+  /** Instant from which scores are walked forward to `at`: the previous year's first moment. */
+  walkStart(at: number): number;
+}

@@ -1,0 +1,32 @@
+import type { Known } from "./records.ts";
+
+/**
+ * How many records were known at an instant.
+ *
+ * @param records Ascending by `availableAt`.
+ * @param at Unix milliseconds; records available exactly then count.
+ */
+export function countKnown(records: readonly Known[], at: number): number {
+  let low = 0;
+  let high = records.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((records[middle] as Known).availableAt <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * A reader that walks one growing list forward in time and hands out every record once.
+ *
+ * @returns A function of the list and an instant that never falls: the records newly known.
+ */
+export function createReader<R extends Known>(): (list: readonly R[], at: number) => readonly R[] {
+  let read = 0;
+  return (list, at) => {
+    const from = read;
+    read = Math.max(from, countKnown(list, at));
+    return list.slice(from, read);
+  };
+}

@@ -1,0 +1,100 @@
+import type { Instrument } from "./instrument.ts";
+
+/** Every record says when it could first be known; a read as of T sees only `availableAt <= T`. */
+export interface Known {
+  /** Unix milliseconds. */
+  readonly availableAt: number;
+}
+
+/** Trading in one instrument over one session, prices as traded that day. */
+export interface Bar extends Known {
+  /** Label of the session: an ISO date, or an ISO instant where sessions are shorter than a day. */
+  readonly session: string;
+  readonly open: number;
+  readonly high: number;
+  readonly low: number;
+  readonly close: number;
+  /** Shares; quote currency for coins. */
+  readonly volume: number;
+  /** Cash paid per share with this session as ex-date, 0 for none. */
+  readonly dividend: number;
+  /** New shares per old share with this session as ex-date, 1 for none. */
+  readonly split: number;
+  /** ln((close + dividend) * split / previous close); `null` on the first bar. */
+  readonly logReturn: number | null;
+}
+
+/** One off-exchange trade (tape exchange code D): ATS, internalised or OTC. */
+export interface Print extends Known {
+  readonly id: string;
+  /** Label of the session that the print belongs to. */
+  readonly session: string;
+  /** Execution time, Unix milliseconds. */
+  readonly tradedAt: number;
+  readonly price: number;
+  readonly sizeShares: number;
+  /** Reporting facility, for example `FINRA-TRF`. */
+  readonly venue: string;
+  /** Sale conditions as their source spells them, `""` for a regular sale. */
+  readonly conditions: string;
+  /** Best bid at execution, `null` when the source has no quotes. */
+  readonly bid: number | null;
+  /** Best offer at execution, `null` when the source has no quotes. */
+  readonly ask: number | null;
+  readonly canceled: boolean;
+  /** False when the sale conditions say that the price was not set by the quotes at execution. */
+  readonly signable: boolean;
+}
+
+/** Off-exchange volume of one session split by short marking (FINRA Reg SHO daily file). */
+export interface ShortVolume extends Known {
+  readonly session: string;
+  readonly shortShares: number;
+  readonly totalShares: number;
+}
+
+/** One public message about an instrument. Its text is untrusted data. */
+export interface Mention extends Known {
+  readonly id: string;
+  readonly text: string;
+  /** Opaque author key, `null` when the source hides it. */
+  readonly author: string | null;
+  readonly followers: number | null;
+  /** Number of instruments that the message names, at least 1. */
+  readonly symbolCount: number;
+  /** The author's own tag, `null` when there is none. */
+  readonly stance: "bullish" | "bearish" | null;
+}
+
+/** Figures of a quarterly filing that the method reads. */
+export type FundamentalMetric = "netIncome" | "equity" | "shares";
+
+/** One figure of one filing, as filed. */
+export interface Fundamental extends Known {
+  readonly metric: FundamentalMetric;
+  /** End of the fiscal quarter, Unix milliseconds. */
+  readonly periodEnd: number;
+  /** USD; `shares` in shares on the basis of the filing. */
+  readonly value: number;
+}
+
+/** Network valuation of a coin over one UTC day. */
+export interface OnChain extends Known {
+  readonly session: string;
+  /** Market value over realised value, `null` when not published. */
+  readonly mvrv: number | null;
+}
+
+/**
+ * All records of one instrument, each list ascending by `availableAt`.
+ * A missing list means that no feed observes it; an empty one that the feed found nothing.
+ */
+export interface InstrumentRecords {
+  readonly instrument: Instrument;
+  readonly bars: readonly Bar[];
+  readonly fundamentals?: readonly Fundamental[];
+  readonly mentions?: readonly Mention[];
+  readonly prints?: readonly Print[];
+  readonly shortVolumes?: readonly ShortVolume[];
+  readonly onChain?: readonly OnChain[];
+}

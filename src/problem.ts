@@ -1,0 +1,66 @@
+/** Every failure a caller may be told about, with its HTTP status and title. */
+const catalogue = {
+  invalid_request: { status: 400, title: "The request is not valid." },
+  unauthenticated: { status: 401, title: "A valid credential is required." },
+  insufficient_scope: { status: 403, title: "The credential lacks a required scope." },
+  forbidden_origin: { status: 403, title: "Requests from this web origin are not accepted." },
+  not_found: { status: 404, title: "There is nothing at this address." },
+  unknown_symbol: { status: 404, title: "No such instrument." },
+  ambiguous_symbol: { status: 404, title: "The symbol fits more than one instrument." },
+  method_not_allowed: { status: 405, title: "The method is not allowed here." },
+  content_too_large: { status: 413, title: "The request body is too large." },
+  unsupported_media_type: { status: 415, title: "The content type is not supported." },
+  not_available_then: { status: 422, title: "Nothing was recorded for that time." },
+  internal_error: { status: 500, title: "The service failed." },
+  not_ready: { status: 503, title: "The service is starting." },
+} as const;
+
+export type ProblemCode = keyof typeof catalogue;
+
+/** What a caller is told besides the code: the reason and, where there is one, the way out. */
+export interface ProblemDetail {
+  /** What is wrong with this request, in one or two sentences for the caller. */
+  readonly detail: string;
+  /** What to do next. */
+  readonly next?: string;
+  /** Response headers that belong to the failure, such as `Allow` or `WWW-Authenticate`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An expected failure. Everything in it is written for the caller and may cross any boundary;
+ * anything else that is thrown is a bug and must not.
+ */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly next: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ProblemCode, { detail, next, headers = {} }: ProblemDetail) {
+    super(`${code}: ${next === undefined ? detail : `${detail} ${next}`}`);
+    this.code = code;
+    this.detail = detail;
+    this.next = next;
+    this.headers = headers;
+  }
+
+  /** HTTP status code. */
+  get status(): number {
+    return catalogue[this.code].status;
+  }
+
+  /** RFC 9457 body; `code` is the stable identifier, `next` the suggested action. */
+  toJSON(): Readonly<Record<string, string | number>> {
+    const { status, title } = catalogue[this.code];
+    return {
+      type: `urn:market-signal:problem:${this.code}`,
+      title,
+      status,
+      detail: this.detail,
+      code: this.code,
+      ...(this.next === undefined ? {} : { next: this.next }),
+    };
+  }
+}

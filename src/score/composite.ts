@@ -1,0 +1,60 @@
+import { FACTORS, type Factor, type Reading } from "../factors/reading.ts";
+import { normalCdf } from "../factors/statistics.ts";
+import type { AssetClass } from "../market/instrument.ts";
+
+/** Weight of each factor, half equal and half by prior evidence; they add up to about 1. */
+export type Weights = Readonly<Record<Factor, number>>;
+
+const LISTED: Weights = { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 };
+
+/** Base weights by asset class (method 3.1: prior information coefficients, rounded). */
+export const WEIGHTS: Readonly<Record<AssetClass, Weights>> = {
+  stock: LISTED,
+  etf: LISTED,
+  crypto: { momentum: 0.42, valuation: 0.24, social: 0.22, darkpool: 0.12 },
+};
+
+export type Readings = Readonly<Record<Factor, Reading>>;
+
+/** The combined evidence on one instrument. */
+export interface Composite {
+  /** About N(0,1) when every factor is present in full; shrinks to 0 as evidence goes missing. */
+  readonly z: number;
+  /** 100 Phi(z), in [0, 100]; 50 without evidence. */
+  readonly score: number;
+  /** sum(w c) / sum(w), in [0, 1]. */
+  readonly confidence: number;
+  /** Share of the base weight whose factor has a value at all, in [0, 1]. */
+  readonly coverage: number;
+  /** Points by factor; they add up to score - 50. */
+  readonly contributions: Readonly<Record<Factor, number>>;
+}
+
+/**
+ * Z = sum(w c z) / sqrt(sum(w^2)) over all four base weights: a missing factor contributes its
+ * prior mean 0, and the others are not scaled up in its place.
+ */
+export function compose(readings: Readings, weights: Weights): Composite {
+  const sumOver = (term: (factor: Factor) => number) =>
+    FACTORS.reduce((sum, factor) => sum + term(factor), 0);
+  const evidence = (factor: Factor) =>
+    weights[factor] * readings[factor].confidence * (readings[factor].z ?? 0);
+
+  const total = sumOver(evidence);
+  const z = total / Math.sqrt(sumOver((factor) => weights[factor] ** 2));
+  const score = 100 * normalCdf(z);
+  const base = sumOver((factor) => weights[factor]);
+  const points = (factor: Factor) => (total === 0 ? 0 : ((score - 50) * evidence(factor)) / total);
+  return {
+    z,
+    score,
+    confidence: sumOver((factor) => weights[factor] * readings[factor].confidence) / base,
+    coverage: sumOver((factor) => (readings[factor].z === null ? 0 : weights[factor])) / base,
+    contributions: {
+      momentum: points("momentum"),
+      valuation: points("valuation"),
+      social: points("social"),
+      darkpool: points("darkpool"),
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import {
+  addMessage,
+  bullishness,
+  createRecentTexts,
+  decayCounters,
+  messageWeight,
+  SILENCE,
+  type SocialCounters,
+} from "../factors/message-counters.ts";
+import { normalisedText, polarity } from "../factors/polarity.ts";
+import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
+import { createReader } from "../market/point-in-time.ts";
+import type { Mention } from "../market/records.ts";
+
+/** The messages about one instrument while time moves forward. */
+export interface Conversation {
+  readonly counters: SocialCounters;
+  /** Habit of the sessions before the current one. */
+  readonly baseline: SocialBaseline | undefined;
+  /** When the newest message became known, Unix milliseconds; `null` before the first. */
+  readonly newestAt: number | null;
+  /** Takes in the messages known by `at`, which never falls, and decays the older ones to it. */
+  advance(mentions: readonly Mention[], at: number): void;
+  /** The session before, if any, joins the baseline. */
+  beginSession(): void;
+  /** The bullishness that stands now is the session's. */
+  closeSession(): void;
+}
+
+/** Starts to listen. The author's own tag overrides what the text says. */
+export function createConversation(halfLifeMs: number, dayMs: number): Conversation {
+  const newMentions = createReader<Mention>();
+  const recentTexts = createRecentTexts(dayMs);
+  let counters = SILENCE;
+  let baseline: SocialBaseline | undefined;
+  let closed: number | undefined;
+  let newestAt: number | null = null;
+
+  const add = (mention: Mention) => {
+    newestAt = mention.availableAt;
+    const duplicates = recentTexts.countEarlier(normalisedText(mention.text), newestAt);
+    counters = addMessage(
+      decayCounters(counters, newestAt, halfLifeMs),
+      mention.stance === null ? polarity(mention.text) : mention.stance === "bullish" ? 1 : -1,
+      messageWeight(mention, duplicates),
+    );
+  };
+  return {
+    get counters() {
+      return counters;
+    },
+    get baseline() {
+      return baseline;
+    },
+    get newestAt() {
+      return newestAt;
+    },
+    advance(mentions, at) {
+      for (const mention of newMentions(mentions, at)) add(mention);
+      if (newestAt !== null) counters = decayCounters(counters, at, halfLifeMs);
+    },
+    beginSession() {
+      if (closed !== undefined) baseline = extendBaseline(baseline, closed);
+      closed = undefined;
+    },
+    closeSession() {
+      if (newestAt !== null) closed = bullishness(counters).value;
+    },
+  };
+}

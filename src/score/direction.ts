@@ -1,0 +1,86 @@
+import { decay, ewStep } from "../factors/statistics.ts";
+import type { AssetClass } from "../market/instrument.ts";
+
+/** What the evidence suggests; the wire calls it `signal`. */
+export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;
+export type Direction = (typeof DIRECTIONS)[number];
+
+/**
+ * Smoothed scores at which the signal begins and ends (method 3.2: 2.7 changes per instrument and
+ * year, of which 2 % flip back within five days).
+ */
+export const THRESHOLDS = {
+  enterLong: 70,
+  exitLong: 55,
+  enterShort: 30,
+  exitShort: 45,
+  /** Least confidence in [0, 1] to begin LONG or SHORT, and below which WAIT is forced. */
+  enterConfidence: 0.3,
+  holdConfidence: 0.25,
+} as const;
+
+/** Half-life of the smoothing in sessions: two days of a stock, half a day of a coin. */
+const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = { stock: 2, etf: 2, crypto: 0.5 };
+/** Bars that an instrument needs before it may be more than WAIT. */
+const MIN_BARS = 60;
+
+/** Why the signal is WAIT whatever the score. */
+export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence"] as const;
+export type ForcedWait = (typeof FORCED_WAITS)[number];
+
+/** Where the signal of an instrument stands after a session. */
+export interface SignalState {
+  readonly direction: Direction;
+  /** When this direction began, Unix milliseconds. */
+  readonly since: number;
+  /** The direction before it, `null` when there was none since the walk began. */
+  readonly previous: Direction | null;
+  /** Exponentially smoothed score in [0, 100]. */
+  readonly smoothed: number;
+  /** True while trading pauses: the state is that of the last session with a bar. */
+  readonly frozen: boolean;
+  readonly forcedWait: ForcedWait | null;
+}
+
+/** One session's evidence. */
+export interface SessionScore {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly assetClass: AssetClass;
+  readonly score: number;
+  readonly confidence: number;
+  /** Bars known so far, and sessions of the class without one since the newest. */
+  readonly bars: number;
+  readonly missedSessions: number;
+}
+
+/** The state after one more session; hysteresis keeps it from flapping around a threshold. */
+export function nextSignal(state: SignalState | undefined, session: SessionScore): SignalState {
+  if (session.missedSessions === 1 && state !== undefined) return { ...state, frozen: true };
+
+  const lambda = decay(1, SMOOTHING_HALF_LIFE[session.assetClass]);
+  const smoothed = ewStep(state?.smoothed, session.score, lambda);
+  const forcedWait = whyForced(session);
+  const direction =
+    forcedWait === null ? decide(state?.direction ?? "WAIT", smoothed, session.confidence) : "WAIT";
+  const common = { smoothed, frozen: false, forcedWait };
+  if (state === undefined) return { ...common, direction, since: session.at, previous: null };
+  return direction === state.direction
+    ? { ...common, direction, since: state.since, previous: state.previous }
+    : { ...common, direction, since: session.at, previous: state.direction };
+}
+
+function whyForced({ bars, missedSessions, confidence }: SessionScore): ForcedWait | null {
+  if (missedSessions > 1) return "not_trading";
+  if (bars < MIN_BARS) return "too_young";
+  return confidence < THRESHOLDS.holdConfidence ? "low_confidence" : null;
+}
+
+function decide(from: Direction, smoothed: number, confidence: number): Direction {
+  const mayEnter = confidence >= THRESHOLDS.enterConfidence;
+  if (mayEnter && smoothed >= THRESHOLDS.enterLong) return "LONG";
+  if (mayEnter && smoothed <= THRESHOLDS.enterShort) return "SHORT";
+  if (from === "LONG" && smoothed >= THRESHOLDS.exitLong) return "LONG";
+  if (from === "SHORT" && smoothed <= THRESHOLDS.exitShort) return "SHORT";
+  return "WAIT";
+}

@@ -1,0 +1,93 @@
+import { createBlockPressure } from "../factors/block-pressure.ts";
+import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
+import { type Filings, readFilings } from "../factors/filings.ts";
+import { bullishness, socialHalfLifeMs } from "../factors/message-counters.ts";
+import { type MomentumMeasurement, measureMomentum } from "../factors/momentum.ts";
+import { createShortPressure } from "../factors/short-pressure.ts";
+import { measureValuation, type ValuationMeasurement } from "../factors/valuation.ts";
+import { createReader } from "../market/point-in-time.ts";
+import type {
+  Bar,
+  Fundamental,
+  InstrumentRecords,
+  OnChain,
+  Print,
+  ShortVolume,
+} from "../market/records.ts";
+import { type Conversation, createConversation } from "./conversation.ts";
+
+/** What one instrument measures at one instant, before it is compared with its peers. */
+export interface Measurement {
+  readonly momentum: MomentumMeasurement | undefined;
+  readonly valuation: ValuationMeasurement | undefined;
+  readonly darkpool: DarkpoolMeasurement;
+  /** Bullishness of the conversation now; `undefined` before its first message. */
+  readonly bullishness: number | undefined;
+}
+
+/** One instrument while time moves forward over its records. */
+export interface Track {
+  /** Known bars and on-chain figures, oldest first. */
+  readonly bars: readonly Bar[];
+  readonly onChain: readonly OnChain[];
+  readonly filings: Filings;
+  readonly conversation: Conversation;
+  /** Takes in everything that became known up to `at` (Unix milliseconds, never falling). */
+  advance(records: InstrumentRecords, at: number): void;
+  /** Measures what is known since the last `advance`. */
+  measure(at: number): Measurement;
+}
+
+/** Starts to follow an instrument before its first record. */
+export function createTrack({ instrument }: InstrumentRecords, dayMs: number): Track {
+  const { assetClass, sector } = instrument;
+  const conversation = createConversation(socialHalfLifeMs(assetClass, dayMs), dayMs);
+  const bars = createLog<Bar>();
+  const onChain = createLog<OnChain>();
+  const fundamentals = createLog<Fundamental>();
+  const newPrints = createReader<Print>();
+  const newShortVolumes = createReader<ShortVolume>();
+  const block = createBlockPressure();
+  const short = createShortPressure();
+  let filings = readFilings([], dayMs);
+
+  return {
+    bars: bars.known,
+    onChain: onChain.known,
+    conversation,
+    get filings() {
+      return filings;
+    },
+    advance(records, at) {
+      bars.advance(records.bars, at);
+      onChain.advance(records.onChain ?? [], at);
+      const filed = fundamentals.advance(records.fundamentals ?? [], at);
+      if (filed > 0) filings = readFilings(fundamentals.known, dayMs);
+      newPrints(records.prints ?? [], at).forEach(block.add);
+      newShortVolumes(records.shortVolumes ?? [], at).forEach(short.add);
+      conversation.advance(records.mentions ?? [], at);
+    },
+    measure: (at) => ({
+      momentum: measureMomentum(bars.known, assetClass, dayMs),
+      valuation: measureValuation({ filings, bars: bars.known, sector, at, dayMs }),
+      darkpool: { block: block.read(), short: short.read() },
+      bullishness:
+        conversation.newestAt === null ? undefined : bullishness(conversation.counters).value,
+    }),
+  };
+}
+
+/** The known part of one growing list. */
+function createLog<R extends Bar | Fundamental | OnChain>() {
+  const read = createReader<R>();
+  const known: R[] = [];
+  return {
+    known: known as readonly R[],
+    /** Appends what became known and says how many records that were. */
+    advance(list: readonly R[], at: number): number {
+      const fresh = read(list, at);
+      for (const record of fresh) known.push(record);
+      return fresh.length;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import type { RequestListener } from "node:http";
+import type { Logger } from "pino";
+import pkg from "../package.json" with { type: "json" };
+import { authorizationServerExtras } from "../wellknown/authorization-server.ts";
+import { createAuthenticator } from "./auth/bearer.ts";
+import { createProvider } from "./auth/provider.ts";
+import type { Config, MarketChoice } from "./config.ts";
+import { createApp } from "./http/app.ts";
+import { oauthRouter } from "./http/oauth.ts";
+import type { Market } from "./market/market.ts";
+import { createEngine } from "./score/engine.ts";
+import { readMarketFolder } from "./sources/files/market-folder.ts";
+import { createSandbox } from "./sources/sandbox/sandbox.ts";
+import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-archive.ts";
+import type { ToolContext } from "./tool.ts";
+
+/** Human name of the service. */
+export const NAME = "Market Signal";
+
+/** What the service is built from. */
+export interface ServiceOptions {
+  readonly config: Pick<Config, "market" | "anonymousScopes">;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly now: () => Date;
+  readonly log: Logger;
+  /** Told how much of the market has been read. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** The running service without its socket. */
+export interface Service {
+  readonly app: RequestListener;
+  /** What is served, for the operator. */
+  readonly market: ToolContext["market"];
+  /** Scores everything that became known since the last call. */
+  refresh(): void;
+  /** Milliseconds until there is something new to score, `undefined` when time stands still. */
+  untilNextRefresh(): number | undefined;
+}
+
+/** Composition root: the only place that builds the parts and puts them together. */
+export async function createService(options: ServiceOptions): Promise<Service> {
+  const { config, baseUrl, now, log, onProgress } = options;
+  const { market, clock } = await openMarket(config.market, onProgress);
+  const archive = createSnapshotArchive();
+  const engine = createEngine(market, archive);
+  let knownUntil = 0;
+  const refresh = () => {
+    knownUntil = clock.knownUntil(now().getTime());
+    engine.refresh(knownUntil);
+  };
+  refresh();
+
+  const onError = (error: unknown) => log.error({ err: error }, "a request failed");
+  const provider = await createProvider({
+    baseUrl,
+    anonymousScopes: config.anonymousScopes,
+    discovery: authorizationServerExtras({ baseUrl, name: NAME }),
+    now,
+  });
+  provider.on("server_error", (_ctx, error) => onError(error));
+  const context = toolContext(market, archive, () => knownUntil);
+  const app = createApp({
+    name: NAME,
+    version: pkg.version,
+    baseUrl,
+    context,
+    authenticate: createAuthenticator(provider),
+    oauth: oauthRouter({ provider, baseUrl }),
+    now,
+    onError,
+  });
+  return {
+    app,
+    market: context.market,
+    refresh,
+    untilNextRefresh: () => clock.untilNext(now().getTime()),
+  };
+}
+
+/** How the time on the wall maps to market time; everything in milliseconds. */
+interface MarketClock {
+  /** Instant up to which the market is known. */
+  knownUntil(now: number): number;
+  /** Time until `knownUntil` moves, `undefined` when it never does. */
+  untilNext(now: number): number | undefined;
+}
+
+async function openMarket(
+  choice: MarketChoice,
+  onProgress?: (done: number, total: number) => void,
+): Promise<{ readonly market: Market; readonly clock: MarketClock }> {
+  if (choice.kind === "sandbox") {
+    const market = createSandbox(choice);
+    const { dayMs } = market;
+    const knownUntil = (now: number) => Math.floor(now / dayMs) * dayMs;
+    return { market, clock: { knownUntil, untilNext: (now) => knownUntil(now) + dayMs - now } };
+  }
+  const market = await readMarketFolder(choice.folder, onProgress);
+  const at = choice.asOf?.getTime() ?? newestBarAt(market);
+  return { market, clock: { knownUntil: () => at, untilNext: () => undefined } };
+}
+
+/** When the newest bar of a market became known: the end of recorded history. */
+function newestBarAt(market: Market): number {
+  const bars = market.recordsUntil(Number.POSITIVE_INFINITY).map(({ bars }) => bars.at(-1));
+  return Math.max(0, ...bars.map((bar) => bar?.availableAt ?? 0));
+}
+
+function toolContext(
+  market: Market,
+  archive: MemoryArchive,
+  knownUntil: () => number,
+): ToolContext {
+  return {
+    market: {
+      mode: market.mode,
+      source: market.source,
+      dayMs: market.dayMs,
+      knownUntil,
+      instruments: () => archive.allNewest().map(({ instrument }) => instrument),
+      records(symbol) {
+        const records = market.recordsUntil(knownUntil());
+        const found = records.find(({ instrument }) => instrument.symbol === symbol);
+        if (found === undefined) throw new Error(`no records of ${symbol}`);
+        return found;
+      },
+    },
+    snapshots: archive,
+  };
+}

@@ -1,0 +1,57 @@
+import type { Bar } from "../../market/records.ts";
+import { normal } from "./draw.ts";
+import { dividendYieldOn } from "./eras.ts";
+import type { Profile } from "./profile.ts";
+import type { Scene } from "./scene.ts";
+
+/** Share of a day's move that happens before the open. */
+const OVERNIGHT_SHARE = 0.3;
+
+/** To the nearest price step, at least one. */
+function toTick({ ticksPerUsd }: Profile, price: number): number {
+  return Math.max(1, Math.round(price * ticksPerUsd)) / ticksPerUsd;
+}
+
+/** Larger moves draw more volume. Shares; USD for coins. */
+function volumeOf({ instrument, dailyVolumeUsd }: Profile, noise: number, close: number): number {
+  const turnover = dailyVolumeUsd * Math.exp(noise);
+  return Math.round(instrument.assetClass === "crypto" ? turnover : turnover / close);
+}
+
+/**
+ * Trading of a day, known at its end.
+ *
+ * @param previousClose Close of the bar before, `undefined` for the first.
+ * @returns `undefined` while trading is halted.
+ */
+export function barOf(scene: Scene, previousClose: number | undefined): Bar | undefined {
+  const { stage, profile, day, session } = scene;
+  const era = stage.eraOf(day);
+  const offset = day - era.firstDay;
+  if (era.halted[offset] === profile.index) return undefined;
+  const path = era.paths[profile.index];
+  const move = path?.returns[offset] ?? 0;
+  const price = Math.exp(path?.logPrices[offset] ?? 0);
+  const draw = stage.draws("bar", profile.index, day);
+  const wick = 0.4 * profile.volatility;
+  const start = price * Math.exp(wick * normal(draw) - (1 - OVERNIGHT_SHARE) * move);
+  const high = Math.max(start, price) * Math.exp(wick * Math.abs(normal(draw)));
+  const low = Math.min(start, price) * Math.exp(-wick * Math.abs(normal(draw)));
+  const close = toTick(profile, price);
+  const paid = dividendYieldOn(profile, day);
+  const dividend = paid === 0 ? 0 : toTick(profile, close * paid);
+  const split = path?.split?.offset === offset ? path.split.ratio : 1;
+  return {
+    availableAt: (day + 1) * stage.dayMs,
+    session,
+    open: toTick(profile, start),
+    high: toTick(profile, high),
+    low: toTick(profile, low),
+    close,
+    volume: volumeOf(profile, 0.35 * normal(draw) + 5 * Math.abs(move), close),
+    dividend,
+    split,
+    logReturn:
+      previousClose === undefined ? null : Math.log(((close + dividend) * split) / previousClose),
+  };
+}

@@ -1,0 +1,132 @@
+/** What is peculiar about one instrument, so that every kind of missing data occurs. */
+export interface Traits {
+  /** `quiet`: observed, but silent most of the time. */
+  readonly messages: "usual" | "quiet" | "unobserved";
+  /** `thin`: hardly a print a week; `short`: short volumes without prints. */
+  readonly offExchange: "usual" | "thin" | "short" | "unobserved";
+  /** `lapsing`: some quarters are never filed. */
+  readonly filings: "usual" | "lapsing" | "unobserved";
+  readonly onChain: "usual" | "unobserved";
+  /** Shifts `quiet` and `lapsing` by half of their cycle. */
+  readonly phase: 0 | 1;
+  /** When it is listed anew, `null` for an instrument that was always listed. */
+  readonly listing: Listing | null;
+}
+
+/** A new listing every second sandbox year; see `listedFrom`. */
+interface Listing {
+  /** Even (0) or odd (1) sandbox years. */
+  readonly parity: 0 | 1;
+  /** Day of that year, 0..251. */
+  readonly dayOfYear: number;
+}
+
+/** The part that an instrument plays. */
+export interface Role {
+  readonly ticker: string;
+  readonly name: string;
+  /** `null` for a coin. */
+  readonly sector: string | null;
+  readonly traits: Traits;
+}
+
+type Entry = readonly [ticker: string, name: string, traits?: Partial<Traits>];
+
+const USUAL: Traits = {
+  messages: "usual",
+  offExchange: "usual",
+  filings: "usual",
+  onChain: "usual",
+  phase: 0,
+  listing: null,
+};
+
+/**
+ * Listings follow each other by at most 52 days, so that one is always younger than 60 sessions.
+ * The first two sectors have no gap in filings and no listing: their eight can be ranked alone.
+ */
+const SECTORS: Readonly<Record<string, readonly Entry[]>> = {
+  Technology: [
+    ["ALDER", "Aldermoor Circuits"],
+    ["BYTEN", "Bytenfell Software", { messages: "unobserved" }],
+    ["CIRRO", "Cirrovane Cloud"],
+    ["DATUL", "Datuleth Analytics"],
+    ["ELVEX", "Elvexane Networks"],
+    ["FENLO", "Fenlorick Devices", { offExchange: "short" }],
+    ["GRIDA", "Gridamere Semiconductors"],
+    ["HEXOL", "Hexolund Robotics"],
+  ],
+  "Health Care": [
+    ["MEDRU", "Medruvale Diagnostics"],
+    ["OSTEL", "Ostelbrook Implants"],
+    ["PELVO", "Pelvorane Pharma"],
+    ["QUILM", "Quilmorse Therapeutics", { messages: "quiet" }],
+    ["REMDA", "Remdalow Clinics"],
+    ["SALVO", "Salvothorn Biologics", { offExchange: "unobserved" }],
+    ["TONIQ", "Toniqvale Labs"],
+    ["VERLA", "Verlaspring Care"],
+  ],
+  Energy: [
+    ["AMBRO", "Ambrowick Gas"],
+    ["BORUN", "Borunhaven Oil", { filings: "lapsing" }],
+    ["CINDR", "Cindrafell Coal"],
+    ["DRILO", "Drilowyn Drilling", { listing: { parity: 0, dayOfYear: 110 } }],
+    ["EMBEK", "Embekton Power"],
+    ["FLARO", "Flarostead Pipelines", { messages: "unobserved" }],
+    ["GUSTR", "Gustromere Wind"],
+    ["HYDRU", "Hydrulane Hydro", { listing: { parity: 1, dayOfYear: 110 } }],
+  ],
+  Industrials: [
+    ["ANVLO", "Anvlomoor Forge", { offExchange: "unobserved" }],
+    ["BRIKT", "Briktholme Materials"],
+    ["CRANO", "Cranodale Machinery", { filings: "lapsing", phase: 1 }],
+    ["FERRU", "Ferrulund Rail"],
+    ["GYROT", "Gyrotmere Aerospace", { listing: { parity: 0, dayOfYear: 160 } }],
+    ["IRONU", "Ironuvale Steel"],
+    ["LATHO", "Lathowick Tools", { offExchange: "thin" }],
+    ["RIVTO", "Rivtostead Shipyards", { listing: { parity: 1, dayOfYear: 160 } }],
+  ],
+  "Consumer Goods": [
+    ["BRAKN", "Brakenfold Foods"],
+    ["CRUMO", "Crumostead Bakeries"],
+    ["DAPLO", "Daplowick Apparel", { filings: "unobserved" }],
+    ["GLIMO", "Glimothorne Cosmetics", { offExchange: "short" }],
+    ["HEARU", "Hearudale Homeware"],
+    ["JOLPA", "Jolpamere Toys", { listing: { parity: 0, dayOfYear: 210 } }],
+    ["MUNCO", "Muncowell Snacks"],
+    [
+      "TEAFO",
+      "Teafoldane Beverages",
+      { filings: "unobserved", listing: { parity: 1, dayOfYear: 210 } },
+    ],
+  ],
+};
+
+const COINS: readonly Entry[] = [
+  ["DRIMO", "Drimoth", { listing: { parity: 0, dayOfYear: 10 } }],
+  ["FROSP", "Frospenny", { listing: { parity: 0, dayOfYear: 60 } }],
+  ["HOLBE", "Holbeam", { messages: "unobserved" }],
+  ["KITSO", "Kitsorin", { listing: { parity: 1, dayOfYear: 10 } }],
+  ["LUMBK", "Lumbarik", { onChain: "unobserved" }],
+  ["MUBAR", "Mubarrow", { messages: "quiet", phase: 1 }],
+  ["QUILO", "Quilomint"],
+  ["TIDGR", "Tidegrane", { listing: { parity: 1, dayOfYear: 60 } }],
+];
+
+function roles(entries: readonly Entry[], sector: string | null): readonly Role[] {
+  return entries.map(([ticker, name, traits]) => ({
+    ticker,
+    name,
+    sector,
+    traits: { ...USUAL, ...traits },
+  }));
+}
+
+/** Sector names, in the order of the common sector movements. */
+export const SECTOR_NAMES: readonly string[] = Object.keys(SECTORS);
+
+/** 40 invented stocks in 5 sectors of 8, then 8 invented coins. */
+export const ROLES: readonly Role[] = [
+  ...Object.entries(SECTORS).flatMap(([sector, entries]) => roles(entries, sector)),
+  ...roles(COINS, null),
+];

@@ -1,0 +1,94 @@
+import quantile from "@stdlib/stats-base-dists-normal-quantile";
+
+/** A source of uniform numbers strictly between 0 and 1. */
+export type Draw = () => number;
+
+/** What a draw is for; two purposes never share numbers. */
+const STREAMS = [
+  "profile",
+  "market",
+  "sector",
+  "path",
+  "anchor",
+  "split",
+  "halt",
+  "bar",
+  "mentions",
+  "mood",
+  "spam",
+  "prints",
+  "pressure",
+  "short",
+  "shortLevel",
+  "shortOwn",
+  "filing",
+  "filingYear",
+  "onChain",
+] as const;
+type Stream = (typeof STREAMS)[number];
+
+/**
+ * Opens the numbers of one purpose, one instrument (0 where they are common) and one day, block or
+ * era. The same arguments always open the same numbers, in any process and in any order.
+ */
+export type Draws = (stream: Stream, index: number, day: number) => Draw;
+
+const GOLDEN = 0x9e3779b9;
+const TWO_POW_32 = 2 ** 32;
+
+/** Every input bit reaches every output bit (finaliser of MurmurHash3, 32 bits). */
+function scramble(value: number): number {
+  let mixed = value ^ (value >>> 16);
+  mixed = Math.imul(mixed, 0x85ebca6b);
+  mixed ^= mixed >>> 13;
+  mixed = Math.imul(mixed, 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}
+
+/** A scrambled counter, as in SplitMix (Steele, Lea & Flood, 2014); its step is its own too. */
+function counter(key: number): Draw {
+  const step = scramble(key ^ GOLDEN) | 1;
+  let state = key;
+  return () => {
+    state = (state + step) | 0;
+    return ((scramble(state) >>> 0) + 0.5) / TWO_POW_32;
+  };
+}
+
+/** All numbers of one world. */
+export function createDraws(seed: number): Draws {
+  const root = scramble(scramble(seed | 0) ^ Math.floor(seed / TWO_POW_32));
+  const purposes = new Map(
+    STREAMS.map((stream, position) => [stream, scramble(root + Math.imul(position + 1, GOLDEN))]),
+  );
+  return (stream, index, day) => {
+    const purpose = purposes.get(stream) as number;
+    const series = scramble(purpose + Math.imul(index + 1, GOLDEN));
+    return counter(scramble(series ^ Math.imul(day, 0x27d4eb2f)));
+  };
+}
+
+/** A standard normal number. */
+export function normal(draw: Draw): number {
+  return quantile(draw(), 0, 1);
+}
+
+/** A whole number of 0..`count` - 1. */
+export function whole(draw: Draw, count: number): number {
+  return Math.floor(draw() * count);
+}
+
+/** A number between two positive bounds whose logarithm is uniform. */
+export function logUniform(draw: Draw, [low, high]: readonly [number, number]): number {
+  return low * (high / low) ** draw();
+}
+
+/** How many events with the given mean happened: the normal approximation of a Poisson number. */
+export function eventCount(draw: Draw, mean: number): number {
+  return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(draw)));
+}
+
+/** A value held within bounds. */
+export function clamp(value: number, [low, high]: readonly [number, number]): number {
+  return Math.min(high, Math.max(low, value));
+}

@@ -1,0 +1,130 @@
+import type { Market, Source } from "../../market/market.ts";
+import type {
+  Bar,
+  Fundamental,
+  InstrumentRecords,
+  Mention,
+  OnChain,
+  Print,
+  ShortVolume,
+} from "../../market/records.ts";
+import { barOf } from "./bars.ts";
+import { listedFrom, type Window, windowOf } from "./calendar.ts";
+import { createDraws } from "./draw.ts";
+import { createEras } from "./eras.ts";
+import { filingsOf, onChainOf } from "./figures.ts";
+import { mentionsOf } from "./mentions.ts";
+import { printsOf, shortVolumeOf } from "./off-exchange.ts";
+import { createProfiles, type Profile } from "./profile.ts";
+import type { Scene, Stage } from "./scene.ts";
+
+const SOURCE: Source = {
+  id: "sandbox",
+  name: "Simulated market",
+  terms: "Invented instruments and figures, free to use for any purpose.",
+  simulated: true,
+};
+
+/** Who plays, and where. */
+interface Cast {
+  readonly profiles: readonly Profile[];
+  readonly stage: Stage;
+}
+
+/** The records of one instrument while they grow. */
+interface Ledger extends InstrumentRecords {
+  readonly bars: Bar[];
+  readonly fundamentals?: Fundamental[];
+  readonly mentions?: Mention[];
+  readonly prints?: Print[];
+  readonly shortVolumes?: ShortVolume[];
+  readonly onChain?: OnChain[];
+}
+
+/** What has been generated: every day of the window up to and including `lastDay`. */
+interface World {
+  readonly window: Window;
+  readonly lastDay: number;
+  /** In the order of the profiles. */
+  readonly ledgers: readonly Ledger[];
+}
+
+/** An absent list says that no feed observes it. */
+function openLedger({ instrument, traits }: Profile): Ledger {
+  const isCoin = instrument.assetClass === "crypto";
+  const { messages, filings, offExchange, onChain } = traits;
+  const hasPrints = offExchange === "usual" || offExchange === "thin";
+  return {
+    instrument,
+    bars: [],
+    ...(messages !== "unobserved" && { mentions: [] }),
+    ...(!isCoin && filings !== "unobserved" && { fundamentals: [] }),
+    ...(!isCoin && hasPrints && { prints: [] }),
+    ...(!isCoin && offExchange !== "unobserved" && { shortVolumes: [] }),
+    ...(isCoin && onChain !== "unobserved" && { onChain: [] }),
+  };
+}
+
+function openWorld(window: Window, profiles: readonly Profile[]): World {
+  return { window, lastDay: window.historyDay - 1, ledgers: profiles.map(openLedger) };
+}
+
+/** Records of the day itself, then what is published during it about the day before. */
+function addDay(ledger: Ledger, scene: Scene, feedDay: number): void {
+  const before = ledger.bars.at(-1);
+  const yesterday = before?.availableAt === scene.day * scene.stage.dayMs ? before : undefined;
+  const bar = barOf(scene, before?.close);
+  if (bar !== undefined) ledger.bars.push(bar);
+  ledger.fundamentals?.push(...filingsOf(scene));
+  if (yesterday !== undefined) ledger.onChain?.push(onChainOf(scene, yesterday));
+  if (scene.day < feedDay) return;
+  ledger.mentions?.push(...mentionsOf(scene));
+  if (bar !== undefined) ledger.prints?.push(...printsOf({ ...scene, bar }));
+  if (yesterday !== undefined) ledger.shortVolumes?.push(shortVolumeOf(scene, yesterday));
+}
+
+/** Appends the days that are missing up to `day` and returns the world that has them. */
+function advance(world: World, day: number, { stage, profiles }: Cast): World {
+  const { year, feedDay } = world.window;
+  const firstDays = profiles.map(({ traits }) => listedFrom(traits, year));
+  for (let next = world.lastDay + 1; next <= day; next++) {
+    const session = new Date(next * stage.dayMs).toISOString();
+    for (const [index, profile] of profiles.entries()) {
+      if (next < (firstDays[index] as number)) continue;
+      const scene = { stage, profile, day: next, session };
+      addDay(world.ledgers[index] as Ledger, scene, feedDay);
+    }
+  }
+  return { ...world, lastDay: Math.max(day, world.lastDay) };
+}
+
+/**
+ * A simulated market of 40 stocks and 8 coins, all invented, that never closes: its records are a
+ * pure function of the seed and the instant, whoever asks, in whatever order and process.
+ *
+ * @param options.sessionSeconds Real seconds in which one simulated day passes, above 0.
+ */
+export function createSandbox(options: {
+  readonly seed: number;
+  readonly sessionSeconds: number;
+}): Market {
+  const dayMs = options.sessionSeconds * 1000;
+  const draws = createDraws(options.seed);
+  const profiles = createProfiles(draws);
+  const cast = { profiles, stage: { draws, dayMs, eraOf: createEras(draws, profiles) } };
+  let world: World | undefined;
+  return {
+    mode: "sandbox",
+    source: SOURCE,
+    dayMs,
+    walkStart: (at) => windowOf(Math.floor(at / dayMs)).walkDay * dayMs,
+    recordsUntil(at) {
+      const day = Math.floor(at / dayMs);
+      const window = windowOf(day);
+      const continues = world?.window.year === window.year && world.lastDay <= day;
+      const from = continues && world ? world : openWorld(window, profiles);
+      world = advance(from, day, cast);
+      return world.ledgers;
+    },
+  };
+}

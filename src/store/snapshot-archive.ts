@@ -1,0 +1,67 @@
+import type { SnapshotArchive } from "../score/engine.ts";
+import type { Snapshot } from "../score/snapshot.ts";
+
+/** Sessions for which the whole snapshot is kept; older ones keep what a signal answer needs. */
+const FULL_SESSIONS = 30;
+
+/** A snapshot without its factors. */
+export type SignalRecord = Omit<Snapshot, "factors">;
+
+/** The snapshots in memory, readable by instrument and time. */
+export interface MemoryArchive extends SnapshotArchive {
+  /** The newest snapshot of an instrument. */
+  newest(symbol: string): Snapshot | undefined;
+  /** The newest snapshots of all instruments, in alphabetical order of their symbols. */
+  allNewest(): readonly Snapshot[];
+  /** The last snapshot at or before an instant, with factors only while they are kept. */
+  lastAt(symbol: string, at: number): Snapshot | SignalRecord | undefined;
+  /** Final snapshots of the sessions that closed in [from, to], oldest first. */
+  history(symbol: string, from: number, to: number): readonly SignalRecord[];
+}
+
+interface Shelf {
+  newest: Snapshot;
+  /** Final snapshots, oldest first; the last `FULL_SESSIONS` are whole. */
+  readonly closed: (Snapshot | SignalRecord)[];
+}
+
+/** Creates an empty archive. */
+export function createSnapshotArchive(): MemoryArchive {
+  const shelves = new Map<string, Shelf>();
+  return {
+    clear: () => shelves.clear(),
+    addClosed(snapshot) {
+      const { symbol } = snapshot.instrument;
+      const shelf = shelves.get(symbol) ?? { newest: snapshot, closed: [] };
+      shelves.set(symbol, shelf);
+      shelf.newest = snapshot;
+      const thinned = shelf.closed.at(-FULL_SESSIONS);
+      if (thinned !== undefined) shelf.closed[shelf.closed.length - FULL_SESSIONS] = thin(thinned);
+      shelf.closed.push(snapshot);
+    },
+    setNewest(snapshot) {
+      const { symbol } = snapshot.instrument;
+      const shelf = shelves.get(symbol);
+      if (shelf === undefined) shelves.set(symbol, { newest: snapshot, closed: [] });
+      else shelf.newest = snapshot;
+    },
+    newest: (symbol) => shelves.get(symbol)?.newest,
+    allNewest: () =>
+      [...shelves.values()]
+        .map(({ newest }) => newest)
+        .sort((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1)),
+    lastAt(symbol, at) {
+      const shelf = shelves.get(symbol);
+      if (shelf === undefined) return undefined;
+      return shelf.newest.at <= at ? shelf.newest : shelf.closed.findLast((s) => s.at <= at);
+    },
+    history: (symbol, from, to) =>
+      (shelves.get(symbol)?.closed ?? []).filter(({ at }) => at >= from && at <= to),
+  };
+}
+
+function thin(snapshot: Snapshot | SignalRecord): SignalRecord {
+  if (!("factors" in snapshot)) return snapshot;
+  const { factors: _, ...rest } = snapshot;
+  return rest;
+}

@@ -1,0 +1,242 @@
+import { describe, expect, it } from "vitest";
+import { tools } from "../../tools/index.ts";
+import { getWith, newToken, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { startService } from "../support/service.ts";
+import { verifies } from "../support/verifies.ts";
+
+const running = await startService();
+const { base } = running;
+const token = await newToken(base);
+const signals = `${base}/api/signals?symbol=ALDER.SIM`;
+
+const MODERN = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** Posts one MCP tool call as a client of protocol 2026-07-28 does. */
+const callTool = (name: string, authorization?: string, args: object = { symbol: "ALDER.SIM" }) =>
+  postJson(
+    `${base}/mcp`,
+    {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name, arguments: args, _meta: MODERN },
+    },
+    {
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": name,
+      ...(authorization && { authorization }),
+    },
+  );
+
+const challengeOf = (response: Response) => response.headers.get("www-authenticate") ?? "";
+
+async function expectUnauthenticated(response: Response, path: "" | "/mcp", hasToken: boolean) {
+  expect(response.status).toBe(401);
+  const challenge = challengeOf(response);
+  expect(challenge).toContain(
+    `resource_metadata="${base}/.well-known/oauth-protected-resource${path}"`,
+  );
+  expect(challenge).toContain('scope="signals:read factor:read darkpool:read"');
+  expect(challenge.includes('error="invalid_token"')).toBe(hasToken);
+  expect(response.headers.get("content-type")).toContain("application/problem+json");
+  expect(await response.json()).toMatchObject({ status: 401, code: "unauthenticated" });
+}
+
+describe("a protected address", () => {
+  verifies("4.4/protected", "challenges a call without a token", async () => {
+    await expectUnauthenticated(await fetch(signals), "", false);
+    await expectUnauthenticated(await callTool("get_signal"), "/mcp", false);
+  });
+
+  it.each([
+    ["garbage", "Bearer nonsense", true],
+    ["another scheme", "Basic dXNlcjpwYXNz", false],
+    ["an empty token", "Bearer ", false],
+    ["two tokens", "Bearer a b", false],
+  ])("challenges %s", async (_what, authorization, hasToken) => {
+    await expectUnauthenticated(await fetch(signals, { headers: { authorization } }), "", hasToken);
+    await expectUnauthenticated(await callTool("get_signal", authorization), "/mcp", hasToken);
+  });
+
+  it("challenges a token in the address, even a good one beside a good header", async () => {
+    await expectUnauthenticated(await fetch(`${signals}&access_token=${token}`), "", false);
+    const both = await getWith(token, `${signals}&access_token=${token}`);
+    await expectUnauthenticated(both, "", false);
+  });
+
+  it("challenges a token for /mcp at REST and lets a token for the base in at both", async () => {
+    const agent = await register(base);
+    const forMcp = await tokenOf(base, agent, { resource: `${base}/mcp` });
+    const forBase = await tokenOf(base, agent, { resource: base });
+    await expectUnauthenticated(await getWith(forMcp, signals), "", true);
+    expect((await callTool("get_signal", `Bearer ${forMcp}`)).status).toBe(200);
+    expect((await getWith(forBase, signals)).status).toBe(200);
+    expect((await callTool("get_signal", `Bearer ${forBase}`)).status).toBe(200);
+  });
+
+  verifies("4.8/effect", "challenges a revoked token at once, at REST and MCP", async () => {
+    const revoked = await newToken(base);
+    expect((await getWith(revoked, signals)).status).toBe(200);
+    const form = { token: revoked, token_type_hint: "access_token" };
+    expect((await postForm(`${base}/oauth/revoke`, form)).status).toBe(200);
+    await expectUnauthenticated(await getWith(revoked, signals), "", true);
+    await expectUnauthenticated(await callTool("get_signal", `Bearer ${revoked}`), "/mcp", true);
+  });
+
+  verifies(
+    ["5.4/1-life", "8/token-life"],
+    "challenges a token after its 3600 seconds",
+    async () => {
+      const { now } = running.clock;
+      try {
+        const early = await newToken(base);
+        running.clock.now = new Date(now.getTime() + 3_590_000);
+        expect((await getWith(early, signals)).status).toBe(200);
+        running.clock.now = new Date(now.getTime() + 3_601_000);
+        await expectUnauthenticated(await getWith(early, signals), "", true);
+      } finally {
+        running.clock.now = now;
+      }
+    },
+  );
+});
+
+describe("a scope", () => {
+  const paths = tools.map(({ name, scope, routes: [route] }) => ({ name, scope, route }));
+
+  verifies(
+    ["5.3/signals-read", "5.3/factor-read", "5.3/darkpool-read"],
+    "opens its own tools and nothing else, at REST and MCP",
+    async () => {
+      const held = ["signals:read", "factor:read", "darkpool:read"] as const;
+      for (const scope of held) {
+        const limited = await newToken(base, { scope });
+        for (const path of paths) await expectScope(limited, path, path.scope === scope);
+      }
+    },
+  );
+
+  async function expectScope(limited: string, path: (typeof paths)[number], isOpen: boolean) {
+    const rest = await getWith(limited, `${base}${path.route?.path}?symbol=ALDER.SIM`);
+    const mcp = await callTool(path.name, `Bearer ${limited}`);
+    for (const response of [rest, mcp]) {
+      expect(response.status === 403, path.name).toBe(!isOpen);
+      if (isOpen) continue;
+      expect(challengeOf(response)).toContain('error="insufficient_scope"');
+      expect(challengeOf(response)).toContain(`scope="${path.scope}"`);
+      expect(await response.json()).toMatchObject({ code: "insufficient_scope" });
+    }
+  }
+
+  it("is checked for every call of a batch", async () => {
+    const limited = await newToken(base, { scope: "signals:read" });
+    const call = (id: number, name: string) => ({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: { name, arguments: { symbol: "ALDER.SIM" } },
+    });
+    const response = await postJson(
+      `${base}/mcp`,
+      [call(1, "get_signal"), call(2, "get_darkpool")],
+      { authorization: `Bearer ${limited}`, accept: "application/json, text/event-stream" },
+    );
+    expect(response.status).toBe(403);
+    expect(challengeOf(response)).toContain("darkpool:read");
+  });
+});
+
+describe("bad input", () => {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const toMcp = (body: string, changes: Record<string, string> = {}) =>
+    fetch(`${base}/mcp`, { method: "POST", headers: { ...headers, ...changes }, body });
+
+  async function expectProblem(response: Response, status: number, code: string) {
+    expect(response.status).toBe(status);
+    expect(response.headers.get("content-type")).toContain("application/problem+json");
+    expect(response.headers.get("x-powered-by")).toBeNull();
+    const problem = await response.json();
+    expect(problem).toMatchObject({ status, code, type: `urn:market-signal:problem:${code}` });
+    return problem as { detail: string; next?: string };
+  }
+
+  it("is a 400 when the body is not JSON", async () => {
+    await expectProblem(await toMcp("{"), 400, "invalid_request");
+  });
+
+  it("is a 413 when the body is too large", async () => {
+    await expectProblem(await toMcp(`"${"x".repeat(200_000)}"`), 413, "content_too_large");
+  });
+
+  it("is a 415 when the body is something else", async () => {
+    const type = { "content-type": "text/plain" };
+    await expectProblem(await toMcp("hello", type), 415, "unsupported_media_type");
+    const gzip = { "content-encoding": "nonsense" };
+    await expectProblem(await toMcp("{}", gzip), 415, "unsupported_media_type");
+  });
+
+  it.each([
+    ["DELETE", "/api/signals", "GET, HEAD"],
+    ["POST", "/api/health", "GET, HEAD"],
+    ["GET", "/mcp", "POST"],
+    ["DELETE", "/mcp", "POST"],
+    ["PUT", "/oauth/token", "POST"],
+    ["POST", "/.well-known/oauth-protected-resource", "GET, HEAD"],
+    ["DELETE", "/.well-known/oauth-authorization-server", "GET, HEAD"],
+  ])("is a 405 for %s %s, which names what is allowed", async (method, path, allowed) => {
+    const response = await fetch(`${base}${path}`, { method });
+    await expectProblem(response, 405, "method_not_allowed");
+    expect(response.headers.get("allow")).toBe(allowed);
+  });
+
+  it.each(["/nowhere", "/api", "/api/signals/x", "/oauth/nothing", "/.well-known/x", "/../etc"])(
+    "is a 404 at %s",
+    async (path) => {
+      await expectProblem(await fetch(`${base}${path}`), 404, "not_found");
+    },
+  );
+
+  it("is a 400 for an address that cannot be decoded", async () => {
+    await expectProblem(await fetch(`${base}/oauth/register/%ff`), 400, "invalid_request");
+  });
+
+  it("is a 404 with candidates for an unknown symbol", async () => {
+    const response = await getWith(token, `${base}/api/signals?symbol=ALDRE.SIM`);
+    const { next } = await expectProblem(response, 404, "unknown_symbol");
+    expect(next).toBeDefined();
+    const typo = await getWith(token, `${base}/api/signals?symbol=ALDE.SIM`);
+    expect((await expectProblem(typo, 404, "unknown_symbol")).next).toContain("ALDER.SIM");
+  });
+
+  it.each([
+    ["symbol=ALDER.SIM&symbol=BRINE.SIM", "symbol"],
+    ["symbol=", "symbol"],
+    ["symbol=ALDER.SIM&typo=1", "typo"],
+    ["limit=ten", "limit"],
+    ["limit=", "limit"],
+    ["limit=0", "limit"],
+    ["minScore=NaN", "minScore"],
+    ["signal=BUY", "signal"],
+    ["symbol=ALDER.SIM&asOf=yesterday", "asOf"],
+    ["__proto__=1", "__proto__"],
+    ["from=2026-11-21T00:00:00Z", "from"],
+  ])("is a 400 that names what is wrong: ?%s", async (query, named) => {
+    const response = await getWith(token, `${base}/api/signals?${query}`);
+    const { detail } = await expectProblem(response, 400, "invalid_request");
+    expect(detail).toContain(named);
+  });
+
+  it("is a 403 at /mcp for a page of another origin", async () => {
+    const response = await toMcp("{}", { origin: "https://evil.example" });
+    await expectProblem(response, 403, "forbidden_origin");
+  });
+
+  it("never made the service log a failure of its own", () => {
+    expect(running.logged).toEqual([]);
+  });
+});

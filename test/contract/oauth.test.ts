@@ -1,0 +1,763 @@
+import { createServer, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import express, { type ErrorRequestHandler, type Express } from "express";
+import * as oauth from "oauth4webapi";
+import type { Provider } from "oidc-provider";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createAuthenticator, mayUse } from "../../src/auth/bearer.ts";
+import { createProvider } from "../../src/auth/provider.ts";
+import { defaultAnonymousScopes } from "../../src/auth/scopes.ts";
+import { oauthRouter } from "../../src/http/oauth.ts";
+import { Problem } from "../../src/problem.ts";
+
+/** The body of interface section 2.4, as shown there. */
+const example = {
+  client_name: "Example Agent",
+  redirect_uris: ["https://agent.example/callback"],
+  grant_types: ["client_credentials", "refresh_token"],
+  response_types: ["token"],
+  scope: "signals:read darkpool:read factor:read",
+  token_endpoint_auth_method: "client_secret_post",
+};
+
+const codeClient = {
+  client_name: "Desktop",
+  redirect_uris: ["http://127.0.0.1/callback"],
+  grant_types: ["authorization_code", "refresh_token"],
+  response_types: ["code"],
+  token_endpoint_auth_method: "none",
+};
+
+const insecure = { [oauth.allowInsecureRequests]: true };
+const clock = { aheadMs: 0 };
+const printed: unknown[][] = [];
+let server: Server;
+let base: string;
+let provider: Provider;
+
+const problems: ErrorRequestHandler = (error, _req, res, next) => {
+  if (!(error instanceof Problem)) return next(error);
+  res.status(error.status).set(error.headers).type("application/problem+json");
+  res.send(JSON.stringify(error));
+};
+
+function providerFor(baseUrl: string): Promise<Provider> {
+  const now = () => new Date(Date.now() + clock.aheadMs);
+  const discovery = { service_documentation: `${base}/docs/api`, issuer: "https://evil.example" };
+  return createProvider({ baseUrl, anonymousScopes: defaultAnonymousScopes, now, discovery });
+}
+
+async function mount(app: Express): Promise<void> {
+  provider = await providerFor(base);
+  const authenticate = createAuthenticator(provider);
+
+  app.disable("x-powered-by");
+  app.use(oauthRouter({ provider, baseUrl: base }));
+  app.get(["/api/probe", "/mcp"], async (req, res) => {
+    const caller = await authenticate(req.headers.authorization?.slice("Bearer ".length) ?? "");
+    const resource = req.path === "/mcp" ? `${base}/mcp` : base;
+    if (caller === undefined || !mayUse(caller, resource)) return res.sendStatus(401);
+    return res.json({ clientId: caller.clientId, scopes: [...caller.scopes] });
+  });
+  app.use((_req, res) => res.sendStatus(404));
+  app.use(problems);
+}
+
+/** Starts an application on a free port of this machine. */
+async function listen(app: Express): Promise<Server> {
+  const started = createServer(app);
+  await new Promise<void>((resolve) => started.listen(0, "127.0.0.1", resolve));
+  return started;
+}
+
+function portOf(started: Server): number {
+  return (started.address() as AddressInfo).port;
+}
+
+beforeAll(async () => {
+  for (const level of ["info", "warn", "error", "log"] as const) {
+    vi.spyOn(console, level).mockImplementation((...line) => void printed.push(line));
+  }
+  const app = express();
+  server = await listen(app);
+  base = `http://127.0.0.1:${portOf(server)}`;
+  await mount(app);
+});
+
+afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+  vi.restoreAllMocks();
+});
+
+function sendJson(path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
+  const headers = { "content-type": "application/json", ...init.headers };
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return fetch(base + path, { method: "POST", ...init, headers, body: text });
+}
+
+function sendForm(path: string, form: Record<string, string>, headers = {}): Promise<Response> {
+  return fetch(base + path, { method: "POST", headers, body: new URLSearchParams(form) });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes, each asserted where it is used
+async function json(response: Response): Promise<any> {
+  expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+  return response.json();
+}
+
+async function register(changes: object = {}) {
+  const response = await sendJson("/oauth/register", { ...example, ...changes });
+  expect(response.status).toBe(201);
+  return json(response);
+}
+
+function credentials({ client_id, client_secret }: Record<string, string>) {
+  return { client_id: client_id ?? "", client_secret: client_secret ?? "" };
+}
+
+function askToken(client: Record<string, string>, more: Record<string, string> = {}) {
+  const form = { grant_type: "client_credentials", ...credentials(client), ...more };
+  return sendForm("/oauth/token", form);
+}
+
+async function tokenOf(client: Record<string, string>, more = {}): Promise<string> {
+  return (await json(await askToken(client, more))).access_token;
+}
+
+async function statusWith(token: string, path = "/api/probe"): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` };
+  return (await fetch(base + path, { headers })).status;
+}
+
+describe("an agent with a standard OAuth client", () => {
+  it("discovers, registers, gets a token by form and by header, and revokes it", async () => {
+    const issuer = new URL(base);
+    const discovered = await oauth.discoveryRequest(issuer, { ...insecure, algorithm: "oauth2" });
+    const as = await oauth.processDiscoveryResponse(issuer, discovered);
+
+    for (const method of ["client_secret_post", "client_secret_basic"]) {
+      const metadata = { ...example, token_endpoint_auth_method: method };
+      const registered = await oauth.dynamicClientRegistrationRequest(as, metadata, insecure);
+      const client = await oauth.processDynamicClientRegistrationResponse(registered);
+      const secret = String(client.client_secret);
+      const auth =
+        method === "client_secret_post"
+          ? oauth.ClientSecretPost(secret)
+          : oauth.ClientSecretBasic(secret);
+
+      const answer = await oauth.clientCredentialsGrantRequest(as, client, auth, {}, insecure);
+      const token = await oauth.processClientCredentialsResponse(as, client, answer);
+      expect(token).toMatchObject({ token_type: "bearer", expires_in: 3600, scope: example.scope });
+      expect(await statusWith(token.access_token)).toBe(200);
+
+      const revoked = await oauth.revocationRequest(as, client, auth, token.access_token, insecure);
+      await oauth.processRevocationResponse(revoked);
+      expect(await statusWith(token.access_token)).toBe(401);
+    }
+  });
+
+  it("finds both metadata documents equal, complete, and not open to additions that replace", async () => {
+    const [oauthDocument, openidDocument] = await Promise.all(
+      ["oauth-authorization-server", "openid-configuration"].map(async (name) =>
+        json(await fetch(`${base}/.well-known/${name}`)),
+      ),
+    );
+    expect(openidDocument).toEqual(oauthDocument);
+    expect(oauthDocument).toMatchObject({
+      issuer: base,
+      authorization_endpoint: `${base}/oauth/authorize`,
+      token_endpoint: `${base}/oauth/token`,
+      registration_endpoint: `${base}/oauth/register`,
+      revocation_endpoint: `${base}/oauth/revoke`,
+      jwks_uri: `${base}/.well-known/jwks.json`,
+      grant_types_supported: ["authorization_code", "client_credentials"],
+      response_types_supported: ["code"],
+      code_challenge_methods_supported: ["S256"],
+      authorization_response_iss_parameter_supported: true,
+      service_documentation: `${base}/docs/api`,
+    });
+    expect(oauthDocument).not.toHaveProperty("introspection_endpoint");
+    expect(oauthDocument).not.toHaveProperty("pushed_authorization_request_endpoint");
+  });
+
+  it("publishes only the public half of its key", async () => {
+    const response = await fetch(`${base}/.well-known/jwks.json`);
+    const { keys } = JSON.parse(await response.text());
+    expect(keys).toEqual([expect.objectContaining({ kty: "EC", crv: "P-256", alg: "ES256" })]);
+    expect(keys[0]).not.toHaveProperty("d");
+  });
+});
+
+describe("registration", () => {
+  it("answers the example body of the interface with 201 and every field shown", async () => {
+    const response = await sendJson("/oauth/register", example);
+    expect(response.status).toBe(201);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const client = await json(response);
+    expect(client).toMatchObject({
+      client_name: "Example Agent",
+      client_secret: expect.stringMatching(/^.{43,}$/),
+      client_secret_expires_at: 0,
+      grant_types: ["client_credentials"],
+      response_types: [],
+      scope: example.scope,
+      registration_client_uri: `${base}/oauth/register/${client.client_id}`,
+      registration_access_token: expect.stringMatching(/^.{43,}$/),
+    });
+    expect(Math.abs(client.client_id_issued_at - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  it("ignores members that are the server's to set", async () => {
+    const client = await register({
+      client_id: "chosen",
+      client_secret: "known",
+      claimed_by: "me",
+    });
+    expect(client.client_id).not.toBe("chosen");
+    expect(client.client_secret).not.toBe("known");
+    expect(client).not.toHaveProperty("claimed_by");
+  });
+
+  it("keeps mark-up in a name as JSON text only", async () => {
+    const client_name = "<img src=x onerror=alert(1)>";
+    const response = await sendJson("/oauth/register", { ...example, client_name });
+    expect((await json(response)).client_name).toBe(client_name);
+  });
+
+  it.each([
+    [{ client_name: "a\u202eb" }, "invalid_client_metadata"],
+    [{ client_name: "a\u0000b" }, "invalid_client_metadata"],
+    [{ token_endpoint_auth_method: "none" }, "invalid_client_metadata"],
+    [{ token_endpoint_auth_method: "private_key_jwt" }, "invalid_client_metadata"],
+    [{ scope: "alerts:write" }, "invalid_scope"],
+    [{ redirect_uris: ["javascript:alert(1)"] }, "invalid_redirect_uri"],
+    [{ redirect_uris: ["http://agent.example/"] }, "invalid_redirect_uri"],
+    [{ redirect_uris: ["https://agent.example/#top"] }, "invalid_redirect_uri"],
+    [{ jwks: { keys: [{ kty: "oct", k: "AA" }] } }, "invalid_client_metadata"],
+  ])("refuses %j", async (changes, error) => {
+    const response = await sendJson("/oauth/register", { ...example, ...changes });
+    expect(response.status).toBe(400);
+    expect(await json(response)).toMatchObject({ error, error_description: expect.any(String) });
+  });
+
+  it.each(["{oops", "[]", "null", '"text"'])("refuses the body %s", async (body) => {
+    const response = await sendJson("/oauth/register", body);
+    expect(response.status).toBe(400);
+    expect(await json(response)).toMatchObject({ error: "invalid_request" });
+  });
+
+  it("refuses a body over 8 kB, also when it does not say its length", async () => {
+    const body = JSON.stringify({ ...example, client_name: "a".repeat(8 * 1024) });
+    const chunks = new Blob([body]).stream();
+    const chunked = { body: chunks, duplex: "half", method: "POST" } as RequestInit;
+    const headers = { "content-type": "application/json" };
+    expect((await sendJson("/oauth/register", body)).status).toBe(413);
+    expect((await fetch(`${base}/oauth/register`, { ...chunked, headers })).status).toBe(413);
+  });
+
+  it("takes a small body that does not say its length", async () => {
+    const chunks = new Blob([JSON.stringify(example)]).stream();
+    const chunked = { body: chunks, duplex: "half", method: "POST" } as RequestInit;
+    const headers = { "content-type": "application/json" };
+    expect((await fetch(`${base}/oauth/register`, { ...chunked, headers })).status).toBe(201);
+  });
+});
+
+describe("registration management", () => {
+  async function manage(client: Record<string, string>, method: string, body?: unknown) {
+    const url = String(client.registration_client_uri);
+    const authorization = `Bearer ${client.registration_access_token}`;
+    const headers = { authorization, "content-type": "application/json" };
+    return fetch(url, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+  }
+
+  it("reads a registration with its own token only", async () => {
+    const [mine, other] = [await register(), await register()];
+    const response = await manage(mine, "GET");
+    expect(await json(response)).toMatchObject({
+      client_id: mine.client_id,
+      registration_client_uri: mine.registration_client_uri,
+    });
+    const foreign = { ...other, registration_access_token: mine.registration_access_token };
+    expect((await manage(foreign, "GET")).status).toBe(401);
+  });
+
+  it("cannot be used to widen the scope, and rotates its token", async () => {
+    const client = await register();
+    const change = { ...example, client_id: client.client_id };
+    const refused = await manage(client, "PUT", { ...change, scope: "alerts:write" });
+    expect(refused.status).toBe(400);
+    expect(await json(refused)).toMatchObject({ error: "invalid_scope" });
+
+    const scope = "signals:read alerts:write";
+    const updated = await json(await manage(client, "PUT", { ...change, scope }));
+    expect(updated.scope).toBe("signals:read");
+    expect((await manage(client, "GET")).status).toBe(401);
+    expect((await manage(updated, "GET")).status).toBe(200);
+    expect((await askToken(client, { scope: "alerts:write" })).status).toBe(400);
+    expect((await askToken(client, { scope: "factor:read" })).status).toBe(400);
+  });
+
+  it("cannot lend client_credentials the scopes of another grant", async () => {
+    const client = await register();
+    const grant_types = ["authorization_code", "client_credentials"];
+    const change = { ...example, grant_types, scope: "alerts:write" };
+    const updated = await manage(client, "PUT", { ...change, client_id: client.client_id });
+    expect(await json(updated)).toMatchObject({ scope: "alerts:write" });
+
+    for (const more of [{}, { scope: "alerts:write" }, { scope: "signals:read" }]) {
+      const response = await askToken(client, more);
+      expect(response.status).toBe(400);
+      expect(await json(response)).toMatchObject({ error: "invalid_scope" });
+    }
+  });
+
+  it("cannot turn a client_credentials client into a public one", async () => {
+    const client = await register();
+    const change = { ...example, token_endpoint_auth_method: "none" };
+    const response = await manage(client, "PUT", { ...change, client_id: client.client_id });
+    expect(await json(response)).toMatchObject({ error: "invalid_client_metadata" });
+  });
+
+  it("kills the tokens of a deleted client at once", async () => {
+    const client = await register();
+    const token = await tokenOf(client);
+    expect(await statusWith(token)).toBe(200);
+    expect((await manage(client, "DELETE")).status).toBe(204);
+
+    expect(await statusWith(token)).toBe(401);
+    expect((await askToken(client)).status).toBe(401);
+    expect((await manage(client, "GET")).status).toBe(401);
+  });
+});
+
+describe("a token issued while its client was being deleted", () => {
+  it("is refused", async () => {
+    const registered = await register();
+    const client = await provider.Client.find(registered.client_id);
+    if (client === undefined) throw new Error("the client was not stored");
+    await fetch(registered.registration_client_uri, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${registered.registration_access_token}` },
+    });
+    const late = new provider.ClientCredentials({ client, aud: base, scope: "signals:read" });
+    expect(await statusWith(await late.save())).toBe(401);
+  });
+});
+
+describe("a token request", () => {
+  it("gets an opaque bearer token and never a refresh token", async () => {
+    const response = await askToken(await register());
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    const token = await json(response);
+    expect(Object.keys(token).sort()).toEqual([
+      "access_token",
+      "expires_in",
+      "scope",
+      "token_type",
+    ]);
+    expect(token).toMatchObject({ token_type: "Bearer", expires_in: 3600, scope: example.scope });
+    expect(token.access_token).not.toContain(".");
+  });
+
+  it("gets the scopes it asks for", async () => {
+    const token = await json(await askToken(await register(), { scope: "darkpool:read" }));
+    expect(token.scope).toBe("darkpool:read");
+    const headers = { authorization: `Bearer ${token.access_token}` };
+    const seen = await json(await fetch(`${base}/api/probe`, { headers }));
+    expect(seen.scopes).toEqual(["darkpool:read"]);
+  });
+
+  it.each(["alerts:write", "signals:read alerts:write", "signals:read admin", "openid"])(
+    "is refused the scope %j",
+    async (scope) => {
+      const response = await askToken(await register(), { scope });
+      expect(response.status).toBe(400);
+      expect(await json(response)).toMatchObject({
+        error: "invalid_scope",
+        error_description: expect.stringContaining("claimed by a person"),
+      });
+    },
+  );
+
+  it("is refused with a wrong secret or an unknown client", async () => {
+    const client = await register();
+    const wrong = [
+      { ...client, client_secret: "wrong" },
+      { ...client, client_id: "nobody" },
+    ];
+    for (const guess of wrong) {
+      const response = await askToken(guess);
+      expect(response.status).toBe(401);
+      expect(await json(response)).toMatchObject({ error: "invalid_client" });
+    }
+    const authorization = `Basic ${btoa(`${client.client_id}:wrong`)}`;
+    const basic = await sendForm(
+      "/oauth/token",
+      { grant_type: "client_credentials" },
+      { authorization },
+    );
+    expect(basic.status).toBe(401);
+    expect(basic.headers.get("www-authenticate")).toMatch(/^Basic /);
+  });
+
+  it("is refused to a public client", async () => {
+    const client = await register(codeClient);
+    expect(client).not.toHaveProperty("client_secret");
+    const form = { grant_type: "client_credentials", client_id: client.client_id };
+    expect((await sendForm("/oauth/token", form)).status).toBe(400);
+  });
+
+  it("is refused as data, not as a page, also in a browser", async () => {
+    const accept = "text/html";
+    const response = await sendForm("/oauth/token", { client_id: "<b>" }, { accept });
+    expect(response.status).toBe(401);
+    expect(await json(response)).toMatchObject({ error: "invalid_client" });
+  });
+
+  it.each(["password", "refresh_token", "implicit"])("is refused for %s", async (grant_type) => {
+    const form = { ...credentials(await register()), grant_type, refresh_token: "x" };
+    const response = await sendForm("/oauth/token", form);
+    expect(response.status).toBe(400);
+    expect(await json(response)).toMatchObject({ error: "unsupported_grant_type" });
+  });
+
+  it("may come from a web page of any origin, since no cookie counts", async () => {
+    const form = { ...credentials(await register()), grant_type: "client_credentials" };
+    const response = await sendForm("/oauth/token", form, { origin: "https://agent.example" });
+    expect(response.status).toBe(200);
+  });
+});
+
+describe("the resource of a token", () => {
+  it.each([
+    ["", "", 200, 200],
+    ["/", "", 200, 200],
+    ["/mcp", "", 401, 200],
+    ["/mcp/", "", 401, 200],
+  ])("%j below the base decides where it is good", async (path, _title, api, mcp) => {
+    const token = await tokenOf(await register(), { resource: base + path });
+    expect(await statusWith(token, "/api/probe")).toBe(api);
+    expect(await statusWith(token, "/mcp")).toBe(mcp);
+  });
+
+  it("is the whole service when none is named", async () => {
+    const token = await tokenOf(await register());
+    expect(await statusWith(token, "/api/probe")).toBe(200);
+    expect(await statusWith(token, "/mcp")).toBe(200);
+  });
+
+  it.each(["https://evil.example", "/api", "/mcp?x=1", "/mcp#x", "not a uri"])(
+    "is refused when it is %j",
+    async (resource) => {
+      const asked = resource.startsWith("/") ? base + resource : resource;
+      const response = await askToken(await register(), { resource: asked });
+      expect(response.status).toBe(400);
+      expect(await json(response)).toMatchObject({ error: "invalid_target" });
+    },
+  );
+
+  it("is one: two resources in a request are refused", async () => {
+    const form = new URLSearchParams({
+      ...credentials(await register()),
+      grant_type: "client_credentials",
+    });
+    form.append("resource", base);
+    form.append("resource", `${base}/mcp`);
+    const response = await fetch(`${base}/oauth/token`, { method: "POST", body: form });
+    expect(await json(response)).toMatchObject({ error: "invalid_target" });
+  });
+});
+
+describe("revocation", () => {
+  it("needs nothing but the token, with or without a hint or the token as bearer", async () => {
+    const client = await register();
+    for (const [hint, headers] of [
+      [{}, {}],
+      [{ token_type_hint: "access_token" }, {}],
+      [{ token_type_hint: "nonsense" }, { authorization: "Bearer x" }],
+    ]) {
+      const token = await tokenOf(client);
+      const response = await sendForm("/oauth/revoke", { token, ...hint }, headers);
+      expect(response.status).toBe(200);
+      expect(await response.text()).toBe("");
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(await statusWith(token)).toBe(401);
+    }
+  });
+
+  it("ends one token and leaves the others of the client alone", async () => {
+    const client = await register();
+    const [first, second] = [await tokenOf(client), await tokenOf(client)];
+    await sendForm("/oauth/revoke", { token: first });
+    expect(await statusWith(second)).toBe(200);
+  });
+
+  it("is no error for an unknown token, by possession and by client", async () => {
+    const client = credentials(await register());
+    for (const form of [{ token: "unknown" }, { token: "unknown", ...client }]) {
+      expect((await sendForm("/oauth/revoke", form)).status).toBe(200);
+    }
+  });
+
+  it("tells another client that the token is not its own, and leaves it alive", async () => {
+    const [owner, other] = [await register(), await register()];
+    const token = await tokenOf(owner);
+    const response = await sendForm("/oauth/revoke", { token, ...credentials(other) });
+    expect(response.status).toBe(400);
+    expect(await json(response)).toMatchObject({
+      error: "invalid_grant",
+      error_description: "the token was issued to another client",
+    });
+    expect(await statusWith(token)).toBe(200);
+  });
+
+  it("does not fall back to possession when client authentication fails", async () => {
+    const client = await register();
+    const token = await tokenOf(client);
+    const wrong = { ...credentials(client), client_secret: "wrong" };
+    const bare = { client_id: client.client_id };
+    for (const form of [wrong, bare]) {
+      expect((await sendForm("/oauth/revoke", { token, ...form })).status).toBe(401);
+    }
+    const authorization = `Basic ${btoa(`${client.client_id}:wrong`)}`;
+    expect((await sendForm("/oauth/revoke", { token }, { authorization })).status).toBe(401);
+    expect(await statusWith(token)).toBe(200);
+  });
+
+  it("needs the token exactly once", async () => {
+    expect((await sendForm("/oauth/revoke", {})).status).toBe(400);
+    expect((await sendForm("/oauth/revoke", { token: "" })).status).toBe(400);
+    const twice = new URLSearchParams("token=a&token=b");
+    const response = await fetch(`${base}/oauth/revoke`, { method: "POST", body: twice });
+    expect(await json(response)).toMatchObject({ error: "invalid_request" });
+  });
+});
+
+describe("an access token", () => {
+  it("is dead after an hour", async () => {
+    const token = await tokenOf(await register());
+    try {
+      clock.aheadMs = 3_599_000;
+      expect(await statusWith(token)).toBe(200);
+      clock.aheadMs = 3_601_000;
+      expect(await statusWith(token)).toBe(401);
+    } finally {
+      clock.aheadMs = 0;
+    }
+  });
+
+  it("cannot be replaced by another secret of the server", async () => {
+    const client = await register();
+    const secrets = [client.client_id, client.client_secret, client.registration_access_token];
+    for (const secret of [...secrets, "", "__proto__"]) expect(await statusWith(secret)).toBe(401);
+  });
+});
+
+describe("an address in an answer", () => {
+  /** A request as a stranger's own client writes it, which fetch would not. */
+  function raw(options: { path: string; method?: string; body?: string; headers?: object }) {
+    const port = portOf(server);
+    const { path, method = "GET", body = "", headers = {} } = options;
+    return new Promise<string>((resolve, reject) => {
+      const outgoing = request(
+        { port, host: "127.0.0.1", path, method, headers: { ...headers }, agent: false },
+        async (response) => resolve(Buffer.concat(await response.toArray()).toString()),
+      );
+      outgoing.on("error", reject).end(body);
+    });
+  }
+
+  const poison = {
+    host: "evil.example",
+    "x-forwarded-host": "evil.example",
+    "x-forwarded-proto": "https",
+    "x-forwarded-prefix": "/evil.example",
+    forwarded: "host=evil.example;proto=https",
+  };
+
+  it("never comes from a header or the target of the metadata request", async () => {
+    const path = "/.well-known/oauth-authorization-server";
+    for (const target of [path, `http://evil.example${path}`, `${path}?x=//evil.example`]) {
+      const document = await raw({ path: target, headers: poison });
+      expect(document).toContain(`"token_endpoint":"${base}/oauth/token"`);
+      expect(document).not.toContain("evil.example");
+    }
+  });
+
+  it("never comes from a header or the target of a registration", async () => {
+    const headers = { ...poison, "content-type": "application/json" };
+    for (const path of ["/oauth/register", "http://evil.example/oauth/register"]) {
+      const body = JSON.stringify(example);
+      const client = JSON.parse(await raw({ path, method: "POST", body, headers }));
+      expect(client.registration_client_uri).toBe(`${base}/oauth/register/${client.client_id}`);
+    }
+  });
+});
+
+describe("behind a proxy that ends TLS", () => {
+  it("gives https addresses and cookies that only travel over https", async () => {
+    const baseUrl = "https://signals.example";
+    const app = express();
+    app.use(oauthRouter({ provider: await providerFor(baseUrl), baseUrl }));
+    const inner = await listen(app);
+    try {
+      const local = `http://127.0.0.1:${portOf(inner)}`;
+      const body = JSON.stringify(codeClient);
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(`${local}/oauth/register`, { method: "POST", headers, body });
+      const client = await json(answer);
+      expect(client.registration_client_uri).toMatch(/^https:\/\/signals\.example\/oauth\//);
+
+      const query = new URLSearchParams({
+        client_id: client.client_id,
+        response_type: "code",
+        code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+        code_challenge_method: "S256",
+      });
+      const start = await fetch(`${local}/oauth/authorize?${query}`, { redirect: "manual" });
+      expect(start.status).toBe(303);
+      expect(start.headers.getSetCookie().length).toBeGreaterThan(0);
+      for (const cookie of start.headers.getSetCookie()) {
+        expect(cookie).toMatch(/; secure/i);
+        expect(cookie).toMatch(/; httponly/i);
+      }
+    } finally {
+      inner.close();
+      inner.closeAllConnections();
+    }
+  });
+});
+
+describe("an authorization request", () => {
+  const challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+  async function authorize(changes: Record<string, string> = {}, client = {}): Promise<Response> {
+    const { client_id } = await register({ ...codeClient, ...client });
+    const query = new URLSearchParams({
+      client_id,
+      response_type: "code",
+      redirect_uri: "http://127.0.0.1:8976/callback",
+      scope: "signals:read",
+      state: "s-1",
+      code_challenge: challenge,
+      code_challenge_method: "S256",
+      ...changes,
+    });
+    const headers = { accept: "text/html" };
+    return fetch(`${base}/oauth/authorize?${query}`, { redirect: "manual", headers });
+  }
+
+  /** Follows redirects inside the server, with its cookies, to the address of the client. */
+  async function follow(start: Response): Promise<URL> {
+    const cookies = new Map<string, string>();
+    let response = start;
+    for (let hop = 0; hop < 5; hop += 1) {
+      for (const cookie of response.headers.getSetCookie()) {
+        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+        cookies.set(name, value);
+      }
+      const location = new URL(String(response.headers.get("location")), base);
+      if (location.origin !== base) return location;
+
+      const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
+      response = await fetch(location, { redirect: "manual", headers: { cookie } });
+    }
+    throw new Error("too many redirects");
+  }
+
+  it("ends in the client's hands with the reason, the state and the issuer", async () => {
+    const end = await follow(await authorize());
+    expect(end.origin + end.pathname).toBe("http://127.0.0.1:8976/callback");
+    expect(Object.fromEntries(end.searchParams)).toEqual({
+      error: "access_denied",
+      error_description: "this server has no user accounts yet; use client_credentials",
+      state: "s-1",
+      iss: base,
+    });
+  });
+
+  it.each([
+    [{ code_challenge: "" }, "invalid_request"],
+    [{ code_challenge_method: "plain" }, "invalid_request"],
+    [{ response_type: "token" }, "unsupported_response_type"],
+    [{ resource: "https://evil.example" }, "invalid_target"],
+    [{ scope: "alerts:write" }, "invalid_scope"],
+    [{ prompt: "none" }, "login_required"],
+  ])("with %j is refused by redirect", async (changes, error) => {
+    const end = await follow(await authorize(changes));
+    const fragment = new URLSearchParams(end.hash.slice(1));
+    expect(end.searchParams.get("error") ?? fragment.get("error")).toBe(error);
+  });
+
+  it("needs PKCE from a client with a secret, too", async () => {
+    const confidential = { token_endpoint_auth_method: "client_secret_basic" };
+    const end = await follow(await authorize({ code_challenge: "" }, confidential));
+    expect(end.searchParams.get("error")).toBe("invalid_request");
+  });
+
+  it.each([
+    { redirect_uri: "https://evil.example/callback" },
+    { client_id: "<script>alert(1)</script>" },
+    { redirect_uri: "<script>alert(1)</script>" },
+  ])("with %j is answered here, as data and not as a page", async (changes) => {
+    const response = await authorize(changes);
+    expect(response.status).toBe(400);
+    expect(await json(response)).toMatchObject({ error: expect.any(String) });
+  });
+
+  it("has no interaction for a stranger's cookie-less visit", async () => {
+    const response = await fetch(`${base}/oauth/interaction/abc`);
+    expect(response.status).toBe(400);
+    expect(await json(response)).toMatchObject({ error: "invalid_request" });
+  });
+});
+
+describe("a request that fits no endpoint", () => {
+  it.each([
+    ["GET", "/oauth/token", "POST"],
+    ["PUT", "/oauth/register", "POST"],
+    ["POST", "/oauth/register/abc", "GET, HEAD, PUT, DELETE"],
+    ["POST", "/oauth/authorize", "GET, HEAD"],
+    ["DELETE", "/.well-known/jwks.json", "GET, HEAD"],
+  ])("%s %s is 405 and allows %s", async (method, path, allow) => {
+    const response = await fetch(base + path, { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe(allow);
+    expect(response.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+  });
+
+  it.each([
+    ["/oauth/token", "application/json", "{}"],
+    ["/oauth/revoke", "application/json", '{"token":"x"}'],
+    ["/oauth/revoke", "text/plain", "token=x"],
+    ["/oauth/register", "application/x-www-form-urlencoded", "client_name=x"],
+  ])("%s with %s is 415", async (path, type, body) => {
+    const headers = { "content-type": type };
+    const response = await fetch(base + path, { method: "POST", headers, body });
+    expect(response.status).toBe(415);
+  });
+
+  it("refuses a form over 16 kB and an encoded body", async () => {
+    expect((await sendForm("/oauth/revoke", { token: "a".repeat(16 * 1024) })).status).toBe(413);
+    const encoded = await sendForm("/oauth/revoke", { token: "a" }, { "content-encoding": "gzip" });
+    expect(encoded.status).toBe(415);
+  });
+
+  it.each([
+    "/oauth/nothing",
+    "/oauth/introspect",
+    "/oauth/userinfo",
+    "/oauth/par",
+    "/session/end/confirm",
+  ])("%s falls through to the application", async (path) => {
+    expect((await fetch(base + path, { method: "POST" })).status).toBe(404);
+  });
+});
+
+describe("the console", () => {
+  it("stayed silent through all of this", () => {
+    expect(printed).toEqual([]);
+  });
+});

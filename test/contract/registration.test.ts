@@ -1,0 +1,175 @@
+import { expect } from "vitest";
+import {
+  EXAMPLE_REGISTRATION,
+  getWith,
+  newToken,
+  postForm,
+  postJson,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
+import { startService } from "../support/service.ts";
+import { verifies } from "../support/verifies.ts";
+
+const { base } = await startService();
+
+verifies(
+  [
+    "1/self-registration",
+    "1/json",
+    "2.4/client-name",
+    "2.4/redirect-uris",
+    "2.4/grant-types",
+    "2.4/grant-client-credentials",
+    "2.4/grant-refresh-token",
+    "2.4/response-types",
+    "2.4/response-token",
+    "2.4/scope",
+    "2.4/auth-method",
+    "2.4/auth-client-secret-post",
+    "4.5/json",
+    "4.5/response",
+    "4.5/unauthenticated",
+    "5.4/3-register",
+    "5.2/registration-address",
+  ],
+  "an agent registers itself with the interface's body, without any credential",
+  async () => {
+    const response = await postJson(`${base}/oauth/register`, EXAMPLE_REGISTRATION);
+    expect(response.status).toBe(201);
+    expect(response.headers.get("content-type")).toContain("application/json");
+    expect(response.headers.get("cache-control")).toContain("no-store");
+    expect(await response.json()).toMatchObject({
+      client_name: "Example Agent",
+      redirect_uris: ["https://agent.example/callback"],
+      response_types: [],
+      token_endpoint_auth_method: "client_secret_post",
+    });
+  },
+);
+
+verifies(
+  [
+    "2.4/client-id",
+    "2.4/client-secret",
+    "2.4/issued-at",
+    "2.4/secret-expires-at",
+    "2.4/secret-expires-never",
+    "2.4/granted-grant-types",
+    "2.4/granted-scope",
+    "2.4/client-uri",
+    "8/secret-life",
+  ],
+  "a registration is answered with the client's identifier, secret, grants and scopes",
+  async () => {
+    const before = Math.floor(Date.now() / 1000);
+    const body = (await register(base)) as unknown as Record<string, unknown>;
+    expect(body.client_id).toMatch(/^\S+$/);
+    expect(body.client_secret).toMatch(/^\S{32,}$/);
+    expect(Number.isInteger(body.client_id_issued_at)).toBe(true);
+    expect(body.client_id_issued_at).toBeGreaterThanOrEqual(before);
+    expect(body.client_secret_expires_at).toBe(0);
+    expect(body.grant_types).toEqual(["client_credentials"]);
+    expect(body.scope).toBe("signals:read darkpool:read factor:read");
+    expect(body.registration_client_uri).toBe(`${base}/oauth/register/${body.client_id}`);
+    const again = (await register(base)) as unknown as Record<string, unknown>;
+    expect(again.client_id).not.toBe(body.client_id);
+    expect(again.client_secret).not.toBe(body.client_secret);
+  },
+);
+
+verifies(
+  [
+    "1/token-issuance",
+    "1/form",
+    "2.5/access-token",
+    "2.5/token-type",
+    "2.5/expires-in",
+    "2.5/scope",
+    "4.6/form",
+    "4.6/grant-type",
+    "4.6/client-id",
+    "4.6/client-secret",
+    "4.6/scope",
+    "4.6/response",
+    "5.1/client-credentials",
+    "5.4/1",
+    "5.4/3-token",
+  ],
+  "its identifier and secret buy a bearer token for 3600 seconds",
+  async () => {
+    const { client_id, client_secret } = await register(base);
+    const response = await postForm(`${base}/oauth/token`, {
+      grant_type: "client_credentials",
+      client_id,
+      client_secret,
+      scope: "signals:read factor:read",
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toContain("no-store");
+    const body = (await response.json()) as Record<string, unknown>;
+    expect(body).toEqual({
+      access_token: expect.stringMatching(/^\S{32,}$/),
+      token_type: "Bearer",
+      expires_in: 3600,
+      scope: "signals:read factor:read",
+    });
+  },
+);
+
+verifies("4.6/scope-encoded", "scopes may arrive URL-encoded", async () => {
+  const { client_id, client_secret } = await register(base);
+  const body = `grant_type=client_credentials&client_id=${client_id}&client_secret=${client_secret}&scope=signals%3Aread%20factor%3Aread`;
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const response = await fetch(`${base}/oauth/token`, { method: "POST", headers, body });
+  expect(await response.json()).toMatchObject({ scope: "signals:read factor:read" });
+});
+
+verifies(
+  ["5.3/signals-read-agent", "5.3/darkpool-read-agent", "5.3/factor-read-agent"],
+  "an agent without a person is granted the three read scopes",
+  async () => {
+    const { client_id, client_secret } = await register(base);
+    const credentials = { grant_type: "client_credentials", client_id, client_secret };
+    const response = await postForm(`${base}/oauth/token`, credentials);
+    const { scope } = (await response.json()) as { scope: string };
+    expect(scope.split(" ").sort()).toEqual(["darkpool:read", "factor:read", "signals:read"]);
+  },
+);
+
+verifies("5.3/alerts-write-agent", "alerts:write is not to be had by registering", async () => {
+  const scope = "signals:read alerts:write";
+  const narrowed = (await register(base, { scope })) as unknown as { scope: string };
+  expect(narrowed.scope).toBe("signals:read");
+  const only = { ...EXAMPLE_REGISTRATION, scope: "alerts:write" };
+  const refused = await postJson(`${base}/oauth/register`, only);
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({ error: "invalid_scope" });
+});
+
+verifies(
+  ["4.4/bearer", "4.4/symbol", "5.1/bearer-token", "5.4/2-bearer"],
+  "the token opens GET /api/signals for a symbol",
+  async () => {
+    const response = await getWith(await newToken(base), `${base}/api/signals?symbol=ALDER.SIM`);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ symbol: "ALDER.SIM" });
+  },
+);
+
+verifies(
+  ["4.8/form", "4.8/token", "4.8/hint", "5.2/revocation-address"],
+  "a token is revoked by whoever holds it, and by its client",
+  async () => {
+    const agent = await register(base);
+    const { client_id, client_secret } = agent;
+    for (const credentials of [{}, { client_id, client_secret }]) {
+      const token = await tokenOf(base, agent);
+      const form = { token, token_type_hint: "access_token", ...credentials };
+      const response = await postForm(`${base}/oauth/revoke`, form);
+      expect(response.status).toBe(200);
+      const refused = await getWith(token, `${base}/api/signals?symbol=ALDER.SIM`);
+      expect(refused.status).toBe(401);
+    }
+  },
+);

@@ -1,0 +1,125 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { scopes } from "../../src/auth/scopes.ts";
+import { tools } from "../../tools/index.ts";
+import { getWith, newToken } from "../support/agent.ts";
+import { connectMcp, textOf } from "../support/mcp.ts";
+import { startService } from "../support/service.ts";
+import { verifies } from "../support/verifies.ts";
+
+/** Several questions for each tool; a tool without any fails the test below. */
+const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+  get_signal: [
+    { symbol: "ALDER.SIM" },
+    { symbol: "alder-sim" },
+    { symbols: ["ALDER.SIM", "BRINE.SIM"] },
+    {},
+    { signal: "LONG", limit: 3 },
+    { assetClass: "crypto", minScore: 50 },
+    { symbol: "ALDER.SIM", from: "2026-11-21T04:30:00Z", limit: 10 },
+    { symbol: "ALDER.SIM", asOf: "2026-11-21T04:00:00Z" },
+    { symbol: "NOSUCH" },
+    { symbol: "ALDER.SIM", minScore: 3 },
+    { limit: 501 },
+    { symbol: "ALDER.SIM", asOf: "2000-01-01T00:00:00Z" },
+    { cursor: "bm9uZQ" },
+  ],
+  get_factors: [
+    { symbol: "ALDER.SIM" },
+    { symbol: "ALDER.SIM", asOf: "2026-11-21T04:58:30Z" },
+    { symbol: "ALDER.SIM", asOf: "2026-11-21T01:00:00Z" },
+    {},
+    { symbol: "ALDER" },
+  ],
+  get_darkpool: [
+    { symbol: "ALDER.SIM" },
+    { symbol: "ALDER.SIM", view: "days", limit: 5 },
+    { symbol: "ALDER.SIM", view: "prints", minShares: 500 },
+    { symbol: "ALDER.SIM", view: "blocks", minNotionalUsd: 250_000, limit: 3 },
+    { symbol: "ALDER.SIM", view: "days", minShares: 1 },
+    { symbol: "ALDER.SIM", from: "2026-11-21T04:40:00Z", to: "2026-11-21T04:50:00Z" },
+  ],
+  find_instruments: [{}, { query: "ald" }, { assetClass: "crypto", limit: 2 }, { query: "%" }],
+};
+
+const { base } = await startService();
+const token = await newToken(base);
+const client = await connectMcp(base, token);
+
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+
+describe.each(tools)("$name", ({ name, routes, input, output }) => {
+  const [route] = routes;
+  const asked = questions[name] ?? [];
+
+  it("is asked something that it can answer and something that it cannot", () => {
+    expect(asked.length).toBeGreaterThan(1);
+  });
+
+  it.each(asked)("answers REST and MCP alike: %o", async (question) => {
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(question)) query.set(key, String(value));
+    const rest = await getWith(token, `${base}${route?.path}?${query}`);
+    const body = await rest.json();
+    const mcp = await client.callTool({ name, arguments: question });
+
+    if (rest.status !== 200) {
+      expect(mcp.isError).toBe(true);
+      const said = body as { code: string; detail: string; next?: string };
+      const next = said.next === undefined ? "" : ` ${said.next}`;
+      expect(textOf(mcp)).toBe(`${said.code}: ${said.detail}${next}`);
+      return;
+    }
+    expect(mcp.structuredContent).toEqual(body);
+    expect(JSON.parse(textOf(mcp))).toEqual(body);
+    expect(output.parse(body)).toEqual(body);
+    const validate = ajv.compile(z.toJSONSchema(output));
+    expect(validate(body), JSON.stringify(validate.errors)).toBe(true);
+  });
+
+  it("describes itself: name, title, scope, every input and the answer", () => {
+    expect(name).toMatch(/^[a-z][a-z0-9_]{0,63}$/);
+    expect(Object.keys(scopes)).toContain(tools.find((tool) => tool.name === name)?.scope);
+    const schema = z.toJSONSchema(input, { io: "input" });
+    expect(schema.additionalProperties).toBe(false);
+    for (const [member, property] of Object.entries(schema.properties ?? {})) {
+      expect(property, member).toHaveProperty("description");
+    }
+  });
+});
+
+describe("the list of tools", () => {
+  verifies(
+    ["1/mcp", "4.10/mcp"],
+    "is what an MCP client sees, with schemas and hints",
+    async () => {
+      const { tools: listed } = await client.listTools();
+      expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+      for (const { annotations, outputSchema, title } of listed) {
+        expect(title).toBeTruthy();
+        expect(outputSchema?.type).toBe("object");
+        expect(annotations).toMatchObject({
+          readOnlyHint: true,
+          destructiveHint: false,
+          idempotentHint: true,
+          openWorldHint: false,
+        });
+      }
+    },
+  );
+
+  it("has at most eight tools and stays small enough to be read", async () => {
+    const { tools: listed } = await client.listTools();
+    expect(listed.length).toBeLessThanOrEqual(8);
+    expect(JSON.stringify(listed).length).toBeLessThan(24_000);
+  });
+
+  it("answers an unknown tool as a protocol error", async () => {
+    await expect(client.callTool({ name: "no_such_tool", arguments: {} })).rejects.toMatchObject({
+      code: -32602,
+    });
+  });
+});

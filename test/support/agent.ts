@@ -1,0 +1,66 @@
+/** The registration body that the interface shows. */
+export const EXAMPLE_REGISTRATION = {
+  client_name: "Example Agent",
+  redirect_uris: ["https://agent.example/callback"],
+  grant_types: ["client_credentials", "refresh_token"],
+  response_types: ["token"],
+  scope: "signals:read darkpool:read factor:read",
+  token_endpoint_auth_method: "client_secret_post",
+};
+
+/** What a registration is answered with, as far as tests use it. */
+export interface Registered {
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly registration_client_uri: string;
+  readonly registration_access_token: string;
+}
+
+/** Registers a client. */
+export async function register(base: string, changes: object = {}): Promise<Registered> {
+  const response = await postJson(`${base}/oauth/register`, {
+    ...EXAMPLE_REGISTRATION,
+    ...changes,
+  });
+  if (response.status !== 201) throw new Error(`registration failed: ${await response.text()}`);
+  return (await response.json()) as Registered;
+}
+
+/** Exchanges a client's secret for an access token. */
+export async function tokenOf(
+  base: string,
+  { client_id, client_secret }: Registered,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const response = await postForm(`${base}/oauth/token`, {
+    grant_type: "client_credentials",
+    client_id,
+    client_secret,
+    ...parameters,
+  });
+  const body = (await response.json()) as { access_token?: string };
+  if (body.access_token === undefined) throw new Error(`no token: ${JSON.stringify(body)}`);
+  return body.access_token;
+}
+
+/** Registers a client and gets it a token. */
+export async function newToken(
+  base: string,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  return tokenOf(base, await register(base), parameters);
+}
+
+export const postJson = (url: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+export const postForm = (url: string, form: Readonly<Record<string, string>>) =>
+  fetch(url, { method: "POST", body: new URLSearchParams(form) });
+
+/** Reads an address with a bearer token. */
+export const getWith = (token: string, url: string) =>
+  fetch(url, { headers: { authorization: `Bearer ${token}` } });

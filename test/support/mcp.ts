@@ -1,0 +1,18 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { afterAll } from "vitest";
+
+/** Connects an MCP client that sends a bearer token; it closes when the file's tests have run. */
+export async function connectMcp(base: string, token: string): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { requestInit }));
+  afterAll(() => client.close());
+  return client;
+}
+
+/** The text of a tool's answer. */
+export function textOf(answer: { readonly content?: unknown }): string {
+  const [first] = answer.content as { readonly type: string; readonly text: string }[];
+  if (first?.type !== "text") throw new Error("the answer has no text");
+  return first.text;
+}

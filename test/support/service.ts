@@ -1,0 +1,47 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import pino from "pino";
+import { afterAll } from "vitest";
+import { defaultAnonymousScopes } from "../../src/auth/scopes.ts";
+import type { MarketChoice } from "../../src/config.ts";
+import { createService, type Service } from "../../src/service.ts";
+
+/** A quiet instant of the sandbox, so that every run sees the same market. */
+export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
+
+export const SANDBOX: MarketChoice = { kind: "sandbox", sessionSeconds: 60, seed: 1 };
+
+/** A service on a socket of its own, with a clock that the test moves. */
+export interface RunningService {
+  readonly base: string;
+  readonly service: Service;
+  /** Failures that were logged, newest last. */
+  readonly logged: readonly string[];
+  readonly clock: { now: Date };
+}
+
+/** Starts a service on a free port; it stops when the tests of the file have run. */
+export async function startService(market: MarketChoice = SANDBOX): Promise<RunningService> {
+  const server = createServer();
+  const base = await listen(server);
+  const clock = { now: SANDBOX_NOW };
+  const logged: string[] = [];
+  const log = pino({ level: "error" }, { write: (line) => logged.push(line) });
+  const service = await createService({
+    config: { market, anonymousScopes: defaultAnonymousScopes },
+    baseUrl: base,
+    now: () => clock.now,
+    log,
+  });
+  server.on("request", service.app);
+  afterAll(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return { base, service, logged, clock };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { createBlockPressure } from "../../../src/factors/block-pressure.ts";
+import { combineDarkpool, readDarkpool } from "../../../src/factors/darkpool.ts";
+import {
+  addPrint,
+  isBlock,
+  type OffExchangeDay,
+  sideProxy,
+} from "../../../src/factors/off-exchange.ts";
+import { createShortPressure } from "../../../src/factors/short-pressure.ts";
+import { normalCdf } from "../../../src/factors/statistics.ts";
+import type { Print, ShortVolume } from "../../../src/market/records.ts";
+
+const DAY_MS = 86_400_000;
+
+function print(values: Partial<Print>): Print {
+  return {
+    id: "1",
+    session: "0",
+    tradedAt: 0,
+    availableAt: 0,
+    price: 100,
+    sizeShares: 100,
+    venue: "TEST",
+    conditions: "",
+    bid: null,
+    ask: null,
+    canceled: false,
+    signable: true,
+    ...values,
+  };
+}
+
+/** The prints of method 2.3. */
+const worked = [
+  print({ price: 100.02, sizeShares: 15_000, bid: 100, ask: 100.04 }),
+  print({ price: 100.04, sizeShares: 20_000, bid: 100, ask: 100.04 }),
+  print({ price: 99.99, sizeShares: 12_000, bid: 99.98, ask: 100.04 }),
+  print({ price: 100.05, sizeShares: 30_000, bid: 100.02, ask: 100.06 }),
+];
+
+const blocks = (prints: readonly Print[]) => {
+  const pressure = createBlockPressure();
+  prints.forEach(pressure.add);
+  return pressure.read();
+};
+
+const shorts = (volumes: readonly ShortVolume[]) => {
+  const pressure = createShortPressure();
+  volumes.forEach(pressure.add);
+  return pressure.read();
+};
+
+describe("the side proxy", () => {
+  it("grades prints between the quotes as in the worked example", () => {
+    const sides = worked.map(sideProxy);
+    expect(sides[0]).toBe(0);
+    expect(sides[1]).toBeCloseTo(1, 9);
+    expect(sides[2]).toBeCloseTo(-0.666667, 6);
+    expect(sides[3]).toBeCloseTo(0.5, 9);
+  });
+
+  it("is unknown without quotes, in crossed markets and under excluded conditions", () => {
+    expect(sideProxy(print({}))).toBeNull();
+    expect(sideProxy(print({ bid: 100, ask: 100 }))).toBeNull();
+    expect(sideProxy(print({ bid: 99, ask: 101, signable: false }))).toBeNull();
+  });
+
+  it("stays within -1 and 1 for prices outside the quotes", () => {
+    expect(sideProxy(print({ price: 105, bid: 99, ask: 101 }))).toBe(1);
+    expect(sideProxy(print({ price: 95, bid: 99, ask: 101 }))).toBe(-1);
+  });
+});
+
+describe("an off-exchange day", () => {
+  it("calls 10,000 shares or USD 200,000 a block", () => {
+    expect(isBlock(print({ sizeShares: 9_999, price: 1 }))).toBe(false);
+    expect(isBlock(print({ sizeShares: 10_000, price: 1 }))).toBe(true);
+    expect(isBlock(print({ sizeShares: 2_000, price: 100 }))).toBe(true);
+  });
+
+  it("counts cancelled prints apart", () => {
+    const days = new Map<string, OffExchangeDay>();
+    addPrint(days, print({ sizeShares: 500 }));
+    addPrint(days, print({ id: "2", canceled: true }));
+    expect(days.get("0")).toMatchObject({ prints: 1, shares: 500, canceled: 1 });
+  });
+});
+
+describe("block pressure", () => {
+  it("has the worked example's imbalance .350748, shrunk to .058458 by four blocks", () => {
+    const reading = blocks(worked);
+    expect(reading.blocks).toBe(4);
+    expect(reading.imbalance).toBeCloseTo(0.058458, 6);
+    expect((reading.imbalance ?? 0) * 6).toBeCloseTo(0.350748, 6);
+  });
+
+  it("fades with a half-life of three sessions", () => {
+    const quiet = [1, 2, 3].map((session) => print({ session: String(session), sizeShares: 1 }));
+    const reading = blocks([...worked, ...quiet]);
+    expect(reading.blocks).toBeCloseTo(2, 12);
+    expect(reading.imbalance).toBeCloseTo((0.3507477 * 2) / 22, 6);
+  });
+
+  it("is compared with the sessions before the current one", () => {
+    const day = (session: number, price: number) =>
+      print({ session: String(100 + session), price, sizeShares: 20_000, bid: 99, ask: 101 });
+    const habit = [...Array(30).keys()].map((session) => day(session, session % 2 ? 99.5 : 100.5));
+    expect(blocks(habit.slice(0, 20)).z).toBeNull();
+    expect(blocks([...habit, day(30, 101)]).z).toBeGreaterThan(1);
+    expect(blocks([...habit, day(30, 99)]).z).toBeLessThan(-1);
+  });
+
+  it("ignores cancelled blocks and takes late reports into the session under way", () => {
+    const [first] = worked;
+    if (first === undefined) throw new Error("the example has prints");
+    expect(blocks([{ ...first, canceled: true }]).blocks).toBe(0);
+    const late = blocks([print({ session: "1" }), { ...first, session: "0" }]);
+    expect(late.blocks).toBe(1);
+  });
+});
+
+describe("the dark pool factor", () => {
+  it("combines as in the worked example: z .006351, score 50.25", () => {
+    const imbalanceZ = ((blocks(worked).imbalance ?? Number.NaN) - 0.01) / 0.06;
+    expect(imbalanceZ).toBeCloseTo(0.807634, 5);
+    const combined = combineDarkpool(imbalanceZ, 1.2, 4);
+    expect(combined?.z).toBeCloseTo(0.006351, 6);
+    expect(100 * normalCdf(combined?.z ?? 0)).toBeCloseTo(50.25, 2);
+    expect(combined?.confidence).toBeCloseTo(4 / 9, 12);
+  });
+
+  it("uses one part alone with less confidence, the short ratio with a negative sign", () => {
+    expect(combineDarkpool(0.8, null, 5)).toEqual({ z: 0.8, confidence: 0.3 });
+    expect(combineDarkpool(null, 1.2, 0)).toEqual({ z: -1.2, confidence: 0.4 });
+    expect(combineDarkpool(null, null, 0)).toBeUndefined();
+  });
+
+  it("compares a short ratio with the sessions before it, without itself", () => {
+    const ratios = [...Array(60).keys()].map((index) => (index % 2 === 0 ? 0.45 : 0.49));
+    const volumes = [...ratios, 0.57].map(shortVolume);
+    const { ratio, z } = shorts(volumes);
+    expect(ratio).toBeCloseTo(0.57, 12);
+    expect(z).toBeGreaterThan(1);
+    expect(shorts(volumes.slice(0, 20)).z).toBeNull();
+  });
+
+  it("halves the z of a short ratio with every session", () => {
+    const habit = [...Array(60).keys()].map((index) => shortVolume(index % 2 ? 0.49 : 0.45, index));
+    const before = shorts(habit).z ?? Number.NaN;
+    const after = shorts([...habit, shortVolume(0.47, 60)]).z ?? Number.NaN;
+    expect(after).toBeCloseTo(before / 2, 9);
+  });
+
+  it("ignores the ratio of a session with fewer than 10,000 off-exchange shares", () => {
+    const tiny = { ...shortVolume(0.9, 3), totalShares: 9_000 };
+    expect(shorts([shortVolume(0.5, 1), tiny]).ratio).toBe(0.5);
+  });
+
+  it("tells a missing feed, a silent one, an old one and prints without quotes apart", () => {
+    const context = { at: 10 * DAY_MS, dayMs: DAY_MS, hasFeed: true, feedAt: 10 * DAY_MS };
+    const nothing = { block: blocks([]), short: shorts([]) };
+    const block = blocks([print({ sizeShares: 20_000, availableAt: 10 * DAY_MS })]);
+    expect(readDarkpool(nothing, { ...context, hasFeed: false }).status).toBe("not_observed");
+    expect(readDarkpool(nothing, context).status).toBe("no_activity");
+    expect(readDarkpool(nothing, { ...context, feedAt: DAY_MS }).status).toBe("stale");
+    expect(readDarkpool({ ...nothing, block }, context).status).toBe("not_observed");
+  });
+});
+
+function shortVolume(ratio: number, index: number): ShortVolume {
+  return {
+    session: String(index),
+    availableAt: index * DAY_MS,
+    shortShares: ratio * 100_000,
+    totalShares: 100_000,
+  };
+}

@@ -1,0 +1,107 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { requirements } from "../requirements.ts";
+import { verifies } from "../support/verifies.ts";
+
+const testFolder = join(import.meta.dirname, "..");
+
+/** A call and its first argument, one literal or a list of them, on a line that is no comment. */
+const citation = /^(?!\s*(?:\/\/|\/?\*)).*?\bverifies\(\s*("[^"\n]*"|\[[^\]]*\])/gm;
+
+/** The ids that a test file's source cites. */
+function idsCitedIn(source: string): readonly string[] {
+  return [...source.matchAll(citation)].flatMap(([, ids = ""]) => quotedIn(ids));
+}
+
+/** The contents of the double-quoted literals, without those of a commented line. */
+function quotedIn(list: string): readonly string[] {
+  const literals = list.replace(/^\s*\/\/.*$/gm, "").matchAll(/"([^"\n]*)"/g);
+  return [...literals].map(([, id = ""]) => id);
+}
+
+/** The ids that all test files cite. */
+function idsCitedByTests(): ReadonlySet<string> {
+  const files = readdirSync(testFolder, { recursive: true, encoding: "utf8" });
+  const sources = files
+    .filter((file) => file.endsWith(".test.ts"))
+    .map((file) => readFileSync(join(testFolder, file), "utf8"));
+  return new Set(sources.flatMap(idsCitedIn));
+}
+
+function idsOf(entries: typeof requirements): readonly string[] {
+  return entries.map(({ id }) => id);
+}
+
+describe("the requirements", () => {
+  const cited = idsCitedByTests();
+  const ids = idsOf(requirements);
+
+  it("are each cited by a test, or open", () => {
+    const forgotten = requirements.filter(({ id, open }) => open === undefined && !cited.has(id));
+    expect(idsOf(forgotten), "neither cited nor open").toEqual([]);
+  });
+
+  it("are not open any more once a test cites them", () => {
+    const settled = requirements.filter(({ id, open }) => open !== undefined && cited.has(id));
+    expect(idsOf(settled), "cited and still open").toEqual([]);
+  });
+
+  it("are all that tests cite", () => {
+    const unknown = [...cited].filter((id) => !ids.includes(id));
+    expect(unknown, "cited but not listed").toEqual([]);
+  });
+
+  it("have unique ids", () => {
+    const repeated = ids.filter((id, index) => ids.indexOf(id) !== index);
+    expect(repeated, "listed more than once").toEqual([]);
+  });
+
+  it("have ids of a section and a slug, and a sentence each", () => {
+    const malformed = requirements.filter(
+      ({ id, text }) => !/^\d+(\.\d+)?\/[a-z0-9-]+$/.test(id) || !/^\S.*\.$/.test(text),
+    );
+    expect(idsOf(malformed), "malformed id or text").toEqual([]);
+  });
+});
+
+describe("a citation", () => {
+  // Kept apart from its bracket, so that these samples do not count as citations of this file.
+  const call = "verifies";
+
+  it("is read from one id, from a list and from a list over several lines", () => {
+    const source = [
+      `  ${call}("1/one", "is read", () => {});`,
+      `  ${call}(["1/two", "1/three"], "is read", () => {});`,
+      `  for (const sample of samples) ${call}(`,
+      `    [`,
+      `      "1/four",`,
+      `      // "1/never",`,
+      `      "1/five",`,
+      `    ],`,
+      `    "is read",`,
+      `    () => {},`,
+      `  );`,
+    ].join("\n");
+    expect(idsCitedIn(source)).toEqual(["1/one", "1/two", "1/three", "1/four", "1/five"]);
+  });
+
+  it("is not read from a comment, nor from a title or a longer name", () => {
+    const source = [
+      `// ${call}("1/one", "is not read", () => {});`,
+      `/* ${call}("1/two", "is not read", () => {});`,
+      ` * ${call}("1/three", "is not read", () => {});`,
+      `it("1/four", () => {});`,
+      `nobody_${call}("1/five", "is not read", () => {});`,
+    ].join("\n");
+    expect(idsCitedIn(source)).toEqual([]);
+  });
+
+  it("of an unknown id, or of none, throws at collection and names what it cites", () => {
+    const run = () => {};
+    const nowhere = "1/nowhere";
+    const none: readonly string[] = [];
+    expect(() => verifies(nowhere, "proves nothing", run)).toThrow(/1\/nowhere/);
+    expect(() => verifies(none, "proves nothing", run)).toThrow(/no id/);
+  });
+});

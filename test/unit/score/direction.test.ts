@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { nextSignal, type SessionScore, type SignalState } from "../../../src/score/direction.ts";
+
+const session = (score: number, values: Partial<SessionScore> = {}): SessionScore => ({
+  at: 1,
+  assetClass: "stock",
+  score,
+  confidence: 0.5,
+  bars: 300,
+  missedSessions: 0,
+  ...values,
+});
+
+/** Runs a series of scores; the first one seeds the smoothing. */
+const run = (scores: readonly number[], values: Partial<SessionScore> = {}) =>
+  scores.reduce<SignalState | undefined>(
+    (state, score, index) => nextSignal(state, session(score, { ...values, at: index })),
+    undefined,
+  );
+
+describe("the signal", () => {
+  it("begins LONG at 70 and SHORT at 30", () => {
+    expect(run([70])?.direction).toBe("LONG");
+    expect(run([69.99])?.direction).toBe("WAIT");
+    expect(run([30])?.direction).toBe("SHORT");
+    expect(run([30.01])?.direction).toBe("WAIT");
+  });
+
+  it("stays LONG down to 55 and SHORT up to 45, on the smoothed score", () => {
+    const long = run([80]);
+    const steps = (target: number) => {
+      let state = long;
+      for (let index = 0; index < 60; index++) state = nextSignal(state, session(target));
+      return state?.direction;
+    };
+    expect(steps(55.01)).toBe("LONG");
+    expect(steps(54.9)).toBe("WAIT");
+  });
+
+  it("smooths with a half-life of two sessions for stocks and half a session for coins", () => {
+    expect(run([50, 90])?.smoothed).toBeCloseTo(50 + 40 * (1 - 2 ** -0.5), 9);
+    expect(run([50, 90], { assetClass: "crypto" })?.smoothed).toBeCloseTo(80, 9);
+  });
+
+  it("turns from LONG to SHORT at once only when SHORT's entry is met", () => {
+    const long = run([80], { assetClass: "crypto" });
+    const turned = nextSignal(long, session(0, { assetClass: "crypto", at: 9 }));
+    expect(turned).toMatchObject({ direction: "SHORT", previous: "LONG", since: 9 });
+    const low = nextSignal(long, session(32, { assetClass: "crypto" }));
+    expect(low.direction).toBe("WAIT");
+  });
+
+  it("needs confidence .30 to begin and .25 to stay", () => {
+    expect(run([80], { confidence: 0.29 })?.direction).toBe("WAIT");
+    const long = run([80]);
+    expect(nextSignal(long, session(80, { confidence: 0.26 })).direction).toBe("LONG");
+    expect(nextSignal(long, session(80, { confidence: 0.24 }))).toMatchObject({
+      direction: "WAIT",
+      forcedWait: "low_confidence",
+    });
+  });
+
+  it("waits while an instrument is younger than 60 sessions", () => {
+    expect(run([80], { bars: 59 })).toMatchObject({ direction: "WAIT", forcedWait: "too_young" });
+    expect(run([80], { bars: 60 })?.direction).toBe("LONG");
+  });
+
+  it("freezes for one session without trading and waits after two", () => {
+    const long = run([80]);
+    const halted = nextSignal(long, session(10, { missedSessions: 1 }));
+    expect(halted).toEqual({ ...long, frozen: true });
+    const gone = nextSignal(halted, session(10, { missedSessions: 2 }));
+    expect(gone).toMatchObject({ direction: "WAIT", forcedWait: "not_trading", frozen: false });
+  });
+
+  it("remembers when it began and what was before", () => {
+    const state = run([50, 90, 90, 90, 90]);
+    expect(state).toMatchObject({ direction: "LONG", previous: "WAIT", since: 2 });
+  });
+});

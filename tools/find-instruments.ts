@@ -1,0 +1,94 @@
+import { z } from "zod";
+import {
+  AnswerStatus,
+  CursorInput,
+  Identity,
+  Instant,
+  identityOf,
+  isoInstantOrNull,
+  Provenance,
+  provenance,
+} from "../src/answer.ts";
+import { FACTOR_STATUSES } from "../src/factors/reading.ts";
+import { AssetClass } from "../src/market/instrument.ts";
+import { countKnown } from "../src/market/point-in-time.ts";
+import { searchInstruments } from "../src/market/symbols.ts";
+import { cutPage } from "../src/page.ts";
+import type { Snapshot } from "../src/score/snapshot.ts";
+import { defineTool, type ToolContext } from "../src/tool.ts";
+
+const FactorStatus = z.enum(FACTOR_STATUSES);
+
+const Candidate = z.object({
+  ...Identity.shape,
+  currency: z.string(),
+  sector: z.string().nullable(),
+  status: AnswerStatus,
+  coverage: z
+    .object({
+      momentum: FactorStatus,
+      valuation: FactorStatus,
+      social: FactorStatus,
+      darkpool: FactorStatus,
+    })
+    .describe("Which factors can be measured, and why not the others."),
+  firstDataAt: Instant.nullable(),
+  lastDataAt: Instant.nullable(),
+});
+
+/** The instruments that the service covers. */
+export const findInstruments = defineTool({
+  name: "find_instruments",
+  title: "Find instruments",
+  description:
+    "Stocks, funds and coins that are covered, by ticker or name, with what is known about each. Use it when a symbol is unknown or to list everything.",
+  scope: "signals:read",
+  routes: [{ method: "GET", path: "/api/instruments" }],
+  input: z.strictObject({
+    query: z
+      .string()
+      .max(100)
+      .default("")
+      .describe("Beginning of a ticker or part of a name; leave it out to list all."),
+    assetClass: AssetClass.optional().describe("Only this class."),
+    limit: z.number().int().min(1).max(500).default(50).describe("Most items of a page."),
+    cursor: CursorInput.optional(),
+  }),
+  output: z.object({
+    ...Provenance.shape,
+    items: z.array(Candidate),
+    nextCursor: z.string().nullable(),
+  }),
+
+  run({ query, assetClass, limit, cursor }, context) {
+    const found = searchInstruments(context.market.instruments(), query).filter(
+      (instrument) => assetClass === undefined || instrument.assetClass === assetClass,
+    );
+    const { items, nextCursor } = cutPage(found, { limit, cursor, keyOf: ({ symbol }) => symbol });
+    const snapshots = items.map(({ symbol }) => context.snapshots.newest(symbol));
+    return {
+      ...provenance(context, context.market.knownUntil()),
+      items: snapshots.flatMap((snapshot) => (snapshot ? [candidate(snapshot, context)] : [])),
+      nextCursor,
+    };
+  },
+});
+
+function candidate({ instrument, status, factors }: Snapshot, { market }: ToolContext) {
+  const { bars } = market.records(instrument.symbol);
+  const known = countKnown(bars, market.knownUntil());
+  return {
+    ...identityOf(instrument),
+    currency: instrument.currency,
+    sector: instrument.sector,
+    status,
+    coverage: {
+      momentum: factors.momentum.status,
+      valuation: factors.valuation.status,
+      social: factors.social.status,
+      darkpool: factors.darkpool.status,
+    },
+    firstDataAt: isoInstantOrNull(bars[0]?.availableAt ?? null),
+    lastDataAt: isoInstantOrNull(bars[known - 1]?.availableAt ?? null),
+  };
+}

@@ -1,0 +1,18 @@
+import { scopes } from "../src/auth/scopes.ts";
+import type { Site } from "./site.ts";
+
+/**
+ * Protected resource metadata (RFC 9728).
+ *
+ * @param resource Identifier that clients compare with the address they used: the base address or
+ *   the MCP endpoint.
+ */
+export function protectedResource({ baseUrl, name }: Site, resource: string) {
+  return {
+    resource,
+    authorization_servers: [baseUrl],
+    scopes_supported: Object.keys(scopes),
+    bearer_methods_supported: ["header"],
+    resource_name: name,
+  };
+}
