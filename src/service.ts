@@ -97,8 +97,12 @@ async function openMarket(
     const knownUntil = (now: number) => Math.floor(now / dayMs) * dayMs;
     return { market, clock: { knownUntil, untilNext: (now) => knownUntil(now) + dayMs - now } };
   }
-  const market = await readMarketFolder(choice.folder, onProgress);
-  const at = choice.asOf?.getTime() ?? newestBarAt(market);
+  const until = choice.asOf?.getTime();
+  const market = await readMarketFolder(choice.folder, {
+    ...(until !== undefined && { until }),
+    ...(onProgress && { onProgress }),
+  });
+  const at = until ?? newestBarAt(market);
   return { market, clock: { knownUntil: () => at, untilNext: () => undefined } };
 }
 

@@ -25,8 +25,10 @@ export function countKnown(records: readonly Known[], at: number): number {
 export function createReader<R extends Known>(): (list: readonly R[], at: number) => readonly R[] {
   let read = 0;
   return (list, at) => {
+    const next = list[read];
+    if (next === undefined || next.availableAt > at) return [];
     const from = read;
-    read = Math.max(from, countKnown(list, at));
+    read = countKnown(list, at);
     return list.slice(from, read);
   };
 }

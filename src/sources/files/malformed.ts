@@ -1,18 +1,20 @@
 /** Characters of a refused value that a message shows. */
 const SHOWN_CHARACTERS = 40;
 
-/** Where in a folder, what is wrong there and how it should look. */
-export interface Malformation {
-  /** Path as the reader of the message can open it. */
+/** A line of a file, counted from 1; the header of a table is line 1. */
+export interface Place {
   readonly file: string;
-  /** Line from 1 with the header as line 1; absent when the file as a whole is wrong. */
+  /** Absent when the file as a whole is wrong. */
   readonly line?: number;
-  readonly wrong: string;
-  readonly expected: string;
 }
 
-/** The error for data that must not be read: `file:line: what is wrong: how it should look`. */
-export function malformed({ file, line, wrong, expected }: Malformation): Error {
+/**
+ * The error for data that must not be read: `file:line: what is wrong: how it should look`.
+ *
+ * @param wrong What stands there.
+ * @param expected What should.
+ */
+export function malformed({ file, line }: Place, wrong: string, expected: string): Error {
   const place = line === undefined ? file : `${file}:${line}`;
   return new Error(`${place}: ${wrong}: ${expected}`);
 }
@@ -21,4 +23,17 @@ export function malformed({ file, line, wrong, expected }: Malformation): Error 
 export function quoted(value: string): string {
   const shown = value.length > SHOWN_CHARACTERS ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value;
   return JSON.stringify(shown);
+}
+
+/**
+ * Makes a check that refuses the second occurrence of a key.
+ *
+ * @param what What the key identifies, for the message.
+ */
+export function uniqueness(what: string): (key: string, place: Place) => void {
+  const seen = new Set<string>();
+  return (key, place) => {
+    if (seen.has(key)) throw malformed(place, `${what} ${quoted(key)} is repeated`, "name it once");
+    seen.add(key);
+  };
 }

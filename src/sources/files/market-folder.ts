@@ -1,4 +1,147 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Instrument } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
-export async function readMarketFolder(_f: string, _p?: (d: number, t: number) => void): Promise<Market> {
-  throw new Error("x");
+import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
+import { countKnown } from "../../market/point-in-time.ts";
+import type { InstrumentRecords, Known } from "../../market/records.ts";
+import { readBars } from "./bars.ts";
+import { type Calendar, createCalendar, DAY_MS } from "./calendar.ts";
+import { readOnChain, readShortVolumes } from "./daily-figures.ts";
+import { readFundamentals } from "./fundamentals.ts";
+import { readInstruments } from "./instruments.ts";
+import { malformed } from "./malformed.ts";
+import { readMentions } from "./mentions.ts";
+import { readPrints } from "./prints.ts";
+import type { TextFile } from "./table.ts";
+
+const INSTRUMENTS = "instruments.csv";
+
+/** The folders of a market folder and the ending of their files, one file per symbol. */
+const FOLDERS = {
+  bars: ".csv",
+  fundamentals: ".csv",
+  mentions: ".jsonl",
+  prints: ".csv",
+  offexchange: ".csv",
+  onchain: ".csv",
+} as const;
+type FolderName = keyof typeof FOLDERS;
+
+/** How to read a folder. */
+export interface ReadOptions {
+  /** Records known later than this (Unix milliseconds) are checked and then forgotten. */
+  readonly until?: number;
+  /** Told after each instrument. */
+  readonly onProgress?: (done: number, total: number) => void;
 }
+
+/**
+ * Reads a whole market folder into memory: instruments.csv and, by symbol, bars, fundamentals,
+ * mentions, prints, offexchange and onchain. A file that is missing, or whose first record comes
+ * after `until`, means that no feed observes the instrument: nothing tells of a feed to come.
+ *
+ * @throws {Error} whose message begins with file and line at the first thing that is not as it
+ *   should be; nothing is skipped.
+ */
+export async function readMarketFolder(
+  folder: string,
+  { until = Number.POSITIVE_INFINITY, onProgress }: ReadOptions = {},
+): Promise<Market> {
+  const instruments = readInstruments(await openInstruments(folder));
+  await requireKnownFiles(folder, instruments);
+  const calendar = createCalendar();
+  const records: InstrumentRecords[] = [];
+  for (const instrument of instruments) {
+    records.push(await readInstrument(instrument, calendar, { folder, until }));
+    onProgress?.(records.length, instruments.length);
+  }
+  return {
+    mode: "files",
+    source: {
+      id: "market-folder",
+      name: "Market folder",
+      terms: "Recorded data of the operator, who answers for their licences.",
+      simulated: false,
+    },
+    dayMs: DAY_MS,
+    recordsUntil: () => records,
+    walkStart: (at) => newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
+  };
+}
+
+async function openInstruments(folder: string): Promise<TextFile> {
+  const path = join(folder, INSTRUMENTS);
+  const file = await readText(path);
+  if (file !== undefined) return file;
+  const expected = "a market folder has one; check MARKET=files:<folder>";
+  throw malformed({ file: path }, "there is no such file", expected);
+}
+
+/** @throws {Error} at a file whose symbol instruments.csv does not list: a typing error hides. */
+async function requireKnownFiles(
+  folder: string,
+  instruments: readonly Instrument[],
+): Promise<void> {
+  const symbols = new Set(instruments.map(({ symbol }) => symbol));
+  for (const [name, ending] of Object.entries(FOLDERS)) {
+    for (const entry of await list(join(folder, name))) {
+      const symbol = entry.endsWith(ending) ? entry.slice(0, -ending.length) : undefined;
+      if (symbol !== undefined && symbols.has(symbol)) continue;
+      const place = { file: join(folder, name, entry) };
+      const wrong = `no symbol of ${INSTRUMENTS} has this name`;
+      throw malformed(place, wrong, `files here are called SYMBOL${ending}`);
+    }
+  }
+}
+
+async function readInstrument(
+  instrument: Instrument,
+  calendar: Calendar,
+  { folder, until }: { readonly folder: string; readonly until: number },
+): Promise<InstrumentRecords> {
+  const read = async <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {
+    const file = await readText(join(folder, name, `${instrument.symbol}${FOLDERS[name]}`));
+    const all = file === undefined ? [] : reader(file);
+    const known = all.slice(0, countKnown(all, until));
+    return known.length > 0 ? known : undefined;
+  };
+  const bars = await read("bars", (file) => readBars(file, instrument.assetClass, calendar));
+  const fundamentals = await read("fundamentals", (file) => readFundamentals(file, calendar));
+  const mentions = await read("mentions", readMentions);
+  const prints = await read("prints", readPrints);
+  const shortVolumes = await read("offexchange", (file) => readShortVolumes(file, calendar));
+  const onChain = await read("onchain", (file) => readOnChain(file, calendar));
+  return {
+    instrument,
+    bars: bars ?? [],
+    ...(fundamentals && { fundamentals }),
+    ...(mentions && { mentions }),
+    ...(prints && { prints }),
+    ...(shortVolumes && { shortVolumes }),
+    ...(onChain && { onChain }),
+  };
+}
+
+/** A text file, `undefined` when there is none. */
+async function readText(path: string): Promise<TextFile | undefined> {
+  try {
+    return { path, content: await readFile(path, "utf8") };
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The names in a folder but those that begin with a dot, none when there is no such folder. */
+async function list(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => !name.startsWith("."));
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ENOENT";

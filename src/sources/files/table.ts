@@ -1,6 +1,6 @@
 import Papa from "papaparse";
 import type { Column } from "./columns.ts";
-import { malformed, quoted } from "./malformed.ts";
+import { malformed, type Place, quoted } from "./malformed.ts";
 
 /** A file in memory. */
 export interface TextFile {
@@ -13,71 +13,75 @@ type Row<C extends Columns> = {
   readonly [Name in keyof C]: C[Name] extends Column<infer T> ? T : never;
 };
 
-/** Rows of a table start below its header. */
-const FIRST_ROW_LINE = 2;
-
-/** Line of the file that a row of its table stands on. */
-export const lineOf = (rowIndex: number): number => rowIndex + FIRST_ROW_LINE;
+/** Turns one row into a record, given the record made of the row above, if any. */
+type RowMapper<C extends Columns, R> = (row: Row<C>, place: Place, above: R | undefined) => R;
 
 /**
- * Reads a CSV file whose header is exactly the names of `columns`, in their order.
+ * Reads a CSV file whose header is exactly the names of `columns`, in their order, into one record
+ * per row. Rows are mapped one by one, so that a large file is never held twice.
  *
  * @throws {Error} with file and line at the first header, row or cell that is not as it should be.
  */
-export function readTable<C extends Columns>({ path, content }: TextFile, columns: C): Row<C>[] {
-  const names = Object.keys(columns);
-  const [header, ...rows] = splitCsv({ path, content });
-  if (header?.join(",") !== names.join(",")) {
-    throw malformed({
-      file: path,
-      line: 1,
-      wrong: `the header is ${quoted(header?.join(",") ?? "")}`,
-      expected: `it must be ${names.join(",")}`,
-    });
-  }
+export function readTable<C extends Columns, R>(
+  { path, content }: TextFile,
+  columns: C,
+  map: RowMapper<C, R>,
+): R[] {
+  const lines = splitCsv({ path, content });
+  requireHeader(lines[0] ?? [], Object.keys(columns), path);
+
   const entries = Object.entries(columns);
-  return rows.map((cells, index) => readRow<C>(entries, cells, { path, line: lineOf(index) }));
+  const records: R[] = [];
+  for (let index = 1; index < lines.length; index++) {
+    const place = { file: path, line: index + 1 };
+    const row = readRow<C>(entries, lines[index] as string[], place);
+    records.push(map(row, place, records.at(-1)));
+  }
+  return records;
 }
 
-/** Cells by line; a line break inside a quoted cell would shift the lines, so it is refused. */
+/** Cells by line. A cell that spans lines would shift the count of lines, so it is refused. */
 function splitCsv({ path, content }: TextFile): string[][] {
-  const { data, errors } = Papa.parse<string[]>(content, { delimiter: "," });
+  const unix = content.replaceAll("\r\n", "\n");
+  const { data, errors } = Papa.parse<string[]>(unix, { delimiter: ",", newline: "\n" });
+  const spanning = content.includes('"') ? data.findIndex(spansLines) : -1;
+  if (spanning >= 0) {
+    const place = { file: path, line: spanning + 1 };
+    throw malformed(place, "a quoted cell does not end on its line", "close it with a quote");
+  }
   const [error] = errors;
   if (error !== undefined) {
-    const line = (error.row ?? 0) + 1;
-    throw malformed({ file: path, line, wrong: error.message, expected: "quote cells as \"a, b\"" });
+    const place = { file: path, line: (error.row ?? 0) + 1 };
+    throw malformed(place, error.message, 'write "a, b" for a cell with a comma');
   }
-  if (data.at(-1)?.join() === "") data.pop();
-  return data;
+  const last = data.at(-1);
+  const endsWithLineBreak = last?.length === 1 && last[0] === "";
+  return endsWithLineBreak ? data.slice(0, -1) : data;
 }
 
-interface Place {
-  readonly path: string;
-  readonly line: number;
+const spansLines = (cells: readonly string[]) => cells.some((cell) => /[\r\n]/.test(cell));
+
+function requireHeader(header: readonly string[], names: readonly string[], file: string) {
+  const expected = names.join(",");
+  if (header.join(",") === expected) return;
+  throw malformed({ file, line: 1 }, `the header is ${quoted(header.join(","))}`, expected);
 }
 
 function readRow<C extends Columns>(
   columns: readonly (readonly [string, Column<unknown>])[],
   cells: readonly string[],
-  { path, line }: Place,
+  place: Place,
 ): Row<C> {
   if (cells.length !== columns.length) {
-    throw malformed({
-      file: path,
-      line,
-      wrong: `the line has ${cells.length} columns`,
-      expected: `it must have ${columns.length}`,
-    });
+    const names = columns.map(([name]) => name).join(",");
+    throw malformed(place, `the line has ${cells.length} of ${columns.length} columns`, names);
   }
   const row: Record<string, unknown> = {};
   for (let index = 0; index < columns.length; index++) {
-    const [name, column] = columns[index] as readonly [string, Column<unknown>];
+    const [name, { parse, expected }] = columns[index] as readonly [string, Column<unknown>];
     const cell = cells[index] as string;
-    const value = column.parse(cell);
-    if (value === undefined) {
-      const wrong = `${name} is ${quoted(cell)}`;
-      throw malformed({ file: path, line, wrong, expected: `it must be ${column.expected}` });
-    }
+    const value = parse(cell);
+    if (value === undefined) throw malformed(place, `${name} is ${quoted(cell)}`, expected);
     row[name] = value;
   }
   return row as Row<C>;

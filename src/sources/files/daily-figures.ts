@@ -1,0 +1,58 @@
+import type { OnChain, ShortVolume } from "../../market/records.ts";
+import { type Calendar, requireLater, utcEnd } from "./calendar.ts";
+import { nonNegative, optional, positive } from "./columns.ts";
+import { malformed } from "./malformed.ts";
+import { readTable, type TextFile } from "./table.ts";
+
+/** Network figures of a UTC day are published by 06:00 of the next (scoring method 1.1). */
+const ON_CHAIN_DELAY_MS = 6 * 3_600_000;
+
+/**
+ * FINRA Reg SHO volumes, known at 18:00 New York on their date. `shortVolume` already holds the
+ * exempt shares.
+ *
+ * @throws {Error} at a date out of order or more short than total volume, besides malformed cells.
+ */
+export function readShortVolumes(file: TextFile, calendar: Calendar): ShortVolume[] {
+  const columns = {
+    date: calendar.date,
+    shortVolume: nonNegative,
+    shortExemptVolume: nonNegative,
+    totalVolume: nonNegative,
+  };
+  return readTable(file, columns, (row, place, above: ShortVolume | undefined): ShortVolume => {
+    requireLater(row.date, above?.session, place);
+    if (row.shortVolume > row.totalVolume) {
+      const wrong = `shortVolume ${row.shortVolume} is over totalVolume ${row.totalVolume}`;
+      throw malformed(place, wrong, "it must be a part of it");
+    }
+    return {
+      session: row.date,
+      availableAt: calendar.shortVolumeKnown(row.date),
+      shortShares: row.shortVolume,
+      totalShares: row.totalVolume,
+    };
+  });
+}
+
+/** Network figures of a coin, known at 06:00 UTC on the day after theirs. */
+export function readOnChain(file: TextFile, calendar: Calendar): OnChain[] {
+  const columns = {
+    date: calendar.date,
+    priceUsd: optional(positive),
+    marketCapUsd: optional(nonNegative),
+    realizedCapUsd: optional(nonNegative),
+    mvrv: optional(positive),
+    nvt: optional(nonNegative),
+    activeAddresses: optional(nonNegative),
+    transactions: optional(nonNegative),
+  };
+  return readTable(file, columns, (row, place, above: OnChain | undefined): OnChain => {
+    requireLater(row.date, above?.session, place);
+    return {
+      session: row.date,
+      availableAt: utcEnd(row.date) + ON_CHAIN_DELAY_MS,
+      mvrv: row.mvrv,
+    };
+  });
+}

@@ -1,0 +1,65 @@
+import type { Fundamental, FundamentalMetric } from "../../market/records.ts";
+import { type Calendar, utcEnd } from "./calendar.ts";
+import { figure, oneOf } from "./columns.ts";
+import { uniqueness } from "./malformed.ts";
+import { readTable, type TextFile } from "./table.ts";
+
+/** What each metric of the layout is to the method, `null` for those that it does not read. */
+const METRICS = {
+  netIncome: "netIncome",
+  equity: "equity",
+  sharesOutstanding: "shares",
+  dilutedShares: "shares",
+  totalAssets: null,
+  operatingCashFlow: null,
+  capitalExpenditure: null,
+  freeCashFlow: null,
+  revenue: null,
+} as const satisfies Record<string, FundamentalMetric | null>;
+
+interface Row {
+  readonly metric: keyof typeof METRICS;
+  readonly periodEnd: string;
+  readonly availableDate: string;
+  readonly value: number;
+}
+
+/**
+ * Figures as filed, ascending by the instant they count from: the midnight in New York after the
+ * filing date, the only time that the layout gives. `periodEnd` is the last millisecond of its UTC
+ * day, so a split on that day belongs to the period and whole days of lag stay whole.
+ * Where one filing counts shares both outstanding and diluted, the outstanding ones are kept.
+ *
+ * @throws {Error} at a figure repeated within one filing, besides malformed cells.
+ */
+export function readFundamentals(file: TextFile, calendar: Calendar): Fundamental[] {
+  const rows = readRows(file, calendar);
+  const outstanding = new Set(
+    rows.filter(({ metric }) => metric === "sharesOutstanding").map(filingOf),
+  );
+  return rows
+    .filter((row) => row.metric !== "dilutedShares" || !outstanding.has(filingOf(row)))
+    .flatMap((row) => toFundamental(row, calendar))
+    .sort((a, b) => a.availableAt - b.availableAt);
+}
+
+function readRows(file: TextFile, { date }: Calendar): Row[] {
+  const metric = oneOf(Object.keys(METRICS) as (keyof typeof METRICS)[]);
+  const columns = { metric, periodEnd: date, availableDate: date, value: figure };
+  const requireNew = uniqueness("figure");
+  return readTable(file, columns, (row, place): Row => {
+    requireNew(`${row.metric} ${filingOf(row)}`, place);
+    return row;
+  });
+}
+
+const filingOf = (row: Pick<Row, "periodEnd" | "availableDate">) =>
+  `${row.periodEnd} ${row.availableDate}`;
+
+function toFundamental(row: Row, calendar: Calendar): Fundamental[] {
+  const metric = METRICS[row.metric];
+  if (metric === null) return [];
+  const periodEnd = utcEnd(row.periodEnd) - 1;
+  const availableAt = calendar.filingKnown(row.availableDate);
+  return [{ metric, periodEnd, availableAt, value: row.value }];
+}

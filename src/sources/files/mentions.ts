@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { Mention } from "../../market/records.ts";
+import { malformed, type Place, quoted, uniqueness } from "./malformed.ts";
+import type { TextFile } from "./table.ts";
+
+/** Characters of a message that are kept; what counts stands at the beginning. */
+const MAX_TEXT_CHARACTERS = 2_000;
+
+const Row = z.object({
+  id: z.string().min(1),
+  at: z.iso.datetime(),
+  text: z.string(),
+  symbols: z.array(z.string()),
+  author: z.string().nullish(),
+  followers: z.int().nonnegative().nullish(),
+  stance: z.enum(["bullish", "bearish"]).nullish(),
+});
+
+/**
+ * Messages by time, one JSON object a line, each known when it was sent.
+ *
+ * @throws {Error} at a line that is no such object or repeats an id.
+ */
+export function readMentions({ path, content }: TextFile): Mention[] {
+  const lines = content.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  const requireNew = uniqueness("message");
+  return lines
+    .map((line, index) => {
+      const place = { file: path, line: index + 1 };
+      const mention = readLine(line, place);
+      requireNew(mention.id, place);
+      return mention;
+    })
+    .sort((a, b) => a.availableAt - b.availableAt);
+}
+
+function readLine(line: string, place: Place): Mention {
+  const { success, data, error } = Row.safeParse(parseJson(line, place));
+  if (!success) {
+    const [issue] = error.issues;
+    const member = issue?.path.join(".") || "the line";
+    throw malformed(
+      place,
+      `${member} is not as it should be`,
+      issue?.message ?? "expected a message",
+    );
+  }
+  return {
+    id: data.id,
+    availableAt: Date.parse(data.at),
+    // A cut may split a surrogate pair.
+    text: data.text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
+    author: data.author ?? null,
+    followers: data.followers ?? null,
+    symbolCount: Math.max(1, data.symbols.length),
+    stance: data.stance ?? null,
+  };
+}
+
+function parseJson(line: string, place: Place): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw malformed(place, `${quoted(line)} is not JSON`, "one JSON object a line");
+  }
+}

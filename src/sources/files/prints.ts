@@ -1,0 +1,46 @@
+import { newYorkDates } from "../../market/new-york.ts";
+import type { Print } from "../../market/records.ts";
+import { filledText, instant, positive, text } from "./columns.ts";
+import { uniqueness } from "./malformed.ts";
+import { readTable, type TextFile } from "./table.ts";
+
+const COLUMNS = {
+  tradedAt: instant,
+  price: positive,
+  size: positive,
+  venue: filledText,
+  conditions: text,
+  flags: text,
+  id: filledText,
+};
+
+/**
+ * Off-exchange prints by time, equal times in the order of the file, each known when traded and in
+ * the session of its New York date. The layout has no quotes and leaves the meaning of `conditions`
+ * and `flags` to their vendor: nothing says that quotes set a price, so no print is signable, and
+ * nothing says that one was cancelled, so none is.
+ *
+ * @throws {Error} at a repeated id, besides malformed cells.
+ */
+export function readPrints(file: TextFile): Print[] {
+  const requireNew = uniqueness("print");
+  const sessionOf = newYorkDates();
+  const prints = readTable(file, COLUMNS, (row, place): Print => {
+    requireNew(row.id, place);
+    return {
+      id: row.id,
+      session: sessionOf(row.tradedAt),
+      tradedAt: row.tradedAt,
+      availableAt: row.tradedAt,
+      price: row.price,
+      sizeShares: row.size,
+      venue: row.venue,
+      conditions: row.conditions,
+      bid: null,
+      ask: null,
+      canceled: false,
+      signable: false,
+    };
+  });
+  return prints.sort((a, b) => a.availableAt - b.availableAt);
+}

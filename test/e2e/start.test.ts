@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { runToEnd, startProcess } from "../support/process.ts";
+
+describe("the process", () => {
+  it.each([
+    [{ PORT: "99999" }, "PORT", "from 0 to 65535"],
+    [{ MARKET: "paper" }, "MARKET", "sandbox, or files:<folder>"],
+    [{ BASE_URL: "https://example.com/" }, "BASE_URL", "without a path or trailing slash"],
+    [{ AS_OF: "yesterday", MARKET: "files:/nowhere" }, "AS_OF", "2015-06-30T21:00:00Z"],
+    [{ AS_OF: "2015-06-30T21:00:00Z" }, "AS_OF", "MARKET=files"],
+    [{ ANONYMOUS_SCOPES: "alerts:write" }, "ANONYMOUS_SCOPES", "signals:read"],
+    [{ SANDBOX_SESSION_SECONDS: "0" }, "SANDBOX_SESSION_SECONDS", "from 1 to 86400"],
+    [{ SEED: "-1" }, "SEED", "4294967295"],
+    [{ LOG_LEVEL: "loud" }, "LOG_LEVEL", "info"],
+    [{ MARKET: "files:/nowhere", PORT: "0" }, "/nowhere", "instruments.csv"],
+  ])("refuses %o and says what is allowed", async (env, name, allowed) => {
+    const { code, said } = await runToEnd(env);
+    expect(code).toBe(1);
+    expect(said).toContain(name);
+    expect(said).toContain(allowed);
+    expect(said).not.toContain("    at ");
+  });
+
+  it("says when its port is taken", async () => {
+    const { baseUrl } = await startProcess();
+    const { code, said } = await runToEnd({ PORT: new URL(baseUrl).port });
+    expect(code).toBe(1);
+    expect(said).toContain("EADDRINUSE");
+  });
+
+  it("publishes BASE_URL and nothing else, and stops on SIGTERM", async () => {
+    const { ready, child } = await startProcess({ BASE_URL: "https://signals.example" });
+    expect(ready.baseUrl).toBe("https://signals.example");
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    expect(code).toBe(0);
+  });
+});

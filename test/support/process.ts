@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
+
+const running: ChildProcess[] = [];
+afterAll(async () => {
+  for (const child of running.filter(({ exitCode }) => exitCode === null)) {
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  }
+});
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The service as a process of its own. */
+export interface RunningProcess {
+  readonly baseUrl: string;
+  /** The ready line, parsed. */
+  readonly ready: Readonly<Record<string, unknown>>;
+  readonly child: ChildProcess;
+}
+
+/** Starts `src/main.ts` on a free port and waits for its ready line; it ends with the file's tests. */
+export async function startProcess(
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningProcess> {
+  const child = spawnMain({ PORT: "0", ...env });
+  running.push(child);
+  const lines = createInterface({ input: child.stdout ?? process.stdin });
+  const first = await Promise.race([
+    once(lines, "line").then(([line]) => String(line)),
+    once(child, "exit").then(([code]) => Promise.reject(new Error(`ended with ${code}`))),
+  ]);
+  const ready = JSON.parse(first) as Record<string, unknown>;
+  return { baseUrl: String(ready.baseUrl), ready, child };
+}
+
+/** Runs `src/main.ts` to its end: exit code and what it said on standard error. */
+export async function runToEnd(env: Readonly<Record<string, string>>) {
+  const child = spawnMain(env);
+  let said = "";
+  child.stderr?.on("data", (chunk) => {
+    said += chunk;
+  });
+  const [code] = await once(child, "close");
+  return { code, said };
+}
+
+function spawnMain(env: Readonly<Record<string, string>>): ChildProcess {
+  return spawn(process.execPath, ["src/main.ts"], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}

@@ -1,0 +1,531 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Market } from "../../../src/market/market.ts";
+import type { InstrumentRecords } from "../../../src/market/records.ts";
+import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+
+/** Real data beside the project; see its own README for where they come from. */
+const REAL_FOLDER = join(import.meta.dirname, "../../../../shared/market");
+
+const HEADERS = {
+  instruments: "symbol,name,assetClass,exchange,currency,sector",
+  bars: "date,open,high,low,close,volume,dividend,split",
+  fundamentals: "metric,periodEnd,availableDate,value",
+  prints: "tradedAt,price,size,venue,conditions,flags,id",
+  offexchange: "date,shortVolume,shortExemptVolume,totalVolume",
+  onchain: "date,priceUsd,marketCapUsd,realizedCapUsd,mvrv,nvt,activeAddresses,transactions",
+} as const;
+
+const csv = (header: keyof typeof HEADERS, ...rows: readonly string[]) =>
+  `${[HEADERS[header], ...rows].join("\n")}\n`;
+const jsonLines = (...rows: readonly unknown[]) =>
+  rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+const STOCK = "ACME,Acme Corp.,stock,NYSE,USD,Industrials";
+const COIN = "DOGE-USD,Dogecoin,crypto,,USD,";
+const INSTRUMENTS = csv("instruments", STOCK, COIN);
+
+const TWEET = {
+  id: "418157151946035200",
+  at: "2014-06-09T14:30:00Z",
+  source: "twitter",
+  author: "860e0fbe1366",
+  followers: 6,
+  verified: false,
+  repost: true,
+  lang: "en",
+  symbols: ["ACME", "OTHR"],
+  text: "RT: $ACME up",
+};
+const TAGGED = {
+  id: "st-1",
+  at: "2014-06-09T14:31:00Z",
+  source: "stocktwits",
+  lang: "en",
+  symbols: [],
+  stance: "bearish",
+  text: "no",
+};
+
+type Files = Readonly<Record<string, string>>;
+
+const folders: string[] = [];
+
+/** A folder with the stock and the coin, and the files given. */
+async function folderOf(files: Files): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "market-folder-"));
+  folders.push(folder);
+  for (const [name, content] of Object.entries({ "instruments.csv": INSTRUMENTS, ...files })) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), content);
+  }
+  return folder;
+}
+
+async function read(files: Files): Promise<readonly InstrumentRecords[]> {
+  const market = await readMarketFolder(await folderOf(files));
+  return market.recordsUntil(0);
+}
+
+const readStock = async (files: Files) => (await read(files))[0] as InstrumentRecords;
+const readCoin = async (files: Files) => (await read(files))[1] as InstrumentRecords;
+const utc = (text: string) => Date.parse(text);
+
+afterAll(async () => {
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
+});
+
+describe("a market folder", () => {
+  it("says what it is and that the owner answers for the licences", async () => {
+    const market = await readMarketFolder(await folderOf({}));
+    expect(market).toMatchObject({ mode: "files", dayMs: 86_400_000 });
+    expect(market.source).toMatchObject({ id: "market-folder", simulated: false });
+    expect(market.source.terms).toMatch(/licences/);
+  });
+
+  it("walks from the first moment of the previous year in New York", async () => {
+    const { walkStart } = await readMarketFolder(await folderOf({}));
+    expect(walkStart(utc("2015-06-30T21:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
+    expect(walkStart(utc("2015-01-01T04:59:59Z"))).toBe(utc("2013-01-01T05:00:00Z"));
+    expect(walkStart(utc("2015-01-01T05:00:00Z"))).toBe(utc("2014-01-01T05:00:00Z"));
+  });
+
+  it("reads instruments with quoted names and no exchange or sector", async () => {
+    const rows = [COIN, 'BRK-B,"Berk, Shire ""B""",stock,NYSE,USD,Financials'];
+    const records = await read({ "instruments.csv": csv("instruments", ...rows) });
+    expect(records.map(({ instrument }) => instrument)).toEqual([
+      {
+        symbol: "DOGE-USD",
+        name: "Dogecoin",
+        assetClass: "crypto",
+        exchange: null,
+        currency: "USD",
+        sector: null,
+      },
+      {
+        symbol: "BRK-B",
+        name: 'Berk, Shire "B"',
+        assetClass: "stock",
+        exchange: "NYSE",
+        currency: "USD",
+        sector: "Financials",
+      },
+    ]);
+  });
+
+  it("has no list where there is no file and an empty one where a file has no rows", async () => {
+    const stock = await readStock({
+      "prints/ACME.csv": csv("prints"),
+      "mentions/ACME.jsonl": "",
+    });
+    expect(stock).toMatchObject({ bars: [], prints: [], mentions: [] });
+    expect(Object.keys(stock).sort()).toEqual(["bars", "instrument", "mentions", "prints"]);
+  });
+
+  it("reads the same from Windows lines, a byte order mark and a last line without an end", async () => {
+    const unix = csv("bars", "2014-06-09,1,2,1,2,10,0,1", "2014-06-10,2,3,2,3,10,0,1");
+    const windows = `\uFEFF${unix.trimEnd().replaceAll("\n", "\r\n")}`;
+    const mentions = jsonLines(TWEET, TAGGED);
+    const plain = await readStock({ "bars/ACME.csv": unix, "mentions/ACME.jsonl": mentions });
+    const odd = await readStock({
+      "bars/ACME.csv": windows,
+      "mentions/ACME.jsonl": mentions.trimEnd().replaceAll("\n", "\r\n"),
+    });
+    expect(plain.bars).toHaveLength(2);
+    expect(odd).toEqual(plain);
+  });
+
+  it("tells how far it is after each instrument", async () => {
+    const steps: (readonly [number, number])[] = [];
+    const onProgress = (done: number, total: number) => steps.push([done, total]);
+    await readMarketFolder(await folderOf({}), { onProgress });
+    expect(steps).toEqual([
+      [1, 2],
+      [2, 2],
+    ]);
+  });
+
+  it("ignores hidden files, files beside the record folders and market-wide ones", async () => {
+    const files = { "bars/.DS_Store": "x", "README.md": "x", "DIX.csv": "x" };
+    expect(await read(files)).toHaveLength(2);
+  });
+});
+
+describe("bars", () => {
+  const rows = [
+    "2014-03-07,640,650,639,645.57,1000,0,1",
+    "2014-03-10,92,94,91,93.7,7000,0,7",
+    "2014-03-11,93,94,92,93.2,6000.5,0.5,1",
+    "2014-03-12,1e1,1.2E+1,0.9e1,10,0,83.2,1",
+  ];
+
+  it("of a stock are known at 16:15 New York on their date, summer and winter", async () => {
+    const { bars } = await readStock({ "bars/ACME.csv": csv("bars", ...rows) });
+    expect(bars.map(({ session }) => session)).toEqual(rows.map((row) => row.slice(0, 10)));
+    expect(bars.slice(0, 2).map(({ availableAt }) => availableAt)).toEqual([
+      utc("2014-03-07T21:15:00Z"),
+      utc("2014-03-10T20:15:00Z"),
+    ]);
+  });
+
+  it("of a coin are known when their UTC day is over", async () => {
+    const { bars } = await readCoin({ "bars/DOGE-USD.csv": csv("bars", ...rows) });
+    expect(bars[1]?.availableAt).toBe(utc("2014-03-11T00:00:00Z"));
+  });
+
+  it("keep prices as traded; returns are those of a holder over splits and dividends", async () => {
+    const { bars } = await readStock({ "bars/ACME.csv": csv("bars", ...rows) });
+    const [first, split, dividend, spinOff] = bars;
+    expect(first).toMatchObject({ close: 645.57, volume: 1000, split: 1, logReturn: null });
+    expect(split).toMatchObject({ open: 92, high: 94, low: 91, close: 93.7, split: 7 });
+    expect(split?.logReturn).toBeCloseTo(Math.log(655.9 / 645.57), 12);
+    expect(dividend).toMatchObject({ volume: 6000.5, dividend: 0.5 });
+    expect(dividend?.logReturn).toBeCloseTo(0, 12);
+    expect(spinOff).toMatchObject({ open: 10, high: 12, low: 9, volume: 0 });
+    expect(spinOff?.logReturn).toBeCloseTo(0, 12);
+  });
+
+  it("known later than wanted are checked and then forgotten", async () => {
+    const folder = await folderOf({ "bars/ACME.csv": csv("bars", ...rows) });
+    const until = utc("2014-03-10T20:15:00Z");
+    const market = await readMarketFolder(folder, { until });
+    expect(market.recordsUntil(0)[0]?.bars.map(({ session }) => session)).toEqual([
+      "2014-03-07",
+      "2014-03-10",
+    ]);
+    await writeFile(
+      join(folder, "bars/ACME.csv"),
+      csv("bars", ...rows, "2014-03-13,1,1,1,-1,0,0,1"),
+    );
+    await expect(readMarketFolder(folder, { until })).rejects.toThrow("ACME.csv:6: close");
+  });
+});
+
+describe("fundamentals", () => {
+  const readFigures = async (...rows: readonly string[]) =>
+    (await readStock({ "fundamentals/ACME.csv": csv("fundamentals", ...rows) })).fundamentals;
+
+  it("count from the New York midnight after the filing date, in that order", async () => {
+    const figures = await readFigures(
+      "netIncome,2014-12-31,2015-03-07,-5.5",
+      "equity,2014-09-30,2014-11-01,2e9",
+    );
+    expect(figures).toEqual([
+      {
+        metric: "equity",
+        periodEnd: utc("2014-09-30T23:59:59.999Z"),
+        availableAt: utc("2014-11-02T04:00:00Z"),
+        value: 2_000_000_000,
+      },
+      {
+        metric: "netIncome",
+        periodEnd: utc("2014-12-31T23:59:59.999Z"),
+        availableAt: utc("2015-03-08T05:00:00Z"),
+        value: -5.5,
+      },
+    ]);
+  });
+
+  it("keep a filing whatever its lag, and drop the figures that the method does not read", async () => {
+    const figures = await readFigures(
+      "equity,2013-12-31,2015-02-03,1",
+      "revenue,2014-12-31,2015-02-03,2",
+      "totalAssets,2014-12-31,2015-02-03,3",
+    );
+    expect(figures?.map(({ value }) => value)).toEqual([1]);
+  });
+
+  it("prefer shares outstanding to diluted ones of the same filing only", async () => {
+    const figures = await readFigures(
+      "dilutedShares,2014-12-31,2015-02-03,110",
+      "sharesOutstanding,2014-12-31,2015-02-03,100",
+      "dilutedShares,2014-12-31,2015-02-04,111",
+      "dilutedShares,2015-03-31,2015-05-03,112",
+    );
+    expect(figures?.map(({ metric, value }) => [metric, value])).toEqual([
+      ["shares", 100],
+      ["shares", 111],
+      ["shares", 112],
+    ]);
+  });
+});
+
+describe("prints", () => {
+  const readPrints = async (...rows: readonly string[]) =>
+    (await readStock({ "prints/ACME.csv": csv("prints", ...rows) })).prints;
+
+  it("are known when traded, in the session of their New York date", async () => {
+    const prints = await readPrints("2013-10-12T03:59:59.051Z,181.51,596,FINRA-TRF,20000020,,a-1");
+    const tradedAt = utc("2013-10-12T03:59:59.051Z");
+    expect(prints).toEqual([
+      {
+        id: "a-1",
+        session: "2013-10-11",
+        tradedAt,
+        availableAt: tradedAt,
+        price: 181.51,
+        sizeShares: 596,
+        venue: "FINRA-TRF",
+        conditions: "20000020",
+        bid: null,
+        ask: null,
+        canceled: false,
+        signable: false,
+      },
+    ]);
+  });
+
+  it("are put in order of time, equal times in the order of the file", async () => {
+    const at = (time: string, id: string) => `2013-10-07T${time}Z,1,1,TRF,,,${id}`;
+    const prints = await readPrints(
+      at("14:00:01", "late"),
+      at("14:00:00", "first"),
+      at("14:00:00.000", "second"),
+      at("13:59:59.999999", "early"),
+    );
+    expect(prints?.map(({ id }) => id)).toEqual(["early", "first", "second", "late"]);
+  });
+});
+
+describe("short volumes and on-chain figures", () => {
+  it("of shares are known at 18:00 New York", async () => {
+    const rows = ["2019-11-01,40,3,100", "2019-11-04,0,0,0"];
+    const { shortVolumes } = await readStock({
+      "offexchange/ACME.csv": csv("offexchange", ...rows),
+    });
+    expect(shortVolumes).toEqual([
+      {
+        session: "2019-11-01",
+        availableAt: utc("2019-11-01T22:00:00Z"),
+        shortShares: 40,
+        totalShares: 100,
+      },
+      {
+        session: "2019-11-04",
+        availableAt: utc("2019-11-04T23:00:00Z"),
+        shortShares: 0,
+        totalShares: 0,
+      },
+    ]);
+  });
+
+  it("of a coin are known at 06:00 UTC on the next day, null where not published", async () => {
+    const rows = ["2020-02-28,,,,,,0,0", "2020-02-29,0.13,4.3e+09,2e9,1.75,8.3,15,66"];
+    const { onChain } = await readCoin({ "onchain/DOGE-USD.csv": csv("onchain", ...rows) });
+    expect(onChain).toEqual([
+      { session: "2020-02-28", availableAt: utc("2020-02-29T06:00:00Z"), mvrv: null },
+      { session: "2020-02-29", availableAt: utc("2020-03-01T06:00:00Z"), mvrv: 1.75 },
+    ]);
+  });
+});
+
+describe("mentions", () => {
+  const readMentions = async (...rows: readonly unknown[]) =>
+    (await readStock({ "mentions/ACME.jsonl": jsonLines(...rows) })).mentions;
+
+  it("of both sources are known when posted, in order of time", async () => {
+    expect(await readMentions(TAGGED, TWEET)).toEqual([
+      {
+        id: TWEET.id,
+        availableAt: utc(TWEET.at),
+        text: TWEET.text,
+        author: TWEET.author,
+        followers: 6,
+        symbolCount: 2,
+        stance: null,
+      },
+      {
+        id: "st-1",
+        availableAt: utc(TAGGED.at),
+        text: "no",
+        author: null,
+        followers: null,
+        symbolCount: 1,
+        stance: "bearish",
+      },
+    ]);
+  });
+
+  it("keep at most 2,000 characters, none of them half", async () => {
+    const [mention] = (await readMentions({ ...TWEET, text: `${"a".repeat(1999)}🚀 later` })) ?? [];
+    expect(mention?.text).toHaveLength(2000);
+    expect(mention?.text.isWellFormed()).toBe(true);
+  });
+});
+
+describe("a malformed market folder is refused with file and line", () => {
+  const bar = (row: string) => ({ "bars/ACME.csv": csv("bars", "2014-06-06,1,2,1,2,9,0,1", row) });
+  const figure = (row: string) => ({ "fundamentals/ACME.csv": csv("fundamentals", row) });
+  const print = (row: string) => ({ "prints/ACME.csv": csv("prints", row) });
+  const mention = (change: object) => ({
+    "mentions/ACME.jsonl": jsonLines(TAGGED, { ...TWEET, ...change }),
+  });
+  const listed = (...rows: readonly string[]) => ({
+    "instruments.csv": csv("instruments", ...rows),
+  });
+  const short = (...rows: readonly string[]) => ({
+    "offexchange/ACME.csv": csv("offexchange", ...rows),
+  });
+  const chain = (...rows: readonly string[]) => ({
+    "onchain/DOGE-USD.csv": csv("onchain", ...rows),
+  });
+
+  const cases: readonly (readonly [name: string, files: Files, message: string])[] = [
+    ["a wrong header", { "bars/ACME.csv": "date,open\n" }, "bars/ACME.csv:1: the header"],
+    ["no header", { "bars/ACME.csv": "" }, "bars/ACME.csv:1: the header"],
+    ["a column too few", bar("2014-06-09,1,2,1,2,9,0"), "bars/ACME.csv:3: the line has 7 of 8"],
+    ["a column too many", bar("2014-06-09,1,2,1,2,9,0,1,1"), "bars/ACME.csv:3: the line has 9"],
+    ["an empty line", bar(""), "bars/ACME.csv:3: the line has 1"],
+    ["a number with a tail", bar("2014-06-09,1,2,1,12abc,9,0,1"), 'ACME.csv:3: close is "12abc"'],
+    ["an empty number", bar("2014-06-09,1,2,1,,9,0,1"), 'ACME.csv:3: close is ""'],
+    ["NaN", bar("2014-06-09,1,2,1,NaN,9,0,1"), 'ACME.csv:3: close is "NaN"'],
+    ["Infinity", bar("2014-06-09,1,2,1,2,Infinity,0,1"), 'ACME.csv:3: volume is "Infinity"'],
+    ["a number that overflows", bar("2014-06-09,1,2,1,2,1e999,0,1"), "ACME.csv:3: volume"],
+    ["a hexadecimal number", bar("2014-06-09,0x1,2,1,2,9,0,1"), 'ACME.csv:3: open is "0x1"'],
+    ["a number with a space", bar("2014-06-09, 1,2,1,2,9,0,1"), 'ACME.csv:3: open is " 1"'],
+    ["an impossible date", bar("2015-02-30,1,2,1,2,9,0,1"), 'ACME.csv:3: date is "2015-02-30"'],
+    ["a month 13", bar("2015-13-01,1,2,1,2,9,0,1"), 'ACME.csv:3: date is "2015-13-01"'],
+    ["a date of another form", bar("06/09/2014,1,2,1,2,9,0,1"), "ACME.csv:3: date is"],
+    ["a repeated date", bar("2014-06-06,1,2,1,2,9,0,1"), 'ACME.csv:3: date "2014-06-06" follows'],
+    ["a date before the last", bar("2014-06-05,1,2,1,2,9,0,1"), "ACME.csv:3: date"],
+    ["a price of nothing", bar("2014-06-09,1,2,0,2,9,0,1"), 'ACME.csv:3: low is "0"'],
+    ["a high under the low", bar("2014-06-09,1,1,2,2,9,0,1"), "ACME.csv:3: high 1 is under low 2"],
+    ["a negative volume", bar("2014-06-09,1,2,1,2,-9,0,1"), 'ACME.csv:3: volume is "-9"'],
+    ["a negative dividend", bar("2014-06-09,1,2,1,2,9,-1,1"), 'ACME.csv:3: dividend is "-1"'],
+    ["a split of nothing", bar("2014-06-09,1,2,1,2,9,0,0"), 'ACME.csv:3: split is "0"'],
+    ["a metric of another name", figure("netincome,2014-06-30,2014-08-01,1"), "ACME.csv:2: metric"],
+    ["an impossible period", figure("equity,2014-06-31,2014-08-01,1"), "ACME.csv:2: periodEnd"],
+    ["a filing on no date", figure("equity,2014-06-30,soon,1"), "ACME.csv:2: availableDate"],
+    ["a figure that is none", figure("revenue,2014-06-30,2014-08-01,n/a"), "ACME.csv:2: value"],
+    [
+      "a figure twice in one filing",
+      figure("equity,2014-06-30,2014-08-01,1\nequity,2014-06-30,2014-08-01,2"),
+      "fundamentals/ACME.csv:3: figure",
+    ],
+    ["a print at no time", print("2014-06-09 14:00,1,1,TRF,,,a"), "prints/ACME.csv:2: tradedAt"],
+    ["a local time", print("2014-06-09T14:00:00,1,1,TRF,,,a"), "prints/ACME.csv:2: tradedAt"],
+    ["an hour 24", print("2014-06-09T24:00:00Z,1,1,TRF,,,a"), "prints/ACME.csv:2: tradedAt"],
+    ["30 February", print("2014-02-30T14:00:00Z,1,1,TRF,,,a"), "prints/ACME.csv:2: tradedAt"],
+    ["a print of no shares", print("2014-06-09T14:00:00Z,1,0,TRF,,,a"), "ACME.csv:2: size"],
+    ["a print without id", print("2014-06-09T14:00:00Z,1,1,TRF,,,"), "ACME.csv:2: id"],
+    [
+      "a print twice",
+      print("2014-06-09T14:00:00Z,1,1,TRF,,,a\n2014-06-09T14:00:01Z,1,1,TRF,,,a"),
+      'prints/ACME.csv:3: print "a" is repeated',
+    ],
+    ["more short than all", short("2014-06-09,5,0,4"), "offexchange/ACME.csv:2: shortVolume 5"],
+    ["short days out of order", short("2014-06-09,1,0,4", "2014-06-06,1,0,4"), "ACME.csv:3: date"],
+    ["an MVRV of nothing", chain("2014-06-09,,,,0,,,"), 'onchain/DOGE-USD.csv:2: mvrv is "0"'],
+    [
+      "chain days out of order",
+      chain("2014-06-09,,,,1,,,", "2014-06-09,,,,1,,,"),
+      "USD.csv:3: date",
+    ],
+    ["text that is not JSON", { "mentions/ACME.jsonl": "{" }, "mentions/ACME.jsonl:1: "],
+    ["an empty line of JSON", { "mentions/ACME.jsonl": "\n\n" }, "mentions/ACME.jsonl:1: "],
+    [
+      "JSON that is no message",
+      { "mentions/ACME.jsonl": "[]\n" },
+      "mentions/ACME.jsonl:1: the line",
+    ],
+    ["a message without text", mention({ text: undefined }), "mentions/ACME.jsonl:2: text"],
+    ["a message at no time", mention({ at: "2014-02-30T00:00:00Z" }), "ACME.jsonl:2: at"],
+    ["a message of no symbols", mention({ symbols: "ACME" }), "ACME.jsonl:2: symbols"],
+    ["negative followers", mention({ followers: -1 }), "ACME.jsonl:2: followers"],
+    ["an unknown stance", mention({ stance: "hodl" }), "ACME.jsonl:2: stance"],
+    ["a message twice", mention({ id: TAGGED.id }), "ACME.jsonl:2: "],
+    ["an unknown asset class", listed("X,X,bond,,USD,"), "instruments.csv:2: assetClass"],
+    ["a symbol twice", listed(STOCK, COIN, STOCK), 'instruments.csv:4: symbol "ACME" is repeated'],
+    ["a symbol in lower case", listed("acme,A,stock,,USD,"), "instruments.csv:2: symbol"],
+    ["a symbol that is a path", listed("../ACME,A,stock,,USD,"), "instruments.csv:2: symbol"],
+    ["an instrument without name", listed("ACME,,stock,,USD,"), "instruments.csv:2: name"],
+    ["no currency", listed("ACME,A,stock,,,"), "instruments.csv:2: currency"],
+    ["a quote that stays open", listed(COIN, 'ACME,"Acme,stock,,USD,'), "instruments.csv:3: "],
+    ["text after a quote", listed(COIN, 'ACME,"Ac"me,stock,,USD,', "X"), "instruments.csv:3: "],
+    ["a cell over two lines", listed('ACME,"Ac\nme",stock,,USD,'), "instruments.csv:2: "],
+    ["a symbol that is not listed", { "bars/OTHR.csv": csv("bars") }, "bars/OTHR.csv: "],
+    ["a file name in lower case", { "bars/acme.csv": csv("bars") }, "bars/acme.csv: "],
+    ["a file of another ending", { "mentions/ACME.json": "" }, "mentions/ACME.json: "],
+  ];
+
+  it.each(cases)("for %s", async (_, files, message) => {
+    const folder = await folderOf(files);
+    const failure: unknown = await readMarketFolder(folder).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Error);
+    const text = (failure as Error).message;
+    expect(text.startsWith(`${folder}/`)).toBe(true);
+    expect(text).toContain(message);
+    expect(text.slice(folder.length)).toMatch(/^\/[\w./-]+(:\d+)?: .+: .+$/);
+  });
+
+  it("when there is no such folder or no list of instruments", async () => {
+    const folder = await folderOf({});
+    await rm(join(folder, "instruments.csv"));
+    await expect(readMarketFolder(folder)).rejects.toThrow(`${folder}/instruments.csv: `);
+    await expect(readMarketFolder(`${folder}/none`)).rejects.toThrow(`${folder}/none`);
+  });
+
+  it("with a long or strange cell cut and escaped", async () => {
+    const cell = `\u0007${"9".repeat(100)}`;
+    const reading = read(bar(`2014-06-09,1,2,1,${cell},9,0,1`));
+    await expect(reading).rejects.toThrow(`close is "\\u0007${"9".repeat(39)}…"`);
+  });
+});
+
+describe.skipIf(!existsSync(REAL_FOLDER))(
+  "the real market folder (SKIPPED when ../shared/market is not there)",
+  () => {
+    let market: Market;
+    const bySymbol = (symbol: string) =>
+      market
+        .recordsUntil(0)
+        .find(({ instrument }) => instrument.symbol === symbol) as InstrumentRecords;
+
+    beforeAll(async () => {
+      market = await readMarketFolder(REAL_FOLDER);
+    }, 60_000);
+
+    it("lists 399 instruments, each with bars", () => {
+      const records = market.recordsUntil(0);
+      expect(records).toHaveLength(399);
+      expect(records.filter(({ bars }) => bars.length === 0)).toEqual([]);
+    });
+
+    it("has AAPL as traded on both sides of its 7 for 1 split, and a return without a jump", () => {
+      const { bars } = bySymbol("AAPL");
+      const split = bars.findIndex(({ session }) => session === "2014-06-09");
+      expect(bars[split - 1]).toMatchObject({ session: "2014-06-06" });
+      expect(bars[split - 1]?.close).toBeCloseTo(645.57, 2);
+      expect(bars[split]?.close).toBeCloseTo(93.7, 2);
+      expect(bars[split]?.split).toBe(7);
+      expect(bars[split]?.logReturn).toBeCloseTo(Math.log((93.7 * 7) / 645.57), 4);
+    });
+
+    it("has 7,458 prints of 1,228,746 shares in IBM on 2013-10-07", () => {
+      const prints = bySymbol("IBM").prints?.filter(({ session }) => session === "2013-10-07");
+      expect(prints).toHaveLength(7458);
+      expect(prints?.reduce((sum, { sizeShares }) => sum + sizeShares, 0)).toBe(1_228_746);
+    });
+
+    it("has every list in the order in which its records were known", () => {
+      const lists = market
+        .recordsUntil(0)
+        .flatMap(({ instrument: _, ...records }) => Object.values(records));
+      const isAscending = (known: readonly { readonly availableAt: number }[]) =>
+        known.every((one, index) => one.availableAt >= (known[index - 1]?.availableAt ?? 0));
+      expect(lists.length).toBeGreaterThan(399);
+      expect(lists.every(isAscending)).toBe(true);
+    });
+
+    it("has messages of both sources, tags and counts of named instruments", () => {
+      const mentions = bySymbol("AAPL").mentions ?? [];
+      expect(new Set(mentions.map(({ stance }) => stance))).toEqual(
+        new Set(["bullish", "bearish", null]),
+      );
+      expect(mentions.every(({ symbolCount }) => symbolCount >= 1)).toBe(true);
+    });
+  },
+);
