@@ -33,7 +33,8 @@ const entriesByValence: readonly (readonly [valence: number, entries: string])[]
     winner winners expand expanded expansion doubled double triple strong stronger strongest
     strength optimistic optimism confident confidence green ripped outperforms breakthrough exceed
     exceeds better_than_expected above_estimates easy_money free_money diamond_hands hodl on_sale
-    buy_the_dip btfd buying_the_dip 💎 🙌 🟢 💰 💵 💲 🎉 🥳 🍾 🍻 👍 💪 ✅ 🏆 😎 ⬆ 💚 🛫`,
+    buy_the_dip btfd buying_the_dip 💎 🙌 🟢 💰 💵 💲 🎉 🥳 🍾 🍻 👍 💪 ✅ 🏆 😎 ⬆ 💚 🛫 comeback thrives thriving
+    repurchase break_out`,
   ],
   [
     1.5,
@@ -43,20 +44,19 @@ const entriesByValence: readonly (readonly [valence: number, entries: string])[]
     acquired acquisition happy excited exciting positive favorable catalyst potential ease eases
     eased easing reopening reopen hires hiring boom booming record leader future smart patience
     patient lets run bears shorts shorties buying bought too_late get_in trust 🔥 😍 😁 🤩 👏 🍀 ❤ ✈ 💸 💥
-    💯 🤘 ⚡`,
+    💯 🤘 ⚡ prevails okays oks discovery pick_up upbeat new_jobs`,
   ],
   [
     1,
     `buy buyers hold holding keep ready stable steady hope hopefully target yes yay rich retire
     christmas patiently tomorrow deal contract orders trade_deal stimulus vaccine above split power
-    support invest high profits gift omg 🙏 😊 😏 👀 🤞 😉 🎯`,
+    support invest high profits gift omg 🙏 😊 😏 👀 🤞 😉 🎯 likes restart restarts steadies inks accepts`,
   ],
   [0.5, `we shares volume believe interesting bull dip fine fill missed`],
   [
     0,
     `long_term short_term as_long_as how_long so_long no_longer up_to sign_up set_up wake_up give_up
-    what_up conference_call earnings_call buy_or_sell bulls_and_bears short_interest
-    never_been_this`,
+    what_up conference_call earnings_call buy_or_sell bulls_and_bears short_interest to_settle`,
   ],
   [-0.5, `lol 😂 🤣 why costs expenses risk sold yields dips`],
   [
@@ -64,7 +64,8 @@ const entriesByValence: readonly (readonly [valence: number, entries: string])[]
     `wait waiting cautious uncertainty volatile volatility resistance overbought mixed slow slowed
     slowdown delay delays delayed risky concern concerns concerned worry worries wtf bulls holders
     pump pumping pumped below under steps_down flat boring tariffs virus coronavirus taxes sec
-    insiders theta chasing to_hold 🤔 😐 🙄 😬 😅 😷 🔪 🤥`,
+    insiders theta chasing to_hold 🤔 😐 🙄 😬 😅 😷 🔪 🤥 headwinds tensions tension pause pauses
+    defensive`,
   ],
   [
     -1.5,
@@ -75,7 +76,9 @@ const entriesByValence: readonly (readonly [valence: number, entries: string])[]
     layoffs cancels shut shutdown lockdown debt deficit recession outbreak crisis hate ridiculous
     pathetic terrible horrible awful ugly sad sorry liar lies lying broke greedy manipulation fake
     reality cult yikes kill pig pigs inflated sell sellers bear correction pullback profit_taking
-    take_profits 😢 😔 😞 😩 😠 🤮 🤢 🙈 🤦 🚫 🐷 😵 🐒`,
+    take_profits 😢 😔 😞 😩 😠 🤮 🤢 🙈 🤦 🚫 🐷 😵 🐒 slash slashes slashed fails fail failed failing stumble
+    stumbles backlash complaints lackluster canceled suspends suspension gloom muted axe ban bans
+    closures`,
   ],
   [
     -2,
@@ -86,7 +89,8 @@ const entriesByValence: readonly (readonly [valence: number, entries: string])[]
     dump dumps dumping dumped trap bull_trap dead_cat gap_down rejected rejection bag bags
     bagholder bagholders overhyped hype bubble burst toppy too_high stop_loss margin_call get_out
     dilution offering worse_than_expected rolling_over fade fading joke blood suckers sucker
-    pumpers delusional bloated reality_check 🐻 🔻 👎 😭 😱 🤡 ⚠ 🔴 😡 🤬 ⬇ 🗑 🛑`,
+    pumpers delusional bloated reality_check 🐻 🔻 👎 😭 😱 🤡 ⚠ 🔴 😡 🤬 ⬇ 🗑 🛑 gave_up gives_up reels
+    halved devastates recalls defaults`,
   ],
   [
     -2.5,
@@ -114,7 +118,7 @@ export const phraseStarts: ReadonlySet<string> = new Set(
 
 /** Words that turn what follows them. */
 export const negations: ReadonlySet<string> = new Set(
-  words(`no not never none neither nor cannot cant wont dont isnt wasnt arent werent didnt doesnt
+  words(`no not none neither nor cannot cant wont dont isnt wasnt arent werent didnt doesnt
     hasnt havent wouldnt shouldnt couldnt aint without hardly barely stop`),
 );
 
@@ -130,7 +134,8 @@ export const boosters: ReadonlyMap<string, number> = new Map([
 /** Nouns of which less is good news. */
 export const badNouns: ReadonlySet<string> = new Set(
   words(`loss losses debt debts cost costs expense expenses unemployment jobless inflation deficit
-    claims risk risks default defaults bankruptcies outflows layoffs inventories yields`),
+    claims risk risks default defaults bankruptcies outflows layoffs inventories yields
+    tariff tariffs fears tensions`),
 );
 
 /** Words that say a quantity went up. */

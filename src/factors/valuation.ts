@@ -140,10 +140,7 @@ export function readValuation(
   tables: ValuationTables,
   { filings, at, dayMs }: Pick<ValuationContext, "filings" | "at" | "dayMs">,
 ): Reading {
-  if (measurement === undefined) {
-    const { newestAt } = filings;
-    return newestAt === undefined ? unread("no_activity") : unread("stale", { asOf: newestAt });
-  }
+  if (measurement === undefined) return unread(whyUnmeasured(filings, at, dayMs));
   const { asOf } = measurement;
   const staleAfter = asOf + FRESH_FILING_DAYS * dayMs;
   const inputs = stockInputs(measurement, tables);
@@ -161,6 +158,11 @@ export function readValuation(
     staleAfter,
     inputs,
   };
+}
+
+function whyUnmeasured({ newestAt }: Filings, at: number, dayMs: number) {
+  if (newestAt === undefined) return "no_activity";
+  return at - newestAt > MAX_FILING_AGE_DAYS * dayMs ? "stale" : "insufficient_data";
 }
 
 function stockInputs(measurement: ValuationMeasurement, tables: ValuationTables): Input[] {

@@ -1,0 +1,273 @@
+import { describe, expect, it } from "vitest";
+import { FACTOR_STATUSES, FACTORS } from "../../src/factors/reading.ts";
+import { createEngine } from "../../src/score/engine.ts";
+import { STATUSES } from "../../src/score/snapshot.ts";
+import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
+import { createSnapshotArchive } from "../../src/store/snapshot-archive.ts";
+import { getWith, newToken } from "../support/agent.ts";
+import { SANDBOX_NOW, startService } from "../support/service.ts";
+import { verifies } from "../support/verifies.ts";
+
+const { base, service, clock } = await startService();
+const token = await newToken(base, {});
+
+async function read<T>(path: string): Promise<T> {
+  const response = await getWith(token, `${base}${path}`);
+  expect(response.status, path).toBe(200);
+  return (await response.json()) as T;
+}
+
+interface Signal {
+  readonly symbol: string;
+  readonly assetClass: string;
+  readonly signal: string;
+  readonly score: number;
+  readonly scoreRaw: number;
+  readonly status: string;
+  readonly market: string;
+  readonly sources: readonly { readonly simulated: boolean }[];
+}
+
+interface Factors extends Signal {
+  readonly factors: Readonly<
+    Record<string, { z: number | null; contribution: number; status: string; confidence: number }>
+  >;
+}
+
+const { items: signals } = await read<{ items: Signal[] }>("/api/signals?limit=500");
+const all = await Promise.all(
+  signals.map(({ symbol }) => read<Factors>(`/api/factors?symbol=${symbol}`)),
+);
+
+describe("the market of the sandbox", () => {
+  verifies(["1/stocks", "1/crypto"], "covers stocks and coins", () => {
+    const ofClass = (name: string) => signals.filter(({ assetClass }) => assetClass === name);
+    expect(ofClass("stock").length).toBeGreaterThanOrEqual(38);
+    expect(ofClass("crypto").length).toBeGreaterThanOrEqual(6);
+    expect(signals.every(({ symbol }) => symbol.endsWith(".SIM"))).toBe(true);
+  });
+
+  verifies(
+    ["1/score", "1/signal", "8/score-range"],
+    "gives each one whole score from 0 to 100 and one of three signals",
+    () => {
+      for (const { symbol, score, scoreRaw, signal } of signals) {
+        expect(Number.isInteger(score), symbol).toBe(true);
+        expect(score).toBeGreaterThanOrEqual(0);
+        expect(score).toBeLessThanOrEqual(100);
+        expect(Math.abs(scoreRaw - score)).toBeLessThanOrEqual(0.505);
+        expect(["LONG", "SHORT", "WAIT"]).toContain(signal);
+      }
+    },
+  );
+
+  verifies(
+    ["1/signal-long", "1/signal-short", "1/signal-wait"],
+    "shows all three signals at once",
+    () => {
+      expect(new Set(signals.map(({ signal }) => signal))).toEqual(
+        new Set(["LONG", "SHORT", "WAIT"]),
+      );
+    },
+  );
+
+  verifies(
+    [
+      "1/factors",
+      "1/factor-social",
+      "1/factor-momentum",
+      "1/factor-valuation",
+      "1/factor-darkpool",
+    ],
+    "takes every score apart into four factors whose points add up",
+    () => {
+      for (const { symbol, scoreRaw, factors } of all) {
+        expect(Object.keys(factors)).toEqual([...FACTORS]);
+        const points = Object.values(factors).reduce(
+          (sum, { contribution }) => sum + contribution,
+          0,
+        );
+        expect(points, symbol).toBeCloseTo(scoreRaw - 50, 1);
+      }
+      for (const factor of FACTORS) {
+        expect(
+          all.some(({ factors }) => factors[factor]?.status === "ok"),
+          factor,
+        ).toBe(true);
+      }
+    },
+  );
+
+  it("never gives a missing factor a value, nor hides why it is missing", () => {
+    for (const { factors } of all) {
+      for (const { z, contribution, confidence, status } of Object.values(factors)) {
+        if (z !== null) continue;
+        expect({ contribution, confidence }).toEqual({ contribution: 0, confidence: 0 });
+        expect(status).not.toBe("ok");
+      }
+    }
+  });
+
+  it("says in every answer that it is simulated", async () => {
+    for (const path of [
+      "/api/signals?limit=1",
+      `/api/signals?symbol=${signals[0]?.symbol}`,
+      `/api/factors?symbol=${signals[0]?.symbol}`,
+      `/api/darkpool?symbol=${signals[0]?.symbol}`,
+      "/api/instruments?limit=1",
+    ]) {
+      expect(await read<Signal>(path)).toMatchObject({
+        market: "sandbox",
+        sources: [{ id: "sandbox", simulated: true }],
+        methodVersion: expect.any(String),
+      });
+    }
+  });
+
+  it("answers in pages that miss nothing and repeat nothing", async () => {
+    const seen: string[] = [];
+    let cursor = "";
+    do {
+      const page = await read<{ items: Signal[]; nextCursor: string | null }>(
+        `/api/signals?limit=7${cursor}`,
+      );
+      seen.push(...page.items.map(({ symbol }) => symbol));
+      cursor = page.nextCursor === null ? "" : `&cursor=${page.nextCursor}`;
+    } while (cursor !== "");
+    expect(seen).toEqual(signals.map(({ symbol }) => symbol));
+  });
+
+  it("filters by signal, class and score as they are shown", async () => {
+    const list = (query: string) => read<{ items: Signal[] }>(`/api/signals?limit=500&${query}`);
+    const { items: long } = await list("signal=LONG");
+    expect(long.length).toBeGreaterThan(0);
+    expect(long).toEqual(signals.filter(({ signal }) => signal === "LONG"));
+    const { items: strong } = await list("minScore=60&assetClass=crypto");
+    expect(strong).toEqual(
+      signals.filter(({ score, assetClass }) => score >= 60 && assetClass === "crypto"),
+    );
+  });
+});
+
+describe("off-exchange prints", () => {
+  const stock = "ALDER.SIM";
+  interface Prints {
+    readonly prints: readonly {
+      id: string;
+      tradedAt: string;
+      block: boolean;
+      side: number | null;
+      sizeShares: number;
+      notionalUsd: number;
+    }[];
+    readonly nextCursor: string | null;
+  }
+
+  verifies(
+    "1/darkpool-prints",
+    "are listed one by one, newest first, with a side proxy",
+    async () => {
+      const { prints } = await read<Prints>(`/api/darkpool?symbol=${stock}&view=prints&limit=100`);
+      expect(prints).toHaveLength(100);
+      const times = prints.map(({ tradedAt }) => tradedAt);
+      expect(times).toEqual([...times].sort().reverse());
+      expect(prints.some(({ side }) => side !== null && side !== 0)).toBe(true);
+      expect(prints.some(({ side }) => side === null)).toBe(true);
+    },
+  );
+
+  verifies("1/darkpool-blocks", "add up to block aggregates by range and session", async () => {
+    const { prints: blocks } = await read<Prints>(`/api/darkpool?symbol=${stock}&view=blocks`);
+    expect(blocks.length).toBeGreaterThan(0);
+    expect(blocks.every(({ block }) => block)).toBe(true);
+    expect(
+      blocks.every(({ sizeShares, notionalUsd }) => sizeShares >= 10_000 || notionalUsd >= 200_000),
+    ).toBe(true);
+
+    const { summary } = await read<{ summary: Record<string, number> }>(
+      `/api/darkpool?symbol=${stock}`,
+    );
+    const { days } = await read<{ days: Record<string, number>[] }>(
+      `/api/darkpool?symbol=${stock}&view=days&limit=${summary.sessions}`,
+    );
+    for (const member of ["prints", "shares", "blocks", "blockShares"]) {
+      const total = days.reduce((sum, day) => sum + (day[member] ?? Number.NaN), 0);
+      expect(total, member).toBe(summary[member]);
+    }
+    expect(summary.vwap).toBeCloseTo((summary.notionalUsd ?? 0) / (summary.shares ?? 0), 6);
+    expect(summary.shareOfVolume).toBeGreaterThan(0);
+    expect(summary.shareOfVolume).toBeLessThan(1);
+  });
+
+  it("are told apart from a feed that is not there", async () => {
+    const coin = signals.find(({ assetClass }) => assetClass === "crypto");
+    const answer = await read<object>(`/api/darkpool?symbol=${coin?.symbol}`);
+    expect(answer).toMatchObject({
+      feeds: { prints: "not_observed", shortVolume: "not_observed" },
+      summary: { prints: 0, vwap: null },
+    });
+  });
+});
+
+describe("time", () => {
+  it("moves the signal on without touching what was recorded", async () => {
+    const path = "/api/factors?symbol=ALDER.SIM";
+    const before = await read<Factors & { asOf: string }>(path);
+    clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
+    service.refresh();
+    const after = await read<Factors & { asOf: string }>(path);
+    expect(Date.parse(after.asOf) - Date.parse(before.asOf)).toBe(60_000);
+    expect(await read(`${path}&asOf=${before.asOf}`)).toEqual(before);
+  });
+
+  it("is not there before the record begins, nor after now", async () => {
+    for (const asOf of ["2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"]) {
+      const response = await getWith(token, `${base}/api/signals?symbol=ALDER.SIM&asOf=${asOf}`);
+      expect(response.status).toBe(422);
+      expect(await response.json()).toMatchObject({ code: "not_available_then" });
+    }
+  });
+});
+
+describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", (seed) => {
+  const dayMs = 60_000;
+  const start = Math.floor(SANDBOX_NOW.getTime() / dayMs) * dayMs;
+  const archive = createSnapshotArchive();
+  const engine = createEngine(createSandbox({ seed, sessionSeconds: 60 }), archive);
+  const shiftedAt: number[] = [];
+  const statuses = new Set<string>();
+  const factorStatuses = new Set<string>();
+  let directions = new Map<string, string>();
+  for (let session = 0; session < 300; session++) {
+    engine.refresh(start + session * dayMs);
+    const newest = archive.allNewest();
+    for (const { status, factors } of newest) {
+      statuses.add(status);
+      for (const factor of FACTORS) factorStatuses.add(factors[factor].status);
+    }
+    const now = new Map(newest.map((s) => [s.instrument.symbol, s.signal.direction]));
+    const hasShifted = [...now].some(([symbol, direction]) => {
+      const before = directions.get(symbol);
+      return before !== undefined && before !== direction;
+    });
+    if (hasShifted) shiftedAt.push(session);
+    directions = now;
+  }
+
+  it("shifts a signal somewhere within any ten minutes", () => {
+    const gaps = shiftedAt.map((session, index) => session - (shiftedAt[index - 1] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(10);
+    expect(shiftedAt.at(-1)).toBeGreaterThan(289);
+  });
+
+  it("shows every status of an answer and of a factor", () => {
+    expect([...statuses].sort()).toEqual([...STATUSES].sort());
+    expect([...factorStatuses].sort()).toEqual([...FACTOR_STATUSES].sort());
+  });
+
+  it("is the same for a process that starts only now", () => {
+    const late = createSnapshotArchive();
+    createEngine(createSandbox({ seed, sessionSeconds: 60 }), late).refresh(start + 299 * dayMs);
+    expect(late.allNewest()).toEqual(archive.allNewest());
+  });
+});
