@@ -24,9 +24,9 @@ async function main(): Promise<void> {
       onProgress: showProgress,
     });
     server.off("request", starting).on("request", service.app);
-    announce(service, baseUrl);
-    keepCurrent(service, log);
     stopOnSignal(server);
+    keepCurrent(service, log);
+    announce(service, baseUrl);
   } catch (error) {
     fail(error);
   }

@@ -34,7 +34,7 @@ export interface ToolContext {
 }
 
 /** HTTP route of a tool. GET reads the input from the query string. */
-export interface Route {
+interface Route {
   readonly method: "GET";
   readonly path: `/api/${string}`;
 }

@@ -75,7 +75,7 @@ function whyUnread({ block, short }: DarkpoolMeasurement) {
 }
 
 /** The later of two instants, either of which may be missing. */
-export const latest = (a: number | null, b: number | null): number | null =>
+const latest = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b);
 
 function darkpoolInputs(

@@ -14,7 +14,7 @@ const PROBABILITIES: readonly number[] = [
 ];
 
 /** Fewer peers than this and a sub-signal uses its absolute form, if it has one. */
-export const MIN_PEERS = 30;
+const MIN_PEERS = 30;
 
 /**
  * Freezes the cross-section of one sub-signal: Hazen quantiles ((rank - 0.5)/N) at 101 knots.

@@ -11,7 +11,7 @@ const MAX_LAG_DAYS = 181;
 const TRAILING_SPAN_DAYS = { min: 240, max: 300 } as const;
 
 /** A figure in USD and the instant from which it was known. */
-export interface Figure {
+interface Figure {
   readonly value: number;
   /** Unix milliseconds. */
   readonly availableAt: number;

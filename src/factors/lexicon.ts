@@ -9,99 +9,115 @@
 const entriesByValence: readonly (readonly [valence: number, entries: string])[] = [
   [
     3,
-    `all_time_high ath skyrocket skyrocketing to_the_moon moon mooning moonshot rocket rocketing
-    parabolic multibagger tendies lambo strong_buy short_squeeze squeeze squeezed blowout crushes
-    crushed_it smashes target_raised 🚀`,
+    `all_time_high ath blockbuster blowout crushed_it crushes lambo moon mooning moonshot
+    multibagger parabolic record_high record_highs record_profit record_revenue rocket
+    rocketing short_squeeze skyrocket skyrocketing smashes soaring squeeze squeezed stellar
+    strong_buy surging target_raised tendies to_the_moon 🚀`,
   ],
   [
     2.5,
-    `surge surges surged soar soars soared rally rallies rallied jump jumps jumped spike spikes
-    spiked upgrade upgrades upgraded raised_to outperform overweight buy_rating at_buy to_buy
-    bullish uptrend breakout breaking_out higher_highs higher_lows gap_up undervalued oversold beat
-    beats beating topped tops ripping rips bear_trap buyback buybacks dividend_increase
-    special_dividend swings_to_profit golden_cross fda_approval gets_approval lets_go lfg printing
-    my_calls 🌙 🌕 🌝 🐂 🐃 📈 🤑 💹`,
+    `accelerates accelerating at_buy bear_trap beat beating beats beats_estimates breaking_out
+    breakout breakouts bull_market bull_run bullish buyback buybacks dividend_increase
+    fda_approval gap_up gets_approval golden_cross higher_highs higher_lows jump jumped jumping
+    jumps lets_go lfg outperform outperformed outperforming oversold overweight printing
+    raised_guidance raised_to raises_guidance raises_outlook rallied rallies rally rallying
+    ripping rips soar soared soars special_dividend spike spiked spikes spiking surge surged
+    surges swings_to_profit to_buy topped tops tops_estimates undervalued upgrade upgraded
+    upgrades upgrading uptrend 🌙 🌕 🌝 🐂 🐃 📈 🤑 💹`,
   ],
   [
     2,
-    `up rise rises rose rising gain gains gained gaining gainer gainers climb climbs climbed grow
-    grows grew growth growing higher highs increase increases increased increasing improve improved
-    improving boost boosts boosted raise raises raised lift lifts advances upside upbeat calls long
-    load loading loaded accumulate accumulating adding added add_more got_in take_off bottomed
-    bottom_is_in bounce bounces rebound rebounds rebounded recover recovers recovered recovery
-    reversal run_up flying fly exploding explode explodes cheap discount bargain steal win winning
-    winner winners expand expanded expansion doubled double triple strong stronger strongest
-    strength optimistic optimism confident confidence green ripped outperforms breakthrough exceed
-    exceeds better_than_expected above_estimates easy_money free_money diamond_hands hodl on_sale
-    buy_the_dip btfd buying_the_dip 💎 🙌 🟢 💰 💵 💲 🎉 🥳 🍾 🍻 👍 💪 ✅ 🏆 😎 ⬆ 💚 🛫 comeback thrives thriving
-    repurchase break_out`,
+    `above_estimates accumulate accumulating add_more added adding advanced advances advancing
+    bargain better_than_expected boost boosted boosts bottom_is_in bottomed bounce bounces
+    bouncing break_out breakthrough btfd bull bulls buy_rating buy_the_dip buying_the_dip calls
+    cheap climb climbed climbing climbs comeback confident diamond_hands discount dividend_hike
+    double doubled easy_money exceed exceeded exceeds expand expanded expanding expansion
+    explode explodes exploding fly flying free_money gain gained gainer gainers gaining gains
+    got_in green grew grow growing grows growth higher highs hodl improve improved improving
+    increase increased increases increasing lift lifted lifting lifts load loaded loading long
+    on_sale optimism optimistic outperforms oversubscribed profitability raise raised raises
+    rebound rebounded rebounding rebounds recover recovered recovering recovers recovery
+    repurchase reversal ripped rise rises rising rose run_up steal strength strengthened
+    strengthens strong stronger strongest take_off thrives thriving triple turnaround
+    undervaluation up upbeat upbeat_guidance upside wagmi win winner winners winning
+    winning_streak 💎 🙌 🟢 💰 💵 💲 🎉 🥳 🍾 🍻 👍 💪 ✅ 🏆 😎 ⬆ 💚`,
   ],
   [
     1.5,
-    `good great excellent amazing awesome fantastic incredible love loving best better nice sweet
-    solid robust healthy attractive beautiful profit profitable opportunity opportunities approval
-    approved approves momentum launch launches partnership partner agreement secures signs acquires
-    acquired acquisition happy excited exciting positive favorable catalyst potential ease eases
-    eased easing reopening reopen hires hiring boom booming record leader future smart patience
-    patient lets run bears shorts shorties buying bought too_late get_in trust 🔥 😍 😁 🤩 👏 🍀 ❤ ✈ 💸 💥
-    💯 🤘 ⚡ prevails okays oks discovery pick_up upbeat new_jobs`,
+    `acquired acquires acquisition agreement amazing approval approved approves attractive
+    awesome bargains beautiful best better boom booming bought buy buying catalyst confidence
+    discovery earnings_beat ease eased eases easing excellent excited exciting fantastic
+    favorable get_in good great happy healthy hires hiring impressive improvement improvements
+    incredible launch launches love loving momentum nice opportunities opportunity partner
+    partnership pick_up positive potential profit profitable resilient reward rewarding robust
+    robustly secures signs solid sweet welcome 🔥 😍 😁 🤩 👏 🍀 ❤ 💸 💥 💯 🤘 ⚡`,
   ],
   [
     1,
-    `buy buyers hold holding keep ready stable steady hope hopefully target yes yay rich retire
-    christmas patiently tomorrow deal contract orders trade_deal stimulus vaccine above split power
-    support invest high profits gift omg 🙏 😊 😏 👀 🤞 😉 🎯 likes restart restarts steadies inks accepts`,
+    `accepts buyers contract deal held hold holding holds hope hopeful hopefully inks
+    interest_in invest keep orders profits ready stabilised stabilized stabilizes stable
+    steadies steady supportive target trade_deal upgraded_to yay yes 🙏 😊 😏 🤞 😉 🎯`,
   ],
-  [0.5, `we shares volume believe interesting bull dip fine fill missed`],
   [
     0,
-    `long_term short_term as_long_as how_long so_long no_longer up_to sign_up set_up wake_up give_up
-    what_up conference_call earnings_call buy_or_sell bulls_and_bears short_interest to_settle`,
+    `as_long_as bulls_and_bears buy_or_sell conference_call earnings_call give_up how_long
+    long_term no_longer set_up short_interest short_term sign_up so_long up_to wake_up what_up`,
   ],
-  [-0.5, `lol 😂 🤣 why costs expenses risk sold yields dips`],
+  [-0.5, `costs expenses risk sold`],
   [
     -1,
-    `wait waiting cautious uncertainty volatile volatility resistance overbought mixed slow slowed
-    slowdown delay delays delayed risky concern concerns concerned worry worries wtf bulls holders
-    pump pumping pumped below under steps_down flat boring tariffs virus coronavirus taxes sec
-    insiders theta chasing to_hold 🤔 😐 🙄 😬 😅 😷 🔪 🤥 headwinds tensions tension pause pauses
-    defensive`,
+    `boring cautious cautiously concern concerned concerns defensive delay delayed delaying
+    delays doubt doubts flat headwinds hesitant lag lagged lagging lags mixed overbought pause
+    pauses pessimism pump pumped pumping questions resistance risky slow slowdown slowed
+    slowing slows steps_down tariffs tension tensions uncertainty unclear volatile volatility
+    wait waiting worries worry wtf 🤔 🙄 🤥`,
   ],
   [
     -1.5,
-    `weak weaker weakness low lower lowest lose loses lost loss losses decline declines declined
-    decrease decreased reduce cut cuts cutting trim trims negative bad worse worst hurt hurts hit
-    hits pressure drag weighs disappoints disappointing disappointment fears panic halt halts
-    halted suspend problem problems issue issues struggle struggling trouble overpriced layoff
-    layoffs cancels shut shutdown lockdown debt deficit recession outbreak crisis hate ridiculous
-    pathetic terrible horrible awful ugly sad sorry liar lies lying broke greedy manipulation fake
-    reality cult yikes kill pig pigs inflated sell sellers bear correction pullback profit_taking
-    take_profits 😢 😔 😞 😩 😠 🤮 🤢 🙈 🤦 🚫 🐷 😵 🐒 slash slashes slashed fails fail failed failing stumble
-    stumbles backlash complaints lackluster canceled suspends suspension gloom muted axe ban bans
-    closures`,
+    `awful backlash bad ban bans bear bearish_on bears broke canceled cancelled cancels
+    closures complaints correction crisis cut cuts cutting debt decline declined declines
+    declining decrease decreased deficit disappointed disappointing disappointment disappoints
+    disappoints_investors drag fail failed failing fails fake fears fomo gloom greedy halt
+    halted halts hate hit hits horrible hurt hurting hurts inflated kill lackluster layoff
+    layoffs layoffs_announced liar lies lose loses losing loss losses lost lower lowest lying
+    manipulation muted negative outbreak overpriced panic paper_hands pathetic pig pigs
+    pressure problem problems profit_taking pullback recession reduce ridiculous sad sell
+    sellers shortfall shrank shrinking shrinks shut shutdown slash slashed slashes sorry
+    struggle struggled struggles struggling stumble stumbles suspend suspended suspends
+    suspension take_profits terrible trim trims trouble ugly weak weaken weakened weakens
+    weaker weakness weighs worse worsened worsening worsens worst yikes 😢 😔 😞 😩 😠 🤮 🤢 🤦 🚫 🐷 😵`,
   ],
   [
     -2,
-    `down drop drops dropped fall falls fell falling slip slips slide slides slid sink sinks sinking
-    tumble tumbles red sells selling short shorting shorted puts put bearish downside downtrend
-    miss misses underperform underweight overvalued downgrade downgrades downgraded warn warns
-    warned warning lawsuit sues class_action probe investigation investigating fined recall default
-    dump dumps dumping dumped trap bull_trap dead_cat gap_down rejected rejection bag bags
-    bagholder bagholders overhyped hype bubble burst toppy too_high stop_loss margin_call get_out
-    dilution offering worse_than_expected rolling_over fade fading joke blood suckers sucker
-    pumpers delusional bloated reality_check 🐻 🔻 👎 😭 😱 🤡 ⚠ 🔴 😡 🤬 ⬇ 🗑 🛑 gave_up gives_up reels
-    halved devastates recalls defaults`,
+    `accused bag bagholder bagholders bags bearish bloated breach bubble bull_trap burst
+    class_action cut_guidance cuts_guidance cuts_outlook dead_cat default defaults delusional
+    devastates dilution dismal down downgrade downgraded downgrades downside downtrend drop
+    dropped dropping drops dump dumped dumping dumps fade fading fall falling falls fell fined
+    fined_for gap_down gave_up get_out gives_up halved hype investigating investigation lawsuit
+    lawsuits margin_call miss missed misses missing ngmi offering overhyped overvalued
+    price_target_cut probe profit_warning pumpers put puts reality_check recall recalls red
+    rejected rejection rolling_over sank sell_rating selling sells short shorted shorter
+    shorting shorts sink sinking sinks slid slide slides sliding slip slips slump_in stop_loss
+    sucker suckers sued sues sunk too_high toppy trap tumble tumbles underperform underweight
+    violations warn warned warning warns worse_than_expected 🐻 🔻 👎 😱 🤡 ⚠ 🔴 😡 🤬 ⬇ 🗑 🛑`,
   ],
   [
     -2.5,
-    `plunge plunges plunged plunging plummet plummets tank tanks tanked tanking crash crashes
-    crashed crashing collapse collapsed bleed bloodbath slump nosedive dive selloff sell_off rout
-    bankruptcy bankrupt chapter_11 fraud scam ponzi rug rug_pull rekt wiped liquidated liquidation
-    insolvency delisted scandal worthless garbage trash junk crap shit pos fucked death_cross
-    pump_and_dump exit_liquidity house_of_cards lowers_guidance lowers_outlook pt_cut target_cut
-    target_lowered cut_to lowered_to new_low all_time_low going_down my_puts 📉 🩸 💩 💀 🚨`,
+    `all_time_low bankrupt bankruptcies bankruptcy bleed bloodbath chapter_11 collapse
+    collapsed collapses collapsing crap crash crashed crashes crashing crushed cut_to
+    death_cross defaulted delisted exit_liquidity fraud fucked garbage going_down guidance_cut
+    house_of_cards insolvency insolvent junk liquidated liquidation lowered_to lowers_guidance
+    lowers_outlook new_low nosedive plummet plummeted plummeting plummets plunge plunged
+    plunges plunging ponzi pos pt_cut pump_and_dump record_loss record_low rekt rout rug
+    rug_pull scam scandal sell_off selloff selloffs shit slump slumped slumping slumps tank
+    tanked tanking tanks target_cut target_lowered trash tumbled tumbling wiped worthless 📉 🩸 💩
+    🚨`,
   ],
-  [-3, `catastrophe disaster doomed going_to_zero dead dying destroyed`],
+  [
+    -3,
+    `catastrophe dead destroyed disaster doomed dying fraudulent going_to_zero wipeout
+    worthless_stock`,
+  ],
 ];
 
 /** Valence in [-3, 3] of a word, a phrase of two or three words joined with `_`, or an emoji. */
@@ -113,12 +129,14 @@ export const lexicon: ReadonlyMap<string, number> = new Map(
 
 /** First words of the phrases in {@link lexicon}: only they are worth a phrase look-up. */
 export const phraseStarts: ReadonlySet<string> = new Set(
-  [...lexicon.keys()].flatMap((entry) => (entry.includes("_") ? [entry.split("_", 1)[0]!] : [])),
+  [...lexicon.keys()]
+    .filter((entry) => entry.includes("_"))
+    .map((entry) => entry.slice(0, entry.indexOf("_"))),
 );
 
-/** Words that turn what follows them. */
+/** Words that turn what follows. */
 export const negations: ReadonlySet<string> = new Set(
-  words(`no not none neither nor cannot cant wont dont isnt wasnt arent werent didnt doesnt
+  words(`never no not none neither nor cannot cant wont dont isnt wasnt arent werent didnt doesnt
     hasnt havent wouldnt shouldnt couldnt aint without hardly barely stop`),
 );
 
@@ -134,8 +152,8 @@ export const boosters: ReadonlyMap<string, number> = new Map([
 /** Nouns of which less is good news. */
 export const badNouns: ReadonlySet<string> = new Set(
   words(`loss losses debt debts cost costs expense expenses unemployment jobless inflation deficit
-    claims risk risks default defaults bankruptcies outflows layoffs inventories yields
-    tariff tariffs fears tensions`),
+    claims risk risks default defaults bankruptcies outflows layoffs inventories
+    tariffs fears tensions`),
 );
 
 /** Words that say a quantity went up. */

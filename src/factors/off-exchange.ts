@@ -2,8 +2,8 @@ import type { Print } from "../market/records.ts";
 import { clip } from "./statistics.ts";
 
 /** Block size of Regulation NMS Rule 600(b): 10,000 shares or USD 200,000. */
-export const BLOCK_SHARES = 10_000;
-export const BLOCK_NOTIONAL_USD = 200_000;
+const BLOCK_SHARES = 10_000;
+const BLOCK_NOTIONAL_USD = 200_000;
 /** A graded sign nearer to the mid than this counts as the mid. */
 const MIN_SIGN = 0.1;
 

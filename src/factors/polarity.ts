@@ -11,103 +11,117 @@ import {
 /** UTF-16 units of a message that are read; the rest of an untrusted text is ignored. */
 const MAX_LENGTH = 1000;
 
-/** Words before a verdict in which a negation turns it, and around a verb in which a noun counts. */
+/** Words before a verdict where a negation turns it, and around a verb where a noun counts. */
 const WINDOW = 3;
 
 /** What a negation does to a verdict: "not good" is milder than "bad". */
 const NEGATED = -0.6;
 
-/** Valence of a signed percentage, of either sign. */
+/** |valence| of a signed percentage. */
 const PERCENT_VALENCE = 2;
 
-/** Valence of a quantity that moves against its meaning: debt that rose, a loss that narrowed. */
+/** |valence| of a bad quantity that moves: debt that rose, a loss that narrowed. */
 const DIRECTED_VALENCE = 2;
 
-/** Squared raw sum at which a message is 1/sqrt(2) sure. */
-const HALF_SURE = 6;
+/** Squared sum of valences at which |polarity| is 1/sqrt(2). */
+const HALFWAY = 6;
 
-/**
- * URL, @mention, $cashtag, number with sign and per cent, word, emoji: in this order, because an
- * address or a ticker is no verdict. Every branch is linear.
- */
-const TOKEN =
-  /https?:\/\/\S+|[@$][a-z]\w*|[+−-]?\d[\d.,-]*%?|[a-z]+|[\u2190-\u2bff\u{1f000}-\u{1faff}]/gu;
+const ADDRESS = String.raw`(?:https?:\/\/|www\.)\S+`;
+
+/** A ticker or a name is no verdict, so each is read as one token. */
+const MENTION_OR_CASHTAG = String.raw`[@$][a-z]\w*`;
+
+/** With its sign and per cent; what looks like a sign after a number is a range: "5-10%". */
+const QUANTITY = String.raw`(?:(?<![\w%])[+−-])?\d[\d.,-]*%?`;
+
+const WORD = "[a-z]+";
+const EMOJI = String.raw`[\u2190-\u2bff\u{1f000}-\u{1faff}]`;
+
+const TOKEN = new RegExp([ADDRESS, MENTION_OR_CASHTAG, QUANTITY, WORD, EMOJI].join("|"), "gu");
+
+/** What two copies of a message may differ in, besides letter case and white space. */
+const COPY_NOISE = new RegExp(String.raw`${ADDRESS}|^\s*rt\b|@\w+:?|\d`, "gu");
+
+/** The longest entry at a position of the message. */
+interface Verdict {
+  /** In tokens, 1 to 3. */
+  readonly length: number;
+  /** In [-3, 3]. */
+  readonly valence: number;
+}
 
 /**
  * How bullish (1) or bearish (-1) a message reads, in [-1, 1]; 0 when nothing is recognised.
- * The sum of the valences s is squashed to s / sqrt(s^2 + 6).
+ * The sum s of all valences is squashed to s / sqrt(s^2 + 6).
  */
 export function polarity(text: string): number {
-  const tokens = bounded(text).replace(/['’]/g, "").match(TOKEN) ?? [];
+  const tokens = bounded(text).replace(/['’]/gu, "").match(TOKEN) ?? [];
   let sum = 0;
   let at = 0;
   while (at < tokens.length) {
-    const length = entryLength(tokens, at);
-    sum += valence(tokens, at, length) * context(tokens, at);
+    const { length, valence } = phrase(tokens, at) ?? { length: 1, valence: single(tokens, at) };
+    if (valence !== 0) sum += valence * context(tokens, at);
     at += length;
   }
-  return sum / Math.sqrt(sum * sum + HALF_SURE);
+  return sum / Math.sqrt(sum * sum + HALFWAY);
 }
 
 /**
  * The form in which two copies of a message are equal: lower case, without addresses, mentions,
- * the repost marker and digits, white space collapsed.
+ * the repost marker and digits, white space collapsed. Only the first 1,000 UTF-16 units count.
  */
 export function normalisedText(text: string): string {
-  return bounded(text)
-    .replace(/https?:\/\/\S+|www\.\S+|@\w+|^\s*rt\b|\d/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
+  return bounded(text).replace(COPY_NOISE, "").replace(/\s+/gu, " ").trim();
 }
 
-/** One spelling of each character; cut again because NFKC may lengthen a text 18 times. */
+/** One spelling of each character; cut again because NFKC can lengthen a text 18 times. */
 function bounded(text: string): string {
   return text.slice(0, MAX_LENGTH).normalize("NFKC").toLowerCase().slice(0, MAX_LENGTH);
 }
 
-/** Tokens in the longest lexicon entry that starts here; 1 when there is no phrase. */
-function entryLength(tokens: readonly string[], at: number): number {
-  if (!phraseStarts.has(tokens[at]!)) return 1;
-  for (const length of [3, 2]) {
-    if (lexicon.has(tokens.slice(at, at + length).join("_"))) return length;
-  }
-  return 1;
+function phrase(tokens: readonly string[], at: number): Verdict | undefined {
+  const [first = "", second, third] = [tokens[at], tokens[at + 1], tokens[at + 2]];
+  if (second === undefined || !phraseStarts.has(first)) return undefined;
+  const pair = `${first}_${second}`;
+  const ofThree = lexicon.get(`${pair}_${third}`);
+  if (ofThree !== undefined) return { length: 3, valence: ofThree };
+  const ofTwo = lexicon.get(pair);
+  return ofTwo === undefined ? undefined : { length: 2, valence: ofTwo };
 }
 
-function valence(tokens: readonly string[], at: number, length: number): number {
-  const token = tokens[at]!;
-  if (length > 1) return lexicon.get(tokens.slice(at, at + length).join("_")) ?? 0;
+function single(tokens: readonly string[], at: number): number {
+  const token = tokens[at] ?? "";
   if (token.endsWith("%")) return percentage(token);
   return directed(tokens, at) ?? lexicon.get(token) ?? 0;
 }
 
 function percentage(token: string): number {
   if (token.startsWith("+")) return PERCENT_VALENCE;
-  return token.startsWith("-") || token.startsWith("−") ? -PERCENT_VALENCE : 0;
+  return /^[−-]/u.test(token) ? -PERCENT_VALENCE : 0;
 }
 
-/** Verdict of a direction word next to a bad noun; the noun itself then says nothing more. */
+/** A direction word near a bad noun counts the other way round; a shrinking noun says no more. */
 function directed(tokens: readonly string[], at: number): number | undefined {
-  const token = tokens[at]!;
-  const up = upVerbs.has(token);
-  const down = downVerbs.has(token);
-  if ((up || down) && near(tokens, at, badNouns)) return up ? -DIRECTED_VALENCE : DIRECTED_VALENCE;
-  if (badNouns.has(token) && near(tokens, at, downVerbs)) return 0;
-  return undefined;
+  const token = tokens[at] ?? "";
+  if (upVerbs.has(token) && near(tokens, at, badNouns)) return -DIRECTED_VALENCE;
+  if (downVerbs.has(token) && near(tokens, at, badNouns)) return DIRECTED_VALENCE;
+  return badNouns.has(token) && near(tokens, at, downVerbs) ? 0 : undefined;
 }
 
-function near(tokens: readonly string[], at: number, set: ReadonlySet<string>): boolean {
-  for (let i = Math.max(0, at - WINDOW); i <= at + WINDOW && i < tokens.length; i++) {
-    if (i !== at && set.has(tokens[i]!)) return true;
+function near(tokens: readonly string[], at: number, words: ReadonlySet<string>): boolean {
+  for (let distance = 1; distance <= WINDOW; distance++) {
+    if (words.has(tokens[at - distance] ?? "") || words.has(tokens[at + distance] ?? "")) {
+      return true;
+    }
   }
   return false;
 }
 
-/** Factor of the words before a verdict: negations in the window, a booster right before. */
+/** Factor of the words before a verdict: a booster right before, negations in the window. */
 function context(tokens: readonly string[], at: number): number {
   let factor = boosters.get(tokens[at - 1] ?? "") ?? 1;
-  for (let i = Math.max(0, at - WINDOW); i < at; i++) {
-    if (negations.has(tokens[i]!)) factor *= NEGATED;
+  for (let distance = 1; distance <= WINDOW; distance++) {
+    if (negations.has(tokens[at - distance] ?? "")) factor *= NEGATED;
   }
   return factor;
 }

@@ -7,7 +7,7 @@ import { createSnapshot, type Snapshot, scoreOf } from "./snapshot.ts";
 import { createTrack, type Measurement, type Track } from "./track.ts";
 
 /** Receives every snapshot of the walk; `closed` ones are final, the others may be replaced. */
-export type SnapshotSink = (snapshot: Snapshot, kind: "closed" | "interim") => void;
+type SnapshotSink = (snapshot: Snapshot, kind: "closed" | "interim") => void;
 
 /** One asset class walked session by session, so that signals have a past. */
 export interface ClassWalk {

@@ -27,10 +27,30 @@ export interface Conversation {
   closeSession(): void;
 }
 
+/** Polarity of an author's own tag. */
+const STANCE_POLARITY = { bullish: 1, bearish: -1 } as const;
+
+/** Texts per instrument whose reading is remembered; messages repeat each other a lot. */
+const REMEMBERED_TEXTS = 1_000;
+
+/** Reads texts, each once while it is remembered: what it says, and what makes it a duplicate. */
+function createTextReader() {
+  const known = new Map<string, { readonly polarity: number; readonly normalised: string }>();
+  return (text: string) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    if (known.size >= REMEMBERED_TEXTS) known.clear();
+    const reading = { polarity: polarity(text), normalised: normalisedText(text) };
+    known.set(text, reading);
+    return reading;
+  };
+}
+
 /** Starts to listen. The author's own tag overrides what the text says. */
 export function createConversation(halfLifeMs: number, dayMs: number): Conversation {
   const newMentions = createReader<Mention>();
   const recentTexts = createRecentTexts(dayMs);
+  const readText = createTextReader();
   let counters = SILENCE;
   let baseline: SocialBaseline | undefined;
   let closed: number | undefined;
@@ -38,10 +58,11 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
 
   const add = (mention: Mention) => {
     newestAt = mention.availableAt;
-    const duplicates = recentTexts.countEarlier(normalisedText(mention.text), newestAt);
+    const said = readText(mention.text);
+    const duplicates = recentTexts.countEarlier(said.normalised, newestAt);
     counters = addMessage(
       decayCounters(counters, newestAt, halfLifeMs),
-      mention.stance === null ? polarity(mention.text) : mention.stance === "bullish" ? 1 : -1,
+      mention.stance === null ? said.polarity : STANCE_POLARITY[mention.stance],
       messageWeight(mention, duplicates),
     );
   };

@@ -3,7 +3,7 @@ import type { AssetClass } from "../market/instrument.ts";
 
 /** What the evidence suggests; the wire calls it `signal`. */
 export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;
-export type Direction = (typeof DIRECTIONS)[number];
+type Direction = (typeof DIRECTIONS)[number];
 
 /**
  * Smoothed scores at which the signal begins and ends (method 3.2: 2.7 changes per instrument and
@@ -26,7 +26,7 @@ const MIN_BARS = 60;
 
 /** Why the signal is WAIT whatever the score. */
 export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence"] as const;
-export type ForcedWait = (typeof FORCED_WAITS)[number];
+type ForcedWait = (typeof FORCED_WAITS)[number];
 
 /** Where the signal of an instrument stands after a session. */
 export interface SignalState {

@@ -13,7 +13,7 @@ export const METHOD_VERSION = "0.1.0";
  * history, or no factor at all.
  */
 export const STATUSES = ["ok", "partial", "stale", "insufficient_data"] as const;
-export type Status = (typeof STATUSES)[number];
+type Status = (typeof STATUSES)[number];
 
 /** Confidence in [0, 1] below which a measured factor is called weak. */
 const WEAK_CONFIDENCE = 0.2;

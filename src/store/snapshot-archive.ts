@@ -5,7 +5,7 @@ import type { Snapshot } from "../score/snapshot.ts";
 const FULL_SESSIONS = 30;
 
 /** A snapshot without its factors. */
-export type SignalRecord = Omit<Snapshot, "factors">;
+type SignalRecord = Omit<Snapshot, "factors">;
 
 /** The snapshots in memory, readable by instrument and time. */
 export interface MemoryArchive extends SnapshotArchive {

@@ -1,15 +1,12 @@
-import { existsSync } from "node:fs";
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
+import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
 import { startService } from "../support/service.ts";
 
-const FOLDER = fileURLToPath(new URL("../../../shared/market", import.meta.url));
-const isMissing = !existsSync(FOLDER);
 const title = isMissing ? "SKIPPED, ../shared/market IS NOT HERE: real history" : "real history";
+
+/** Reading years of a whole market takes seconds. */
+const timeout = 180_000;
 
 /** Symbols of every class and feed, for tests that need not read the whole folder. */
 const SAMPLE = ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"];
@@ -43,7 +40,7 @@ interface Factors {
 const inputOf = ({ factors }: Factors, factor: string, name: string) =>
   factors[factor]?.inputs.find((input) => input.name === name)?.value ?? Number.NaN;
 
-describe.skipIf(isMissing)(title, () => {
+describe.skipIf(isMissing)(title, { timeout }, () => {
   it("has momentum, valuation and social for AAPL on 2015-06-30", async () => {
     const { json } = await serve(FOLDER, "2015-06-30T21:00:00Z");
     const { factors } = await json<Factors>("/api/factors?symbol=AAPL");
@@ -80,7 +77,7 @@ describe.skipIf(isMissing)(title, () => {
   });
 
   it("is continuous for AAPL across the 7 for 1 split of 2014-06-09", async () => {
-    const folder = await reduced(SAMPLE, "9999");
+    const folder = await reduced({ symbols: SAMPLE });
     const on = async (asOf: string) => {
       const { json } = await serve(folder, asOf);
       return json<Factors & { symbol: string }>("/api/factors?symbol=AAPL");
@@ -96,7 +93,7 @@ describe.skipIf(isMissing)(title, () => {
   });
 
   it("has IWM's short ratio on 2017-06-30 and BTC's network value on 2020-06-30", async () => {
-    const folder = await reduced(SAMPLE, "9999");
+    const folder = await reduced({ symbols: SAMPLE });
     const fund = await serve(folder, "2017-06-30T23:00:00Z");
     const { factors } = await fund.json<Factors>("/api/factors?symbol=IWM");
     expect(factors.darkpool?.status).toBe("ok");
@@ -109,7 +106,7 @@ describe.skipIf(isMissing)(title, () => {
   it("answers byte for byte the same when the future is deleted", async () => {
     const asOf = "2015-06-30T21:00:00Z";
     const whole = await serve(FOLDER, asOf);
-    const past = await serve(await reduced(undefined, "2015-06-30"), asOf);
+    const past = await serve(await reduced({ lastDate: "2015-06-30" }), asOf);
     const { items } = await whole.json<{ items: { symbol: string }[] }>(
       "/api/instruments?limit=500",
     );
@@ -128,7 +125,7 @@ describe.skipIf(isMissing)(title, () => {
   });
 
   it("gives a signal that does not depend on when the process starts", async () => {
-    const folder = await reduced(SAMPLE, "9999");
+    const folder = await reduced({ symbols: SAMPLE });
     const early = await serve(folder, "2015-03-31T21:00:00Z");
     const late = await serve(folder, "2015-06-30T21:00:00Z");
     for (const symbol of ["AAPL", "BTC-USD", "IWM"]) {
@@ -139,42 +136,3 @@ describe.skipIf(isMissing)(title, () => {
     }
   });
 });
-
-const folders: string[] = [];
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
-
-/** A copy of the folder without what became known after a New York date, and of some symbols. */
-async function reduced(symbols: readonly string[] | undefined, lastDate: string) {
-  const copy = await mkdtemp(join(tmpdir(), "market-"));
-  folders.push(copy);
-  const wanted = (name: string) =>
-    symbols === undefined || symbols.includes(name.replace(/\.[a-z]+$/, ""));
-  const list = await readFile(join(FOLDER, "instruments.csv"), "utf8");
-  const [header, ...rows] = list.trimEnd().split("\n");
-  const kept = rows.filter((row) => wanted(row.slice(0, row.indexOf(","))));
-  await writeFile(join(copy, "instruments.csv"), `${[header, ...kept].join("\n")}\n`);
-
-  for (const part of ["bars", "fundamentals", "mentions", "prints", "offexchange", "onchain"]) {
-    await cp(join(FOLDER, part), join(copy, part), {
-      recursive: true,
-      filter: (source) =>
-        source.endsWith(part) || wanted(source.slice(source.lastIndexOf("/") + 1)),
-    });
-    for (const name of await readdir(join(copy, part))) {
-      const path = join(copy, part, name);
-      const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
-      const past = lines.filter((line, index) => isKnown(part, line, index === 0, lastDate));
-      if (past.length === (part === "mentions" ? 0 : 1)) await rm(path);
-      else await writeFile(path, `${past.join("\n")}\n`);
-    }
-  }
-  return copy;
-}
-
-/** Whether a line of the layout was known by the end of a date; headers always are. */
-function isKnown(part: string, line: string, isFirst: boolean, lastDate: string): boolean {
-  if (part === "mentions") return (JSON.parse(line) as { at: string }).at.slice(0, 10) <= lastDate;
-  if (isFirst) return true;
-  const cells = line.split(",");
-  return (part === "fundamentals" ? (cells[2] ?? "") : (cells[0] ?? "").slice(0, 10)) <= lastDate;
-}

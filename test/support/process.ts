@@ -6,7 +6,9 @@ import { afterAll } from "vitest";
 
 const running: ChildProcess[] = [];
 afterAll(async () => {
-  for (const child of running.filter(({ exitCode }) => exitCode === null)) {
+  for (const child of running.filter(
+    ({ exitCode, signalCode }) => (exitCode ?? signalCode) === null,
+  )) {
     child.kill("SIGTERM");
     await once(child, "exit");
   }

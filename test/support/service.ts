@@ -9,7 +9,7 @@ import { createService, type Service } from "../../src/service.ts";
 /** A quiet instant of the sandbox, so that every run sees the same market. */
 export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
 
-export const SANDBOX: MarketChoice = { kind: "sandbox", sessionSeconds: 60, seed: 1 };
+const SANDBOX: MarketChoice = { kind: "sandbox", sessionSeconds: 60, seed: 1 };
 
 /** A service on a socket of its own, with a clock that the test moves. */
 export interface RunningService {
@@ -19,6 +19,14 @@ export interface RunningService {
   readonly logged: readonly string[];
   readonly clock: { now: Date };
 }
+
+const servers: Server[] = [];
+afterAll(async () => {
+  for (const server of servers) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
 
 /** Starts a service on a free port; it stops when the tests of the file have run. */
 export async function startService(market: MarketChoice = SANDBOX): Promise<RunningService> {
@@ -34,10 +42,7 @@ export async function startService(market: MarketChoice = SANDBOX): Promise<Runn
     log,
   });
   server.on("request", service.app);
-  afterAll(() => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  });
+  servers.push(server);
   return { base, service, logged, clock };
 }
 

@@ -53,7 +53,7 @@ function readLine(line: string, place: Place): Mention {
     text: data.text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed(),
     author: data.author ?? null,
     followers: data.followers ?? null,
-    symbolCount: Math.max(1, data.symbols.length),
+    symbolCount: Math.max(1, new Set(data.symbols).size),
     stance: data.stance ?? null,
   };
 }

@@ -116,13 +116,20 @@ describe("a market folder", () => {
     ]);
   });
 
-  it("has no list where there is no file and an empty one where a file has no rows", async () => {
-    const stock = await readStock({
+  it("has no list where there is no file, no row or no row known so far", async () => {
+    const files = {
+      "bars/ACME.csv": csv("bars", "2014-06-09,1,2,1,2,10,0,1"),
       "prints/ACME.csv": csv("prints"),
-      "mentions/ACME.jsonl": "",
-    });
-    expect(stock).toMatchObject({ bars: [], prints: [], mentions: [] });
-    expect(Object.keys(stock).sort()).toEqual(["bars", "instrument", "mentions", "prints"]);
+      "mentions/ACME.jsonl": jsonLines(TWEET),
+    };
+    const listsKnown = async (until: number) => {
+      const market = await readMarketFolder(await folderOf(files), { until });
+      const [{ instrument: _, ...lists } = { instrument: undefined }] = market.recordsUntil(until);
+      return lists;
+    };
+    const posted = utc(TWEET.at);
+    expect(await listsKnown(posted - 1)).toEqual({ bars: [] });
+    expect(await listsKnown(posted)).toMatchObject({ bars: [], mentions: [{ id: TWEET.id }] });
   });
 
   it("reads the same from Windows lines, a byte order mark and a last line without an end", async () => {

@@ -1,0 +1,64 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
+
+/** A market folder of real history, beside the project and never part of it. */
+export const FOLDER = fileURLToPath(new URL("../../../shared/market", import.meta.url));
+
+export const isMissing = !existsSync(FOLDER);
+
+/** What a copy of the folder keeps; absent members keep all. */
+interface Reduction {
+  readonly symbols?: readonly string[];
+  /** Nothing that became known after this ISO date. */
+  readonly lastDate?: string;
+}
+
+const PARTS = ["bars", "fundamentals", "mentions", "prints", "offexchange", "onchain"] as const;
+type Part = (typeof PARTS)[number];
+
+const copies: string[] = [];
+afterAll(() => Promise.all(copies.map((copy) => rm(copy, { recursive: true }))));
+
+/** Copies the folder, without what the reduction leaves out, for the tests of one file. */
+export async function reduced(reduction: Reduction): Promise<string> {
+  const copy = await mkdtemp(join(tmpdir(), "market-"));
+  copies.push(copy);
+  const isWanted = (symbol: string) => reduction.symbols?.includes(symbol) ?? true;
+  const [header, ...rows] = await lines(join(FOLDER, "instruments.csv"));
+  const kept = rows.filter((row) => isWanted(row.slice(0, row.indexOf(","))));
+  await save(join(copy, "instruments.csv"), [header ?? "", ...kept]);
+  for (const part of PARTS) {
+    await mkdir(join(copy, part));
+    const names = await readdir(join(FOLDER, part));
+    const wanted = names.filter((name) => isWanted(name.replace(/\.[a-z]+$/, "")));
+    for (const name of wanted) await copyPast(part, name, { copy, ...reduction });
+  }
+  return copy;
+}
+
+/** A file of which nothing was known yet is left out altogether. */
+async function copyPast(
+  part: Part,
+  name: string,
+  { copy, lastDate = "9999" }: Reduction & { readonly copy: string },
+): Promise<void> {
+  const all = await lines(join(FOLDER, part, name));
+  const headers = part === "mentions" ? [] : all.slice(0, 1);
+  const past = all.slice(headers.length).filter((line) => knownOn(part, line) <= lastDate);
+  if (past.length > 0) await save(join(copy, part, name), [...headers, ...past]);
+}
+
+/** The date on which a line of the layout was known. */
+function knownOn(part: Part, line: string): string {
+  if (part === "mentions") return (JSON.parse(line) as { at: string }).at.slice(0, 10);
+  const cells = line.split(",");
+  return part === "fundamentals" ? (cells[2] ?? "") : (cells[0] ?? "").slice(0, 10);
+}
+
+const lines = async (path: string) => (await readFile(path, "utf8")).trimEnd().split(/\r?\n/);
+
+const save = (path: string, text: readonly string[]) => writeFile(path, `${text.join("\n")}\n`);
