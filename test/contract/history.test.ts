@@ -3,8 +3,6 @@ import { getWith, newToken } from "../support/agent.ts";
 import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
 import { startService } from "../support/service.ts";
 
-const title = isMissing ? "SKIPPED, ../shared/market IS NOT HERE: real history" : "real history";
-
 /** Reading years of a whole market takes seconds. */
 const timeout = 180_000;
 
@@ -40,7 +38,7 @@ interface Factors {
 const inputOf = ({ factors }: Factors, factor: string, name: string) =>
   factors[factor]?.inputs.find((input) => input.name === name)?.value ?? Number.NaN;
 
-describe.skipIf(isMissing)(title, { timeout }, () => {
+describe.skipIf(isMissing)("real history", { timeout }, () => {
   it("has momentum, valuation and social for AAPL on 2015-06-30", async () => {
     const { json } = await serve(FOLDER, "2015-06-30T21:00:00Z");
     const { factors } = await json<Factors>("/api/factors?symbol=AAPL");

@@ -1,14 +1,13 @@
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
+import { sharedFolder } from "./shared.ts";
 
 /** A market folder of real history, beside the project and never part of it. */
-export const FOLDER = fileURLToPath(new URL("../../../shared/market", import.meta.url));
+const { path: FOLDER, isMissing } = sharedFolder("market", "the service on real history");
 
-export const isMissing = !existsSync(FOLDER);
+export { FOLDER, isMissing };
 
 /** What a copy of the folder keeps; absent members keep all. */
 interface Reduction {

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import papa from "papaparse";
 import { describe, expect, it } from "vitest";
 import { lexicon } from "../../../src/factors/lexicon.ts";
 import { normalisedText, polarity } from "../../../src/factors/polarity.ts";
+import { sharedFolder } from "../../support/shared.ts";
 
 describe("polarity", () => {
   it.each([
@@ -153,13 +154,9 @@ describe("hostile texts of a million characters", () => {
   });
 });
 
-const labelled = join(import.meta.dirname, "../../../../shared/labelled");
-const present = existsSync(labelled);
-const title = present
-  ? "on labelled messages"
-  : "SKIPPED: no labelled messages in ../shared/labelled";
+const { path: labelled, isMissing } = sharedFolder("labelled", "the quality of the lexicon");
 
-describe.skipIf(!present)(`polarity ${title}`, () => {
+describe.skipIf(isMissing)("polarity on labelled messages", () => {
   it("ranks bullish over bearish news in the half kept for this test", () => {
     const rows = table("twitter_financial_news_sent_train.csv").filter((_, row) => heldOut(row));
     const judged = rows

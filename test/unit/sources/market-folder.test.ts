@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -6,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import type { InstrumentRecords } from "../../../src/market/records.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { sharedFolder } from "../../support/shared.ts";
 
 /** Real data beside the project; see its own README for where they come from. */
-const REAL_FOLDER = join(import.meta.dirname, "../../../../shared/market");
+const real = sharedFolder("market", "the reader on the real market folder");
 
 const HEADERS = {
   instruments: "symbol,name,assetClass,exchange,currency,sector",
@@ -482,57 +482,54 @@ describe("a malformed market folder is refused with file and line", () => {
   });
 });
 
-describe.skipIf(!existsSync(REAL_FOLDER))(
-  "the real market folder (SKIPPED when ../shared/market is not there)",
-  () => {
-    let market: Market;
-    const bySymbol = (symbol: string) =>
-      market
-        .recordsUntil(0)
-        .find(({ instrument }) => instrument.symbol === symbol) as InstrumentRecords;
+describe.skipIf(real.isMissing)("the real market folder", () => {
+  let market: Market;
+  const bySymbol = (symbol: string) =>
+    market
+      .recordsUntil(0)
+      .find(({ instrument }) => instrument.symbol === symbol) as InstrumentRecords;
 
-    beforeAll(async () => {
-      market = await readMarketFolder(REAL_FOLDER);
-    }, 60_000);
+  beforeAll(async () => {
+    market = await readMarketFolder(real.path);
+  }, 60_000);
 
-    it("lists 399 instruments, each with bars", () => {
-      const records = market.recordsUntil(0);
-      expect(records).toHaveLength(399);
-      expect(records.filter(({ bars }) => bars.length === 0)).toEqual([]);
-    });
+  it("lists 399 instruments, each with bars", () => {
+    const records = market.recordsUntil(0);
+    expect(records).toHaveLength(399);
+    expect(records.filter(({ bars }) => bars.length === 0)).toEqual([]);
+  });
 
-    it("has AAPL as traded on both sides of its 7 for 1 split, and a return without a jump", () => {
-      const { bars } = bySymbol("AAPL");
-      const split = bars.findIndex(({ session }) => session === "2014-06-09");
-      expect(bars[split - 1]).toMatchObject({ session: "2014-06-06" });
-      expect(bars[split - 1]?.close).toBeCloseTo(645.57, 2);
-      expect(bars[split]?.close).toBeCloseTo(93.7, 2);
-      expect(bars[split]?.split).toBe(7);
-      expect(bars[split]?.logReturn).toBeCloseTo(Math.log((93.7 * 7) / 645.57), 4);
-    });
+  it("has AAPL as traded on both sides of its 7 for 1 split, and a return without a jump", () => {
+    const { bars } = bySymbol("AAPL");
+    const split = bars.findIndex(({ session }) => session === "2014-06-09");
+    expect(bars[split - 1]).toMatchObject({ session: "2014-06-06" });
+    expect(bars[split - 1]?.close).toBeCloseTo(645.57, 2);
+    expect(bars[split]?.close).toBeCloseTo(93.7, 2);
+    expect(bars[split]?.split).toBe(7);
+    expect(bars[split]?.logReturn).toBeCloseTo(Math.log((93.7 * 7) / 645.57), 4);
+  });
 
-    it("has 7,458 prints of 1,228,746 shares in IBM on 2013-10-07", () => {
-      const prints = bySymbol("IBM").prints?.filter(({ session }) => session === "2013-10-07");
-      expect(prints).toHaveLength(7458);
-      expect(prints?.reduce((sum, { sizeShares }) => sum + sizeShares, 0)).toBe(1_228_746);
-    });
+  it("has 7,458 prints of 1,228,746 shares in IBM on 2013-10-07", () => {
+    const prints = bySymbol("IBM").prints?.filter(({ session }) => session === "2013-10-07");
+    expect(prints).toHaveLength(7458);
+    expect(prints?.reduce((sum, { sizeShares }) => sum + sizeShares, 0)).toBe(1_228_746);
+  });
 
-    it("has every list in the order in which its records were known", () => {
-      const lists = market
-        .recordsUntil(0)
-        .flatMap(({ instrument: _, ...records }) => Object.values(records));
-      const isAscending = (known: readonly { readonly availableAt: number }[]) =>
-        known.every((one, index) => one.availableAt >= (known[index - 1]?.availableAt ?? 0));
-      expect(lists.length).toBeGreaterThan(399);
-      expect(lists.every(isAscending)).toBe(true);
-    });
+  it("has every list in the order in which its records were known", () => {
+    const lists = market
+      .recordsUntil(0)
+      .flatMap(({ instrument: _, ...records }) => Object.values(records));
+    const isAscending = (known: readonly { readonly availableAt: number }[]) =>
+      known.every((one, index) => one.availableAt >= (known[index - 1]?.availableAt ?? 0));
+    expect(lists.length).toBeGreaterThan(399);
+    expect(lists.every(isAscending)).toBe(true);
+  });
 
-    it("has messages of both sources, tags and counts of named instruments", () => {
-      const mentions = bySymbol("AAPL").mentions ?? [];
-      expect(new Set(mentions.map(({ stance }) => stance))).toEqual(
-        new Set(["bullish", "bearish", null]),
-      );
-      expect(mentions.every(({ symbolCount }) => symbolCount >= 1)).toBe(true);
-    });
-  },
-);
+  it("has messages of both sources, tags and counts of named instruments", () => {
+    const mentions = bySymbol("AAPL").mentions ?? [];
+    expect(new Set(mentions.map(({ stance }) => stance))).toEqual(
+      new Set(["bullish", "bearish", null]),
+    );
+    expect(mentions.every(({ symbolCount }) => symbolCount >= 1)).toBe(true);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { unread } from "../../../src/factors/reading.ts";
+import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
+
+const missing = { ...unread("not_observed"), weight: 0.25, contribution: 0 };
+
+const snapshot = (symbol: string, at: number): Snapshot => ({
+  instrument: {
+    symbol,
+    name: symbol,
+    assetClass: "stock",
+    exchange: null,
+    currency: "USD",
+    sector: null,
+  },
+  at,
+  status: "insufficient_data",
+  score: 50,
+  confidence: 0,
+  coverage: 0,
+  signal: {
+    direction: "WAIT",
+    since: 0,
+    previous: null,
+    smoothed: 50,
+    frozen: false,
+    forcedWait: "low_confidence",
+  },
+  missingFactors: ["momentum", "valuation", "social", "darkpool"],
+  price: null,
+  factors: { momentum: missing, valuation: missing, social: missing, darkpool: missing },
+});
+
+describe("the archive of snapshots", () => {
+  it("gives the last one at or before an instant and none before the first", () => {
+    const archive = createSnapshotArchive();
+    for (const at of [10, 20, 30]) archive.addClosed(snapshot("A", at));
+    expect(archive.lastAt("A", 9)).toBeUndefined();
+    expect(archive.lastAt("A", 20)?.at).toBe(20);
+    expect(archive.lastAt("A", 29)?.at).toBe(20);
+    expect(archive.lastAt("A", 99)?.at).toBe(30);
+    expect(archive.lastAt("B", 99)).toBeUndefined();
+  });
+
+  it("replaces an interim snapshot and keeps it out of the history", () => {
+    const archive = createSnapshotArchive();
+    archive.addClosed(snapshot("A", 10));
+    archive.setNewest(snapshot("A", 12));
+    archive.setNewest(snapshot("A", 14));
+    expect(archive.newest("A")?.at).toBe(14);
+    archive.addClosed(snapshot("A", 20));
+    expect(archive.history("A", 0, 99).map(({ at }) => at)).toEqual([10, 20]);
+    expect(archive.history("A", 11, 20).map(({ at }) => at)).toEqual([20]);
+  });
+
+  it("keeps factors for the last 30 sessions and the signal for all", () => {
+    const archive = createSnapshotArchive();
+    for (let at = 1; at <= 100; at++) archive.addClosed(snapshot("A", at));
+    const kept = archive.history("A", 0, 100).filter((record) => "factors" in record);
+    expect(kept.map(({ at }) => at)).toEqual(Array.from({ length: 30 }, (_, i) => i + 71));
+    expect(archive.history("A", 0, 100)).toHaveLength(100);
+  });
+
+  it("lists the newest by symbol and forgets all on request", () => {
+    const archive = createSnapshotArchive();
+    for (const symbol of ["B", "A", "C"]) archive.addClosed(snapshot(symbol, 1));
+    expect(archive.allNewest().map(({ instrument }) => instrument.symbol)).toEqual(["A", "B", "C"]);
+    archive.clear();
+    expect(archive.allNewest()).toEqual([]);
+  });
+});
