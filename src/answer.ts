@@ -129,11 +129,33 @@ export function snapshotAt(
   asOf: string | undefined,
   { market, snapshots }: ToolContext,
 ): PastSnapshot {
-  const at = asOf === undefined ? market.knownUntil() : Date.parse(asOf);
-  const snapshot = at > market.knownUntil() ? undefined : snapshots.lastAt(symbol, at);
+  const now = market.now();
+  const at = asOf === undefined ? now : Date.parse(asOf);
+  const snapshot = at > now ? undefined : snapshots.lastAt(symbol, at);
   if (snapshot !== undefined) return snapshot;
   throw new Problem("not_available_then", {
     detail: `No snapshot of ${symbol} was recorded at or before ${isoInstant(at)}.`,
-    next: `Ask for a later time, at most ${isoInstant(market.knownUntil())}, or without asOf.`,
+    next: `Ask for a later time, at most ${isoInstant(now)}, or without asOf.`,
+  });
+}
+
+/**
+ * A range of time as the caller gave it, in Unix milliseconds; open ends reach from the beginning
+ * and to `until`.
+ *
+ * @throws {Problem} `invalid_request` when it ends before it begins.
+ */
+export function instantRange(
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  until: number,
+): { readonly from: number; readonly to: number } {
+  const range = {
+    from: from === undefined ? 0 : Date.parse(from),
+    to: to === undefined ? until : Date.parse(to),
+  };
+  if (from === undefined || to === undefined || range.from <= range.to) return range;
+  throw new Problem("invalid_request", {
+    detail: "from, to: the range ends before it begins.",
+    next: "Swap the two.",
   });
 }

@@ -60,7 +60,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     now,
   });
   provider.on("server_error", (_ctx, error) => onError(error));
-  const context = toolContext(market, archive, () => knownUntil);
+  const context = toolContext(market, archive, {
+    now: () => clock.now(now().getTime()),
+    knownUntil: () => knownUntil,
+  });
   const app = createApp({
     name: NAME,
     version: pkg.version,
@@ -81,6 +84,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 
 /** How the time on the wall maps to market time; everything in milliseconds. */
 interface MarketClock {
+  /** What counts as now for the market. */
+  now(now: number): number;
   /** Instant up to which the market is known. */
   knownUntil(now: number): number;
   /** Time until `knownUntil` moves, `undefined` when it never does. */
@@ -95,7 +100,8 @@ async function openMarket(
     const market = createSandbox(choice);
     const { dayMs } = market;
     const knownUntil = (now: number) => Math.floor(now / dayMs) * dayMs;
-    return { market, clock: { knownUntil, untilNext: (now) => knownUntil(now) + dayMs - now } };
+    const untilNext = (now: number) => knownUntil(now) + dayMs - now;
+    return { market, clock: { now: (now) => now, knownUntil, untilNext } };
   }
   const until = choice.asOf?.getTime();
   const market = await readMarketFolder(choice.folder, {
@@ -103,7 +109,7 @@ async function openMarket(
     ...(onProgress && { onProgress }),
   });
   const at = until ?? newestBarAt(market);
-  return { market, clock: { knownUntil: () => at, untilNext: () => undefined } };
+  return { market, clock: { now: () => at, knownUntil: () => at, untilNext: () => undefined } };
 }
 
 /** When the newest bar of a market became known: the end of recorded history. */
@@ -115,13 +121,14 @@ function newestBarAt(market: Market): number {
 function toolContext(
   market: Market,
   archive: MemoryArchive,
-  knownUntil: () => number,
+  { now, knownUntil }: Pick<ToolContext["market"], "now" | "knownUntil">,
 ): ToolContext {
   return {
     market: {
       mode: market.mode,
       source: market.source,
       dayMs: market.dayMs,
+      now,
       knownUntil,
       instruments: () => archive.allNewest().map(({ instrument }) => instrument),
       records(symbol) {

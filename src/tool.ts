@@ -15,7 +15,9 @@ export interface ToolContext {
     readonly source: Source;
     /** Length of a market day in milliseconds. */
     readonly dayMs: number;
-    /** Instant up to which everything is known, Unix milliseconds. */
+    /** What counts as now, Unix milliseconds. */
+    now(): number;
+    /** Instant up to which everything is known, at most now. */
     knownUntil(): number;
     /** Instruments that have data by then, in alphabetical order of their symbols. */
     instruments(): readonly Instrument[];

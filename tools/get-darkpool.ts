@@ -5,6 +5,7 @@ import {
   common,
   Instant,
   InstantInput,
+  instantRange,
   isoInstant,
   resolve,
   SymbolInput,
@@ -128,8 +129,7 @@ export const getDarkpool = defineTool({
     const snapshot = snapshotAt(instrument, query.asOf, context);
     const view = offExchangeView(context.market.records(instrument.symbol), {
       at: snapshot.at,
-      from: query.from === undefined ? 0 : Date.parse(query.from),
-      to: query.to === undefined ? snapshot.at : Date.parse(query.to),
+      ...instantRange(query, snapshot.at),
       dayMs: context.market.dayMs,
     });
     return {

@@ -8,6 +8,7 @@ import {
   Instant,
   InstantInput,
   identityOf,
+  instantRange,
   isoInstant,
   Provenance,
   provenance,
@@ -218,9 +219,7 @@ function page(list: readonly PastSnapshot[], { limit, cursor }: Query, context: 
 
 function history(symbol: string, query: Query, context: ToolContext) {
   const instrument = resolve(symbol, context);
-  const until = context.market.knownUntil();
-  const from = query.from === undefined ? 0 : Date.parse(query.from);
-  const to = query.to === undefined ? until : Date.parse(query.to);
+  const { from, to } = instantRange(query, context.market.now());
   const list = context.snapshots.history(instrument.symbol, from, to);
   const { items, nextCursor } = cutPage(list, {
     limit: query.limit,

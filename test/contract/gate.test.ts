@@ -225,6 +225,7 @@ describe("bad input", () => {
     ["symbol=ALDER.SIM&asOf=yesterday", "asOf"],
     ["__proto__=1", "__proto__"],
     ["from=2026-11-21T00:00:00Z", "from"],
+    ["symbol=ALDER.SIM&from=2026-11-21T00:00:00Z&to=2026-11-20T00:00:00Z", "from, to"],
   ])("is a 400 that names what is wrong: ?%s", async (query, named) => {
     const response = await getWith(token, `${base}/api/signals?${query}`);
     const { detail } = await expectProblem(response, 400, "invalid_request");

@@ -220,6 +220,12 @@ describe("time", () => {
     expect(await read(`${path}&asOf=${before.asOf}`)).toEqual(before);
   });
 
+  it("may be asked for up to now, between two sessions too", async () => {
+    const path = "/api/signals?symbol=ALDER.SIM";
+    const now = clock.now.toISOString();
+    expect(await read(`${path}&asOf=${now}`)).toEqual(await read(path));
+  });
+
   it("is not there before the record begins, nor after now", async () => {
     for (const asOf of ["2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"]) {
       const response = await getWith(token, `${base}/api/signals?symbol=ALDER.SIM&asOf=${asOf}`);
