@@ -61,11 +61,20 @@ export function mcpRouter(options: McpOptions): Router {
   return router;
 }
 
-/** Browsers name the page that calls; only pages of this service may (DNS rebinding, MCP 2026-07-28). */
+/** Names of the machine itself, as browsers write them in an origin. */
+const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * Browsers name the page that calls. Only pages of this service may and, while it is served on
+ * this machine, local tools in a browser (DNS rebinding, MCP 2026-07-28).
+ */
 function onlyOrigin(baseUrl: string): RequestHandler {
+  const isLocal = LOOPBACK_HOSTS.includes(new URL(baseUrl).hostname);
+  const isLoopback = (origin: string) => LOOPBACK_HOSTS.includes(URL.parse(origin)?.hostname ?? "");
   return (req, _res, next) => {
     const { origin } = req.headers;
     if (origin === undefined || origin === baseUrl) return next();
+    if (isLocal && isLoopback(origin)) return next();
     throw new Problem("forbidden_origin", {
       detail: "The MCP endpoint is not open to other web pages.",
       next: "Call it from a program, or from a page of this service.",

@@ -232,9 +232,17 @@ describe("bad input", () => {
     expect(detail).toContain(named);
   });
 
-  it("is a 403 at /mcp for a page of another origin", async () => {
-    const response = await toMcp("{}", { origin: "https://evil.example" });
-    await expectProblem(response, 403, "forbidden_origin");
+  it.each([
+    "https://evil.example",
+    "http://localhost.evil.example",
+    "null",
+    "http://127.0.0.1.nip.io:80",
+  ])("is a 403 at /mcp for a page of %s", async (origin) => {
+    await expectProblem(await toMcp("{}", { origin }), 403, "forbidden_origin");
+  });
+
+  it("is none at /mcp for a local tool in a browser", async () => {
+    expect((await toMcp("{}", { origin: "http://localhost:6274" })).status).not.toBe(403);
   });
 
   it("never made the service log a failure of its own", () => {
