@@ -73,6 +73,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     oauth: oauthRouter({ provider, baseUrl }),
     now,
     onError,
+    onRefusal: (error) => log.debug({ err: error }, "an MCP message was refused"),
   });
   return {
     app,

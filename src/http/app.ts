@@ -21,6 +21,8 @@ export interface AppOptions {
   readonly now: () => Date;
   /** Told about every failure that is not the caller's. */
   readonly onError: (error: unknown) => void;
+  /** Told why the MCP SDK refused a message, for debugging. */
+  readonly onRefusal: (error: unknown) => void;
 }
 
 /** Every answer is data: nothing may be sniffed, framed, cached by chance or run. */
@@ -36,7 +38,7 @@ const hardenHeaders: RequestHandler = (_req, res, next) => {
 
 /** Builds the Express application. */
 export function createApp(options: AppOptions): Express {
-  const { name, version, baseUrl, context, authenticate, oauth, now, onError } = options;
+  const { name, version, baseUrl, context, authenticate, oauth, now, onError, onRefusal } = options;
   const gate = (path: "" | "/mcp") => createGate({ authenticate, baseUrl }, path);
   const app = express();
   app.disable("x-powered-by");
@@ -45,7 +47,8 @@ export function createApp(options: AppOptions): Express {
   app.use(oauth);
   app.use(discoveryRouter({ baseUrl, name }));
   app.use(healthRouter({ context, name, version, now }));
-  app.use(mcpRouter({ context, gate: gate("/mcp"), name, version, baseUrl, onError }));
+  const mcp = { context, gate: gate("/mcp"), name, version, baseUrl, onError, onRefusal };
+  app.use(mcpRouter(mcp));
   app.use(restRouter(context, gate("")));
   app.use(notFound);
   app.use(sendProblem(onError));

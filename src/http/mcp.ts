@@ -35,13 +35,15 @@ export interface McpOptions {
   readonly baseUrl: string;
   /** Told about every failure that is not the caller's. */
   readonly onError: (error: unknown) => void;
+  /** Told why the SDK refused a message, for debugging. */
+  readonly onRefusal: (error: unknown) => void;
 }
 
 /** The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. */
 export function mcpRouter(options: McpOptions): Router {
-  const { gate, baseUrl, onError } = options;
+  const { gate, baseUrl, onError, onRefusal } = options;
   const handle = toNodeHandler(
-    createMcpHandler(() => buildServer(options), { onerror: onError }),
+    createMcpHandler(() => buildServer(options), { onerror: onRefusal }),
     { onerror: onError },
   );
   const router = Router();
