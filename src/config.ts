@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defaultAnonymousScopes, isScope, type Scope, scopeNames, scopes } from "./auth/scopes.ts";
+import { anonymousCeiling, isScope, type Scope, scopeNames } from "./auth/scopes.ts";
 
 /** Where market data come from. */
 export type MarketChoice =
@@ -19,6 +19,9 @@ export interface Config {
   readonly anonymousScopes: readonly Scope[];
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
+
+/** Hosts that stand for every address of the machine. */
+const WILDCARD_HOSTS: readonly string[] = ["0.0.0.0", "::"];
 
 const FILES = /^files:(.+)$/;
 
@@ -61,12 +64,10 @@ const variables = {
     schema: z
       .string()
       .transform(scopeNames)
-      .refine((names) => names.every((name) => isScope(name) && name !== "alerts:write"))
+      .refine((names) => names.every((name) => isScope(name) && anonymousCeiling.includes(name)))
       .transform((names) => names.filter(isScope))
-      .default([...defaultAnonymousScopes]),
-    allowed: `names separated by spaces, of ${Object.keys(scopes)
-      .filter((s) => s !== "alerts:write")
-      .join(", ")}`,
+      .default([...anonymousCeiling]),
+    allowed: `names separated by spaces, of ${anonymousCeiling.join(", ")}`,
   },
   SANDBOX_SESSION_SECONDS: {
     schema: wholeNumber(1, 86_400).default(60),
@@ -97,6 +98,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const files = FILES.exec(values.MARKET);
   if (values.AS_OF !== undefined && files === null) {
     throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
+  }
+  if (WILDCARD_HOSTS.includes(values.HOST) && values.BASE_URL === undefined) {
+    throw new Error(`HOST: ${values.HOST} is no address to publish; set BASE_URL with it.`);
   }
   return {
     host: values.HOST,

@@ -2,6 +2,8 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino, { type Logger } from "pino";
 import { type Config, readConfig } from "./config.ts";
+import { sendPlainProblem } from "./http/errors.ts";
+import { Problem } from "./problem.ts";
 import { createService, NAME, type Service } from "./service.ts";
 
 /** Requests may take this long to end after a stop was asked for. */
@@ -48,9 +50,8 @@ function fail(error: unknown): void {
 
 /** Answers while the market is being read. */
 function starting(...[, res]: Parameters<RequestListener>): void {
-  const problem = { title: "The service is starting.", status: 503, code: "not_ready" };
-  res.writeHead(503, { "content-type": "application/problem+json", "retry-after": "1" });
-  res.end(JSON.stringify(problem));
+  const detail = "The market is being read.";
+  sendPlainProblem(res, new Problem("not_ready", { detail, headers: { "retry-after": "1" } }));
 }
 
 /** @returns The public origin, which needs the port when none is configured. */

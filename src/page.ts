@@ -2,12 +2,19 @@ import { Problem } from "./problem.ts";
 
 /** How to cut one page out of a list. */
 export interface PageRequest<T> {
+  /** Name of the list, so that a cursor of another one is noticed. */
+  readonly list: string;
   /** Most items of the page. */
   readonly limit: number;
   /** `nextCursor` of the page before, absent for the first page. */
   readonly cursor: string | undefined;
-  /** A text that tells the items of the list apart and stays the same while it grows. */
+  /** A text that tells the items of the list apart. */
   readonly keyOf: (item: T) => string;
+  /**
+   * How keys run through the list. A page then goes on behind a key whose item has left the list;
+   * without an order the item must still be there.
+   */
+  readonly order?: "ascending" | "descending";
 }
 
 /** A part of a list; `nextCursor` is `null` on the last page. */
@@ -22,20 +29,33 @@ export interface Page<T> {
  *
  * @throws {Problem} `invalid_request` for a cursor that is not of this list.
  */
-export function cutPage<T>(list: readonly T[], { limit, cursor, keyOf }: PageRequest<T>): Page<T> {
-  const start = cursor === undefined ? 0 : indexAfter(list, cursor, keyOf);
-  const items = list.slice(start, start + limit);
-  const last = items.at(-1);
-  const hasMore = start + limit < list.length && last !== undefined;
-  return { items, nextCursor: hasMore ? Buffer.from(keyOf(last)).toString("base64url") : null };
+export function cutPage<T>(items: readonly T[], request: PageRequest<T>): Page<T> {
+  const { list, limit, cursor, keyOf } = request;
+  const start = cursor === undefined ? 0 : startAfter(items, cursor, request);
+  const page = items.slice(start, start + limit);
+  const last = page.at(-1);
+  const hasMore = start + limit < items.length && last !== undefined;
+  const next = last && Buffer.from(`${list}:${keyOf(last)}`).toString("base64url");
+  return { items: page, nextCursor: hasMore ? (next ?? null) : null };
 }
 
-function indexAfter<T>(list: readonly T[], cursor: string, keyOf: (item: T) => string): number {
-  const key = Buffer.from(cursor, "base64url").toString();
-  const index = list.findIndex((item) => keyOf(item) === key);
+function startAfter<T>(
+  items: readonly T[],
+  cursor: string,
+  { list, keyOf, order }: PageRequest<T>,
+): number {
+  const text = Buffer.from(cursor, "base64url").toString();
+  const key = text.slice(list.length + 1);
+  const index = items.findIndex((item) => keyOf(item) === key);
+  if (!text.startsWith(`${list}:`) || (index < 0 && order === undefined)) throw foreignCursor();
   if (index >= 0) return index + 1;
-  throw new Problem("invalid_request", {
+  const isBehind = (item: T) => (order === "ascending" ? keyOf(item) > key : keyOf(item) < key);
+  const next = items.findIndex(isBehind);
+  return next < 0 ? items.length : next;
+}
+
+const foreignCursor = () =>
+  new Problem("invalid_request", {
     detail: "cursor: it does not belong to this list.",
     next: "Ask again with the same filters and without a cursor.",
   });
-}

@@ -15,6 +15,7 @@ const catalogue = {
   not_ready: { status: 503, title: "The service is starting." },
 } as const;
 
+/** The stable name of a failure. */
 export type ProblemCode = keyof typeof catalogue;
 
 /** What a caller is told besides the code: the reason and, where there is one, the way out. */

@@ -70,10 +70,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     baseUrl,
     context,
     authenticate: createAuthenticator(provider),
+    anonymousScopes: config.anonymousScopes,
     oauth: oauthRouter({ provider, baseUrl }),
     now,
     onError,
-    onRefusal: (error) => log.debug({ err: error }, "an MCP message was refused"),
+    onReport: (error) => log.debug({ err: error }, "reported by the MCP SDK"),
   });
   return {
     app,
@@ -139,6 +140,13 @@ function toolContext(
         return found;
       },
     },
-    snapshots: archive,
+    snapshots: {
+      ...archive,
+      newest(symbol) {
+        const snapshot = archive.newest(symbol);
+        if (snapshot === undefined) throw new Error(`no snapshot of ${symbol}`);
+        return snapshot;
+      },
+    },
   };
 }

@@ -25,7 +25,8 @@ export interface ToolContext {
     records(symbol: string): InstrumentRecords;
   };
   readonly snapshots: {
-    newest(symbol: string): Snapshot | undefined;
+    /** Of a listed instrument. */
+    newest(symbol: string): Snapshot;
     /** In alphabetical order of their symbols. */
     allNewest(): readonly Snapshot[];
     /** The last one at or before an instant. */

@@ -8,7 +8,7 @@ import {
   isoInstantOrNull,
   Provenance,
   provenance,
-} from "../src/answer.ts";
+} from "../src/answers/common.ts";
 import { FACTOR_STATUSES } from "../src/factors/reading.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
@@ -64,11 +64,15 @@ export const findInstruments = defineTool({
     const found = searchInstruments(context.market.instruments(), query).filter(
       (instrument) => assetClass === undefined || instrument.assetClass === assetClass,
     );
-    const { items, nextCursor } = cutPage(found, { limit, cursor, keyOf: ({ symbol }) => symbol });
-    const snapshots = items.map(({ symbol }) => context.snapshots.newest(symbol));
+    const { items, nextCursor } = cutPage(found, {
+      list: "instruments",
+      limit,
+      cursor,
+      keyOf: ({ symbol }) => symbol,
+    });
     return {
       ...provenance(context, context.market.knownUntil()),
-      items: snapshots.flatMap((snapshot) => (snapshot ? [candidate(snapshot, context)] : [])),
+      items: items.map(({ symbol }) => candidate(context.snapshots.newest(symbol), context)),
       nextCursor,
     };
   },

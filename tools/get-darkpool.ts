@@ -1,25 +1,20 @@
 import { z } from "zod";
 import {
-  Common,
   CursorInput,
   common,
-  Instant,
   InstantInput,
   instantRange,
-  isoInstant,
   resolve,
   SymbolInput,
   snapshotAt,
-} from "../src/answer.ts";
-import { isBlock, sideProxy } from "../src/factors/off-exchange.ts";
+} from "../src/answers/common.ts";
+import { aggregates, NOTE, OffExchange, printAnswer, View } from "../src/answers/darkpool.ts";
+import { isBlock } from "../src/factors/off-exchange.ts";
 import {
-  type DaySummary,
   type OffExchangeView,
-  offExchangeDays,
   offExchangeView,
   summariseDays,
 } from "../src/factors/off-exchange-view.ts";
-import type { Print } from "../src/market/records.ts";
 import { cutPage } from "../src/page.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
@@ -29,85 +24,20 @@ const SUMMARY_SESSIONS = 20;
 /** Largest prints that a summary lists. */
 const LARGEST_PRINTS = 5;
 
-const NOTE =
-  'Off-exchange prints carry tape code "D": alternative trading systems, internalised orders and OTC trades together. Which venue made a print is not public.';
-
-const View = z.enum(["summary", "prints", "blocks", "days"]);
-
 const Input = z.strictObject({
   symbol: SymbolInput,
   view: View.default("summary").describe(
     "summary of a range, single prints, block prints only, or one row per session.",
   ),
-  from: InstantInput.optional().describe("Only what traded from this instant on."),
-  to: InstantInput.optional().describe("Only what traded up to this instant."),
+  from: InstantInput.optional().describe(
+    "Prints traded, or sessions closed, from this instant on.",
+  ),
+  to: InstantInput.optional().describe("Prints traded, or sessions closed, up to this instant."),
   minShares: z.number().int().min(1).optional().describe("With prints or blocks: at least."),
   minNotionalUsd: z.number().positive().optional().describe("With prints or blocks: at least."),
   limit: z.number().int().min(1).max(500).default(20).describe("Most items of a page."),
   cursor: CursorInput.optional(),
   asOf: InstantInput.optional().describe("What was known at the last snapshot by this instant."),
-});
-
-const FeedStatus = z.enum(["ok", "stale", "no_activity", "not_observed"]);
-
-const PrintAnswer = z.object({
-  id: z.string(),
-  session: z.string(),
-  tradedAt: Instant,
-  price: z.number(),
-  sizeShares: z.number(),
-  notionalUsd: z.number(),
-  block: z.boolean().describe("At least 10,000 shares or USD 200,000."),
-  venueClass: z.literal("off_exchange"),
-  venue: z.string().describe("Reporting facility, not the place of execution."),
-  side: z.number().min(-1).max(1).nullable().describe("Proxy: 1 buyer, -1 seller, null unknown."),
-  sideMethod: z.literal("graded_quote_rule").nullable(),
-  conditions: z.string(),
-  canceled: z.boolean(),
-  reportingDelayMs: z.number(),
-});
-
-const Aggregates = {
-  prints: z.number().int(),
-  shares: z.number(),
-  notionalUsd: z.number(),
-  vwap: z.number().nullable(),
-  blocks: z.number().int(),
-  blockShares: z.number(),
-  blockNotionalUsd: z.number(),
-  canceledPrints: z.number().int().describe("Not in the other figures."),
-  shareOfVolume: z.number().nullable().describe("Fraction of consolidated volume; null: unknown."),
-  shortVolumeRatio: z
-    .number()
-    .nullable()
-    .describe("Fraction of off-exchange volume marked short; of the newest session in a summary."),
-};
-
-const Output = z.object({
-  ...Common.shape,
-  feeds: z
-    .object({ prints: FeedStatus, shortVolume: FeedStatus })
-    .describe("not_observed: no feed; no_activity: nothing in the range; stale: nothing lately."),
-  note: z.string(),
-  view: View,
-  summary: z
-    .object({
-      sessions: z.number().int(),
-      firstSession: z.string().nullable(),
-      lastSession: z.string().nullable(),
-      ...Aggregates,
-      largestPrints: z.array(
-        PrintAnswer.pick({ id: true, tradedAt: true, price: true, sizeShares: true, side: true }),
-      ),
-    })
-    .optional()
-    .describe("With view summary."),
-  prints: z.array(PrintAnswer).optional().describe("With view prints or blocks, newest first."),
-  days: z
-    .array(z.object({ session: z.string(), ...Aggregates }))
-    .optional()
-    .describe("With view days, newest first."),
-  nextCursor: z.string().nullable(),
 });
 
 type Query = z.output<typeof Input>;
@@ -121,10 +51,10 @@ export const getDarkpool = defineTool({
   scope: "darkpool:read",
   routes: [{ method: "GET", path: "/api/darkpool" }],
   input: Input,
-  output: Output,
+  output: OffExchange,
 
   run(query, context) {
-    refuseUnusedFilters(query);
+    refuseUnused(query);
     const instrument = resolve(query.symbol, context);
     const snapshot = snapshotAt(instrument, query.asOf, context);
     const view = offExchangeView(context.market.records(instrument.symbol), {
@@ -142,14 +72,21 @@ export const getDarkpool = defineTool({
   },
 });
 
-/** @throws {Problem} `invalid_request` for a filter that the view would ignore. */
-function refuseUnusedFilters({ view, minShares, minNotionalUsd }: Query): void {
+/** @throws {Problem} `invalid_request` for what the view would ignore. */
+function refuseUnused({ view, minShares, minNotionalUsd, cursor }: Query): void {
   const isFiltered = minShares !== undefined || minNotionalUsd !== undefined;
-  if (!isFiltered || view === "prints" || view === "blocks") return;
-  throw new Problem("invalid_request", {
-    detail: `minShares, minNotionalUsd: the view ${view} adds up all prints.`,
-    next: "Use the view prints or blocks, or leave the filters out.",
-  });
+  if (isFiltered && view !== "prints" && view !== "blocks") {
+    throw new Problem("invalid_request", {
+      detail: `minShares, minNotionalUsd: the view ${view} adds up all prints.`,
+      next: "Use the view prints or blocks, or leave the filters out.",
+    });
+  }
+  if (cursor !== undefined && view === "summary") {
+    throw new Problem("invalid_request", {
+      detail: "cursor: a summary has one page.",
+      next: "Leave it out.",
+    });
+  }
 }
 
 function part(query: Query, view: OffExchangeView) {
@@ -158,9 +95,8 @@ function part(query: Query, view: OffExchangeView) {
 }
 
 function summary({ from, to }: Query, view: OffExchangeView) {
-  const all = offExchangeDays(view);
   const isDefaultRange = from === undefined && to === undefined;
-  const chosen = isDefaultRange ? all.slice(0, SUMMARY_SESSIONS) : all;
+  const chosen = isDefaultRange ? view.days.slice(0, SUMMARY_SESSIONS) : view.days;
   const sessions = new Set(chosen.map(({ session }) => session));
   const largest = view.prints
     .filter(({ session, canceled }) => sessions.has(session) && !canceled)
@@ -171,37 +107,23 @@ function summary({ from, to }: Query, view: OffExchangeView) {
     firstSession: chosen.at(-1)?.session ?? null,
     lastSession: chosen[0]?.session ?? null,
     ...aggregates(summariseDays(chosen)),
-    largestPrints: largest.map(printAnswer).map(({ id, tradedAt, price, sizeShares, side }) => ({
-      id,
-      tradedAt,
-      price,
-      sizeShares,
-      side,
-    })),
+    largestPrints: largest.map(printAnswer),
   };
 }
 
 function days({ limit, cursor }: Query, view: OffExchangeView) {
-  const keyOf = ({ session }: DaySummary) => session;
-  const { items, nextCursor } = cutPage(offExchangeDays(view), { limit, cursor, keyOf });
+  const { items, nextCursor } = cutPage(view.days, {
+    list: "days",
+    limit,
+    cursor,
+    keyOf: ({ session }) => session,
+    order: "descending",
+  });
   return {
     days: items.map((day) => ({ session: day.session, ...aggregates(day) })),
     nextCursor,
   };
 }
-
-const aggregates = (day: Omit<DaySummary, "session">) => ({
-  prints: day.prints,
-  shares: day.shares,
-  notionalUsd: day.notionalUsd,
-  vwap: day.shares > 0 ? day.notionalUsd / day.shares : null,
-  blocks: day.blocks,
-  blockShares: day.blockShares,
-  blockNotionalUsd: day.blockNotionalUsd,
-  canceledPrints: day.canceled,
-  shareOfVolume: day.volume ? day.shares / day.volume : null,
-  shortVolumeRatio: day.shortVolumeRatio,
-});
 
 function prints(
   { view, minShares = 0, minNotionalUsd = 0, limit, cursor }: Query,
@@ -213,27 +135,11 @@ function prints(
       print.sizeShares >= minShares &&
       print.price * print.sizeShares >= minNotionalUsd,
   );
-  const keyOf = ({ id }: Print) => id;
-  const { items, nextCursor } = cutPage(matching.reverse(), { limit, cursor, keyOf });
+  const { items, nextCursor } = cutPage(matching.reverse(), {
+    list: view,
+    limit,
+    cursor,
+    keyOf: ({ id }) => id,
+  });
   return { prints: items.map(printAnswer), nextCursor };
-}
-
-function printAnswer(print: Print): z.input<typeof PrintAnswer> {
-  const side = sideProxy(print);
-  return {
-    id: print.id,
-    session: print.session,
-    tradedAt: isoInstant(print.tradedAt),
-    price: print.price,
-    sizeShares: print.sizeShares,
-    notionalUsd: print.price * print.sizeShares,
-    block: isBlock(print),
-    venueClass: "off_exchange",
-    venue: print.venue,
-    side,
-    sideMethod: side === null ? null : "graded_quote_rule",
-    conditions: print.conditions,
-    canceled: print.canceled,
-    reportingDelayMs: print.availableAt - print.tradedAt,
-  };
 }

@@ -10,7 +10,7 @@ import {
   rounded,
   SymbolInput,
   snapshotAt,
-} from "../src/answer.ts";
+} from "../src/answers/common.ts";
 import { FACTOR_STATUSES, FACTORS } from "../src/factors/reading.ts";
 import { normalCdf } from "../src/factors/statistics.ts";
 import { summarise } from "../src/factors/summary.ts";

@@ -66,8 +66,8 @@ export function checkInformation(metadata: Metadata): void {
     if (member === "jwks_uri" && protocol !== "https:") refuse(`${member} must be an https uri`);
   }
   for (const contact of list("contacts", metadata.contacts)) {
-    if (String(contact).length > MAX_CONTACT_LENGTH) {
-      refuse(`contacts must not be longer than ${MAX_CONTACT_LENGTH} characters`);
+    if (typeof contact !== "string" || contact.length > MAX_CONTACT_LENGTH) {
+      refuse(`contacts must be strings of at most ${MAX_CONTACT_LENGTH} characters`);
     }
   }
 }

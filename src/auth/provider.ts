@@ -85,7 +85,7 @@ async function configuration(options: ProviderOptions): Promise<Configuration> {
     pkce: { required: () => true },
     ttl: { ClientCredentials: ACCESS_TOKEN_SECONDS, Interaction: INTERACTION_SECONDS },
     interactions: { url: (_ctx, { uid }) => `/oauth/interaction/${uid}` },
-    // No cookie or other ambient credential counts at these endpoints, so any origin may call.
+    // No cookie or other ambient credential counts, so a token may be asked for from any page.
     clientBasedCORS: () => true,
     // As data, never as a page: nothing of the request can become markup.
     renderError(ctx, out) {

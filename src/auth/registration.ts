@@ -7,13 +7,11 @@ import {
   plainText,
   refuse,
 } from "./client-metadata.ts";
+import { isLoopbackHost } from "./loopback.ts";
 import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "./scopes.ts";
 
 /** Grant types a client can register; others that are asked for are left out of the answer. */
 const grantTypes: readonly unknown[] = ["authorization_code", "client_credentials"];
-
-/** Hosts of a native client's own machine (RFC 8252 section 7.3). */
-const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /** Members that would make this server fetch or call an address of the client's choice, or that
  *  name an algorithm it has no key for. */
@@ -29,7 +27,7 @@ function redirectsOf(metadata: Metadata): readonly URL[] {
   const redirects = list("redirect_uris", metadata.redirect_uris).map((uri) =>
     address("redirect_uris", uri),
   );
-  if (redirects.some((uri) => uri.protocol === "http:" && !loopbackHosts.includes(uri.hostname))) {
+  if (redirects.some((uri) => uri.protocol === "http:" && !isLoopbackHost(uri.hostname))) {
     refuse("redirect_uris must use https, a loopback address or a private scheme");
   }
   return redirects;

@@ -6,18 +6,16 @@ export const scopes = {
   "alerts:write": "Register alert webhook endpoints",
 } as const;
 
+/** The name of a scope. */
 export type Scope = keyof typeof scopes;
 
-/** What an agent without a person behind it may hold, unless the operator sets it otherwise. */
-export const defaultAnonymousScopes: readonly Scope[] = [
-  "signals:read",
-  "factor:read",
-  "darkpool:read",
-];
+/** What an agent without a person behind it may hold at most, and holds by default. */
+export const anonymousCeiling: readonly Scope[] = ["signals:read", "factor:read", "darkpool:read"];
 
 /** How a caller gets past the anonymous scopes; part of every refusal for want of scope. */
 export const scopeAdvice = "alerts:write needs an agent claimed by a person";
 
+/** Whether a name is one of the scopes. */
 export function isScope(name: string): name is Scope {
   return Object.hasOwn(scopes, name);
 }

@@ -2,7 +2,7 @@ import type { Print } from "../market/records.ts";
 import { isBlock, sideProxy } from "./off-exchange.ts";
 import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./statistics.ts";
 
-/** Half-life of the imbalance in sessions with prints. */
+/** Half-life of the imbalance in sessions. */
 const HALF_LIFE = 3;
 /** Blocks at which the imbalance counts half: I' = I n / (n + 20). */
 const SHRINKAGE = 20;
@@ -25,34 +25,33 @@ export interface BlockReading {
 export interface BlockPressure {
   /** Takes a print in, in the order in which prints become known. */
   add(print: Print): void;
+  /** Ends the session under way: it joins the past, and everything so far weighs less. */
+  beginSession(): void;
   read(): BlockReading;
 }
 
 /**
  * Starts before the first print. I = sum(side * notional) / sum(notional) over signed blocks,
- * numerator, denominator and count halved every three sessions; I' = I n / (n + 20). A print that
- * is reported after its session counts in the one under way.
+ * numerator, denominator and count halved every three sessions; I' = I n / (n + 20). A print
+ * counts in the session in which it becomes known.
  */
 export function createBlockPressure(): BlockPressure {
   const perSession = decay(1, HALF_LIFE);
   const past: number[] = [];
-  let session = "";
   let asOf: number | null = null;
   let hasBlocks = false;
   let [signed, total, blocks] = [0, 0, 0];
 
   const imbalance = () => (total === 0 ? null : ((signed / total) * blocks) / (blocks + SHRINKAGE));
-  const beginSession = (next: string) => {
-    const closed = imbalance();
-    if (closed !== null && past.push(closed) > BASELINE_SESSIONS) past.shift();
-    session = next;
-    signed *= perSession;
-    total *= perSession;
-    blocks *= perSession;
-  };
   return {
+    beginSession() {
+      const closed = imbalance();
+      if (closed !== null && past.push(closed) > BASELINE_SESSIONS) past.shift();
+      signed *= perSession;
+      total *= perSession;
+      blocks *= perSession;
+    },
     add(print) {
-      if (print.session > session) beginSession(print.session);
       asOf = print.availableAt;
       if (print.canceled || !isBlock(print)) return;
       hasBlocks = true;

@@ -9,6 +9,8 @@ const IMBALANCE_WEIGHT = 0.6;
 const SHORT_WEIGHT = 0.4;
 /** Days after the newest print or short volume from which it says nothing about today. */
 const STALE_AFTER_DAYS = 5;
+/** Sessions that may close after a short ratio became known: its effect is gone after one. */
+const MAX_SHORT_AGE_SESSIONS = 1;
 
 /** What the dark pool factor measures on one instrument. */
 export interface DarkpoolMeasurement {
@@ -40,7 +42,8 @@ export interface DarkpoolContext {
   /** Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
-  readonly hasFeed: boolean;
+  /** Sessions of the class that closed after an instant. */
+  readonly closesAfter: (instant: number) => number;
   /** When the newest print or short volume of the whole class became known, `null` for never. */
   readonly feedAt: number | null;
 }
@@ -48,17 +51,18 @@ export interface DarkpoolContext {
 /** Off-exchange pressure; prints that cannot be signed are shown by get_darkpool and not scored. */
 export function readDarkpool(
   { block, short }: DarkpoolMeasurement,
-  { at, dayMs, hasFeed, feedAt }: DarkpoolContext,
+  { at, dayMs, closesAfter, feedAt }: DarkpoolContext,
 ): Reading {
-  if (!hasFeed) return unread("not_observed");
   const asOf = latest(block.asOf, short.asOf);
+  if (asOf === null) return unread("not_observed");
   const maxAge = STALE_AFTER_DAYS * dayMs;
   const isFresh = (instant: number | null) => instant !== null && at - instant <= maxAge;
-  if (asOf === null || !isFresh(asOf)) {
+  if (!isFresh(asOf)) {
     return unread(isFresh(feedAt) ? "no_activity" : "stale", { asOf });
   }
   const imbalanceZ = isFresh(block.asOf) ? block.z : null;
-  const shortZ = isFresh(short.asOf) ? short.z : null;
+  const isShortFresh = short.asOf !== null && closesAfter(short.asOf) <= MAX_SHORT_AGE_SESSIONS;
+  const shortZ = isShortFresh ? short.z : null;
   const seen = {
     asOf,
     staleAfter: asOf + maxAge,
@@ -70,7 +74,7 @@ export function readDarkpool(
 }
 
 function whyUnread({ block, short }: DarkpoolMeasurement) {
-  if (block.imbalance !== null || short.ratio !== null) return "insufficient_data";
+  if (block.imbalance !== null || short.asOf !== null) return "insufficient_data";
   return block.hasBlocks ? "not_observed" : "no_activity";
 }
 

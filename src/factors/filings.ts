@@ -10,8 +10,8 @@ const MAX_LAG_DAYS = 181;
 /** Days between the first and the last period end of four consecutive quarters. */
 const TRAILING_SPAN_DAYS = { min: 240, max: 300 } as const;
 
-/** A figure in USD and the instant from which it was known. */
-interface Figure {
+/** A figure in USD, or a count, and the instant from which it was known. */
+export interface Figure {
   readonly value: number;
   /** Unix milliseconds. */
   readonly availableAt: number;
@@ -84,11 +84,12 @@ function trailingYear(quarters: readonly Fundamental[], dayMs: number): Figure |
 export function sharesOutstanding(
   shareCounts: readonly Fundamental[],
   bars: readonly Bar[],
-): number | undefined {
+): Figure | undefined {
   const newest = shareCounts.at(-1);
   if (newest === undefined) return undefined;
   const basis = filingBasis(newest, shareCounts.at(-2), bars);
-  return newest.value * splitsBetween(bars, basis, Number.POSITIVE_INFINITY);
+  const value = newest.value * splitsBetween(bars, basis, Number.POSITIVE_INFINITY);
+  return { value, availableAt: newest.availableAt };
 }
 
 /**

@@ -77,6 +77,17 @@ export function messageWeight(
   return (reach * 0.5 ** duplicates) / Math.sqrt(symbolCount);
 }
 
+/** Weight of all messages below which the conversation is silent: less than one fresh message. */
+const MIN_TOTAL_WEIGHT = 1;
+/** Fewer effective messages than this are no reading. */
+const MIN_EFFECTIVE_MESSAGES = 3;
+
+/** Whether there is anything to read, and enough: effective messages alone never fade. */
+export function audibility(counters: SocialCounters): "silent" | "faint" | "clear" {
+  if (counters.total < MIN_TOTAL_WEIGHT) return "silent";
+  return bullishness(counters).effectiveMessages < MIN_EFFECTIVE_MESSAGES ? "faint" : "clear";
+}
+
 /** Bullishness ln((1 + B)/(1 + S)) (Antweiler & Frank, 2004) and effective messages W^2/W2. */
 export function bullishness({ bullish, bearish, total, totalSquared }: SocialCounters) {
   return {

@@ -1,107 +1,133 @@
 import { countKnown } from "../market/point-in-time.ts";
-import type { Bar, InstrumentRecords, Known, Print, ShortVolume } from "../market/records.ts";
+import type { InstrumentRecords, Known, Print, ShortVolume } from "../market/records.ts";
 import { addPrint, emptyDay, type OffExchangeDay } from "./off-exchange.ts";
 
-/** Days without a record after which a feed counts as stale. */
+/** Days after a feed's newest record from which it counts as stale. */
 const STALE_AFTER_DAYS = 5;
 
 /** What to look at, all in Unix milliseconds. */
 export interface OffExchangeRange {
   /** Only what was known by then. */
   readonly at: number;
-  /** Only what traded in [from, to]. */
   readonly from: number;
   readonly to: number;
   readonly dayMs: number;
 }
 
+/** `not_observed`: no feed, or not yet; `no_activity`: nothing in the range; `stale`: it ended. */
 type FeedStatus = "ok" | "stale" | "no_activity" | "not_observed";
 
-/** The off-exchange records of one instrument in a range, oldest first. */
+/** Off-exchange trading of one instrument in a range. */
 export interface OffExchangeView {
   readonly feeds: { readonly prints: FeedStatus; readonly shortVolume: FeedStatus };
+  /** Prints that traded in the range, oldest first. */
   readonly prints: readonly Print[];
-  readonly shortVolumes: readonly ShortVolume[];
-  /** Known bars, for the share of volume. */
-  readonly bars: readonly Bar[];
+  /** Whole sessions that closed in the range or are under way in it, newest first. */
+  readonly days: readonly DaySummary[];
 }
 
-/** Selects what was known at an instant and traded in a range. */
-export function offExchangeView(
-  records: InstrumentRecords,
-  { at, from, to, dayMs }: OffExchangeRange,
-): OffExchangeView {
-  const known = <R extends Known>(list: readonly R[]) => list.slice(0, countKnown(list, at));
-  const prints = known(records.prints ?? []);
-  const shortVolumes = known(records.shortVolumes ?? []);
-  const printsInRange = prints.filter(({ tradedAt }) => tradedAt >= from && tradedAt <= to);
-  const shortInRange = shortVolumes.filter(
-    (day) => day.availableAt >= from && day.availableAt <= to,
-  );
-  const oldest = Math.min(at, to) - STALE_AFTER_DAYS * dayMs;
-  return {
-    feeds: {
-      prints: feedStatus(records.prints && printsInRange, oldest),
-      shortVolume: feedStatus(records.shortVolumes && shortInRange, oldest),
-    },
-    prints: printsInRange,
-    shortVolumes: shortInRange,
-    bars: known(records.bars),
-  };
-}
-
-function feedStatus(list: readonly Known[] | undefined, oldest: number): FeedStatus {
-  if (list === undefined) return "not_observed";
-  const newest = list.at(-1);
-  if (newest === undefined) return "no_activity";
-  return newest.availableAt < oldest ? "stale" : "ok";
-}
-
-/** Off-exchange trading of one session beside the whole market's. */
-export interface DaySummary extends OffExchangeDay {
+/** Off-exchange trading of one session beside the whole market's; `null` where not observed. */
+export interface DaySummary {
+  readonly session: string;
+  readonly prints: Omit<OffExchangeDay, "session"> | null;
   /** Consolidated volume in shares, `null` while the session's bar is not known. */
   readonly volume: number | null;
-  /** Short-marked share of off-exchange volume in [0, 1], `null` when not known. */
+  /** Short-marked share of off-exchange volume in [0, 1]. */
   readonly shortVolumeRatio: number | null;
 }
 
-/** One row per session with prints or short volumes, newest first. */
-export function offExchangeDays(view: OffExchangeView): readonly DaySummary[] {
-  const days = new Map<string, OffExchangeDay>();
-  for (const print of view.prints) addPrint(days, print);
-  for (const { session } of view.shortVolumes) {
-    if (!days.has(session)) days.set(session, emptyDay(session));
-  }
-  const volumes = new Map(view.bars.map(({ session, volume }) => [session, volume]));
-  const shorts = new Map(view.shortVolumes.map((day) => [day.session, day]));
-  return [...days.values()]
-    .sort((a, b) => (a.session < b.session ? 1 : -1))
-    .map((day) => {
-      const short = shorts.get(day.session);
-      return {
-        ...day,
-        volume: volumes.get(day.session) ?? null,
-        shortVolumeRatio:
-          short && short.totalShares > 0 ? short.shortShares / short.totalShares : null,
-      };
-    });
+/** Selects what was known at an instant and belongs to a range. */
+export function offExchangeView(
+  records: InstrumentRecords,
+  range: OffExchangeRange,
+): OffExchangeView {
+  const known = <R extends Known>(list: readonly R[] = []) =>
+    list.slice(0, countKnown(list, range.at));
+  const prints = known(records.prints);
+  const shortVolumes = known(records.shortVolumes);
+  const bars = known(records.bars);
+
+  const closes = new Map(bars.map((bar) => [bar.session, bar.availableAt]));
+  const times = new Map<string, number>();
+  for (const { session, tradedAt } of prints) times.set(session, tradedAt);
+  for (const { session, availableAt } of shortVolumes) times.set(session, availableAt);
+  const timeOf = (session: string) => closes.get(session) ?? times.get(session) ?? 0;
+  const isInRange = (time: number) => time >= range.from && time <= range.to;
+
+  const volumes = new Map(bars.map((bar) => [bar.session, bar.volume]));
+  const sessions = [...times.keys()].filter((session) => isInRange(timeOf(session)));
+  const summarise = daySummaries(prints, shortVolumes);
+  return {
+    feeds: {
+      prints: feedStatus(
+        prints.map(({ tradedAt }) => tradedAt),
+        range,
+      ),
+      shortVolume: feedStatus(
+        shortVolumes.map(({ session }) => timeOf(session)),
+        range,
+      ),
+    },
+    prints: prints.filter(({ tradedAt }) => isInRange(tradedAt)),
+    days: sessions
+      .sort()
+      .reverse()
+      .map((session) => ({ ...summarise(session), volume: volumes.get(session) ?? null })),
+  };
 }
 
-/** The sum of several sessions, newest first; the short ratio is the newest one's. */
+/** @param times Of all known records of the feed, ascending. */
+function feedStatus(
+  times: readonly number[],
+  { at, from, to, dayMs }: OffExchangeRange,
+): FeedStatus {
+  const [first, last] = [times[0], times.at(-1)];
+  if (first === undefined || last === undefined || to < first) return "not_observed";
+  if (Math.min(at, to) - last > STALE_AFTER_DAYS * dayMs) return "stale";
+  return times.some((time) => time >= from && time <= to) ? "ok" : "no_activity";
+}
+
+function daySummaries(prints: readonly Print[], shortVolumes: readonly ShortVolume[]) {
+  const days = new Map<string, OffExchangeDay>();
+  for (const print of prints) addPrint(days, print);
+  const shorts = new Map(shortVolumes.map((day) => [day.session, day]));
+  const firstPrinted = prints[0]?.session;
+  return (session: string) => {
+    const short = shorts.get(session);
+    const isObserved = firstPrinted !== undefined && session >= firstPrinted;
+    return {
+      session,
+      prints: isObserved ? (days.get(session) ?? emptyDay(session)) : null,
+      shortVolumeRatio:
+        short && short.totalShares > 0 ? short.shortShares / short.totalShares : null,
+    };
+  };
+}
+
+/** The sum of several sessions, newest first; the short ratio is the newest known one. */
 export function summariseDays(days: readonly DaySummary[]): Omit<DaySummary, "session"> {
-  const sum = (pick: (day: DaySummary) => number) =>
-    days.reduce((total, day) => total + pick(day), 0);
-  const isVolumeKnown = days.length > 0 && days.every(({ volume }) => volume !== null);
+  const printed = days.map(({ prints }) => prints).filter((prints) => prints !== null);
+  const sum = (pick: (day: Omit<OffExchangeDay, "session">) => number) =>
+    printed.reduce((total, day) => total + pick(day), 0);
+  const volumes = days.map(({ volume }) => volume);
+  const isWhole = volumes.length > 0 && printed.length === days.length;
   return {
-    prints: sum(({ prints }) => prints),
-    shares: sum(({ shares }) => shares),
-    notionalUsd: sum(({ notionalUsd }) => notionalUsd),
-    blocks: sum(({ blocks }) => blocks),
-    blockShares: sum(({ blockShares }) => blockShares),
-    blockNotionalUsd: sum(({ blockNotionalUsd }) => blockNotionalUsd),
-    canceled: sum(({ canceled }) => canceled),
-    volume: isVolumeKnown ? sum(({ volume }) => volume ?? 0) : null,
-    shortVolumeRatio:
-      days.find(({ shortVolumeRatio }) => shortVolumeRatio !== null)?.shortVolumeRatio ?? null,
+    prints:
+      printed.length === 0
+        ? null
+        : {
+            prints: sum(({ prints }) => prints),
+            shares: sum(({ shares }) => shares),
+            notionalUsd: sum(({ notionalUsd }) => notionalUsd),
+            blocks: sum(({ blocks }) => blocks),
+            blockShares: sum(({ blockShares }) => blockShares),
+            blockNotionalUsd: sum(({ blockNotionalUsd }) => blockNotionalUsd),
+            canceled: sum(({ canceled }) => canceled),
+          },
+    volume:
+      isWhole && volumes.every((volume) => volume !== null)
+        ? volumes.reduce((total, volume) => total + volume, 0)
+        : null,
+    shortVolumeRatio: days.find((day) => day.shortVolumeRatio !== null)?.shortVolumeRatio ?? null,
   };
 }

@@ -1,5 +1,6 @@
 /** The four factors, in the order in which they are published. */
 export const FACTORS = ["momentum", "valuation", "social", "darkpool"] as const;
+/** The name of a factor. */
 export type Factor = (typeof FACTORS)[number];
 
 /**
@@ -15,6 +16,7 @@ export const FACTOR_STATUSES = [
   "not_observed",
   "insufficient_data",
 ] as const;
+/** One of the reasons above. */
 export type FactorStatus = (typeof FACTOR_STATUSES)[number];
 
 /** One number that a factor was made from, or shows beside it with weight 0. */

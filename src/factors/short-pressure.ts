@@ -18,7 +18,7 @@ export interface ShortReading {
   readonly ratio: number | null;
   /** Decayed z of the ratios, each against the 60 sessions before it, in [-3, 3]. */
   readonly z: number | null;
-  /** When the newest ratio became known, Unix milliseconds. */
+  /** When the newest short volume became known, Unix milliseconds. */
   readonly asOf: number | null;
 }
 
@@ -36,10 +36,11 @@ export function createShortPressure(): ShortPressure {
   let reading: ShortReading = { ratio: null, z: null, asOf: null };
   return {
     add({ shortShares, totalShares, availableAt }) {
+      reading = { ...reading, asOf: availableAt };
       if (totalShares < MIN_TOTAL_SHARES) return;
       const ratio = shortShares / totalShares;
       const z = ownHistoryZ(ratio, past, MIN_BASELINE_SESSIONS);
-      const decayed = z === undefined ? reading.z : ewStep(reading.z ?? undefined, z, lambda);
+      const decayed = z === undefined ? null : ewStep(reading.z ?? undefined, z, lambda);
       reading = { ratio, z: decayed, asOf: availableAt };
       if (past.push(ratio) > BASELINE_SESSIONS) past.shift();
     },

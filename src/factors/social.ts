@@ -1,4 +1,4 @@
-import { bullishness, type SocialCounters } from "./message-counters.ts";
+import { audibility, bullishness, type SocialCounters } from "./message-counters.ts";
 import { type Input, type Reading, unread } from "./reading.ts";
 import { clip, decay, ewStep, mean, sampleSd, Z_BOUND } from "./statistics.ts";
 
@@ -9,19 +9,20 @@ const MIN_BASELINE_SESSIONS = 20;
 const MIN_PEERS = 30;
 /** Effective messages at which the sentiment counts half: n / (n + 10). */
 const SHRINKAGE = 10;
-/** Fewer effective messages than this are no reading. */
-const MIN_EFFECTIVE_MESSAGES = 3;
 /** Days without a single message on the whole market after which the feed counts as dead. */
 const STALE_AFTER_DAYS = 3;
 
-/** EW(30) mean and variance of an instrument's daily bullishness, one step per session. */
+/** EW(30) mean and variance of an instrument's daily bullishness, one step per clear session. */
 export interface SocialBaseline {
   readonly sessions: number;
   readonly mean: number;
   readonly variance: number;
 }
 
-/** The baseline with one more session; the variance is about the mean before it. */
+/**
+ * The baseline with one more session. Squared deviations are from the mean before the session;
+ * the first of them seeds the variance.
+ */
 export function extendBaseline(
   baseline: SocialBaseline | undefined,
   value: number,
@@ -31,7 +32,11 @@ export function extendBaseline(
   return {
     sessions: baseline.sessions + 1,
     mean: ewStep(baseline.mean, value, lambda),
-    variance: ewStep(baseline.variance, (value - baseline.mean) ** 2, lambda),
+    variance: ewStep(
+      baseline.sessions === 1 ? undefined : baseline.variance,
+      (value - baseline.mean) ** 2,
+      lambda,
+    ),
   };
 }
 
@@ -57,7 +62,6 @@ export interface SocialContext {
   /** Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
-  readonly hasFeed: boolean;
   /** When the newest message of the instrument and of the whole market came, `null` for never. */
   readonly asOf: number | null;
   readonly feedAt: number | null;
@@ -69,14 +73,16 @@ export interface SocialContext {
 
 /** Sentiment of messages against the instrument's own habit; confidence n/(n + 10). */
 export function readSocial(context: SocialContext): Reading {
-  const { at, dayMs, hasFeed, feedAt, asOf, counters } = context;
-  if (!hasFeed) return unread("not_observed");
+  const { at, dayMs, feedAt, asOf, counters } = context;
+  if (asOf === null) return unread("not_observed");
   const maxAge = STALE_AFTER_DAYS * dayMs;
   if (feedAt === null || at - feedAt > maxAge) return unread("stale", { asOf });
 
-  const { value, effectiveMessages } = bullishness(counters);
   const seen = { asOf, staleAfter: feedAt + maxAge };
-  if (effectiveMessages < MIN_EFFECTIVE_MESSAGES) return unread("no_activity", seen);
+  const heard = audibility(counters);
+  if (heard !== "clear")
+    return unread(heard === "silent" ? "no_activity" : "insufficient_data", seen);
+  const { value, effectiveMessages } = bullishness(counters);
 
   const norm = normOf(context);
   const z = norm === undefined ? null : sentimentZ(value, effectiveMessages, norm);

@@ -14,8 +14,9 @@ export const clip = (value: number, bound: number): number =>
 /** Largest |z| of any sub-signal. */
 export const Z_BOUND = 3;
 
-/** Sessions of own history that an off-exchange value is compared with, and the fewest for it. */
+/** Sessions of own history that an off-exchange value is compared with. */
 export const BASELINE_SESSIONS = 60;
+/** The fewest sessions that make such a comparison. */
 export const MIN_BASELINE_SESSIONS = 20;
 
 /** Arithmetic mean; at least one value. */

@@ -1,6 +1,6 @@
 import type { Bar, OnChain } from "../market/records.ts";
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
-import { type Filings, sharesOutstanding } from "./filings.ts";
+import { type Figure, type Filings, sharesOutstanding } from "./filings.ts";
 import { type Input, type Reading, unread } from "./reading.ts";
 import { mean, ownHistoryZ } from "./statistics.ts";
 
@@ -15,6 +15,9 @@ const MIN_SECTOR_PEERS = 8;
 const FRESH_FILING_DAYS = 100;
 const MAX_FILING_AGE_DAYS = 200;
 
+/** Days after which a share count is missing: it is filed once a year at least. */
+const MAX_SHARE_COUNT_AGE_DAYS = 400;
+
 /** Newest and fewest daily observations behind a coin's own-history z. */
 const MVRV_WINDOW_DAYS = 730;
 const MVRV_MIN_DAYS = 365;
@@ -28,6 +31,9 @@ export interface ValuationMeasurement {
   readonly sector: string | null;
   readonly yields: Readonly<Partial<Record<YieldName, number>>>;
   readonly marketCapUsd: number;
+  readonly shares: Figure;
+  /** When the price of the market value became known, Unix milliseconds. */
+  readonly priceAt: number;
   /** When the newest filing used became known, Unix milliseconds. */
   readonly asOf: number;
 }
@@ -69,10 +75,11 @@ export function measureValuation({
   dayMs,
 }: ValuationContext): ValuationMeasurement | undefined {
   const shares = sharesOutstanding(filings.shareCounts, bars);
-  const price = bars.at(-1)?.close;
-  if (shares === undefined || price === undefined) return undefined;
+  const newestBar = bars.at(-1);
+  if (shares === undefined || newestBar === undefined) return undefined;
+  if (at - shares.availableAt > MAX_SHARE_COUNT_AGE_DAYS * dayMs) return undefined;
 
-  const marketCapUsd = shares * price;
+  const marketCapUsd = shares.value * newestBar.close;
   const oldest = at - MAX_FILING_AGE_DAYS * dayMs;
   const recent = [filings.trailingEarnings, filings.equity].map((figure) =>
     figure !== undefined && figure.availableAt >= oldest ? figure : undefined,
@@ -86,6 +93,8 @@ export function measureValuation({
       ...(equity && { bookYield: equity.value / marketCapUsd }),
     },
     marketCapUsd,
+    shares,
+    priceAt: newestBar.availableAt,
     asOf: Math.max(earnings?.availableAt ?? 0, equity?.availableAt ?? 0),
   };
 }
@@ -131,14 +140,21 @@ function relativeZ(measurement: ValuationMeasurement, tables: ValuationTables) {
   return scores.length < MIN_YIELDS ? undefined : mean(scores.map(({ z }) => z));
 }
 
+/** When, and on how old a price, a valuation is read. */
+type ReadingTime = Pick<ValuationContext, "filings" | "at" | "dayMs"> & {
+  /** Sessions of the class since the instrument's newest bar; 0 when it is up to date. */
+  readonly missedSessions: number;
+};
+
 /**
  * Valuation of a stock against its sector. Confidence = share of the yields present, in full up to
- * 100 days after the last filing, then falling linearly to 0 at 200 days.
+ * 100 days after the last filing, then falling linearly to 0 at 200 days; half of it when the
+ * price is one session late, none when it is later.
  */
 export function readValuation(
   measurement: ValuationMeasurement | undefined,
   tables: ValuationTables,
-  { filings, at, dayMs }: Pick<ValuationContext, "filings" | "at" | "dayMs">,
+  { filings, at, dayMs, missedSessions }: ReadingTime,
 ): Reading {
   if (measurement === undefined) return unread(whyUnmeasured(filings, at, dayMs));
   const { asOf } = measurement;
@@ -149,11 +165,13 @@ export function readValuation(
 
   const ageDays = (at - asOf) / dayMs;
   const freshness = Math.min(1, (MAX_FILING_AGE_DAYS - ageDays) / FRESH_FILING_DAYS);
-  if (freshness <= 0) return unread("stale", { asOf, staleAfter, inputs });
+  if (freshness <= 0 || missedSessions > 1) return unread("stale", { asOf, staleAfter, inputs });
   return {
     z: tables.combined === undefined ? z : ecdfZ(tables.combined, z),
-    confidence: freshness * (Object.keys(measurement.yields).length / YIELDS.length),
-    status: at > staleAfter ? "stale" : "ok",
+    confidence:
+      ((freshness * Object.keys(measurement.yields).length) / YIELDS.length) *
+      (missedSessions === 0 ? 1 : 0.5),
+    status: at > staleAfter || missedSessions > 0 ? "stale" : "ok",
     asOf,
     staleAfter,
     inputs,
@@ -161,20 +179,30 @@ export function readValuation(
 }
 
 function whyUnmeasured({ newestAt }: Filings, at: number, dayMs: number) {
-  if (newestAt === undefined) return "no_activity";
+  if (newestAt === undefined) return "not_observed";
   return at - newestAt > MAX_FILING_AGE_DAYS * dayMs ? "stale" : "insufficient_data";
 }
 
 function stockInputs(measurement: ValuationMeasurement, tables: ValuationTables): Input[] {
-  const { yields, marketCapUsd, asOf } = measurement;
+  const { yields, marketCapUsd, shares, priceAt, asOf } = measurement;
   const scores = yieldScores(measurement, tables);
   const inputs = YIELDS.map((name): Input => {
     const z = scores.find((score) => score.name === name)?.z ?? null;
     const weight = z === null || scores.length < MIN_YIELDS ? 0 : 1 / scores.length;
     return { name, value: yields[name] ?? null, unit: "fraction", z, weight, observedAt: asOf };
   });
-  const shown = { name: "marketCapUsd", value: marketCapUsd, unit: "USD", z: null, weight: 0 };
-  return [...inputs, { ...shown, observedAt: asOf }];
+  const shown = { z: null, weight: 0 };
+  return [
+    ...inputs,
+    { name: "marketCapUsd", value: marketCapUsd, unit: "USD", ...shown, observedAt: priceAt },
+    {
+      name: "sharesOutstanding",
+      value: shares.value,
+      unit: "shares",
+      ...shown,
+      observedAt: shares.availableAt,
+    },
+  ];
 }
 
 /**
@@ -186,7 +214,7 @@ function stockInputs(measurement: ValuationMeasurement, tables: ValuationTables)
 export function readCoinValuation(onChain: readonly OnChain[], at: number, dayMs: number): Reading {
   const figures = onChain.filter(({ mvrv }) => mvrv !== null && mvrv > 0);
   const newest = figures.at(-1);
-  if (newest === undefined) return unread("no_activity");
+  if (newest === undefined) return unread("not_observed");
   const asOf = newest.availableAt;
   const staleAfter = asOf + MAX_ON_CHAIN_AGE_DAYS * dayMs;
   const logs = figures.slice(-MVRV_WINDOW_DAYS).map(({ mvrv }) => Math.log(mvrv as number));

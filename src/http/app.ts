@@ -1,9 +1,12 @@
+import type { RequestListener } from "node:http";
 import express, { type Express, type RequestHandler, type Router } from "express";
 import type { Authenticate } from "../auth/bearer.ts";
+import type { Scope } from "../auth/scopes.ts";
+import { Problem } from "../problem.ts";
 import type { ToolContext } from "../tool.ts";
 import { discoveryRouter } from "./discovery.ts";
-import { notFound, sendProblem } from "./errors.ts";
-import { createGate } from "./gate.ts";
+import { HARDENED, notFound, sendPlainProblem, sendProblem } from "./errors.ts";
+import { createGate, type ResourcePath } from "./gate.ts";
 import { healthRouter } from "./health.ts";
 import { mcpRouter } from "./mcp.ts";
 import { restRouter } from "./rest.ts";
@@ -16,30 +19,40 @@ export interface AppOptions {
   readonly baseUrl: string;
   readonly context: ToolContext;
   readonly authenticate: Authenticate;
+  readonly anonymousScopes: readonly Scope[];
   /** The OAuth endpoints; they read bodies themselves and so come first. */
   readonly oauth: Router;
   readonly now: () => Date;
   /** Told about every failure that is not the caller's. */
   readonly onError: (error: unknown) => void;
-  /** Told why the MCP SDK refused a message, for debugging. */
-  readonly onRefusal: (error: unknown) => void;
+  /** Told what the MCP SDK reports, mostly why it refused a message; for debugging. */
+  readonly onReport: (error: unknown) => void;
 }
 
-/** Every answer is data: nothing may be sniffed, framed, cached by chance or run. */
 const hardenHeaders: RequestHandler = (_req, res, next) => {
-  res.set({
-    "x-content-type-options": "nosniff",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
-  });
+  res.set(HARDENED);
   next();
 };
 
-/** Builds the Express application. */
-export function createApp(options: AppOptions): Express {
-  const { name, version, baseUrl, context, authenticate, oauth, now, onError, onRefusal } = options;
-  const gate = (path: "" | "/mcp") => createGate({ authenticate, baseUrl }, path);
+/**
+ * Builds the application. A request target that is no address never reaches Express, which would
+ * answer it with a page of its own.
+ */
+export function createApp(options: AppOptions): RequestListener {
+  const app = createExpress(options);
+  return (req, res) => {
+    if (URL.canParse(req.url ?? "", "http://localhost")) app(req, res);
+    else sendPlainProblem(res, UNREADABLE);
+  };
+}
+
+const UNREADABLE = new Problem("invalid_request", {
+  detail: "The request target is not an address.",
+});
+
+function createExpress(options: AppOptions): Express {
+  const { name, version, baseUrl, context, oauth, now, onError, onReport } = options;
+  const gate = (path: ResourcePath) => createGate(options, path);
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -47,7 +60,7 @@ export function createApp(options: AppOptions): Express {
   app.use(oauth);
   app.use(discoveryRouter({ baseUrl, name }));
   app.use(healthRouter({ context, name, version, now }));
-  const mcp = { context, gate: gate("/mcp"), name, version, baseUrl, onError, onRefusal };
+  const mcp = { context, gate: gate("/mcp"), name, version, baseUrl, onError, onReport };
   app.use(mcpRouter(mcp));
   app.use(restRouter(context, gate("")));
   app.use(notFound);

@@ -1,5 +1,22 @@
+import type { ServerResponse } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import { Problem } from "../problem.ts";
+
+/** Every answer is data: nothing may be sniffed, framed, cached by chance or run. */
+export const HARDENED = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+} as const;
+
+const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+
+/** Answers with a problem where there is no Express. */
+export function sendPlainProblem(res: ServerResponse, problem: Problem): void {
+  res.writeHead(problem.status, { ...HARDENED, ...problem.headers, "content-type": PROBLEM_TYPE });
+  res.end(JSON.stringify(problem));
+}
 
 /** Everything that no route took. */
 export const notFound: RequestHandler = (req) => {
@@ -23,7 +40,7 @@ export function sendProblem(onError: (error: unknown) => void): ErrorRequestHand
     res
       .status(problem.status)
       .set(problem.headers)
-      .type("application/problem+json")
+      .type(PROBLEM_TYPE)
       .send(JSON.stringify({ ...problem.toJSON(), instance: req.path }));
   };
 }

@@ -1,23 +1,23 @@
 import type { Request, RequestHandler, Response } from "express";
 import { type Authenticate, type Caller, mayUse } from "../auth/bearer.ts";
-import { type Scope, scopes } from "../auth/scopes.ts";
+import type { Scope } from "../auth/scopes.ts";
 import { Problem } from "../problem.ts";
+import { queryOf } from "./query.ts";
 
 /** What the gate needs to know about the service. */
 export interface GateOptions {
   readonly authenticate: Authenticate;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
+  /** What an agent can get by itself, and so is told to ask for (RFC 6750 section 3). */
+  readonly anonymousScopes: readonly Scope[];
 }
 
 /** One of the two resources: "" is the base address, "/mcp" the MCP endpoint. */
 export type ResourcePath = "" | "/mcp";
 
 /** Credentials of RFC 6750 section 2.1. */
-const BEARER = /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i;
-
-/** Scopes that an agent without a token is told to ask for (RFC 6750 section 3). */
-const READ_SCOPES = Object.keys(scopes).filter((scope) => scope.endsWith(":read"));
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /** Guards one of the two resources and says why it refused. */
 export interface Gate {
@@ -30,7 +30,8 @@ export interface Gate {
 }
 
 /** Creates the gate of one resource. */
-export function createGate({ authenticate, baseUrl }: GateOptions, path: ResourcePath): Gate {
+export function createGate(options: GateOptions, path: ResourcePath): Gate {
+  const { authenticate, baseUrl, anonymousScopes } = options;
   const metadataUrl = `${baseUrl}/.well-known/oauth-protected-resource${path}`;
   const refuse = (detail: string, error?: "invalid_token") =>
     new Problem("unauthenticated", {
@@ -39,7 +40,7 @@ export function createGate({ authenticate, baseUrl }: GateOptions, path: Resourc
       headers: {
         "WWW-Authenticate": challenge({
           ...(error && { error, error_description: detail }),
-          scope: READ_SCOPES.join(" "),
+          ...(anonymousScopes.length > 0 && { scope: anonymousScopes.join(" ") }),
           resource_metadata: metadataUrl,
         }),
       },
@@ -86,10 +87,16 @@ export function createGate({ authenticate, baseUrl }: GateOptions, path: Resourc
 export const callerOf = (res: Response): Caller => res.locals.caller;
 
 function bearerToken(req: Request, refuse: (detail: string) => Problem): string {
-  if ("access_token" in req.query) {
+  if (queryOf(req).has("access_token")) {
     throw refuse("A token in the address is refused: it would end up in logs. Use the header.");
   }
-  const { authorization } = req.headers;
+  const [authorization, ...others] = req.headersDistinct.authorization ?? [];
+  if (others.length > 0) {
+    throw new Problem("invalid_request", {
+      detail: "The header Authorization stands there more than once.",
+      next: "Send one credential.",
+    });
+  }
   if (authorization === undefined) throw refuse("The header Authorization is missing.");
   const [, token] = BEARER.exec(authorization) ?? [];
   if (token === undefined) throw refuse('The header must read "Authorization: Bearer <token>".');

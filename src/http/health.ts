@@ -1,5 +1,5 @@
 import { Router } from "express";
-import { isoInstant } from "../answer.ts";
+import { isoInstant } from "../answers/common.ts";
 import { METHOD_VERSION } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
 import { onlyMethods } from "./methods.ts";

@@ -1,51 +1,34 @@
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import {
-  type CallToolResult,
-  createMcpHandler,
-  McpServer,
-  type StandardSchemaWithJSON,
-} from "@modelcontextprotocol/server";
+import { createMcpHandler } from "@modelcontextprotocol/server";
 import express, { type RequestHandler, Router } from "express";
 import { z } from "zod";
 import { tools } from "../../tools/index.ts";
+import { isLoopbackHost } from "../auth/loopback.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { Problem } from "../problem.ts";
-import type { Tool, ToolContext } from "../tool.ts";
 import { callerOf, type Gate } from "./gate.ts";
-import { jsonSchema } from "./json-schema.ts";
+import { buildServer, type McpServerOptions } from "./mcp-server.ts";
 import { onlyMethods } from "./methods.ts";
-import { parse } from "./parse.ts";
 
 /** Largest MCP message in bytes; tool inputs are far smaller. */
 const MAX_MESSAGE_BYTES = 100 * 1024;
-/** How long clients may keep the lists, which change with the version only. */
-const LIST_TTL_MS = 300_000;
-const DISCOVER_TTL_MS = 3_600_000;
-
-const INSTRUCTIONS =
-  "Scores run from 0 (bearish) over 50 (no view) to 100 (bullish); signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. A score is a percentile of evidence, not a probability, and not investment advice.";
+/** Deepest nesting of a message; the protocol's own envelope needs about six. */
+const MAX_MESSAGE_DEPTH = 32;
+/** Most messages in a batch, which protocol 2025-03-26 allows: each may ask for a full page. */
+const MAX_BATCH = 10;
 
 /** What the MCP endpoint is made from. */
-export interface McpOptions {
-  readonly context: ToolContext;
+export interface McpOptions extends McpServerOptions {
   readonly gate: Gate;
-  readonly name: string;
-  readonly version: string;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** Told about every failure that is not the caller's. */
-  readonly onError: (error: unknown) => void;
-  /** Told why the SDK refused a message, for debugging. */
-  readonly onRefusal: (error: unknown) => void;
+  /** Told what the SDK reports, mostly why it refused a message; for debugging. */
+  readonly onReport: (error: unknown) => void;
 }
 
 /** The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. */
 export function mcpRouter(options: McpOptions): Router {
-  const { gate, baseUrl, onError, onRefusal } = options;
-  const handle = toNodeHandler(
-    createMcpHandler(() => buildServer(options), { onerror: onRefusal }),
-    { onerror: onError },
-  );
+  const { gate, baseUrl } = options;
   const router = Router();
   router
     .route("/mcp")
@@ -53,30 +36,51 @@ export function mcpRouter(options: McpOptions): Router {
       onlyOrigin(baseUrl),
       gate.enter,
       onlyJson,
-      express.json({ limit: MAX_MESSAGE_BYTES }),
+      express.json({ limit: MAX_MESSAGE_BYTES, strict: false }),
+      onlyModest,
       (req, res, next) => {
         gate.requireScopes(callerOf(res), scopesOf(req.body));
-        handle(req, res, req.body).catch(next);
+        next();
       },
+      serve(options),
     )
     .all(onlyMethods(["post"]));
   return router;
 }
 
-/** Names of the machine itself, as browsers write them in an origin. */
-const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+/** Hands messages to the SDK, which reports refusals and failures alike: the status tells. */
+function serve(options: McpOptions): RequestHandler {
+  const { onError, onReport } = options;
+  let newestReport: unknown;
+  const onerror = (error: unknown) => {
+    newestReport = error;
+    onReport(error);
+  };
+  const handle = toNodeHandler(
+    createMcpHandler(() => buildServer(options), { onerror }),
+    {
+      onerror,
+    },
+  );
+  return (req, res, next) => {
+    res.once("finish", () => {
+      if (res.statusCode >= 500) onError(newestReport);
+    });
+    handle(req, res, req.body).catch(next);
+  };
+}
 
 /**
- * Browsers name the page that calls. Only pages of this service may and, while it is served on
- * this machine, local tools in a browser (DNS rebinding, MCP 2026-07-28).
+ * A browser names the page that calls. Pages of this service may and, while the service is on this
+ * machine, pages from this machine (DNS rebinding, MCP 2026-07-28); no other page.
  */
 function onlyOrigin(baseUrl: string): RequestHandler {
-  const isLocal = LOOPBACK_HOSTS.includes(new URL(baseUrl).hostname);
-  const isLoopback = (origin: string) => LOOPBACK_HOSTS.includes(URL.parse(origin)?.hostname ?? "");
+  const isLocal = isLoopbackHost(new URL(baseUrl).hostname);
+  const isFromHere = (origin: string) => isLoopbackHost(URL.parse(origin)?.hostname ?? "");
   return (req, _res, next) => {
     const { origin } = req.headers;
     if (origin === undefined || origin === baseUrl) return next();
-    if (isLocal && isLoopback(origin)) return next();
+    if (isLocal && isFromHere(origin)) return next();
     throw new Problem("forbidden_origin", {
       detail: "The MCP endpoint is not open to other web pages.",
       next: "Call it from a program, or from a page of this service.",
@@ -86,8 +90,32 @@ function onlyOrigin(baseUrl: string): RequestHandler {
 
 const onlyJson: RequestHandler = (req, _res, next) => {
   if (req.is("application/json")) return next();
-  throw new Problem("unsupported_media_type", { detail: "The body must be application/json." });
+  throw new Problem("unsupported_media_type", {
+    detail: "The body must be application/json.",
+    next: "Send one JSON-RPC message with that content type.",
+  });
 };
+
+/** Bounds what a small body can still ask for. */
+const onlyModest: RequestHandler = (req, _res, next) => {
+  if (Array.isArray(req.body) && req.body.length > MAX_BATCH) {
+    throw new Problem("invalid_request", {
+      detail: `A batch has at most ${MAX_BATCH} messages.`,
+      next: "Send several batches.",
+    });
+  }
+  if (isDeeperThan(MAX_MESSAGE_DEPTH, req.body)) {
+    throw new Problem("invalid_request", {
+      detail: `A message nests at most ${MAX_MESSAGE_DEPTH} levels deep.`,
+    });
+  }
+  next();
+};
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));
+}
 
 /** The scopes that the tool calls in a message, or in a batch of them, need together. */
 function scopesOf(body: unknown): readonly Scope[] {
@@ -100,71 +128,3 @@ const ToolCall = z.object({
   method: z.literal("tools/call"),
   params: z.object({ name: z.string() }),
 });
-
-function buildServer({ context, name, version, onError }: McpOptions): McpServer {
-  const list = { ttlMs: LIST_TTL_MS, cacheScope: "public" } as const;
-  const server = new McpServer(
-    { name: "market-signal", title: name, version },
-    {
-      instructions: INSTRUCTIONS,
-      cacheHints: {
-        "tools/list": list,
-        "server/discover": { ttlMs: DISCOVER_TTL_MS, cacheScope: "public" },
-      },
-    },
-  );
-  for (const { tool, inputSchema, outputSchema } of published) {
-    const { title, description } = tool;
-    const annotations = {
-      title,
-      readOnlyHint: true,
-      destructiveHint: false,
-      idempotentHint: true,
-      openWorldHint: false,
-    };
-    server.registerTool(
-      tool.name,
-      { title, description, inputSchema, outputSchema, annotations },
-      (input) => call(tool, input, { context, onError }),
-    );
-  }
-  return server;
-}
-
-/** The tools with their JSON Schemas, made once. */
-const published = tools.map((tool) => ({
-  tool,
-  inputSchema: schema(jsonSchema(tool.input, "input")),
-  outputSchema: schema({ type: "object", ...jsonSchema(tool.output, "output") }),
-}));
-
-/** Publishes a JSON Schema and checks nothing: `call` does, and words the refusal as REST does. */
-function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, object> {
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "market-signal",
-      validate: (value) => ({ value: value as object }),
-      jsonSchema: { input: () => json, output: () => json },
-    },
-  };
-}
-
-/** The SDK would send any thrown message to the model; only a Problem is written for it. */
-function call(
-  tool: Tool,
-  input: unknown,
-  { context, onError }: Pick<McpOptions, "context" | "onError">,
-): CallToolResult {
-  try {
-    const structuredContent = tool.run(parse(tool.input, input ?? {}), context);
-    return {
-      structuredContent,
-      content: [{ type: "text", text: JSON.stringify(structuredContent) }],
-    };
-  } catch (error) {
-    if (!(error instanceof Problem)) onError(error);
-    const text = error instanceof Problem ? error.message : "internal_error: The call failed.";
-    return { isError: true, content: [{ type: "text", text }] };
-  }
-}

@@ -5,6 +5,7 @@ import type { Tool, ToolContext } from "../tool.ts";
 import { callerOf, type Gate } from "./gate.ts";
 import { onlyMethods } from "./methods.ts";
 import { parse } from "./parse.ts";
+import { queryOf } from "./query.ts";
 
 /** Offers every tool at its routes. */
 export function restRouter(context: ToolContext, gate: Gate): Router {
@@ -16,8 +17,7 @@ export function restRouter(context: ToolContext, gate: Gate): Router {
         .route(path)
         .get(gate.enter, (req, res) => {
           gate.requireScopes(callerOf(res), [tool.scope]);
-          const query = new URL(req.originalUrl, "http://localhost").searchParams;
-          res.json(tool.run(parse(tool.input, readQuery(query)), context));
+          res.json(tool.run(parse(tool.input, readQuery(queryOf(req))), context));
         })
         .all(onlyMethods(["get"]));
     }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AssetClass } from "./instrument.ts";
 import type { InstrumentRecords } from "./records.ts";
 
 /** Where answers come from, so that nothing simulated or historical passes for live. */
@@ -25,6 +26,8 @@ export interface Market {
    * `countKnown`. Lists only ever grow between two calls with the same `walkStart`.
    */
   recordsUntil(at: number): readonly InstrumentRecords[];
+  /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
+  sessionAt(at: number, assetClass: AssetClass): string;
   /** Instant from which scores are walked forward to `at`: the previous year's first moment. */
   walkStart(at: number): number;
 }

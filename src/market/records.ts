@@ -86,8 +86,8 @@ export interface OnChain extends Known {
 }
 
 /**
- * All records of one instrument, each list ascending by `availableAt`.
- * A missing list means that no feed observes it; an empty one that the feed found nothing.
+ * All records of one instrument, each list ascending by `availableAt`. A feed observes the
+ * instrument from its first record on: before that, or without a list, nothing is known of it.
  */
 export interface InstrumentRecords {
   readonly instrument: Instrument;

@@ -29,6 +29,7 @@ export function resolveSymbol(instruments: readonly Instrument[], symbol: string
 
 function suggestions(instruments: readonly Instrument[], symbol: string): readonly Instrument[] {
   const key = symbolKey(symbol);
+  if (key === "") return [];
   const similar = instruments.filter(
     (instrument) => distance(symbolKey(instrument.symbol), key) <= MAX_TYPOS,
   );

@@ -14,6 +14,7 @@ export const WEIGHTS: Readonly<Record<AssetClass, Weights>> = {
   crypto: { momentum: 0.42, valuation: 0.24, social: 0.22, darkpool: 0.12 },
 };
 
+/** The four readings of one instrument. */
 export type Readings = Readonly<Record<Factor, Reading>>;
 
 /** The combined evidence on one instrument. */

@@ -1,5 +1,6 @@
 import {
   addMessage,
+  audibility,
   bullishness,
   createRecentTexts,
   decayCounters,
@@ -14,17 +15,18 @@ import type { Mention } from "../market/records.ts";
 
 /** The messages about one instrument while time moves forward. */
 export interface Conversation {
-  readonly counters: SocialCounters;
-  /** Habit of the sessions before the current one. */
+  /** Habit of the clear sessions before the current one. */
   readonly baseline: SocialBaseline | undefined;
   /** When the newest message became known, Unix milliseconds; `null` before the first. */
   readonly newestAt: number | null;
-  /** Takes in the messages known by `at`, which never falls, and decays the older ones to it. */
+  /** Takes in the messages known by `at`, which never falls. */
   advance(mentions: readonly Mention[], at: number): void;
-  /** The session before, if any, joins the baseline. */
+  /** The weights of all messages at an instant not before the newest of them. */
+  countersAt(at: number): SocialCounters;
+  /** The session before, if it was clear, joins the baseline. */
   beginSession(): void;
-  /** The bullishness that stands now is the session's. */
-  closeSession(): void;
+  /** What is heard at the close is the session's. */
+  closeSession(at: number): void;
 }
 
 /** Polarity of an author's own tag. */
@@ -67,9 +69,6 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
     );
   };
   return {
-    get counters() {
-      return counters;
-    },
     get baseline() {
       return baseline;
     },
@@ -78,14 +77,15 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
     },
     advance(mentions, at) {
       for (const mention of newMentions(mentions, at)) add(mention);
-      if (newestAt !== null) counters = decayCounters(counters, at, halfLifeMs);
     },
+    countersAt: (at) => decayCounters(counters, at, halfLifeMs),
     beginSession() {
       if (closed !== undefined) baseline = extendBaseline(baseline, closed);
       closed = undefined;
     },
-    closeSession() {
-      if (newestAt !== null) closed = bullishness(counters).value;
+    closeSession(at) {
+      const heard = decayCounters(counters, at, halfLifeMs);
+      if (audibility(heard) === "clear") closed = bullishness(heard).value;
     },
   };
 }

@@ -37,7 +37,7 @@ export interface SignalState {
   readonly previous: Direction | null;
   /** Exponentially smoothed score in [0, 100]. */
   readonly smoothed: number;
-  /** True while trading pauses: the state is that of the last session with a bar. */
+  /** True while trading pauses: the smoothed score is that of the last session with a bar. */
   readonly frozen: boolean;
   readonly forcedWait: ForcedWait | null;
 }
@@ -56,7 +56,7 @@ export interface SessionScore {
 
 /** The state after one more session; hysteresis keeps it from flapping around a threshold. */
 export function nextSignal(state: SignalState | undefined, session: SessionScore): SignalState {
-  if (session.missedSessions === 1 && state !== undefined) return { ...state, frozen: true };
+  if (session.missedSessions > 0 && state !== undefined) return frozenSignal(state, session);
 
   const lambda = decay(1, SMOOTHING_HALF_LIFE[session.assetClass]);
   const smoothed = ewStep(state?.smoothed, session.score, lambda);
@@ -68,6 +68,15 @@ export function nextSignal(state: SignalState | undefined, session: SessionScore
   return direction === state.direction
     ? { ...common, direction, since: state.since, previous: state.previous }
     : { ...common, direction, since: session.at, previous: state.direction };
+}
+
+/** One session without trading keeps the signal, more force it to WAIT. */
+function frozenSignal(state: SignalState, { at, missedSessions }: SessionScore): SignalState {
+  if (missedSessions === 1) return { ...state, frozen: true };
+  const waiting = { ...state, frozen: true, forcedWait: "not_trading" as const };
+  return state.direction === "WAIT"
+    ? waiting
+    : { ...waiting, direction: "WAIT", since: at, previous: state.direction };
 }
 
 function whyForced({ bars, missedSessions, confidence }: SessionScore): ForcedWait | null {

@@ -1,13 +1,14 @@
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
+import type { InstrumentRecords } from "../market/records.ts";
 import { type ClassWalk, createClassWalk } from "./class-walk.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Keeps the snapshots of the walk; the store implements it. */
 export interface SnapshotArchive {
-  /** Forgets everything: the walk starts over from an earlier or later origin. */
-  clear(): void;
-  /** Keeps a session's final snapshot, which is also the newest one. */
+  /** The walk starts over from another origin: what it replays is on record already. */
+  restart(): void;
+  /** Keeps a session's final snapshot, unless one is on record, as the newest one. */
   addClosed(snapshot: Snapshot): void;
   /** Replaces the newest snapshot of the instrument until the next one. */
   setNewest(snapshot: Snapshot): void;
@@ -22,6 +23,19 @@ export interface Engine {
   refresh(at: number): void;
 }
 
+/** Stocks and funds trade in the same sessions; coins every day. */
+const sharesCalendar =
+  (assetClass: AssetClass) =>
+  ({ instrument }: InstrumentRecords): boolean =>
+    (instrument.assetClass === "crypto") === (assetClass === "crypto");
+
+/** The instants at which sessions closed by `at`, ascending: when any bar became known. */
+function sessionCloses(group: readonly InstrumentRecords[], at: number): readonly number[] {
+  const closes = new Set<number>();
+  for (const { bars } of group) for (const bar of bars) closes.add(bar.availableAt);
+  return [...closes].filter((close) => close <= at).sort((a, b) => a - b);
+}
+
 /** Creates the engine over one market. */
 export function createEngine(market: Market, archive: SnapshotArchive): Engine {
   let origin: number | undefined;
@@ -29,7 +43,7 @@ export function createEngine(market: Market, archive: SnapshotArchive): Engine {
 
   const startOver = (from: number) => {
     origin = from;
-    archive.clear();
+    archive.restart();
     const options = {
       dayMs: market.dayMs,
       origin: from,
@@ -46,7 +60,13 @@ export function createEngine(market: Market, archive: SnapshotArchive): Engine {
       const records = market.recordsUntil(at);
       for (const [assetClass, walk] of walks) {
         const group = records.filter(({ instrument }) => instrument.assetClass === assetClass);
-        if (group.length > 0) walk.advance(group, at);
+        if (group.length === 0) continue;
+        const closes = sessionCloses(records.filter(sharesCalendar(assetClass)), at);
+        const newestClose = closes.at(-1) ?? 0;
+        // A session of a 24-hour market closes at the first instant of the next day.
+        const isSameSession =
+          market.sessionAt(at, assetClass) === market.sessionAt(newestClose - 1, assetClass);
+        walk.advance({ group, closes, at, isSameSession });
       }
     },
   };

@@ -1,3 +1,4 @@
+import { audibility, bullishness, type SocialCounters } from "../factors/message-counters.ts";
 import { freezeMomentum, type MomentumTables } from "../factors/momentum.ts";
 import { freezeSocial, type Norm } from "../factors/social.ts";
 import {
@@ -21,6 +22,9 @@ export const NO_PEERS: PeerTables = {
   social: undefined,
 };
 
+const isClear = (counters: SocialCounters) => audibility(counters) === "clear";
+const bullishnessOf = (counters: SocialCounters) => bullishness(counters).value;
+
 /** Freezes the tables of a class from its instruments' measurements. */
 export function freezePeers(group: readonly Measurement[]): PeerTables {
   const present = <T>(values: readonly (T | undefined)[]): T[] =>
@@ -28,6 +32,11 @@ export function freezePeers(group: readonly Measurement[]): PeerTables {
   return {
     momentum: freezeMomentum(present(group.map(({ momentum }) => momentum))),
     valuation: freezeValuation(present(group.map(({ valuation }) => valuation))),
-    social: freezeSocial(present(group.map(({ bullishness }) => bullishness))),
+    social: freezeSocial(
+      group
+        .map(({ counters }) => counters)
+        .filter(isClear)
+        .map(bullishnessOf),
+    ),
   };
 }

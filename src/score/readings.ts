@@ -1,9 +1,9 @@
 import { readDarkpool } from "../factors/darkpool.ts";
 import { readMomentum } from "../factors/momentum.ts";
-import { type Reading, unread } from "../factors/reading.ts";
+import type { Reading } from "../factors/reading.ts";
 import { readSocial } from "../factors/social.ts";
 import { readCoinValuation, readValuation } from "../factors/valuation.ts";
-import type { InstrumentRecords } from "../market/records.ts";
+import type { AssetClass } from "../market/instrument.ts";
 import type { Readings } from "./composite.ts";
 import type { PeerTables } from "./peers.ts";
 import type { Measurement, Track } from "./track.ts";
@@ -14,6 +14,8 @@ export interface ReadingContext {
   readonly at: number;
   readonly dayMs: number;
   readonly tables: PeerTables;
+  /** Sessions of the class that closed after an instant. */
+  readonly closesAfter: (instant: number) => number;
   readonly missedSessions: number;
   /** When the newest message, and print or short volume, of the class became known. */
   readonly mentionsAt: number | null;
@@ -22,16 +24,15 @@ export interface ReadingContext {
 
 /** One instrument as it was followed and measured. */
 export interface Observed {
-  readonly records: InstrumentRecords;
+  readonly assetClass: AssetClass;
   readonly track: Track;
   readonly measurement: Measurement;
 }
 
 /** Reads the four factors of one instrument. */
 export function readFactors(observed: Observed, context: ReadingContext): Readings {
-  const { records, track, measurement } = observed;
-  const { at, dayMs, tables, missedSessions, mentionsAt, printsAt } = context;
-  const { assetClass } = records.instrument;
+  const { assetClass, track, measurement } = observed;
+  const { at, dayMs, tables, missedSessions, mentionsAt, printsAt, closesAfter } = context;
   const { conversation } = track;
   return {
     momentum: readMomentum(measurement.momentum, {
@@ -45,28 +46,22 @@ export function readFactors(observed: Observed, context: ReadingContext): Readin
     social: readSocial({
       at,
       dayMs,
-      hasFeed: records.mentions !== undefined,
       asOf: conversation.newestAt,
       feedAt: mentionsAt,
-      counters: conversation.counters,
+      counters: measurement.counters,
       baseline: conversation.baseline,
       classNorm: tables.social,
     }),
-    darkpool: readDarkpool(measurement.darkpool, {
-      at,
-      dayMs,
-      hasFeed: records.prints !== undefined || records.shortVolumes !== undefined,
-      feedAt: printsAt,
-    }),
+    darkpool: readDarkpool(measurement.darkpool, { at, dayMs, closesAfter, feedAt: printsAt }),
   };
 }
 
 function readAnyValuation(
-  { records, track, measurement }: Observed,
-  { at, dayMs, tables }: ReadingContext,
+  { assetClass, track, measurement }: Observed,
+  { at, dayMs, tables, missedSessions }: ReadingContext,
 ): Reading {
   const { filings, onChain } = track;
-  if (records.onChain !== undefined) return readCoinValuation(onChain, at, dayMs);
-  if (records.fundamentals === undefined) return unread("not_observed");
-  return readValuation(measurement.valuation, tables.valuation, { filings, at, dayMs });
+  if (assetClass === "crypto") return readCoinValuation(onChain, at, dayMs);
+  const context = { filings, at, dayMs, missedSessions };
+  return readValuation(measurement.valuation, tables.valuation, context);
 }

@@ -1,8 +1,8 @@
 import { FACTORS, type Factor, type Reading } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
-import { type Composite, compose, type Readings, WEIGHTS } from "./composite.ts";
-import type { SignalState } from "./direction.ts";
+import { type Composite, type Readings, WEIGHTS } from "./composite.ts";
+import type { SessionScore, SignalState } from "./direction.ts";
 
 /** Version of formulas, weights and thresholds together; it changes whenever a score could. */
 export const METHOD_VERSION = "0.1.0";
@@ -50,14 +50,23 @@ export interface Evaluation {
   /** Unix milliseconds. */
   readonly at: number;
   readonly readings: Readings;
-  readonly newestBar: Bar | undefined;
+  /** Known bars, oldest first. */
+  readonly bars: readonly Bar[];
   readonly missedSessions: number;
 }
 
-/** The score of an evaluation with the base weights of its class. */
-export function scoreOf({ instrument, readings }: Evaluation): Composite {
-  return compose(readings, WEIGHTS[instrument.assetClass]);
-}
+/** What the signal needs to know of an evaluation. */
+export const sessionScore = (
+  { instrument, at, bars, missedSessions }: Evaluation,
+  { score, confidence }: Composite,
+): SessionScore => ({
+  at,
+  assetClass: instrument.assetClass,
+  score,
+  confidence,
+  bars: bars.length,
+  missedSessions,
+});
 
 /** Assembles the snapshot of an evaluation. */
 export function createSnapshot(
@@ -65,7 +74,8 @@ export function createSnapshot(
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, readings, newestBar } = evaluation;
+  const { instrument, at, readings, bars } = evaluation;
+  const newestBar = bars.at(-1);
   const weights = WEIGHTS[instrument.assetClass];
   const result = (factor: Factor): FactorResult => ({
     ...readings[factor],
@@ -96,8 +106,9 @@ function statusOf(
   { coverage }: Composite,
   { forcedWait }: SignalState,
 ): Status {
-  if (coverage === 0 || forcedWait === "too_young") return "insufficient_data";
+  if (forcedWait === "too_young") return "insufficient_data";
   if (missedSessions > 0) return "stale";
+  if (coverage === 0) return "insufficient_data";
   const isComplete = FACTORS.every((factor) => {
     const { status, confidence } = readings[factor];
     return status === "ok" && confidence >= WEAK_CONFIDENCE;

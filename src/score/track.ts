@@ -1,7 +1,7 @@
 import { createBlockPressure } from "../factors/block-pressure.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
 import { type Filings, readFilings } from "../factors/filings.ts";
-import { bullishness, socialHalfLifeMs } from "../factors/message-counters.ts";
+import { type SocialCounters, socialHalfLifeMs } from "../factors/message-counters.ts";
 import { type MomentumMeasurement, measureMomentum } from "../factors/momentum.ts";
 import { createShortPressure } from "../factors/short-pressure.ts";
 import { measureValuation, type ValuationMeasurement } from "../factors/valuation.ts";
@@ -21,8 +21,8 @@ export interface Measurement {
   readonly momentum: MomentumMeasurement | undefined;
   readonly valuation: ValuationMeasurement | undefined;
   readonly darkpool: DarkpoolMeasurement;
-  /** Bullishness of the conversation now; `undefined` before its first message. */
-  readonly bullishness: number | undefined;
+  /** Weights of the messages, decayed to the instant. */
+  readonly counters: SocialCounters;
 }
 
 /** One instrument while time moves forward over its records. */
@@ -36,6 +36,10 @@ export interface Track {
   advance(records: InstrumentRecords, at: number): void;
   /** Measures what is known since the last `advance`. */
   measure(at: number): Measurement;
+  /** Begins a session: what the one before left behind becomes the past. */
+  beginSession(): void;
+  /** Ends the session at its close. */
+  closeSession(at: number): void;
 }
 
 /** Starts to follow an instrument before its first record. */
@@ -67,12 +71,16 @@ export function createTrack({ instrument }: InstrumentRecords, dayMs: number): T
       newShortVolumes(records.shortVolumes ?? [], at).forEach(short.add);
       conversation.advance(records.mentions ?? [], at);
     },
+    beginSession() {
+      conversation.beginSession();
+      block.beginSession();
+    },
+    closeSession: conversation.closeSession,
     measure: (at) => ({
       momentum: measureMomentum(bars.known, assetClass, dayMs),
       valuation: measureValuation({ filings, bars: bars.known, sector, at, dayMs }),
       darkpool: { block: block.read(), short: short.read() },
-      bullishness:
-        conversation.newestAt === null ? undefined : bullishness(conversation.counters).value,
+      counters: conversation.countersAt(at),
     }),
   };
 }

@@ -4,6 +4,9 @@ import type { Snapshot } from "../score/snapshot.ts";
 /** Sessions for which the whole snapshot is kept; older ones keep what a signal answer needs. */
 const FULL_SESSIONS = 30;
 
+/** Sessions kept per instrument; older ones are forgotten. */
+const MAX_SESSIONS = 1_000;
+
 /** A snapshot without its factors. */
 type SignalRecord = Omit<Snapshot, "factors">;
 
@@ -20,44 +23,50 @@ export interface MemoryArchive extends SnapshotArchive {
 }
 
 interface Shelf {
-  newest: Snapshot;
+  /** `undefined` while a restarted walk has not come to the instrument. */
+  newest: Snapshot | undefined;
   /** Final snapshots, oldest first; the last `FULL_SESSIONS` are whole. */
   readonly closed: (Snapshot | SignalRecord)[];
 }
 
-/** Creates an empty archive. */
+/** Creates an empty archive. What is on record stays as it was recorded. */
 export function createSnapshotArchive(): MemoryArchive {
   const shelves = new Map<string, Shelf>();
+  const shelfOf = ({ instrument: { symbol } }: Snapshot) => {
+    const shelf = shelves.get(symbol) ?? { newest: undefined, closed: [] };
+    shelves.set(symbol, shelf);
+    return shelf;
+  };
   return {
-    clear: () => shelves.clear(),
+    restart() {
+      for (const shelf of shelves.values()) shelf.newest = undefined;
+    },
     addClosed(snapshot) {
-      const { symbol } = snapshot.instrument;
-      const shelf = shelves.get(symbol) ?? { newest: snapshot, closed: [] };
-      shelves.set(symbol, shelf);
+      const shelf = shelfOf(snapshot);
       shelf.newest = snapshot;
-      const thinned = shelf.closed.at(-FULL_SESSIONS);
-      if (thinned !== undefined) shelf.closed[shelf.closed.length - FULL_SESSIONS] = thin(thinned);
-      shelf.closed.push(snapshot);
+      if ((shelf.closed.at(-1)?.at ?? 0) < snapshot.at) record(shelf.closed, snapshot);
     },
     setNewest(snapshot) {
-      const { symbol } = snapshot.instrument;
-      const shelf = shelves.get(symbol);
-      if (shelf === undefined) shelves.set(symbol, { newest: snapshot, closed: [] });
-      else shelf.newest = snapshot;
+      shelfOf(snapshot).newest = snapshot;
     },
     newest: (symbol) => shelves.get(symbol)?.newest,
     allNewest: () =>
       [...shelves.values()]
-        .map(({ newest }) => newest)
+        .flatMap(({ newest }) => newest ?? [])
         .sort((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1)),
     lastAt(symbol, at) {
-      const shelf = shelves.get(symbol);
-      if (shelf === undefined) return undefined;
-      return shelf.newest.at <= at ? shelf.newest : shelf.closed.findLast((s) => s.at <= at);
+      const { newest, closed = [] } = shelves.get(symbol) ?? {};
+      return newest && newest.at <= at ? newest : closed.findLast((past) => past.at <= at);
     },
     history: (symbol, from, to) =>
       (shelves.get(symbol)?.closed ?? []).filter(({ at }) => at >= from && at <= to),
   };
+}
+
+function record(closed: (Snapshot | SignalRecord)[], snapshot: Snapshot): void {
+  const thinned = closed.at(-FULL_SESSIONS);
+  if (thinned !== undefined) closed[closed.length - FULL_SESSIONS] = thin(thinned);
+  if (closed.push(snapshot) > MAX_SESSIONS) closed.shift();
 }
 
 function thin(snapshot: Snapshot | SignalRecord): SignalRecord {

@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken, postForm, postJson, register, tokenOf } from "../support/agent.ts";
@@ -151,6 +152,70 @@ describe("a scope", () => {
   });
 });
 
+describe("a hostile request", () => {
+  /** Sends a request line as it stands, which fetch would tidy up. */
+  const sendRaw = (target: string, headers: readonly string[] = []) =>
+    new Promise<string>((resolve, reject) => {
+      const { hostname, port } = new URL(base);
+      const socket = connect(Number(port), hostname, () => {
+        const lines = [`GET ${target} HTTP/1.1`, "Host: x", "Connection: close", ...headers];
+        socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+      });
+      let answer = "";
+      socket.on("data", (chunk) => {
+        answer += chunk;
+      });
+      socket.on("end", () => resolve(answer)).on("error", reject);
+    });
+
+  it.each(["http://[x/api/signals", "http://a:99999999/api/signals?limit=1"])(
+    "is a 400 for the target %s",
+    async (target) => {
+      const answer = await sendRaw(target, [`Authorization: Bearer ${token}`]);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain("application/problem+json");
+    },
+  );
+
+  it("is a 400 with two credentials", async () => {
+    const headers = [`Authorization: Bearer ${token}`, "Authorization: Bearer other"];
+    expect(await sendRaw("/api/signals?limit=1", headers)).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it("cannot hide a token in a long query", async () => {
+    const padding = Array.from({ length: 1_100 }, (_, index) => `a${index}=1`).join("&");
+    const response = await fetch(`${base}/mcp?${padding}&access_token=${token}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(response.status).toBe(401);
+  });
+
+  it("is a 400 when a message nests too deep or a batch is too long", async () => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+    const deep = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
+    for (const body of [deep, `[${Array(11).fill(list).join(",")}]`]) {
+      const response = await fetch(`${base}/mcp`, { method: "POST", headers, body });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ code: "invalid_request" });
+    }
+  });
+
+  it("gets a short refusal however much is wrong", async () => {
+    const args = Object.fromEntries([...Array(2_000).keys()].map((index) => [`x${index}`, 1]));
+    const response = await callTool("get_signal", `Bearer ${token}`, args);
+    expect((await response.text()).length).toBeLessThan(2_000);
+  });
+
+  it("is a 400 for contacts that are no text", async () => {
+    const body = { grant_types: ["client_credentials"], contacts: [{ toString: 1 }] };
+    const response = await postJson(`${base}/oauth/register`, body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: "invalid_client_metadata" });
+  });
+});
+
 describe("bad input", () => {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const toMcp = (body: string, changes: Record<string, string> = {}) =>
@@ -225,6 +290,11 @@ describe("bad input", () => {
     ["symbol=ALDER.SIM&asOf=yesterday", "asOf"],
     ["__proto__=1", "__proto__"],
     ["from=2026-11-21T00:00:00Z", "from"],
+    ["symbol=ALDER.SIM&from=2030-01-01T00:00:00Z", "from, to"],
+    ["symbol=ALDER.SIM&from=2026-11-21T00:00:00Z&asOf=2026-11-21T04:00:00Z", "asOf"],
+    ["symbol=ALDER.SIM&cursor=zzz", "cursor"],
+    ["symbol=%20", "symbol"],
+    ["symbol=ALDER.%C5%BFIM", "symbol"],
     ["symbol=ALDER.SIM&from=2026-11-21T00:00:00Z&to=2026-11-20T00:00:00Z", "from, to"],
   ])("is a 400 that names what is wrong: ?%s", async (query, named) => {
     const response = await getWith(token, `${base}/api/signals?${query}`);

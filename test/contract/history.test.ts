@@ -122,6 +122,35 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     for (const path of paths) expect(await past.read(path), path).toEqual(await whole.read(path));
   });
 
+  it("does not know of feeds, filings or messages to come when asked for the past", async () => {
+    const asOf = "2013-12-20T21:15:00Z";
+    const whole = await serve(FOLDER, "2014-01-10T21:15:00Z");
+    const past = await serve(await reduced({ lastDate: "2013-12-20" }), "2014-01-10T21:15:00Z");
+    const { items } = await past.json<{ items: { symbol: string }[] }>(
+      "/api/instruments?limit=500",
+    );
+    for (const { symbol } of items) {
+      for (const tool of ["signals", "factors", "darkpool"]) {
+        const path = `/api/${tool}?symbol=${symbol}&asOf=${asOf}`;
+        expect(await whole.read(path), path).toEqual(await past.read(path));
+      }
+    }
+  });
+
+  it("scores the session under way against the tables of the close before it", async () => {
+    const folder = await reduced({});
+    const signalOf = async (asOf: string) => {
+      const { json } = await serve(folder, asOf);
+      const { factors } = await json<Factors>("/api/factors?symbol=AAPL");
+      const { signal, since } = await json<Record<string, string>>("/api/signals?symbol=AAPL");
+      return { z: factors.momentum?.z, signal, since };
+    };
+    const afterClose = await signalOf("2015-06-30T21:00:00Z");
+    expect(afterClose.z).toBeCloseTo(1.06357, 5);
+    expect((await signalOf("2015-06-30T18:00:00Z")).z).toBeCloseTo(0.963925, 6);
+    expect(await signalOf("2015-07-01T02:00:00Z")).toEqual(afterClose);
+  });
+
   it("gives a signal that does not depend on when the process starts", async () => {
     const folder = await reduced({ symbols: SAMPLE });
     const early = await serve(folder, "2015-03-31T21:00:00Z");

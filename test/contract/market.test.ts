@@ -199,12 +199,36 @@ describe("off-exchange prints", () => {
     expect(summary.shareOfVolume).toBeLessThan(1);
   });
 
+  it("are null, not zero, where only short volumes are observed", async () => {
+    const answer = await read<{ days: object[] }>("/api/darkpool?symbol=FENLO.SIM&view=days");
+    expect(answer).toMatchObject({ feeds: { prints: "not_observed", shortVolume: "ok" } });
+    for (const day of answer.days) {
+      expect(day).toMatchObject({
+        prints: null,
+        shares: null,
+        shareOfVolume: null,
+        shortVolumeRatio: expect.any(Number),
+      });
+    }
+  });
+
+  it("of a range are those of whole sessions that closed in it", async () => {
+    const range = "from=2026-11-21T04:40:00Z&to=2026-11-21T04:50:00Z";
+    const whole = await read<{ days: { session: string }[] }>(
+      `/api/darkpool?symbol=${stock}&view=days&limit=100`,
+    );
+    const { days } = await read<typeof whole>(`/api/darkpool?symbol=${stock}&view=days&${range}`);
+    expect(days.map(({ session }) => session)).toContain("2026-11-21T04:45:00.000Z");
+    expect(days.length).toBeLessThanOrEqual(11);
+    for (const day of days) expect(whole.days).toContainEqual(day);
+  });
+
   it("are told apart from a feed that is not there", async () => {
     const coin = signals.find(({ assetClass }) => assetClass === "crypto");
     const answer = await read<object>(`/api/darkpool?symbol=${coin?.symbol}`);
     expect(answer).toMatchObject({
       feeds: { prints: "not_observed", shortVolume: "not_observed" },
-      summary: { prints: 0, vwap: null },
+      summary: { prints: null, vwap: null, shareOfVolume: null },
     });
   });
 });

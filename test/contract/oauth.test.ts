@@ -6,7 +6,7 @@ import type { Provider } from "oidc-provider";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAuthenticator, mayUse } from "../../src/auth/bearer.ts";
 import { createProvider } from "../../src/auth/provider.ts";
-import { defaultAnonymousScopes } from "../../src/auth/scopes.ts";
+import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { oauthRouter } from "../../src/http/oauth.ts";
 import { Problem } from "../../src/problem.ts";
 
@@ -44,7 +44,7 @@ const problems: ErrorRequestHandler = (error, _req, res, next) => {
 function providerFor(baseUrl: string): Promise<Provider> {
   const now = () => new Date(Date.now() + clock.aheadMs);
   const discovery = { service_documentation: `${base}/docs/api`, issuer: "https://evil.example" };
-  return createProvider({ baseUrl, anonymousScopes: defaultAnonymousScopes, now, discovery });
+  return createProvider({ baseUrl, anonymousScopes: anonymousCeiling, now, discovery });
 }
 
 async function mount(app: Express): Promise<void> {

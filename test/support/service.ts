@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { afterAll } from "vitest";
-import { defaultAnonymousScopes } from "../../src/auth/scopes.ts";
+import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import type { MarketChoice } from "../../src/config.ts";
 import { createService, type Service } from "../../src/service.ts";
 
@@ -36,7 +36,7 @@ export async function startService(market: MarketChoice = SANDBOX): Promise<Runn
   const logged: string[] = [];
   const log = pino({ level: "error" }, { write: (line) => logged.push(line) });
   const service = await createService({
-    config: { market, anonymousScopes: defaultAnonymousScopes },
+    config: { market, anonymousScopes: anonymousCeiling },
     baseUrl: base,
     now: () => clock.now,
     log,

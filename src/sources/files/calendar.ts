@@ -45,7 +45,10 @@ function once<T>(compute: (key: string) => T): (key: string) => T {
   };
 }
 
-const nextDate = (day: string): string => new Date(utcEnd(day)).toISOString().slice(0, 10);
+const nextDate = (day: string): string => utcDate(utcEnd(day));
+
+/** ISO date in UTC at an instant (Unix milliseconds). */
+export const utcDate = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 /** First moment after a UTC day, Unix milliseconds. */
 export const utcEnd = (day: string): number => Date.parse(day) + DAY_MS;

@@ -10,11 +10,14 @@ const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?Z$/;
 
-/** Decimal number, `undefined` for anything that is not wholly one or overflows. */
+/** Largest magnitude of a figure: products and sums of such numbers stay finite. */
+const MAX_FIGURE = 1e18;
+
+/** Decimal number, `undefined` for anything that is not wholly one or is absurdly large. */
 function parseNumber(cell: string): number | undefined {
   if (!NUMBER.test(cell)) return undefined;
   const value = Number(cell);
-  return Number.isFinite(value) ? value : undefined;
+  return Math.abs(value) <= MAX_FIGURE ? value : undefined;
 }
 
 /** Unix milliseconds of an ISO text; JavaScript alone would turn 30 February into 2 March. */

@@ -6,7 +6,7 @@ import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../market/records.ts";
 import { readBars } from "./bars.ts";
-import { type Calendar, createCalendar, DAY_MS } from "./calendar.ts";
+import { type Calendar, createCalendar, DAY_MS, utcDate } from "./calendar.ts";
 import { readOnChain, readShortVolumes } from "./daily-figures.ts";
 import { readFundamentals } from "./fundamentals.ts";
 import { readInstruments } from "./instruments.ts";
@@ -66,6 +66,7 @@ export async function readMarketFolder(
     },
     dayMs: DAY_MS,
     recordsUntil: () => records,
+    sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDate(at) : newYorkDate(at)),
     walkStart: (at) => newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
   };
 }
@@ -102,9 +103,9 @@ async function readInstrument(
 ): Promise<InstrumentRecords> {
   const read = async <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {
     const file = await readText(join(folder, name, `${instrument.symbol}${FOLDERS[name]}`));
-    const all = file === undefined ? [] : reader(file);
-    const known = all.slice(0, countKnown(all, until));
-    return known.length > 0 ? known : undefined;
+    const all = file && reader(file);
+    const known = all?.slice(0, countKnown(all, until));
+    return known?.length ? known : undefined;
   };
   const bars = await read("bars", (file) => readBars(file, instrument.assetClass, calendar));
   const fundamentals = await read("fundamentals", (file) => readFundamentals(file, calendar));

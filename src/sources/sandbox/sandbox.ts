@@ -65,6 +65,9 @@ function openLedger({ instrument, traits }: Profile): Ledger {
   };
 }
 
+/** A session is called by its first instant. */
+const sessionLabel = (day: number, dayMs: number): string => new Date(day * dayMs).toISOString();
+
 function openWorld(window: Window, profiles: readonly Profile[]): World {
   return { window, lastDay: window.historyDay - 1, ledgers: profiles.map(openLedger) };
 }
@@ -88,7 +91,7 @@ function advance(world: World, day: number, { stage, profiles }: Cast): World {
   const { year, feedDay } = world.window;
   const firstDays = profiles.map(({ traits }) => listedFrom(traits, year));
   for (let next = world.lastDay + 1; next <= day; next++) {
-    const session = new Date(next * stage.dayMs).toISOString();
+    const session = sessionLabel(next, stage.dayMs);
     for (const [index, profile] of profiles.entries()) {
       if (next < (firstDays[index] as number)) continue;
       const scene = { stage, profile, day: next, session };
@@ -117,6 +120,7 @@ export function createSandbox(options: {
     mode: "sandbox",
     source: SOURCE,
     dayMs,
+    sessionAt: (at) => sessionLabel(Math.floor(at / dayMs), dayMs),
     walkStart: (at) => windowOf(Math.floor(at / dayMs)).walkDay * dayMs,
     recordsUntil(at) {
       const day = Math.floor(at / dayMs);

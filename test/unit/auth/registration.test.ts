@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { normaliseRegistration } from "../../../src/auth/registration.ts";
-import { defaultAnonymousScopes, type Scope } from "../../../src/auth/scopes.ts";
+import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
 
 /** The body of interface section 2.4, as shown there. */
 const example = {
@@ -14,7 +14,7 @@ const example = {
 
 const codeClient = { ...example, grant_types: ["authorization_code"], response_types: ["code"] };
 
-function normalise(changes: object, anonymousScopes: readonly Scope[] = defaultAnonymousScopes) {
+function normalise(changes: object, anonymousScopes: readonly Scope[] = anonymousCeiling) {
   return normaliseRegistration({ ...example, ...changes }, anonymousScopes);
 }
 

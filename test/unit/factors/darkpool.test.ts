@@ -39,11 +39,17 @@ const worked = [
   print({ price: 100.05, sizeShares: 30_000, bid: 100.02, ask: 100.06 }),
 ];
 
-const blocks = (prints: readonly Print[]) => {
+/** Prints by session, the newest still under way. */
+const bySession = (...sessions: readonly (readonly Print[])[]) => {
   const pressure = createBlockPressure();
-  prints.forEach(pressure.add);
+  for (const prints of sessions) {
+    pressure.beginSession();
+    prints.forEach(pressure.add);
+  }
   return pressure.read();
 };
+
+const blocks = (prints: readonly Print[]) => bySession(prints);
 
 const shorts = (volumes: readonly ShortVolume[]) => {
   const pressure = createShortPressure();
@@ -96,19 +102,17 @@ describe("block pressure", () => {
   });
 
   it("fades with a half-life of three sessions", () => {
-    const quiet = [1, 2, 3].map((session) => print({ session: String(session), sizeShares: 1 }));
-    const reading = blocks([...worked, ...quiet]);
+    const reading = bySession(worked, [], [], []);
     expect(reading.blocks).toBeCloseTo(2, 12);
     expect(reading.imbalance).toBeCloseTo((0.3507477 * 2) / 22, 6);
   });
 
   it("is compared with the sessions before the current one", () => {
-    const day = (session: number, price: number) =>
-      print({ session: String(100 + session), price, sizeShares: 20_000, bid: 99, ask: 101 });
-    const habit = [...Array(30).keys()].map((session) => day(session, session % 2 ? 99.5 : 100.5));
-    expect(blocks(habit.slice(0, 20)).z).toBeNull();
-    expect(blocks([...habit, day(30, 101)]).z).toBeGreaterThan(1);
-    expect(blocks([...habit, day(30, 99)]).z).toBeLessThan(-1);
+    const day = (price: number) => [print({ price, sizeShares: 20_000, bid: 99, ask: 101 })];
+    const habit = [...Array(30).keys()].map((session) => day(session % 2 ? 99.5 : 100.5));
+    expect(bySession(...habit.slice(0, 20)).z).toBeNull();
+    expect(bySession(...habit, day(101)).z).toBeGreaterThan(1);
+    expect(bySession(...habit, day(99)).z).toBeLessThan(-1);
   });
 
   it("ignores cancelled blocks and takes late reports into the session under way", () => {
@@ -158,13 +162,36 @@ describe("the dark pool factor", () => {
   });
 
   it("tells a missing feed, a silent one, an old one and prints without quotes apart", () => {
-    const context = { at: 10 * DAY_MS, dayMs: DAY_MS, hasFeed: true, feedAt: 10 * DAY_MS };
+    const closesAfter = () => 0;
+    const context = { at: 10 * DAY_MS, dayMs: DAY_MS, closesAfter, feedAt: 10 * DAY_MS };
+    const statusOf = (availableAt: number, feedAt = context.feedAt) => {
+      const block = blocks([print({ sizeShares: 20_000, availableAt })]);
+      return readDarkpool({ block, short: shorts([]) }, { ...context, feedAt }).status;
+    };
     const nothing = { block: blocks([]), short: shorts([]) };
-    const block = blocks([print({ sizeShares: 20_000, availableAt: 10 * DAY_MS })]);
-    expect(readDarkpool(nothing, { ...context, hasFeed: false }).status).toBe("not_observed");
-    expect(readDarkpool(nothing, context).status).toBe("no_activity");
-    expect(readDarkpool(nothing, { ...context, feedAt: DAY_MS }).status).toBe("stale");
-    expect(readDarkpool({ ...nothing, block }, context).status).toBe("not_observed");
+    expect(readDarkpool(nothing, context).status).toBe("not_observed");
+    expect(statusOf(DAY_MS)).toBe("no_activity");
+    expect(statusOf(DAY_MS, DAY_MS)).toBe("stale");
+    expect(statusOf(10 * DAY_MS)).toBe("not_observed");
+  });
+
+  it("forgets a short ratio once a session has closed without a newer one", () => {
+    const volumes = [...Array(60).keys()].map((index) =>
+      shortVolume(index % 2 ? 0.49 : 0.45, index),
+    );
+    const measurement = { block: blocks([]), short: shorts([...volumes, shortVolume(0.6, 60)]) };
+    const at = 61 * DAY_MS;
+    const read = (closes: number) =>
+      readDarkpool(measurement, { at, dayMs: DAY_MS, closesAfter: () => closes, feedAt: at });
+    expect(read(1)).toMatchObject({ status: "ok", confidence: 0.4 });
+    expect(read(2)).toMatchObject({ z: null, status: "insufficient_data" });
+  });
+
+  it("calls a thin short volume too little, not silence", () => {
+    const thin = { ...shortVolume(0.5, 10), totalShares: 259 };
+    const measurement = { block: blocks([]), short: shorts([thin]) };
+    const context = { at: 10 * DAY_MS, dayMs: DAY_MS, closesAfter: () => 0, feedAt: 10 * DAY_MS };
+    expect(readDarkpool(measurement, context).status).toBe("insufficient_data");
   });
 });
 

@@ -81,7 +81,6 @@ describe("the social reading", () => {
   const context = {
     at,
     dayMs: DAY_MS,
-    hasFeed: true,
     asOf: at,
     feedAt: at,
     counters,
@@ -97,7 +96,12 @@ describe("the social reading", () => {
 
   it("is silent below three effective messages, dead without a feed, unknown without a norm", () => {
     expect(readSocial({ ...context, counters: SILENCE }).status).toBe("no_activity");
-    expect(readSocial({ ...context, hasFeed: false }).status).toBe("not_observed");
+    expect(readSocial({ ...context, asOf: null }).status).toBe("not_observed");
+    const faded = decayCounters(counters, at + 3 * DAY_MS, DAY_MS);
+    expect(bullishness(faded).effectiveMessages).toBeGreaterThan(3);
+    expect(readSocial({ ...context, counters: faded }).status).toBe("no_activity");
+    const one = addMessage(SILENCE, 0.5, 1.5);
+    expect(readSocial({ ...context, counters: one }).status).toBe("insufficient_data");
     expect(readSocial({ ...context, feedAt: at - 4 * DAY_MS }).status).toBe("stale");
     expect(readSocial({ ...context, baseline: undefined }).status).toBe("insufficient_data");
   });

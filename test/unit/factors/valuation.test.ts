@@ -68,9 +68,9 @@ describe("the yields of a stock", () => {
   it("do not multiply a count that already restates a split before its filing", () => {
     const next = [...filings, filed("shares", 455, 480, 40)];
     const bars = [bar(400, 20), bar(470, 5, 4), bar(481, 5)];
-    expect(sharesOutstanding(readFilings(next, DAY_MS).shareCounts, bars)).toBe(40);
+    expect(sharesOutstanding(readFilings(next, DAY_MS).shareCounts, bars)?.value).toBe(40);
     const unrestated = [...filings, filed("shares", 455, 480, 10)];
-    expect(sharesOutstanding(readFilings(unrestated, DAY_MS).shareCounts, bars)).toBe(40);
+    expect(sharesOutstanding(readFilings(unrestated, DAY_MS).shareCounts, bars)?.value).toBe(40);
   });
 
   it("use the newest restatement of a period and refuse comparatives tagged as new", () => {
@@ -84,6 +84,13 @@ describe("the yields of a stock", () => {
     expect(measure(filings.slice(1), [bar(400, 20)], 400)?.yields).toEqual({ bookYield: 0.25 });
     const gap = [filed("netIncome", 1, 30, 9), ...filings.slice(1)];
     expect(measure(gap, [bar(400, 20)], 400)?.yields).toEqual({ bookYield: 0.25 });
+  });
+
+  it("are missing when the share count is older than 400 days", () => {
+    const others = filings.filter(({ metric }) => metric !== "shares");
+    const old = [filed("shares", 91, 110, 10), ...others];
+    expect(measure(old, [bar(510, 20)], 510)).toBeDefined();
+    expect(measure(old, [bar(511, 20)], 511)).toBeUndefined();
   });
 
   it("are positive for profits and negative for losses, never multiples", () => {
@@ -102,9 +109,16 @@ describe("the valuation of a stock", () => {
       sector,
       yields: { earningsYield: index / count, bookYield: index / count },
       marketCapUsd: 1,
+      shares: { value: 1, availableAt: 0 },
+      priceAt: 0,
       asOf: 0,
     }));
-  const context = { filings: readFilings(filings, DAY_MS), at: day(1), dayMs: DAY_MS };
+  const context = {
+    filings: readFilings(filings, DAY_MS),
+    at: day(1),
+    dayMs: DAY_MS,
+    missedSessions: 0,
+  };
   const bestOf = (group: readonly ValuationMeasurement[]) =>
     readValuation(group.at(-1), freezeValuation(group), context);
 
@@ -124,9 +138,17 @@ describe("the valuation of a stock", () => {
     expect(at(200)).toMatchObject({ confidence: 0, status: "stale", z: null });
   });
 
+  it("counts half on a price one session old and not at all on an older one", () => {
+    const group = peers(8, "Tools");
+    const late = (missedSessions: number) =>
+      readValuation(group.at(-1), freezeValuation(group), { ...context, missedSessions });
+    expect(late(1)).toMatchObject({ confidence: 0.5, status: "stale" });
+    expect(late(2)).toMatchObject({ confidence: 0, status: "stale", z: null });
+  });
+
   it("tells no filing, old filings and filings without a share count apart", () => {
     const none = { ...context, filings: readFilings([], DAY_MS) };
-    expect(readValuation(undefined, NO_VALUATION_TABLES, none).status).toBe("no_activity");
+    expect(readValuation(undefined, NO_VALUATION_TABLES, none).status).toBe("not_observed");
     const at = (days: number) =>
       readValuation(undefined, NO_VALUATION_TABLES, { ...context, at: day(days) }).status;
     expect(at(400)).toBe("insufficient_data");
@@ -153,6 +175,6 @@ describe("the valuation of a coin", () => {
     const short = readCoinValuation(series(364, 2), day(363), DAY_MS);
     expect(short.status).toBe("insufficient_data");
     expect(readCoinValuation(series(400, 2), day(403), DAY_MS).status).toBe("stale");
-    expect(readCoinValuation([], day(1), DAY_MS).status).toBe("no_activity");
+    expect(readCoinValuation([], day(1), DAY_MS).status).toBe("not_observed");
   });
 });

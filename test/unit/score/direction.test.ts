@@ -69,8 +69,16 @@ describe("the signal", () => {
     const long = run([80]);
     const halted = nextSignal(long, session(10, { missedSessions: 1 }));
     expect(halted).toEqual({ ...long, frozen: true });
-    const gone = nextSignal(halted, session(10, { missedSessions: 2 }));
-    expect(gone).toMatchObject({ direction: "WAIT", forcedWait: "not_trading", frozen: false });
+    const gone = nextSignal(halted, session(10, { missedSessions: 2, at: 7 }));
+    expect(gone).toMatchObject({
+      direction: "WAIT",
+      previous: "LONG",
+      since: 7,
+      forcedWait: "not_trading",
+      frozen: true,
+      smoothed: 80,
+    });
+    expect(nextSignal(gone, session(80)).direction).toBe("LONG");
   });
 
   it("remembers when it began and what was before", () => {

@@ -1,16 +1,15 @@
 import { z } from "zod";
-import { AssetClass, type Instrument } from "./market/instrument.ts";
-import { MarketMode } from "./market/market.ts";
-import { resolveSymbol } from "./market/symbols.ts";
-import { Problem } from "./problem.ts";
-import { METHOD_VERSION, STATUSES } from "./score/snapshot.ts";
-import type { PastSnapshot, ToolContext } from "./tool.ts";
+import { AssetClass, type Instrument } from "../market/instrument.ts";
+import { MarketMode } from "../market/market.ts";
+import { resolveSymbol } from "../market/symbols.ts";
+import { Problem } from "../problem.ts";
+import { METHOD_VERSION, STATUSES } from "../score/snapshot.ts";
+import type { PastSnapshot, ToolContext } from "../tool.ts";
 
 /** A symbol as callers write it. */
 export const SymbolInput = z
   .string()
-  .min(1)
-  .max(20)
+  .regex(/^[!-~][ -~]{0,19}$/, "Expected a ticker of up to 20 ASCII characters.")
   .describe("Ticker, for example AAPL, BRK-B or BTC-USD; find_instruments lists them.");
 
 /** An instant as callers write it. */
@@ -131,11 +130,17 @@ export function snapshotAt(
 ): PastSnapshot {
   const now = market.now();
   const at = asOf === undefined ? now : Date.parse(asOf);
-  const snapshot = at > now ? undefined : snapshots.lastAt(symbol, at);
+  if (at > now) {
+    throw new Problem("not_available_then", {
+      detail: `${isoInstant(at)} is yet to come.`,
+      next: `Ask for a time up to ${isoInstant(now)}, or without asOf.`,
+    });
+  }
+  const snapshot = snapshots.lastAt(symbol, at);
   if (snapshot !== undefined) return snapshot;
   throw new Problem("not_available_then", {
     detail: `No snapshot of ${symbol} was recorded at or before ${isoInstant(at)}.`,
-    next: `Ask for a later time, at most ${isoInstant(now)}, or without asOf.`,
+    next: `Ask for a later time, up to ${isoInstant(now)}, or without asOf.`,
   });
 }
 
@@ -143,7 +148,7 @@ export function snapshotAt(
  * A range of time as the caller gave it, in Unix milliseconds; open ends reach from the beginning
  * and to `until`.
  *
- * @throws {Problem} `invalid_request` when it ends before it begins.
+ * @throws {Problem} `invalid_request` when it ends before it begins, in the future for example.
  */
 export function instantRange(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
@@ -153,9 +158,9 @@ export function instantRange(
     from: from === undefined ? 0 : Date.parse(from),
     to: to === undefined ? until : Date.parse(to),
   };
-  if (from === undefined || to === undefined || range.from <= range.to) return range;
+  if (range.from <= range.to) return range;
   throw new Problem("invalid_request", {
-    detail: "from, to: the range ends before it begins.",
-    next: "Swap the two.",
+    detail: `from, to: the range would end at ${isoInstant(range.to)}, before it begins.`,
+    next: "Let it begin earlier.",
   });
 }

@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { FACTORS } from "../factors/reading.ts";
+import type { AssetClass } from "../market/instrument.ts";
+import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/direction.ts";
+import { METHOD_VERSION } from "../score/snapshot.ts";
+import type { PastSnapshot, ToolContext } from "../tool.ts";
+import {
+  AnswerStatus,
+  Common,
+  common,
+  Identity,
+  Instant,
+  identityOf,
+  isoInstant,
+  Provenance,
+  rounded,
+} from "./common.ts";
+
+/** The span that a score is about; it says nothing about longer or shorter ones. */
+const HORIZON: Readonly<Record<AssetClass, string>> = {
+  stock: "21 sessions",
+  etf: "21 sessions",
+  crypto: "7 days",
+};
+
+/** What the evidence suggests. */
+export const Direction = z.enum(DIRECTIONS);
+
+const Score = z.number().int().min(0).max(100).describe("0 most bearish, 50 no view, 100 bullish.");
+
+const SignalFields = z.object({
+  signal: Direction.describe("Follows scoreSmoothed through the thresholds, not the score itself."),
+  score: Score,
+  scoreRaw: z.number().min(0).max(100).describe("The score with two decimals."),
+  scoreSmoothed: z.number().min(0).max(100),
+  confidence: z.number().min(0).max(1).describe("Weight of the evidence."),
+  coverage: z.number().min(0).max(1).describe("Share of the factors' weight that has a value."),
+});
+
+/** The full answer for one instrument. */
+export const Signal = z.object({
+  ...Common.shape,
+  ...SignalFields.shape,
+  thresholds: z
+    .object({
+      enterLong: z.number(),
+      exitLong: z.number(),
+      enterShort: z.number(),
+      exitShort: z.number(),
+      enterConfidence: z.number(),
+      holdConfidence: z.number(),
+    })
+    .describe(
+      "LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike.",
+    ),
+  forcedWait: z.enum(FORCED_WAITS).nullable().describe("Why it is WAIT whatever the score."),
+  since: Instant.describe("When this signal began, at the earliest when the record begins."),
+  previousSignal: Direction.nullable(),
+  frozen: z.boolean().describe("True while trading pauses; the signal is the last session's."),
+  missingFactors: z.array(z.enum(FACTORS)),
+  pOutperform: z.null().describe("Not calibrated yet, hence null: the score is no probability."),
+  horizon: z.string(),
+  price: z
+    .object({ value: z.number(), currency: z.string(), at: Instant })
+    .nullable()
+    .describe("Newest close as traded."),
+  snapshotId: z.string(),
+});
+
+/** One instrument in a list. */
+const SignalItem = z.object({
+  ...Identity.shape,
+  asOf: Instant,
+  status: AnswerStatus,
+  ...SignalFields.shape,
+});
+
+/** A list of instruments. */
+export const SignalPage = z.object({
+  ...Provenance.shape,
+  items: z.array(SignalItem),
+  nextCursor: z.string().nullable(),
+});
+
+/** One instrument over time. */
+export const SignalHistory = z.object({
+  ...Common.shape,
+  history: z.array(z.object({ asOf: Instant, status: AnswerStatus, ...SignalFields.shape })),
+  nextCursor: z.string().nullable(),
+});
+
+/** The full answer about a snapshot. */
+export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.input<typeof Signal> {
+  const { instrument, at, price, signal } = snapshot;
+  return {
+    ...common(context, snapshot),
+    ...signalFields(snapshot),
+    thresholds: THRESHOLDS,
+    forcedWait: signal.forcedWait,
+    since: isoInstant(signal.since),
+    previousSignal: signal.previous,
+    frozen: signal.frozen,
+    missingFactors: [...snapshot.missingFactors],
+    pOutperform: null,
+    horizon: HORIZON[instrument.assetClass],
+    price: price && {
+      value: price.value,
+      currency: instrument.currency,
+      at: isoInstant(price.at),
+    },
+    snapshotId: `${instrument.symbol}/${isoInstant(at)}/${METHOD_VERSION}`,
+  };
+}
+
+/** A snapshot as one of several instruments. */
+export const signalItem = (snapshot: PastSnapshot): z.input<typeof SignalItem> => ({
+  ...identityOf(snapshot.instrument),
+  ...signalPoint(snapshot),
+});
+
+/** A snapshot as one of several instants. */
+export const signalPoint = (snapshot: PastSnapshot) => ({
+  asOf: isoInstant(snapshot.at),
+  status: snapshot.status,
+  ...signalFields(snapshot),
+});
+
+const signalFields = ({ score, confidence, coverage, signal }: PastSnapshot) => ({
+  signal: signal.direction,
+  score: Math.round(score),
+  scoreRaw: rounded(score, 2),
+  scoreSmoothed: rounded(signal.smoothed, 2),
+  confidence: rounded(confidence, 4),
+  coverage: rounded(coverage, 4),
+});
