@@ -1,8 +1,8 @@
-import type { Bar, OnChain } from "../market/records.ts";
+import type { Bar } from "../market/records.ts";
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
 import { type Figure, type Filings, sharesOutstanding } from "./filings.ts";
 import { type Input, type Reading, unread } from "./reading.ts";
-import { mean, ownHistoryZ } from "./statistics.ts";
+import { mean } from "./statistics.ts";
 
 /** Yields of the method: trailing earnings and book equity over market value. */
 const YIELDS = ["earningsYield", "bookYield"] as const;
@@ -17,14 +17,6 @@ const MAX_FILING_AGE_DAYS = 200;
 
 /** Days after which a share count is missing: it is filed once a year at least. */
 const MAX_SHARE_COUNT_AGE_DAYS = 400;
-
-/** Newest and fewest daily observations behind a coin's own-history z. */
-const MVRV_WINDOW_DAYS = 730;
-const MVRV_MIN_DAYS = 365;
-/** MVRV is one of the two network ratios of the method, hence half of the evidence. */
-const MVRV_CONFIDENCE = 0.5;
-/** On-chain figures older than this are not used. */
-const MAX_ON_CHAIN_AGE_DAYS = 3;
 
 /** What valuation measures on one stock, before it is compared with its peers. */
 export interface ValuationMeasurement {
@@ -203,27 +195,4 @@ function stockInputs(measurement: ValuationMeasurement, tables: ValuationTables)
       observedAt: shares.availableAt,
     },
   ];
-}
-
-/**
- * Valuation of a coin: minus the z of ln(MVRV) against its own last 730 days, newest included.
- *
- * @param onChain Known figures, oldest first.
- * @param at Unix milliseconds.
- */
-export function readCoinValuation(onChain: readonly OnChain[], at: number, dayMs: number): Reading {
-  const figures = onChain.filter(({ mvrv }) => mvrv !== null && mvrv > 0);
-  const newest = figures.at(-1);
-  if (newest === undefined) return unread("not_observed");
-  const asOf = newest.availableAt;
-  const staleAfter = asOf + MAX_ON_CHAIN_AGE_DAYS * dayMs;
-  const logs = figures.slice(-MVRV_WINDOW_DAYS).map(({ mvrv }) => Math.log(mvrv as number));
-  const unusual = ownHistoryZ(logs.at(-1) as number, logs, MVRV_MIN_DAYS);
-
-  const z = unusual === undefined ? null : -unusual;
-  const shown = { name: "mvrv", value: newest.mvrv, unit: "ratio", observedAt: asOf };
-  const inputs = [{ ...shown, z, weight: z === null ? 0 : 1 }];
-  if (at > staleAfter) return unread("stale", { asOf, staleAfter, inputs });
-  if (z === null) return unread("insufficient_data", { asOf, staleAfter, inputs });
-  return { z, confidence: MVRV_CONFIDENCE, status: "ok", asOf, staleAfter, inputs };
 }

@@ -9,7 +9,7 @@ import { createTrack, type Track } from "./track.ts";
 type SnapshotSink = (snapshot: Snapshot, kind: "closed" | "interim") => void;
 
 /** A class up to an instant: what to score and against which calendar. */
-export interface ClassView {
+interface ClassView {
   /** The class's records, the same instruments in the same order on every call. */
   readonly group: readonly InstrumentRecords[];
   /** When the sessions of the class's calendar closed, ascending; later ones are not read. */

@@ -84,6 +84,7 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
       closed = undefined;
     },
     closeSession(at) {
+      if (newestAt === null) return;
       const heard = decayCounters(counters, at, halfLifeMs);
       if (audibility(heard) === "clear") closed = bullishness(heard).value;
     },

@@ -2,7 +2,7 @@ import { readDarkpool } from "../factors/darkpool.ts";
 import { readMomentum } from "../factors/momentum.ts";
 import type { Reading } from "../factors/reading.ts";
 import { readSocial } from "../factors/social.ts";
-import { readCoinValuation, readValuation } from "../factors/valuation.ts";
+import { readValuation } from "../factors/valuation.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Readings } from "./composite.ts";
 import type { PeerTables } from "./peers.ts";
@@ -60,8 +60,8 @@ function readAnyValuation(
   { assetClass, track, measurement }: Observed,
   { at, dayMs, tables, missedSessions }: ReadingContext,
 ): Reading {
-  const { filings, onChain } = track;
-  if (assetClass === "crypto") return readCoinValuation(onChain, at, dayMs);
+  const { filings, networkValue } = track;
+  if (assetClass === "crypto") return networkValue.read(at, dayMs);
   const context = { filings, at, dayMs, missedSessions };
   return readValuation(measurement.valuation, tables.valuation, context);
 }

@@ -3,6 +3,7 @@ import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
 import { type Filings, readFilings } from "../factors/filings.ts";
 import { type SocialCounters, socialHalfLifeMs } from "../factors/message-counters.ts";
 import { type MomentumMeasurement, measureMomentum } from "../factors/momentum.ts";
+import { createNetworkValue, type NetworkValue } from "../factors/network-value.ts";
 import { createShortPressure } from "../factors/short-pressure.ts";
 import { measureValuation, type ValuationMeasurement } from "../factors/valuation.ts";
 import { createReader } from "../market/point-in-time.ts";
@@ -27,9 +28,9 @@ export interface Measurement {
 
 /** One instrument while time moves forward over its records. */
 export interface Track {
-  /** Known bars and on-chain figures, oldest first. */
+  /** Known bars, oldest first. */
   readonly bars: readonly Bar[];
-  readonly onChain: readonly OnChain[];
+  readonly networkValue: NetworkValue;
   readonly filings: Filings;
   readonly conversation: Conversation;
   /** Takes in everything that became known up to `at` (Unix milliseconds, never falling). */
@@ -47,7 +48,8 @@ export function createTrack({ instrument }: InstrumentRecords, dayMs: number): T
   const { assetClass, sector } = instrument;
   const conversation = createConversation(socialHalfLifeMs(assetClass, dayMs), dayMs);
   const bars = createLog<Bar>();
-  const onChain = createLog<OnChain>();
+  const networkValue = createNetworkValue();
+  const newOnChain = createReader<OnChain>();
   const fundamentals = createLog<Fundamental>();
   const newPrints = createReader<Print>();
   const newShortVolumes = createReader<ShortVolume>();
@@ -57,14 +59,14 @@ export function createTrack({ instrument }: InstrumentRecords, dayMs: number): T
 
   return {
     bars: bars.known,
-    onChain: onChain.known,
+    networkValue,
     conversation,
     get filings() {
       return filings;
     },
     advance(records, at) {
       bars.advance(records.bars, at);
-      onChain.advance(records.onChain ?? [], at);
+      newOnChain(records.onChain ?? [], at).forEach(networkValue.add);
       const filed = fundamentals.advance(records.fundamentals ?? [], at);
       if (filed > 0) filings = readFilings(fundamentals.known, dayMs);
       newPrints(records.prints ?? [], at).forEach(block.add);
@@ -86,7 +88,7 @@ export function createTrack({ instrument }: InstrumentRecords, dayMs: number): T
 }
 
 /** The known part of one growing list. */
-function createLog<R extends Bar | Fundamental | OnChain>() {
+function createLog<R extends Bar | Fundamental>() {
   const read = createReader<R>();
   const known: R[] = [];
   return {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { readFilings, sharesOutstanding } from "../../../src/factors/filings.ts";
+import { createNetworkValue } from "../../../src/factors/network-value.ts";
 import {
   freezeValuation,
   measureValuation,
   NO_VALUATION_TABLES,
-  readCoinValuation,
   readValuation,
   type ValuationMeasurement,
 } from "../../../src/factors/valuation.ts";
@@ -156,6 +156,12 @@ describe("the valuation of a stock", () => {
   });
 });
 
+const readCoin = (figures: readonly OnChain[], at: number, dayMs: number) => {
+  const value = createNetworkValue();
+  figures.forEach(value.add);
+  return value.read(at, dayMs);
+};
+
 describe("the valuation of a coin", () => {
   const series = (length: number, last: number): OnChain[] =>
     Array.from({ length }, (_, index) => ({
@@ -165,16 +171,16 @@ describe("the valuation of a coin", () => {
     }));
 
   it("is bullish when MVRV is low against its own past", () => {
-    const low = readCoinValuation(series(400, 0.9), day(399), DAY_MS);
+    const low = readCoin(series(400, 0.9), day(399), DAY_MS);
     expect(low.z).toBeGreaterThan(2);
     expect(low.confidence).toBe(0.5);
-    expect(readCoinValuation(series(400, 4), day(399), DAY_MS).z).toBeLessThan(-2);
+    expect(readCoin(series(400, 4), day(399), DAY_MS).z).toBeLessThan(-2);
   });
 
   it("needs 365 days of history and figures of the last three days", () => {
-    const short = readCoinValuation(series(364, 2), day(363), DAY_MS);
+    const short = readCoin(series(364, 2), day(363), DAY_MS);
     expect(short.status).toBe("insufficient_data");
-    expect(readCoinValuation(series(400, 2), day(403), DAY_MS).status).toBe("stale");
-    expect(readCoinValuation([], day(1), DAY_MS).status).toBe("not_observed");
+    expect(readCoin(series(400, 2), day(403), DAY_MS).status).toBe("stale");
+    expect(readCoin([], day(1), DAY_MS).status).toBe("not_observed");
   });
 });
