@@ -81,11 +81,13 @@ function announce({ market }: Service, baseUrl: string): void {
   );
 }
 
-/** Says how far reading is, on one line of a terminal. */
+/** Says how far reading is: on one line of a terminal, elsewhere only when it is done. */
 function showProgress(done: number, total: number): void {
-  if (!process.stderr.isTTY) return;
-  const end = done === total ? "\n" : "";
-  process.stderr.write(`\rReading the market: ${done} of ${total} instruments${end}`);
+  const isDone = done === total;
+  if (!isDone && !process.stderr.isTTY) return;
+  const start = process.stderr.isTTY ? "\r" : "";
+  const end = isDone ? "; now scoring them\n" : "";
+  process.stderr.write(`${start}Reading the market: ${done} of ${total} instruments${end}`);
 }
 
 /** Scores again whenever the market has moved on. */
