@@ -20,9 +20,6 @@ export interface Config {
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
-/** Hosts that stand for every address of the machine. */
-const WILDCARD_HOSTS: readonly string[] = ["0.0.0.0", "::"];
-
 const FILES = /^files:(.+)$/;
 
 const wholeNumber = (min: number, max: number) =>
@@ -98,9 +95,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const files = FILES.exec(values.MARKET);
   if (values.AS_OF !== undefined && files === null) {
     throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
-  }
-  if (WILDCARD_HOSTS.includes(values.HOST) && values.BASE_URL === undefined) {
-    throw new Error(`HOST: ${values.HOST} is no address to publish; set BASE_URL with it.`);
   }
   return {
     host: values.HOST,

@@ -6,6 +6,9 @@ import { sendPlainProblem } from "./http/errors.ts";
 import { Problem } from "./problem.ts";
 import { createService, NAME, type Service } from "./service.ts";
 
+/** Addresses that stand for all addresses of the machine. */
+const WILDCARD_ADDRESSES: readonly string[] = ["0.0.0.0", "::"];
+
 /** Requests may take this long to end after a stop was asked for. */
 const DRAIN_MS = 5_000;
 
@@ -54,12 +57,18 @@ function starting(...[, res]: Parameters<RequestListener>): void {
   sendPlainProblem(res, new Problem("not_ready", { detail, headers: { "retry-after": "1" } }));
 }
 
-/** @returns The public origin, which needs the port when none is configured. */
+/**
+ * @returns The public origin, which needs the port when none is configured.
+ * @throws {Error} When the port is taken, or the address is none that could be published.
+ */
 async function listen(server: Server, { host, port, baseUrl }: Config): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, host, resolve);
   });
-  const { port: actualPort } = server.address() as AddressInfo;
+  const { address, port: actualPort } = server.address() as AddressInfo;
+  if (baseUrl === undefined && WILDCARD_ADDRESSES.includes(address)) {
+    throw new Error(`HOST: ${host} is no address to publish; set BASE_URL with it.`);
+  }
   const authority = host.includes(":") ? `[${host}]` : host;
   return baseUrl ?? `http://${authority}:${actualPort}`;
 }
@@ -98,7 +107,7 @@ function keepCurrent(service: Service, log: Logger): void {
     try {
       service.refresh();
     } catch (error) {
-      log.error({ err: error }, "scoring failed; the last scores stand");
+      log.error({ err: error }, "scoring failed; it is tried again at the next session");
     }
     keepCurrent(service, log);
   }, wait).unref();

@@ -158,9 +158,10 @@ export function instantRange(
     from: from === undefined ? 0 : Date.parse(from),
     to: to === undefined ? until : Date.parse(to),
   };
-  if (range.from <= range.to) return range;
+  const end = Math.min(range.to, until);
+  if (range.from <= end) return range;
   throw new Problem("invalid_request", {
-    detail: `from, to: the range would end at ${isoInstant(range.to)}, before it begins.`,
+    detail: `from, to: the range would end at ${isoInstant(end)}, before it begins.`,
     next: "Let it begin earlier.",
   });
 }

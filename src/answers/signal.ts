@@ -56,7 +56,7 @@ export const Signal = z.object({
   forcedWait: z.enum(FORCED_WAITS).nullable().describe("Why it is WAIT whatever the score."),
   since: Instant.describe("When this signal began, at the earliest when the record begins."),
   previousSignal: Direction.nullable(),
-  frozen: z.boolean().describe("True while trading pauses; the signal is the last session's."),
+  frozen: z.boolean().describe("True while trading pauses; scoreSmoothed is the last session's."),
   missingFactors: z.array(z.enum(FACTORS)),
   pOutperform: z.null().describe("Not calibrated yet, hence null: the score is no probability."),
   horizon: z.string(),

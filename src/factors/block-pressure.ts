@@ -25,7 +25,9 @@ export interface BlockReading {
 export interface BlockPressure {
   /** Takes a print in, in the order in which prints become known. */
   add(print: Print): void;
-  /** Ends the session under way: it joins the past, and everything so far weighs less. */
+  /** Ends the session: a print that becomes known later belongs to the next one. */
+  closeSession(): void;
+  /** Begins the next session: the closed one joins the past, and everything weighs less. */
   beginSession(): void;
   read(): BlockReading;
 }
@@ -40,18 +42,26 @@ export function createBlockPressure(): BlockPressure {
   const past: number[] = [];
   let asOf: number | null = null;
   let hasBlocks = false;
+  let isClosed = false;
   let [signed, total, blocks] = [0, 0, 0];
 
   const imbalance = () => (total === 0 ? null : ((signed / total) * blocks) / (blocks + SHRINKAGE));
+  const beginSession = () => {
+    if (!isClosed) return;
+    isClosed = false;
+    const closed = imbalance();
+    if (closed !== null && past.push(closed) > BASELINE_SESSIONS) past.shift();
+    signed *= perSession;
+    total *= perSession;
+    blocks *= perSession;
+  };
   return {
-    beginSession() {
-      const closed = imbalance();
-      if (closed !== null && past.push(closed) > BASELINE_SESSIONS) past.shift();
-      signed *= perSession;
-      total *= perSession;
-      blocks *= perSession;
+    beginSession,
+    closeSession() {
+      isClosed = true;
     },
     add(print) {
+      beginSession();
       asOf = print.availableAt;
       if (print.canceled || !isBlock(print)) return;
       hasBlocks = true;

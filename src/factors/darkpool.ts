@@ -61,11 +61,13 @@ export function readDarkpool(
     return unread(isFresh(feedAt) ? "no_activity" : "stale", { asOf });
   }
   const imbalanceZ = isFresh(block.asOf) ? block.z : null;
-  const isShortFresh = short.asOf !== null && closesAfter(short.asOf) <= MAX_SHORT_AGE_SESSIONS;
+  const isShortFresh =
+    short.ratioAt !== null && closesAfter(short.ratioAt) <= MAX_SHORT_AGE_SESSIONS;
   const shortZ = isShortFresh ? short.z : null;
   const seen = {
     asOf,
-    staleAfter: asOf + maxAge,
+    // A short ratio expires with a session, whose end no clock tells beforehand.
+    staleAfter: imbalanceZ === null ? null : asOf + maxAge,
     inputs: darkpoolInputs({ block, short }, imbalanceZ, shortZ),
   };
   const combined = combineDarkpool(imbalanceZ, shortZ, block.blocks);
@@ -74,6 +76,7 @@ export function readDarkpool(
 }
 
 function whyUnread({ block, short }: DarkpoolMeasurement) {
+  if (block.z !== null || short.z !== null) return "stale";
   if (block.imbalance !== null || short.asOf !== null) return "insufficient_data";
   return block.hasBlocks ? "not_observed" : "no_activity";
 }
@@ -107,7 +110,7 @@ function darkpoolInputs(
       unit: "fraction",
       z: shortZ,
       weight: weightOf(shortZ, -SHORT_WEIGHT),
-      observedAt: short.asOf,
+      observedAt: short.ratioAt,
     },
     {
       name: "signedBlocks",

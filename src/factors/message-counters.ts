@@ -77,15 +77,28 @@ export function messageWeight(
   return (reach * 0.5 ** duplicates) / Math.sqrt(symbolCount);
 }
 
-/** Weight of all messages below which the conversation is silent: less than one fresh message. */
-const MIN_TOTAL_WEIGHT = 1;
+/** Half-lives without a message after which a conversation is silent. */
+const SILENT_HALF_LIVES = 3;
 /** Fewer effective messages than this are no reading. */
 const MIN_EFFECTIVE_MESSAGES = 3;
 
-/** Whether there is anything to read, and enough: effective messages alone never fade. */
-export function audibility(counters: SocialCounters): "silent" | "faint" | "clear" {
-  if (counters.total < MIN_TOTAL_WEIGHT) return "silent";
-  return bullishness(counters).effectiveMessages < MIN_EFFECTIVE_MESSAGES ? "faint" : "clear";
+/** What is heard of an instrument at an instant. */
+export interface Heard {
+  /** Weights of all messages, decayed to the instant. */
+  readonly counters: SocialCounters;
+  /** `silent`: nothing lately; `faint`: too few messages to read; `clear`: enough. */
+  readonly clarity: "silent" | "faint" | "clear";
+}
+
+/**
+ * Judges counters by the time since the newest message: effective messages alone never fade.
+ *
+ * @param silentMs Milliseconds since the newest message.
+ */
+export function hear(counters: SocialCounters, silentMs: number, halfLifeMs: number): Heard {
+  if (silentMs > SILENT_HALF_LIVES * halfLifeMs) return { counters, clarity: "silent" };
+  const { effectiveMessages } = bullishness(counters);
+  return { counters, clarity: effectiveMessages < MIN_EFFECTIVE_MESSAGES ? "faint" : "clear" };
 }
 
 /** Bullishness ln((1 + B)/(1 + S)) (Antweiler & Frank, 2004) and effective messages W^2/W2. */

@@ -56,7 +56,9 @@ export function offExchangeView(
 
   const volumes = new Map(bars.map((bar) => [bar.session, bar.volume]));
   const sessions = [...times.keys()].filter((session) => isInRange(timeOf(session)));
-  const summarise = daySummaries(prints, shortVolumes);
+  const lastPrintAt = prints.at(-1)?.tradedAt ?? 0;
+  const hasEnded = range.at - lastPrintAt > STALE_AFTER_DAYS * range.dayMs;
+  const summarise = daySummaries(prints, shortVolumes, { hasEnded });
   return {
     feeds: {
       prints: feedStatus(
@@ -87,14 +89,22 @@ function feedStatus(
   return times.some((time) => time >= from && time <= to) ? "ok" : "no_activity";
 }
 
-function daySummaries(prints: readonly Print[], shortVolumes: readonly ShortVolume[]) {
+/** Prints are observed from the first to the last one, and up to now while they go on. */
+function daySummaries(
+  prints: readonly Print[],
+  shortVolumes: readonly ShortVolume[],
+  { hasEnded }: { readonly hasEnded: boolean },
+) {
   const days = new Map<string, OffExchangeDay>();
   for (const print of prints) addPrint(days, print);
   const shorts = new Map(shortVolumes.map((day) => [day.session, day]));
-  const firstPrinted = prints[0]?.session;
+  const [first, last] = [prints[0]?.session, prints.at(-1)?.session];
   return (session: string) => {
     const short = shorts.get(session);
-    const isObserved = firstPrinted !== undefined && session >= firstPrinted;
+    const isObserved =
+      first !== undefined &&
+      session >= first &&
+      !(hasEnded && last !== undefined && session > last);
     return {
       session,
       prints: isObserved ? (days.get(session) ?? emptyDay(session)) : null,

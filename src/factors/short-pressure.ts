@@ -14,11 +14,13 @@ const MIN_TOTAL_SHARES = 10_000;
 
 /** How much of off-exchange volume is marked short. */
 export interface ShortReading {
-  /** Of the newest session, in [0, 1]. */
+  /** Of the newest session with enough volume, in [0, 1]. */
   readonly ratio: number | null;
   /** Decayed z of the ratios, each against the 60 sessions before it, in [-3, 3]. */
   readonly z: number | null;
-  /** When the newest short volume became known, Unix milliseconds. */
+  /** When that ratio became known, Unix milliseconds. */
+  readonly ratioAt: number | null;
+  /** When the newest short volume became known, even one too small for a ratio. */
   readonly asOf: number | null;
 }
 
@@ -33,7 +35,7 @@ export interface ShortPressure {
 export function createShortPressure(): ShortPressure {
   const lambda = decay(1, HALF_LIFE);
   const past: number[] = [];
-  let reading: ShortReading = { ratio: null, z: null, asOf: null };
+  let reading: ShortReading = { ratio: null, z: null, ratioAt: null, asOf: null };
   return {
     add({ shortShares, totalShares, availableAt }) {
       reading = { ...reading, asOf: availableAt };
@@ -41,7 +43,7 @@ export function createShortPressure(): ShortPressure {
       const ratio = shortShares / totalShares;
       const z = ownHistoryZ(ratio, past, MIN_BASELINE_SESSIONS);
       const decayed = z === undefined ? null : ewStep(reading.z ?? undefined, z, lambda);
-      reading = { ratio, z: decayed, asOf: availableAt };
+      reading = { ratio, z: decayed, ratioAt: availableAt, asOf: availableAt };
       if (past.push(ratio) > BASELINE_SESSIONS) past.shift();
     },
     read: () => reading,

@@ -1,4 +1,4 @@
-import { audibility, bullishness, type SocialCounters } from "./message-counters.ts";
+import { bullishness, type Heard, type SocialCounters } from "./message-counters.ts";
 import { type Input, type Reading, unread } from "./reading.ts";
 import { clip, decay, ewStep, mean, sampleSd, Z_BOUND } from "./statistics.ts";
 
@@ -65,7 +65,7 @@ export interface SocialContext {
   /** When the newest message of the instrument and of the whole market came, `null` for never. */
   readonly asOf: number | null;
   readonly feedAt: number | null;
-  readonly counters: SocialCounters;
+  readonly heard: Heard;
   /** Own history without the current session. */
   readonly baseline: SocialBaseline | undefined;
   readonly classNorm: Norm | undefined;
@@ -73,15 +73,16 @@ export interface SocialContext {
 
 /** Sentiment of messages against the instrument's own habit; confidence n/(n + 10). */
 export function readSocial(context: SocialContext): Reading {
-  const { at, dayMs, feedAt, asOf, counters } = context;
+  const { at, dayMs, feedAt, asOf } = context;
+  const { counters, clarity } = context.heard;
   if (asOf === null) return unread("not_observed");
   const maxAge = STALE_AFTER_DAYS * dayMs;
   if (feedAt === null || at - feedAt > maxAge) return unread("stale", { asOf });
 
   const seen = { asOf, staleAfter: feedAt + maxAge };
-  const heard = audibility(counters);
-  if (heard !== "clear")
-    return unread(heard === "silent" ? "no_activity" : "insufficient_data", seen);
+  if (clarity !== "clear") {
+    return unread(clarity === "silent" ? "no_activity" : "insufficient_data", seen);
+  }
   const { value, effectiveMessages } = bullishness(counters);
 
   const norm = normOf(context);

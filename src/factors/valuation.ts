@@ -139,9 +139,9 @@ type ReadingTime = Pick<ValuationContext, "filings" | "at" | "dayMs"> & {
 };
 
 /**
- * Valuation of a stock against its sector. Confidence = share of the yields present, in full up to
- * 100 days after the last filing, then falling linearly to 0 at 200 days; half of it when the
- * price is one session late, none when it is later.
+ * Valuation of a stock against its sector, with both yields or not at all. Confidence 1 up to 100
+ * days after the last filing, then falling linearly to 0 at 200 days; half of it when the price is
+ * one session late, none when it is later.
  */
 export function readValuation(
   measurement: ValuationMeasurement | undefined,
@@ -160,9 +160,7 @@ export function readValuation(
   if (freshness <= 0 || missedSessions > 1) return unread("stale", { asOf, staleAfter, inputs });
   return {
     z: tables.combined === undefined ? z : ecdfZ(tables.combined, z),
-    confidence:
-      ((freshness * Object.keys(measurement.yields).length) / YIELDS.length) *
-      (missedSessions === 0 ? 1 : 0.5),
+    confidence: freshness * (missedSessions === 0 ? 1 : 0.5),
     status: at > staleAfter || missedSessions > 0 ? "stale" : "ok",
     asOf,
     staleAfter,
@@ -170,9 +168,13 @@ export function readValuation(
   };
 }
 
-function whyUnmeasured({ newestAt }: Filings, at: number, dayMs: number) {
+function whyUnmeasured({ newestAt, shareCounts }: Filings, at: number, dayMs: number) {
   if (newestAt === undefined) return "not_observed";
-  return at - newestAt > MAX_FILING_AGE_DAYS * dayMs ? "stale" : "insufficient_data";
+  const countedAt = shareCounts.at(-1)?.availableAt ?? at;
+  const isOld =
+    at - newestAt > MAX_FILING_AGE_DAYS * dayMs ||
+    at - countedAt > MAX_SHARE_COUNT_AGE_DAYS * dayMs;
+  return isOld ? "stale" : "insufficient_data";
 }
 
 function stockInputs(measurement: ValuationMeasurement, tables: ValuationTables): Input[] {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import express, { type RequestHandler, Router } from "express";
@@ -51,9 +52,9 @@ export function mcpRouter(options: McpOptions): Router {
 /** Hands messages to the SDK, which reports refusals and failures alike: the status tells. */
 function serve(options: McpOptions): RequestHandler {
   const { onError, onReport } = options;
-  let newestReport: unknown;
+  const reports = new AsyncLocalStorage<unknown[]>();
   const onerror = (error: unknown) => {
-    newestReport = error;
+    reports.getStore()?.push(error);
     onReport(error);
   };
   const handle = toNodeHandler(
@@ -63,10 +64,11 @@ function serve(options: McpOptions): RequestHandler {
     },
   );
   return (req, res, next) => {
+    const reported: unknown[] = [];
     res.once("finish", () => {
-      if (res.statusCode >= 500) onError(newestReport);
+      if (res.statusCode >= 500) reported.forEach(onError);
     });
-    handle(req, res, req.body).catch(next);
+    reports.run(reported, () => handle(req, res, req.body).catch(next));
   };
 }
 

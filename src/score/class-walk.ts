@@ -1,5 +1,5 @@
 import type { InstrumentRecords } from "../market/records.ts";
-import { nextSignal, type SignalState } from "./direction.ts";
+import { nextSignal, type SessionScore, type SignalState } from "./direction.ts";
 import { evaluate, type Measured, type Moment, measureAll, sharedContext } from "./measured.ts";
 import { freezePeers, NO_PEERS, type PeerTables } from "./peers.ts";
 import { createSnapshot, type Snapshot, sessionScore } from "./snapshot.ts";
@@ -16,24 +16,22 @@ interface ClassView {
   readonly closes: readonly number[];
   /** Unix milliseconds, never falling from call to call. */
   readonly at: number;
-  /** Whether `at` lies in the day of the newest close, and not in a session after it. */
+  /** Whether `at` lies in the day of the newest close, and not in one after it. */
   readonly isSameSession: boolean;
 }
 
 /** One asset class walked session by session, so that signals have a past. */
 export interface ClassWalk {
   /**
-   * Scores every session that closed by `at` and, when `at` is later than the newest close, the
-   * session to which it belongs: the closed one once more with what became known since, or the
-   * one under way as if it closed now.
+   * Scores every session that closed by `at` and decides its signals. When `at` is later than the
+   * newest close, scores and factors are brought up to it and the signals stand.
    */
   advance(view: ClassView): void;
 }
 
-/** An instrument as the walk follows it, its signal before and after the newest closed session. */
+/** An instrument as the walk follows it, with its signal after the newest close. */
 interface Follower {
   readonly track: Track;
-  readonly before?: SignalState;
   readonly after?: SignalState;
 }
 
@@ -94,10 +92,6 @@ function closeSession(
   const at = past.at(-1) as number;
   const next = closes[walk.closedSessions];
 
-  walk.followers = walk.followers.map(({ track, after }) => ({
-    track,
-    ...(after && { before: after }),
-  }));
   advanceTracks(walk, group, at);
   if (at >= walk.origin || next === undefined || next >= walk.origin) {
     const moment = { closes: past, at, dayMs: walk.dayMs };
@@ -128,18 +122,16 @@ function scoreInterim(
   const tables = isSameSession ? walk.tablesBefore : walk.tables;
   const context = sharedContext(measured, { ...moment, tables });
   for (const one of measured) {
-    const { before, after } = walk.followers[one.index] as Follower;
+    const { after } = walk.followers[one.index] as Follower;
     const { evaluation, composite } = evaluate(one, context);
-    const signal = nextSignal(isSameSession ? before : after, sessionScore(evaluation, composite));
-    walk.sink(createSnapshot(evaluation, composite, sinceClose(signal, after)), "interim");
+    const signal = standingSignal(after, sessionScore(evaluation, composite));
+    walk.sink(createSnapshot(evaluation, composite, signal), "interim");
   }
 }
 
-/** A signal that already stood at the newest close began when it says. */
-const sinceClose = (signal: SignalState, closed: SignalState | undefined): SignalState =>
-  closed?.direction === signal.direction
-    ? { ...signal, since: closed.since, previous: closed.previous }
-    : signal;
+/** Signals are decided at closes; between two of them only a long pause in trading ends one. */
+const standingSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
+  closed !== undefined && session.missedSessions <= 1 ? closed : nextSignal(closed, session);
 
 function advanceTracks(walk: Walk, group: readonly InstrumentRecords[], at: number): void {
   walk.followers = group.map((records, index) => {
@@ -158,11 +150,11 @@ function scoreClosed(
   const followers = [...walk.followers];
   const context = sharedContext(measured, { ...moment, tables: walk.tablesBefore });
   for (const one of measured) {
-    const { track, before } = followers[one.index] as Follower;
+    const { track, after: before } = followers[one.index] as Follower;
     const { evaluation, composite } = evaluate(one, context);
     const after = nextSignal(before, sessionScore(evaluation, composite));
     walk.sink(createSnapshot(evaluation, composite, after), "closed");
-    followers[one.index] = { track, ...(before && { before }), after };
+    followers[one.index] = { track, after };
   }
   walk.followers = followers;
 }

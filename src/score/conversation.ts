@@ -1,12 +1,12 @@
 import {
   addMessage,
-  audibility,
   bullishness,
   createRecentTexts,
   decayCounters,
+  type Heard,
+  hear,
   messageWeight,
   SILENCE,
-  type SocialCounters,
 } from "../factors/message-counters.ts";
 import { normalisedText, polarity } from "../factors/polarity.ts";
 import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
@@ -21,8 +21,8 @@ export interface Conversation {
   readonly newestAt: number | null;
   /** Takes in the messages known by `at`, which never falls. */
   advance(mentions: readonly Mention[], at: number): void;
-  /** The weights of all messages at an instant not before the newest of them. */
-  countersAt(at: number): SocialCounters;
+  /** What is heard at an instant not before the newest message. */
+  heardAt(at: number): Heard;
   /** The session before, if it was clear, joins the baseline. */
   beginSession(): void;
   /** What is heard at the close is the session's. */
@@ -58,6 +58,8 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
   let closed: number | undefined;
   let newestAt: number | null = null;
 
+  const heardAt = (at: number) =>
+    hear(decayCounters(counters, at, halfLifeMs), at - (newestAt ?? 0), halfLifeMs);
   const add = (mention: Mention) => {
     newestAt = mention.availableAt;
     const said = readText(mention.text);
@@ -78,15 +80,15 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
     advance(mentions, at) {
       for (const mention of newMentions(mentions, at)) add(mention);
     },
-    countersAt: (at) => decayCounters(counters, at, halfLifeMs),
+    heardAt,
     beginSession() {
       if (closed !== undefined) baseline = extendBaseline(baseline, closed);
       closed = undefined;
     },
     closeSession(at) {
       if (newestAt === null) return;
-      const heard = decayCounters(counters, at, halfLifeMs);
-      if (audibility(heard) === "clear") closed = bullishness(heard).value;
+      const heard = heardAt(at);
+      if (heard.clarity === "clear") closed = bullishness(heard.counters).value;
     },
   };
 }

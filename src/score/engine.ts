@@ -6,9 +6,9 @@ import type { Snapshot } from "./snapshot.ts";
 
 /** Keeps the snapshots of the walk; the store implements it. */
 export interface SnapshotArchive {
-  /** The walk starts over from another origin: what it replays is on record already. */
-  restart(): void;
-  /** Keeps a session's final snapshot, unless one is on record, as the newest one. */
+  /** Forgets everything: the walk starts over from another origin and records anew. */
+  clear(): void;
+  /** Keeps a session's final snapshot, which is also the newest one. */
   addClosed(snapshot: Snapshot): void;
   /** Replaces the newest snapshot of the instrument until the next one. */
   setNewest(snapshot: Snapshot): void;
@@ -43,7 +43,7 @@ export function createEngine(market: Market, archive: SnapshotArchive): Engine {
 
   const startOver = (from: number) => {
     origin = from;
-    archive.restart();
+    archive.clear();
     const options = {
       dayMs: market.dayMs,
       origin: from,

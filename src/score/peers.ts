@@ -1,4 +1,4 @@
-import { audibility, bullishness, type SocialCounters } from "../factors/message-counters.ts";
+import { bullishness } from "../factors/message-counters.ts";
 import { freezeMomentum, type MomentumTables } from "../factors/momentum.ts";
 import { freezeSocial, type Norm } from "../factors/social.ts";
 import {
@@ -22,9 +22,6 @@ export const NO_PEERS: PeerTables = {
   social: undefined,
 };
 
-const isClear = (counters: SocialCounters) => audibility(counters) === "clear";
-const bullishnessOf = (counters: SocialCounters) => bullishness(counters).value;
-
 /** Freezes the tables of a class from its instruments' measurements. */
 export function freezePeers(group: readonly Measurement[]): PeerTables {
   const present = <T>(values: readonly (T | undefined)[]): T[] =>
@@ -34,9 +31,8 @@ export function freezePeers(group: readonly Measurement[]): PeerTables {
     valuation: freezeValuation(present(group.map(({ valuation }) => valuation))),
     social: freezeSocial(
       group
-        .map(({ counters }) => counters)
-        .filter(isClear)
-        .map(bullishnessOf),
+        .filter(({ heard }) => heard.clarity === "clear")
+        .map(({ heard }) => bullishness(heard.counters).value),
     ),
   };
 }

@@ -48,7 +48,7 @@ export function readFactors(observed: Observed, context: ReadingContext): Readin
       dayMs,
       asOf: conversation.newestAt,
       feedAt: mentionsAt,
-      counters: measurement.counters,
+      heard: measurement.heard,
       baseline: conversation.baseline,
       classNorm: tables.social,
     }),

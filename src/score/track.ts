@@ -1,7 +1,7 @@
 import { createBlockPressure } from "../factors/block-pressure.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
 import { type Filings, readFilings } from "../factors/filings.ts";
-import { type SocialCounters, socialHalfLifeMs } from "../factors/message-counters.ts";
+import { type Heard, socialHalfLifeMs } from "../factors/message-counters.ts";
 import { type MomentumMeasurement, measureMomentum } from "../factors/momentum.ts";
 import { createNetworkValue, type NetworkValue } from "../factors/network-value.ts";
 import { createShortPressure } from "../factors/short-pressure.ts";
@@ -22,8 +22,7 @@ export interface Measurement {
   readonly momentum: MomentumMeasurement | undefined;
   readonly valuation: ValuationMeasurement | undefined;
   readonly darkpool: DarkpoolMeasurement;
-  /** Weights of the messages, decayed to the instant. */
-  readonly counters: SocialCounters;
+  readonly heard: Heard;
 }
 
 /** One instrument while time moves forward over its records. */
@@ -77,12 +76,15 @@ export function createTrack({ instrument }: InstrumentRecords, dayMs: number): T
       conversation.beginSession();
       block.beginSession();
     },
-    closeSession: conversation.closeSession,
+    closeSession(at) {
+      conversation.closeSession(at);
+      block.closeSession();
+    },
     measure: (at) => ({
       momentum: measureMomentum(bars.known, assetClass, dayMs),
       valuation: measureValuation({ filings, bars: bars.known, sector, at, dayMs }),
       darkpool: { block: block.read(), short: short.read() },
-      counters: conversation.countersAt(at),
+      heard: conversation.heardAt(at),
     }),
   };
 }

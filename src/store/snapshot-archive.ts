@@ -4,9 +4,6 @@ import type { Snapshot } from "../score/snapshot.ts";
 /** Sessions for which the whole snapshot is kept; older ones keep what a signal answer needs. */
 const FULL_SESSIONS = 30;
 
-/** Sessions kept per instrument; older ones are forgotten. */
-const MAX_SESSIONS = 1_000;
-
 /** A snapshot without its factors. */
 type SignalRecord = Omit<Snapshot, "factors">;
 
@@ -23,36 +20,30 @@ export interface MemoryArchive extends SnapshotArchive {
 }
 
 interface Shelf {
-  /** `undefined` while a restarted walk has not come to the instrument. */
-  newest: Snapshot | undefined;
+  newest: Snapshot;
   /** Final snapshots, oldest first; the last `FULL_SESSIONS` are whole. */
   readonly closed: (Snapshot | SignalRecord)[];
 }
 
-/** Creates an empty archive. What is on record stays as it was recorded. */
+/** Creates an empty archive. */
 export function createSnapshotArchive(): MemoryArchive {
   const shelves = new Map<string, Shelf>();
-  const shelfOf = ({ instrument: { symbol } }: Snapshot) => {
-    const shelf = shelves.get(symbol) ?? { newest: undefined, closed: [] };
+  const put = (snapshot: Snapshot): Shelf => {
+    const { symbol } = snapshot.instrument;
+    const shelf = { newest: snapshot, closed: shelves.get(symbol)?.closed ?? [] };
     shelves.set(symbol, shelf);
     return shelf;
   };
   return {
-    restart() {
-      for (const shelf of shelves.values()) shelf.newest = undefined;
-    },
+    clear: () => shelves.clear(),
     addClosed(snapshot) {
-      const shelf = shelfOf(snapshot);
-      shelf.newest = snapshot;
-      if ((shelf.closed.at(-1)?.at ?? 0) < snapshot.at) record(shelf.closed, snapshot);
+      record(put(snapshot).closed, snapshot);
     },
-    setNewest(snapshot) {
-      shelfOf(snapshot).newest = snapshot;
-    },
+    setNewest: put,
     newest: (symbol) => shelves.get(symbol)?.newest,
     allNewest: () =>
       [...shelves.values()]
-        .flatMap(({ newest }) => newest ?? [])
+        .map(({ newest }) => newest)
         .sort((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1)),
     lastAt(symbol, at) {
       const { newest, closed = [] } = shelves.get(symbol) ?? {};
@@ -66,7 +57,7 @@ export function createSnapshotArchive(): MemoryArchive {
 function record(closed: (Snapshot | SignalRecord)[], snapshot: Snapshot): void {
   const thinned = closed.at(-FULL_SESSIONS);
   if (thinned !== undefined) closed[closed.length - FULL_SESSIONS] = thin(thinned);
-  if (closed.push(snapshot) > MAX_SESSIONS) closed.shift();
+  closed.push(snapshot);
 }
 
 function thin(snapshot: Snapshot | SignalRecord): SignalRecord {

@@ -13,6 +13,8 @@ describe("the process", () => {
     [{ SANDBOX_SESSION_SECONDS: "0" }, "SANDBOX_SESSION_SECONDS", "from 1 to 86400"],
     [{ SEED: "-1" }, "SEED", "4294967295"],
     [{ LOG_LEVEL: "loud" }, "LOG_LEVEL", "info"],
+    [{ HOST: "0.0.0.0", PORT: "0" }, "HOST", "BASE_URL"],
+    [{ HOST: "0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ MARKET: "files:/nowhere", PORT: "0" }, "/nowhere", "instruments.csv"],
   ])("refuses %o and says what is allowed", async (env, name, allowed) => {
     const { code, said } = await runToEnd(env);

@@ -43,6 +43,7 @@ const worked = [
 const bySession = (...sessions: readonly (readonly Print[])[]) => {
   const pressure = createBlockPressure();
   for (const prints of sessions) {
+    pressure.closeSession();
     pressure.beginSession();
     prints.forEach(pressure.add);
   }
@@ -115,12 +116,18 @@ describe("block pressure", () => {
     expect(bySession(...habit, day(99)).z).toBeLessThan(-1);
   });
 
-  it("ignores cancelled blocks and takes late reports into the session under way", () => {
+  it("ignores cancelled blocks and takes reports after the close into the next session", () => {
     const [first] = worked;
     if (first === undefined) throw new Error("the example has prints");
     expect(blocks([{ ...first, canceled: true }]).blocks).toBe(0);
-    const late = blocks([print({ session: "1" }), { ...first, session: "0" }]);
-    expect(late.blocks).toBe(1);
+    const late = createBlockPressure();
+    late.add(first);
+    late.closeSession();
+    expect(late.read().blocks).toBe(1);
+    late.add(first);
+    expect(late.read().blocks).toBeCloseTo(1 + 2 ** (-1 / 3), 12);
+    late.beginSession();
+    expect(late.read().blocks).toBeCloseTo(1 + 2 ** (-1 / 3), 12);
   });
 });
 
@@ -184,7 +191,15 @@ describe("the dark pool factor", () => {
     const read = (closes: number) =>
       readDarkpool(measurement, { at, dayMs: DAY_MS, closesAfter: () => closes, feedAt: at });
     expect(read(1)).toMatchObject({ status: "ok", confidence: 0.4 });
-    expect(read(2)).toMatchObject({ z: null, status: "insufficient_data" });
+    expect(read(2)).toMatchObject({ z: null, status: "stale" });
+  });
+
+  it("does not freshen a short ratio by volumes too small for one", () => {
+    const tiny = { ...shortVolume(0.9, 3), totalShares: 900 };
+    expect(shorts([shortVolume(0.5, 1), tiny])).toMatchObject({
+      ratioAt: DAY_MS,
+      asOf: 3 * DAY_MS,
+    });
   });
 
   it("calls a thin short volume too little, not silence", () => {

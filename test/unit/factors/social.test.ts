@@ -4,6 +4,7 @@ import {
   bullishness,
   createRecentTexts,
   decayCounters,
+  hear,
   messageWeight,
   SILENCE,
 } from "../../../src/factors/message-counters.ts";
@@ -83,7 +84,7 @@ describe("the social reading", () => {
     dayMs: DAY_MS,
     asOf: at,
     feedAt: at,
-    counters,
+    heard: hear(counters, 0, DAY_MS),
     baseline: habit,
     classNorm: undefined,
   };
@@ -95,13 +96,15 @@ describe("the social reading", () => {
   });
 
   it("is silent below three effective messages, dead without a feed, unknown without a norm", () => {
-    expect(readSocial({ ...context, counters: SILENCE }).status).toBe("no_activity");
     expect(readSocial({ ...context, asOf: null }).status).toBe("not_observed");
-    const faded = decayCounters(counters, at + 3 * DAY_MS, DAY_MS);
-    expect(bullishness(faded).effectiveMessages).toBeGreaterThan(3);
-    expect(readSocial({ ...context, counters: faded }).status).toBe("no_activity");
-    const one = addMessage(SILENCE, 0.5, 1.5);
-    expect(readSocial({ ...context, counters: one }).status).toBe("insufficient_data");
+    const statusAfter = (silentMs: number) =>
+      readSocial({ ...context, heard: hear(counters, silentMs, DAY_MS) }).status;
+    expect(statusAfter(3 * DAY_MS)).toBe("ok");
+    expect(statusAfter(3 * DAY_MS + 1)).toBe("no_activity");
+    const one = addMessage(SILENCE, 0.5, messageWeight({ followers: 0, symbolCount: 16 }, 0));
+    expect(readSocial({ ...context, heard: hear(one, 1, DAY_MS) }).status).toBe(
+      "insufficient_data",
+    );
     expect(readSocial({ ...context, feedAt: at - 4 * DAY_MS }).status).toBe("stale");
     expect(readSocial({ ...context, baseline: undefined }).status).toBe("insufficient_data");
   });

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import type { Market } from "../../../src/market/market.ts";
+import type { Bar, InstrumentRecords, Mention, Print } from "../../../src/market/records.ts";
+import { createEngine } from "../../../src/score/engine.ts";
+import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
+
+const DAY_MS = 86_400_000;
+const DAYS = 90;
+/** Sessions close at 20:00 of their UTC day. */
+const CLOSE_MS = 20 * 3_600_000;
+const closeOf = (day: number) => day * DAY_MS + CLOSE_MS;
+const label = (day: number) => String(day).padStart(4, "0");
+
+const bar = (day: number): Bar => ({
+  session: label(day),
+  availableAt: closeOf(day),
+  open: 100,
+  high: 101 + (day % 5),
+  low: 99,
+  close: 100 + (day % 3),
+  volume: 1_000_000,
+  dividend: 0,
+  split: 1,
+  logReturn: day === 0 ? null : Math.log((100 + (day % 3)) / (100 + ((day - 1) % 3))),
+});
+
+/** A block at noon and, on every third day, one that is reported after the close. */
+const printsOf = (day: number): Print[] =>
+  [12, ...(day % 3 === 0 ? [21] : [])].map((hour) => ({
+    id: `${day}-${hour}`,
+    session: label(day),
+    tradedAt: day * DAY_MS + hour * 3_600_000,
+    availableAt: day * DAY_MS + hour * 3_600_000,
+    price: 100 + ((day * 7 + hour) % 11) / 10,
+    sizeShares: 20_000,
+    venue: "TEST",
+    conditions: "",
+    bid: 100,
+    ask: 101,
+    canceled: false,
+    signable: true,
+  }));
+
+/** Messages around the clock, some after the close. */
+const mentionsOf = (day: number): Mention[] =>
+  [3, 9, 15, 19, 22].map((hour) => ({
+    id: `${day}-${hour}`,
+    availableAt: day * DAY_MS + hour * 3_600_000,
+    text: `${(day + hour) % 3 === 0 ? "strong rally" : "weak and falling"} ${"ab".repeat(day % 7)}${hour}`,
+    author: `a${hour}`,
+    followers: hour * 10,
+    symbolCount: 1,
+    stance: null,
+  }));
+
+const days = [...Array(DAYS).keys()];
+const records: InstrumentRecords = {
+  instrument: {
+    symbol: "TEST",
+    name: "Test",
+    assetClass: "stock",
+    exchange: null,
+    currency: "USD",
+    sector: null,
+  },
+  bars: days.map(bar),
+  prints: days.flatMap(printsOf),
+  mentions: days.flatMap(mentionsOf),
+};
+
+const market: Market = {
+  mode: "files",
+  source: { id: "test", name: "Test", terms: "", simulated: false },
+  dayMs: DAY_MS,
+  recordsUntil: () => [records],
+  sessionAt: (at) => label(Math.floor(at / DAY_MS)),
+  walkStart: () => closeOf(30),
+};
+
+/** Refreshes at every instant in turn and gives the last state. */
+function refreshed(instants: readonly number[]) {
+  const archive = createSnapshotArchive();
+  const engine = createEngine(market, archive);
+  for (const at of instants) engine.refresh(at);
+  return { newest: archive.newest("TEST"), history: archive.history("TEST", 0, 1e15) };
+}
+
+const HOUR_MS = 3_600_000;
+const everyHour = (until: number, step: number) =>
+  Array.from(
+    { length: Math.floor(until / (step * HOUR_MS)) },
+    (_, index) => index * step * HOUR_MS,
+  );
+
+describe("the engine", () => {
+  it.each([
+    ["at a close", closeOf(80)],
+    ["after a close", closeOf(80) + 2 * HOUR_MS],
+    ["overnight", closeOf(80) + 7 * HOUR_MS],
+    ["in a session", closeOf(80) + 18 * HOUR_MS],
+  ])("gives the same %s, however often it looked before", (_when, at) => {
+    const direct = refreshed([at]);
+    expect(direct.newest?.factors.social.status).toBe("ok");
+    expect(direct.newest?.factors.darkpool.status).toBe("ok");
+    for (const step of [1, 5, 24, 31])
+      expect(refreshed([...everyHour(at, step), at])).toEqual(direct);
+  });
+
+  it("decides signals at closes and lets them stand until the next", () => {
+    const { newest: closed } = refreshed([closeOf(80)]);
+    const { newest: later } = refreshed([closeOf(80) + 3 * HOUR_MS]);
+    expect(later?.at).toBe(closeOf(80) + 3 * HOUR_MS);
+    expect(later?.signal).toEqual(closed?.signal);
+    expect(later?.factors.social.asOf).toBeGreaterThan(closed?.factors.social.asOf ?? 0);
+  });
+
+  it("ends a signal when trading has stopped for long", () => {
+    const { newest } = refreshed([closeOf(DAYS + 20)]);
+    expect(newest).toMatchObject({
+      status: "stale",
+      signal: { direction: "WAIT", forcedWait: "not_trading", frozen: true },
+      factors: { momentum: { z: null }, social: { status: "stale" } },
+    });
+  });
+
+  it("records one snapshot per session from the start of the walk on", () => {
+    const { history } = refreshed([closeOf(80) + HOUR_MS]);
+    expect(history.map(({ at }) => at)).toEqual(days.slice(30, 81).map(closeOf));
+  });
+});
