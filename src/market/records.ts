@@ -16,9 +16,9 @@ export interface Bar extends Known {
   readonly close: number;
   /** Shares; quote currency for coins. */
   readonly volume: number;
-  /** Cash paid per share with this session as ex-date, 0 for none. */
+  /** Cash paid per share with the session as ex-date, 0 for none. */
   readonly dividend: number;
-  /** New shares per old share with this session as ex-date, 1 for none. */
+  /** New shares per old share with the session as ex-date, 1 for none. */
   readonly split: number;
   /** ln((close + dividend) * split / previous close); `null` on the first bar. */
   readonly logReturn: number | null;
