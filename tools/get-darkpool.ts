@@ -96,7 +96,7 @@ function part(query: Query, view: OffExchangeView) {
 
 function summary({ from, to }: Query, view: OffExchangeView) {
   const isDefaultRange = from === undefined && to === undefined;
-  const chosen = isDefaultRange ? view.days.slice(0, SUMMARY_SESSIONS) : view.days;
+  const chosen = isDefaultRange ? view.days().slice(0, SUMMARY_SESSIONS) : view.days();
   const sessions = new Set(chosen.map(({ session }) => session));
   const largest = view.prints
     .filter(({ session, canceled }) => sessions.has(session) && !canceled)
@@ -112,7 +112,7 @@ function summary({ from, to }: Query, view: OffExchangeView) {
 }
 
 function days({ limit, cursor }: Query, view: OffExchangeView) {
-  const { items, nextCursor } = cutPage(view.days, {
+  const { items, nextCursor } = cutPage(view.days(), {
     list: "days",
     limit,
     cursor,

@@ -57,8 +57,9 @@ export const getSignal = defineTool({
     if (symbol !== undefined && (from !== undefined || to !== undefined)) {
       return history(symbol, query, context);
     }
-    if (symbol !== undefined)
+    if (symbol !== undefined) {
       return signalAnswer(snapshotAt(resolve(symbol, context), query.asOf, context), context);
+    }
     return page(
       symbols === undefined ? filtered(query, context) : chosen(query, context),
       query,

@@ -1,4 +1,5 @@
 import type { BlockReading } from "./block-pressure.ts";
+import { MAX_FEED_AGE_DAYS } from "./off-exchange.ts";
 import { type Input, type Reading, unread } from "./reading.ts";
 import type { ShortReading } from "./short-pressure.ts";
 
@@ -7,8 +8,6 @@ const CONFIDENCE_SHRINKAGE = 5;
 /** Base weights of the two parts; the short ratio counts with a negative sign (method 2.3). */
 const IMBALANCE_WEIGHT = 0.6;
 const SHORT_WEIGHT = 0.4;
-/** Days after the newest print or short volume from which it says nothing about today. */
-const STALE_AFTER_DAYS = 5;
 /** Sessions that may close after a short ratio became known: its effect is gone after one. */
 const MAX_SHORT_AGE_SESSIONS = 1;
 
@@ -55,7 +54,7 @@ export function readDarkpool(
 ): Reading {
   const asOf = latest(block.asOf, short.asOf);
   if (asOf === null) return unread("not_observed");
-  const maxAge = STALE_AFTER_DAYS * dayMs;
+  const maxAge = MAX_FEED_AGE_DAYS * dayMs;
   const isFresh = (instant: number | null) => instant !== null && at - instant <= maxAge;
   if (!isFresh(asOf)) {
     return unread(isFresh(feedAt) ? "no_activity" : "stale", { asOf });

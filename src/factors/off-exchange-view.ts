@@ -1,9 +1,6 @@
 import { countKnown } from "../market/point-in-time.ts";
 import type { InstrumentRecords, Known, Print, ShortVolume } from "../market/records.ts";
-import { addPrint, emptyDay, type OffExchangeDay } from "./off-exchange.ts";
-
-/** Days after a feed's newest record from which it counts as stale. */
-const STALE_AFTER_DAYS = 5;
+import { addPrint, emptyDay, MAX_FEED_AGE_DAYS, type OffExchangeDay } from "./off-exchange.ts";
 
 /** What to look at, all in Unix milliseconds. */
 export interface OffExchangeRange {
@@ -22,8 +19,8 @@ export interface OffExchangeView {
   readonly feeds: { readonly prints: FeedStatus; readonly shortVolume: FeedStatus };
   /** Prints that traded in the range, oldest first. */
   readonly prints: readonly Print[];
-  /** Whole sessions that closed in the range or are under way in it, newest first. */
-  readonly days: readonly DaySummary[];
+  /** Adds up the whole sessions that closed in the range or are under way in it, newest first. */
+  days(): readonly DaySummary[];
 }
 
 /** Off-exchange trading of one session beside the whole market's; `null` where not observed. */
@@ -47,18 +44,12 @@ export function offExchangeView(
   const shortVolumes = known(records.shortVolumes);
   const bars = known(records.bars);
 
-  const closes = new Map(bars.map((bar) => [bar.session, bar.availableAt]));
+  const barOf = new Map(bars.map((bar) => [bar.session, bar]));
   const times = new Map<string, number>();
   for (const { session, tradedAt } of prints) times.set(session, tradedAt);
   for (const { session, availableAt } of shortVolumes) times.set(session, availableAt);
-  const timeOf = (session: string) => closes.get(session) ?? times.get(session) ?? 0;
+  const timeOf = (session: string) => barOf.get(session)?.availableAt ?? times.get(session) ?? 0;
   const isInRange = (time: number) => time >= range.from && time <= range.to;
-
-  const volumes = new Map(bars.map((bar) => [bar.session, bar.volume]));
-  const sessions = [...times.keys()].filter((session) => isInRange(timeOf(session)));
-  const lastPrintAt = prints.at(-1)?.tradedAt ?? 0;
-  const hasEnded = range.at - lastPrintAt > STALE_AFTER_DAYS * range.dayMs;
-  const summarise = daySummaries(prints, shortVolumes, { hasEnded });
   return {
     feeds: {
       prints: feedStatus(
@@ -71,10 +62,16 @@ export function offExchangeView(
       ),
     },
     prints: prints.filter(({ tradedAt }) => isInRange(tradedAt)),
-    days: sessions
-      .sort()
-      .reverse()
-      .map((session) => ({ ...summarise(session), volume: volumes.get(session) ?? null })),
+    days() {
+      const silentMs = range.at - (prints.at(-1)?.tradedAt ?? 0);
+      const hasEnded = silentMs > MAX_FEED_AGE_DAYS * range.dayMs;
+      const summarise = daySummaries(prints, shortVolumes, { hasEnded });
+      const sessions = [...times.keys()].filter((session) => isInRange(timeOf(session)));
+      return sessions
+        .sort()
+        .reverse()
+        .map((session) => ({ ...summarise(session), volume: barOf.get(session)?.volume ?? null }));
+    },
   };
 }
 
@@ -85,7 +82,7 @@ function feedStatus(
 ): FeedStatus {
   const [first, last] = [times[0], times.at(-1)];
   if (first === undefined || last === undefined || to < first) return "not_observed";
-  if (Math.min(at, to) - last > STALE_AFTER_DAYS * dayMs) return "stale";
+  if (Math.min(at, to) - last > MAX_FEED_AGE_DAYS * dayMs) return "stale";
   return times.some((time) => time >= from && time <= to) ? "ok" : "no_activity";
 }
 

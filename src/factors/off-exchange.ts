@@ -4,6 +4,8 @@ import { clip } from "./statistics.ts";
 /** Block size of Regulation NMS Rule 600(b): 10,000 shares or USD 200,000. */
 const BLOCK_SHARES = 10_000;
 const BLOCK_NOTIONAL_USD = 200_000;
+/** Days after the newest off-exchange record from which a feed says nothing about today. */
+export const MAX_FEED_AGE_DAYS = 5;
 /** A graded sign nearer to the mid than this counts as the mid. */
 const MIN_SIGN = 0.1;
 

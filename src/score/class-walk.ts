@@ -142,11 +142,7 @@ function advanceTracks(walk: Walk, group: readonly InstrumentRecords[], at: numb
 }
 
 /** Scores every instrument against the tables frozen before its newest session. */
-function scoreClosed(
-  walk: Walk,
-  measured: readonly Measured[],
-  moment: Moment & { readonly dayMs: number },
-): void {
+function scoreClosed(walk: Walk, measured: readonly Measured[], moment: Moment): void {
   const followers = [...walk.followers];
   const context = sharedContext(measured, { ...moment, tables: walk.tablesBefore });
   for (const one of measured) {

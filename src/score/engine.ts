@@ -23,17 +23,19 @@ export interface Engine {
   refresh(at: number): void;
 }
 
-/** Stocks and funds trade in the same sessions; coins every day. */
-const sharesCalendar =
-  (assetClass: AssetClass) =>
-  ({ instrument }: InstrumentRecords): boolean =>
-    (instrument.assetClass === "crypto") === (assetClass === "crypto");
-
 /** The instants at which sessions closed by `at`, ascending: when any bar became known. */
 function sessionCloses(group: readonly InstrumentRecords[], at: number): readonly number[] {
   const closes = new Set<number>();
   for (const { bars } of group) for (const bar of bars) closes.add(bar.availableAt);
   return [...closes].filter((close) => close <= at).sort((a, b) => a - b);
+}
+
+/** When sessions closed by `at`: stocks and funds trade in the same ones, coins every day. */
+function closesByClass(records: readonly InstrumentRecords[], at: number) {
+  const coins = records.filter(({ instrument }) => instrument.assetClass === "crypto");
+  const listed = records.filter(({ instrument }) => instrument.assetClass !== "crypto");
+  const listedCloses = sessionCloses(listed, at);
+  return { stock: listedCloses, etf: listedCloses, crypto: sessionCloses(coins, at) };
 }
 
 /** Creates the engine over one market. */
@@ -53,20 +55,22 @@ export function createEngine(market: Market, archive: SnapshotArchive): Engine {
     walks = new Map(AssetClass.options.map((assetClass) => [assetClass, createClassWalk(options)]));
   };
 
+  /** A session of a 24-hour market closes at the first instant of the next day. */
+  const isSame = (at: number, close: number, assetClass: AssetClass): boolean =>
+    market.sessionAt(at, assetClass) === market.sessionAt(close - 1, assetClass);
+
   return {
     refresh(at) {
       const from = market.walkStart(at);
       if (from !== origin) startOver(from);
       const records = market.recordsUntil(at);
+      const closesOf = closesByClass(records, at);
       for (const [assetClass, walk] of walks) {
         const group = records.filter(({ instrument }) => instrument.assetClass === assetClass);
         if (group.length === 0) continue;
-        const closes = sessionCloses(records.filter(sharesCalendar(assetClass)), at);
+        const closes = closesOf[assetClass];
         const newestClose = closes.at(-1) ?? 0;
-        // A session of a 24-hour market closes at the first instant of the next day.
-        const isSameSession =
-          market.sessionAt(at, assetClass) === market.sessionAt(newestClose - 1, assetClass);
-        walk.advance({ group, closes, at, isSameSession });
+        walk.advance({ group, closes, at, isSameSession: isSame(at, newestClose, assetClass) });
       }
     },
   };

@@ -22,13 +22,15 @@ export interface Measured {
 export interface Moment {
   readonly closes: readonly number[];
   readonly at: number;
+  /** Length of a market day in milliseconds. */
+  readonly dayMs: number;
 }
 
 /** Measures every instrument of a class that has traded by now. */
 export function measureAll(
   tracks: readonly Track[],
   group: readonly InstrumentRecords[],
-  { closes, at, dayMs }: Moment & { readonly dayMs: number },
+  { closes, at, dayMs }: Moment,
 ): readonly Measured[] {
   return group.flatMap(({ instrument }, index) => {
     const track = tracks[index] as Track;
@@ -48,7 +50,7 @@ export type SharedContext = Omit<ReadingContext, "missedSessions">;
 /** Gathers what the readings have in common. */
 export function sharedContext(
   measured: readonly Measured[],
-  { closes, at, dayMs, tables }: Moment & { readonly dayMs: number; readonly tables: PeerTables },
+  { closes, at, dayMs, tables }: Moment & { readonly tables: PeerTables },
 ): SharedContext {
   return {
     at,

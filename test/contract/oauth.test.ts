@@ -9,16 +9,7 @@ import { createProvider } from "../../src/auth/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { oauthRouter } from "../../src/http/oauth.ts";
 import { Problem } from "../../src/problem.ts";
-
-/** The body of interface section 2.4, as shown there. */
-const example = {
-  client_name: "Example Agent",
-  redirect_uris: ["https://agent.example/callback"],
-  grant_types: ["client_credentials", "refresh_token"],
-  response_types: ["token"],
-  scope: "signals:read darkpool:read factor:read",
-  token_endpoint_auth_method: "client_secret_post",
-};
+import { EXAMPLE_REGISTRATION as example } from "../support/agent.ts";
 
 const codeClient = {
   client_name: "Desktop",

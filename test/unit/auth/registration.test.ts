@@ -1,16 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { normaliseRegistration } from "../../../src/auth/registration.ts";
 import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
-
-/** The body of interface section 2.4, as shown there. */
-const example = {
-  client_name: "Example Agent",
-  redirect_uris: ["https://agent.example/callback"],
-  grant_types: ["client_credentials", "refresh_token"],
-  response_types: ["token"],
-  scope: "signals:read darkpool:read factor:read",
-  token_endpoint_auth_method: "client_secret_post",
-};
+import { EXAMPLE_REGISTRATION as example } from "../../support/agent.ts";
 
 const codeClient = { ...example, grant_types: ["authorization_code"], response_types: ["code"] };
 
