@@ -1,0 +1,72 @@
+import type { Collection, Operation, Placing, Records, Replacing, Stored } from "./records.ts";
+
+/** Writes the record whatever was there. */
+export function put<T>(
+  to: Collection<T>,
+  { key, value, ...placing }: { readonly key: string; readonly value: T } & Placing,
+): Operation {
+  return { kind: "put", collection: to.name, key, value, placing };
+}
+
+/** Writes the record, unless there is one. */
+export function insert<T>(
+  to: Collection<T>,
+  { key, value, ...placing }: { readonly key: string; readonly value: T } & Placing,
+): Operation {
+  return { kind: "insert", collection: to.name, key, value, placing };
+}
+
+/** Changes a record that was read before, unless somebody else changed it since. */
+export function replace<T>(
+  to: Collection<T>,
+  { key, revision }: Pick<Stored<T>, "key" | "revision">,
+  { value, ...placing }: { readonly value: T } & Replacing,
+): Operation {
+  return { kind: "replace", collection: to.name, key, revision, value, placing };
+}
+
+/** Makes the one use of a record. */
+export function consume<T>(of: Collection<T>, key: string): Operation {
+  return { kind: "consume", collection: of.name, key };
+}
+
+/** Removes the record, if there is one. */
+export function remove<T>(from: Collection<T>, key: string): Operation {
+  return { kind: "remove", collection: from.name, key };
+}
+
+/** Removes a record that was read before, unless somebody else changed it since. */
+export function removeAt<T>(
+  from: Collection<T>,
+  { key, revision }: Pick<Stored<T>, "key" | "revision">,
+): Operation {
+  return { kind: "remove", collection: from.name, key, revision };
+}
+
+/** Removes every record of the group, in all collections. */
+export function removeGroup(group: string): Operation {
+  return { kind: "removeGroup", group };
+}
+
+/** Tells the listeners of a topic in every process. */
+export function announce(topic: string, text = ""): Operation {
+  return { kind: "announce", topic, text };
+}
+
+/**
+ * Reads, changes and writes one record until nobody else wrote in between.
+ *
+ * @param change The operations for what is there now; `undefined` leaves everything as it is.
+ * @returns Whether anything was written.
+ */
+export async function update<T>(
+  records: Records,
+  at: { readonly collection: Collection<T>; readonly key: string },
+  change: (stored: Stored<T> | undefined) => readonly Operation[] | undefined,
+): Promise<boolean> {
+  for (;;) {
+    const operations = change(await records.get(at.collection, at.key));
+    if (operations === undefined) return false;
+    if (await records.commit(operations)) return true;
+  }
+}

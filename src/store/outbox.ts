@@ -1,0 +1,16 @@
+import type { ArchiveRow } from "./archive.ts";
+import { announce, insert } from "./operations.ts";
+import { collection, type Operation } from "./records.ts";
+
+/** Archive rows that were committed with records and wait to be moved into the archive. */
+export const outbox = collection<ArchiveRow>("outbox");
+
+/** Topic that is announced when the outbox has got something. */
+export const OUTBOX_TOPIC = "outbox";
+
+/** The steps that put a row into the archive together with the rest of a commit. It can be read
+ *  there within a second. */
+export function archived(row: ArchiveRow): readonly Operation[] {
+  const key = `${row.kind}:${row.at}:${row.id}`;
+  return [insert(outbox, { key, value: row }), announce(OUTBOX_TOPIC)];
+}

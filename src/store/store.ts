@@ -1,0 +1,65 @@
+import type { Archive } from "./archive.ts";
+import type { Records } from "./records.ts";
+
+/** Modes of the market that a store can belong to. */
+export type StoreMode = "sandbox" | "files" | "replay" | "live";
+
+/** A record or an archive row as it is copied from store to store; `text` is JSON. */
+export type DumpRow =
+  | {
+      readonly table: "record";
+      readonly collection: string;
+      readonly key: string;
+      readonly text: string;
+      readonly revision: number;
+      readonly groups: readonly string[];
+      readonly expiresAt: number | null;
+      readonly dueAt: number | null;
+      readonly consumedAt: number | null;
+    }
+  | {
+      readonly table: "archive";
+      readonly kind: string;
+      readonly at: number;
+      readonly id: string;
+      readonly subject: string | null;
+      readonly text: string;
+    };
+
+/** How much there is. */
+export interface Counts {
+  readonly records: number;
+  readonly archive: number;
+}
+
+/** What a store is, apart from what is in it. */
+export interface StoreIdentity {
+  /** Made up when the store was created; copies keep it. */
+  readonly id: string;
+  readonly mode: StoreMode;
+}
+
+/** One opened store, whatever the engine. */
+export interface Store {
+  readonly engine: "embedded" | "postgres";
+  readonly identity: StoreIdentity;
+  readonly records: Records;
+  readonly archive: Archive;
+
+  counts(): Promise<Counts>;
+
+  /**
+   * Everything as it was at one instant, in batches: records by revision, then archive rows in the
+   * order they came. Writes go on meanwhile.
+   */
+  dump(): AsyncIterable<readonly DumpRow[]>;
+
+  /**
+   * Replaces everything, the identity too, by what a dump gave. When it fails, what was there
+   * before is still there. The revisions of the dump are kept and later ones are higher.
+   */
+  load(identity: StoreIdentity, batches: AsyncIterable<readonly DumpRow[]>): Promise<void>;
+
+  /** Ends what is under way, then lets go of files and connections. Calling it again does nothing. */
+  close(): Promise<void>;
+}
