@@ -6,6 +6,16 @@ export type MarketChoice =
   | { readonly kind: "sandbox"; readonly sessionSeconds: number; readonly seed: number }
   | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined };
 
+/** Where the store is. */
+export interface StoreChoice {
+  /** Directory of the embedded store, of `master.key` and of the operator's socket. */
+  readonly folder: string;
+  /** PostgreSQL instead of the embedded store. */
+  readonly databaseUrl: string | undefined;
+  /** 32 bytes as base64 that the keys at rest are sealed with; `undefined`: `master.key`. */
+  readonly masterKey: string | undefined;
+}
+
 /** Everything that may differ between two deployments. */
 export interface Config {
   /** Address to listen on. */
@@ -15,6 +25,7 @@ export interface Config {
   /** Public origin without a trailing slash; `undefined`: http://HOST:PORT. */
   readonly baseUrl: string | undefined;
   readonly market: MarketChoice;
+  readonly store: StoreChoice;
   /** Scopes of agents that nobody answers for. */
   readonly anonymousScopes: readonly Scope[];
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
@@ -29,8 +40,30 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max);
 
+/** Base64, plain or URL-safe, of exactly 32 bytes. */
+const BASE64_OF_32_BYTES = /^[\w+/-]{43}=?$/;
+
+/** What the service and the operator's commands agree on. */
+const storeVariables = {
+  DATA_DIR: { schema: z.string().default("./data"), allowed: "a directory" },
+  DATABASE_URL: {
+    schema: z
+      .string()
+      .refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
+      .optional(),
+    allowed: "an address such as postgres://user@host:5432/database",
+    secret: true,
+  },
+  MASTER_KEY: {
+    schema: z.string().regex(BASE64_OF_32_BYTES).optional(),
+    allowed: "32 bytes as base64, such as `openssl rand -base64 32` gives",
+    secret: true,
+  },
+} as const;
+
 /** Each variable with its default and, for the refusal, what is allowed. */
 const variables = {
+  ...storeVariables,
   HOST: { schema: z.string().min(1).default("127.0.0.1"), allowed: "an address to listen on" },
   PORT: {
     schema: wholeNumber(0, 65_535).default(3000),
@@ -80,8 +113,12 @@ const variables = {
   },
 } as const;
 
-type Name = keyof typeof variables;
-type Values = { readonly [N in Name]: z.output<(typeof variables)[N]["schema"]> };
+/** How one variable is read. A secret is not repeated in the refusal. */
+type Variables = Readonly<
+  Record<string, { readonly schema: z.ZodType; readonly allowed: string; readonly secret?: true }>
+>;
+type Values<V extends Variables> = { readonly [N in keyof V]: z.output<V[N]["schema"]> };
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings.
@@ -90,8 +127,8 @@ type Values = { readonly [N in Name]: z.output<(typeof variables)[N]["schema"]> 
  * @throws {Error} With one line per variable that is wrong, each saying what is allowed; the
  *   process must not start.
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const values = readVariables(env);
+export function readConfig(env: Environment): Config {
+  const values = readVariables(env, variables);
   const files = FILES.exec(values.MARKET);
   if (values.AS_OF !== undefined && files === null) {
     throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
@@ -104,19 +141,38 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       files === null
         ? { kind: "sandbox", sessionSeconds: values.SANDBOX_SESSION_SECONDS, seed: values.SEED }
         : { kind: "files", folder: files[1] as string, asOf: values.AS_OF },
+    store: storeChoice(values),
     anonymousScopes: values.ANONYMOUS_SCOPES,
     logLevel: values.LOG_LEVEL,
   };
 }
 
-function readVariables(env: Readonly<Record<string, string | undefined>>): Values {
+/**
+ * Reads where the store is, for commands that need nothing else.
+ *
+ * @throws {Error} As `readConfig`.
+ */
+export function readStoreChoice(env: Environment): StoreChoice {
+  return storeChoice(readVariables(env, storeVariables));
+}
+
+function storeChoice(values: Values<typeof storeVariables>): StoreChoice {
+  return {
+    folder: values.DATA_DIR,
+    databaseUrl: values.DATABASE_URL,
+    masterKey: values.MASTER_KEY,
+  };
+}
+
+function readVariables<V extends Variables>(env: Environment, known: V): Values<V> {
   const wrong: string[] = [];
-  const entries = Object.entries(variables).map(([name, { schema, allowed }]) => {
+  const entries = Object.entries(known).map(([name, { schema, allowed, secret }]) => {
     const text = env[name] === "" ? undefined : env[name];
     const result = schema.safeParse(text);
-    if (!result.success) wrong.push(`${name}: ${JSON.stringify(text)} is not ${allowed}.`);
+    const shown = secret ? "its value" : JSON.stringify(text);
+    if (!result.success) wrong.push(`${name}: ${shown} is not ${allowed}.`);
     return [name, result.data];
   });
   if (wrong.length > 0) throw new Error(wrong.join("\n"));
-  return Object.fromEntries(entries) as Values;
+  return Object.fromEntries(entries) as Values<V>;
 }

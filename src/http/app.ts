@@ -9,6 +9,7 @@ import { HARDENED, notFound, sendPlainProblem, sendProblem } from "./errors.ts";
 import { createGate, type ResourcePath } from "./gate.ts";
 import { healthRouter } from "./health.ts";
 import { mcpRouter } from "./mcp.ts";
+import { type Readiness, readinessRouter } from "./readiness.ts";
 import { restRouter } from "./rest.ts";
 
 /** What the HTTP surface is made from. */
@@ -22,6 +23,7 @@ export interface AppOptions {
   readonly anonymousScopes: readonly Scope[];
   /** The OAuth endpoints; they read bodies themselves and so come first. */
   readonly oauth: Router;
+  readonly readiness: Readiness;
   readonly now: () => Date;
   /** Told about every failure that is not the caller's. */
   readonly onError: (error: unknown) => void;
@@ -60,6 +62,7 @@ function createExpress(options: AppOptions): Express {
   app.use(oauth);
   app.use(discoveryRouter({ baseUrl, name }));
   app.use(healthRouter({ context, name, version, now }));
+  app.use(readinessRouter(options.readiness));
   const mcp = { context, gate: gate("/mcp"), name, version, baseUrl, onError, onReport };
   app.use(mcpRouter(mcp));
   app.use(restRouter(context, gate("")));

@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 
 const running: ChildProcess[] = [];
+const folders: string[] = [];
 afterAll(async () => {
   for (const child of running.filter(
     ({ exitCode, signalCode }) => (exitCode ?? signalCode) === null,
@@ -12,6 +16,7 @@ afterAll(async () => {
     child.kill("SIGTERM");
     await once(child, "exit");
   }
+  for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -50,10 +55,17 @@ export async function runToEnd(env: Readonly<Record<string, string>>) {
   return { code, said };
 }
 
+/** A data directory that goes with the file's tests. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "market-signal-"));
+  folders.push(folder);
+  return folder;
+}
+
 function spawnMain(env: Readonly<Record<string, string>>): ChildProcess {
   return spawn(process.execPath, ["src/main.ts"], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH ?? "", ...env },
+    env: { PATH: process.env.PATH ?? "", DATA_DIR: temporaryFolder(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
 }
