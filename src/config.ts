@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { z } from "zod";
 import { anonymousCeiling, isScope, type Scope, scopeNames } from "./auth/scopes.ts";
 
@@ -8,7 +9,7 @@ export type MarketChoice =
 
 /** Where the store is. */
 export interface StoreChoice {
-  /** Directory of the embedded store, of `master.key` and of the operator's socket. */
+  /** Absolute path of the directory of the embedded store, of `master.key` and of the operator's socket. */
   readonly folder: string;
   /** PostgreSQL instead of the embedded store. */
   readonly databaseUrl: string | undefined;
@@ -45,7 +46,13 @@ const BASE64_OF_32_BYTES = /^[\w+/-]{43}=?$/;
 
 /** What the service and the operator's commands agree on. */
 const storeVariables = {
-  DATA_DIR: { schema: z.string().default("./data"), allowed: "a directory" },
+  DATA_DIR: {
+    schema: z
+      .string()
+      .default("./data")
+      .transform((path) => resolve(path)),
+    allowed: "a directory",
+  },
   DATABASE_URL: {
     schema: z
       .string()

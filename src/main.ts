@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino, { type Logger } from "pino";
+import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, readConfig } from "./config.ts";
 import { sendPlainProblem } from "./http/errors.ts";
 import { Problem } from "./problem.ts";
@@ -28,8 +29,9 @@ async function main(): Promise<void> {
       log,
       onProgress: showProgress,
     });
+    const admin = await takeCommands(service, config);
     server.off("request", starting).on("request", service.app);
-    stopOnSignal(server);
+    stopOnSignal(server, () => admin.close().then(service.close), service);
     keepCurrent(service, log);
     announce(service, baseUrl);
   } catch (error) {
@@ -113,12 +115,24 @@ function keepCurrent(service: Service, log: Logger): void {
   }, wait).unref();
 }
 
-/** Lets requests under way end, then ends the process. */
-function stopOnSignal(server: Server): void {
+/** Lets the operator's commands reach the store that this process holds. */
+function takeCommands({ state }: Service, { store }: Config): Promise<AdminSocket> {
+  const { folder, databaseUrl } = store;
+  const keyring = () => Promise.resolve(state.keyring);
+  const context = { store: state.store, keyring, now: Date.now, holder: "server" } as const;
+  return serveAdmin({ folder, context, databaseUrl });
+}
+
+/** Lets requests under way end, lets go of the store, then ends the process. */
+function stopOnSignal(server: Server, close: () => Promise<void>, { drain }: Service): void {
   const stop = () => {
-    server.close(() => process.exit(0));
+    drain();
+    const drained = new Promise<unknown>((resolve) => {
+      server.close(resolve);
+      setTimeout(resolve, DRAIN_MS).unref();
+    });
     server.closeIdleConnections();
-    setTimeout(() => process.exit(0), DRAIN_MS).unref();
+    void drained.then(close).then(() => process.exit(0));
   };
   process.once("SIGINT", stop).once("SIGTERM", stop);
 }

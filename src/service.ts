@@ -11,6 +11,7 @@ import type { Market } from "./market/market.ts";
 import { createEngine } from "./score/engine.ts";
 import { readMarketFolder } from "./sources/files/market-folder.ts";
 import { createSandbox } from "./sources/sandbox/sandbox.ts";
+import { openState, type State } from "./state.ts";
 import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-archive.ts";
 import type { ToolContext } from "./tool.ts";
 
@@ -19,7 +20,7 @@ export const NAME = "Market Signal";
 
 /** What the service is built from. */
 export interface ServiceOptions {
-  readonly config: Pick<Config, "market" | "anonymousScopes">;
+  readonly config: Pick<Config, "market" | "store" | "anonymousScopes">;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   readonly now: () => Date;
@@ -33,19 +34,44 @@ export interface Service {
   readonly app: RequestListener;
   /** What is served, for the operator. */
   readonly market: ToolContext["market"];
+  readonly state: State;
   /** Scores everything that became known since the last call. */
   refresh(): void;
   /** Milliseconds until there is something new to score, `undefined` when time stands still. */
   untilNextRefresh(): number | undefined;
+  /** From now on `/readyz` says that the service is stopping. */
+  drain(): void;
+  /** Ends the work under way; no request may come any more. */
+  close(): Promise<void>;
 }
 
-/** Composition root: the only place that builds the parts and puts them together. */
+/**
+ * Composition root: the only place that builds the parts and puts them together. The store comes
+ * first, so that one that cannot be opened is told before a long read.
+ */
 export async function createService(options: ServiceOptions): Promise<Service> {
+  const { config, now, log } = options;
+  const state = await openState({
+    choice: config.store,
+    mode: config.market.kind,
+    now: () => now().getTime(),
+    log,
+  });
+  try {
+    return await createOn(state, options);
+  } catch (error) {
+    await state.close();
+    throw error;
+  }
+}
+
+async function createOn(state: State, options: ServiceOptions): Promise<Service> {
   const { config, baseUrl, now, log, onProgress } = options;
   const { market, clock } = await openMarket(config.market, onProgress);
   const archive = createSnapshotArchive();
   const engine = createEngine(market, archive);
   let knownUntil = 0;
+  let isDraining = false;
   const refresh = () => {
     knownUntil = clock.knownUntil(now().getTime());
     engine.refresh(knownUntil);
@@ -53,13 +79,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   refresh();
 
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
-  const provider = await createProvider({
-    baseUrl,
-    anonymousScopes: config.anonymousScopes,
-    discovery: authorizationServerExtras({ baseUrl, name: NAME }),
-    now,
-  });
-  provider.on("server_error", (_ctx, error) => onError(error));
+  const provider = followKeys(state, options, onError);
   const context = toolContext(market, archive, {
     now: () => clock.now(now().getTime()),
     knownUntil: () => knownUntil,
@@ -72,6 +92,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     authenticate: createAuthenticator(provider),
     anonymousScopes: config.anonymousScopes,
     oauth: oauthRouter({ provider, baseUrl }),
+    readiness: async () => ({
+      process: { ok: !isDraining, detail: isDraining ? "stopping" : "running" },
+      store: await state.probe(),
+    }),
     now,
     onError,
     onReport: (error) => log.debug({ err: error }, "reported by the MCP SDK"),
@@ -79,9 +103,41 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   return {
     app,
     market: context.market,
+    state,
     refresh,
     untilNextRefresh: () => clock.untilNext(now().getTime()),
+    drain: () => {
+      isDraining = true;
+    },
+    close: state.close,
   };
+}
+
+/** The authorization server of the moment: another one takes its place when the keys change. */
+function followKeys(
+  { store: { records }, keyring }: State,
+  { baseUrl, config, now }: ServiceOptions,
+  onError: (error: unknown) => void,
+): () => ReturnType<typeof createProvider> {
+  const build = () =>
+    createProvider({
+      baseUrl,
+      anonymousScopes: config.anonymousScopes,
+      discovery: authorizationServerExtras({ baseUrl, name: NAME }),
+      records,
+      keys: {
+        signing: keyring.keys("token-signing").map(({ jwk }) => jwk),
+        cookies: keyring.keys("cookie-signing").map(({ jwk }) => jwk.k),
+      },
+      hashAddress: keyring.hashAddress,
+      now,
+      onError,
+    });
+  let current = build();
+  keyring.onChange(() => {
+    current = build();
+  });
+  return () => current;
 }
 
 /** How the time on the wall maps to market time; everything in milliseconds. */

@@ -19,12 +19,17 @@ export function mayUse(caller: Caller, resource: string): boolean {
   return covers(caller.resource, resource);
 }
 
-/** Nothing is cached, so that a revocation or a deleted client counts for the next request. */
-export function createAuthenticator(provider: Provider): Authenticate {
+/**
+ * Nothing is cached, so that a revocation or a deleted client counts for the next request.
+ *
+ * @param provider Gives the authorization server of the moment.
+ */
+export function createAuthenticator(provider: () => Provider): Authenticate {
   return async (token) => {
-    const found = await provider.ClientCredentials.find(token);
+    const { Client, ClientCredentials } = provider();
+    const found = await ClientCredentials.find(token);
     if (found?.clientId === undefined || typeof found.aud !== "string") return undefined;
-    if ((await provider.Client.find(found.clientId)) === undefined) return undefined;
+    if ((await Client.find(found.clientId)) === undefined) return undefined;
 
     return {
       clientId: found.clientId,

@@ -1,21 +1,31 @@
-import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { exportJWK, generateKeyPair } from "jose";
 import { type ClientMetadata, type Configuration, type JWK, Provider } from "oidc-provider";
-import { createMemoryAdapter } from "./memory-adapter.ts";
+import { adaptAnswers } from "./answers.ts";
 import { normaliseRegistration } from "./registration.ts";
 import { ACCESS_TOKEN_SECONDS, type ResourcePolicy, resourceIndicators } from "./resources.ts";
 import { allowOwnTokens } from "./revocation.ts";
 import { type Scope, scopes } from "./scopes.ts";
+import { isSecretOf } from "./secrets.ts";
+import { createStoreAdapter, type StoreAdapterOptions } from "./store-adapter.ts";
 
-interface ProviderOptions extends ResourcePolicy {
+interface ProviderOptions extends ResourcePolicy, StoreAdapterOptions {
   /** Members to add to both metadata documents; they cannot replace what the server states. */
   readonly discovery: Readonly<Record<string, unknown>>;
-  /** The clock that decides what has expired. */
-  readonly now: () => Date;
+  readonly keys: ProviderKeys;
+  /** Told about every failure that is not the caller's, save that the store cannot answer. */
+  readonly onError: (error: unknown) => void;
 }
 
-/** Signing algorithm of ID tokens, and so of the one key in the key set. */
+/** The keys of the authorization server. Of each kind the first is for what is new, the others
+ *  for what was signed before they were replaced. */
+interface ProviderKeys {
+  /** Private keys of P-256, each with its `kid`. */
+  readonly signing: readonly JWK[];
+  /** Secrets that sign cookies. */
+  readonly cookies: readonly string[];
+}
+
+/** Signing algorithm of ID tokens, and so of every key in the key set. */
 const SIGNING_ALGORITHM = "ES256";
 
 /** Seconds a person has to finish an authorization request. */
@@ -31,11 +41,6 @@ const routes = {
   revocation: "/oauth/revoke",
   jwks: "/.well-known/jwks.json",
 };
-
-async function signingKey(): Promise<JWK> {
-  const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
-  return { ...(await exportJWK(privateKey)), alg: SIGNING_ALGORITHM, use: "sig" } as JWK;
-}
 
 /** The hook runs before validation on every registration and update. It needs a member of its own
  *  to run for; without `ctx` a stored client is being loaded, which was normalised before. */
@@ -65,17 +70,18 @@ function features(options: ProviderOptions): Configuration["features"] {
   };
 }
 
-async function configuration(options: ProviderOptions): Promise<Configuration> {
+function configuration(options: ProviderOptions): Configuration {
+  const { signing, cookies } = options.keys;
   return {
-    adapter: createMemoryAdapter(options.now),
+    adapter: createStoreAdapter(options),
     routes,
     features: features(options),
     discovery: {
       revocation_endpoint_auth_methods_supported: clientAuthMethods,
       ...options.discovery,
     },
-    jwks: { keys: [await signingKey()] },
-    cookies: { keys: [randomBytes(32).toString("base64url")] },
+    jwks: { keys: [...signing] },
+    cookies: { keys: [...cookies] },
     scopes: Object.keys(scopes),
     responseTypes: ["code"],
     clientAuthMethods,
@@ -100,10 +106,16 @@ async function configuration(options: ProviderOptions): Promise<Configuration> {
  *
  * It takes its own address from the forwarded headers of the request, so whoever mounts it must
  * overwrite those with the configured address.
+ *
+ * All state is in the store, so that another one, with other keys, can take its place at any time.
  */
-export async function createProvider(options: ProviderOptions): Promise<Provider> {
-  const provider = new Provider(options.baseUrl, await configuration(options));
+export function createProvider(options: ProviderOptions): Provider {
+  const provider = new Provider(options.baseUrl, configuration(options));
   provider.proxy = true;
+  provider.Client.prototype.compareClientSecret = function (presented) {
+    return isSecretOf(this.clientSecret, presented);
+  };
+  adaptAnswers(provider, options.onError);
   return provider;
 }
 

@@ -1,5 +1,6 @@
 import { IncomingMessage } from "node:http";
 import express, { type RequestHandler } from "express";
+import { withHashedSecret } from "../auth/secrets.ts";
 import { Problem } from "../problem.ts";
 
 /** Reads a body of one content type, as bytes. @param limit Largest body, in bytes.
@@ -18,6 +19,12 @@ export function body(type: string, limit: number): readonly RequestHandler[] {
 export function bytesOf(req: express.Request): Buffer {
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
+
+/** Hashes the client secret in an update that was read. */
+export const hashSecret: RequestHandler = (req, _res, next) => {
+  req.body = withHashedSecret(bytesOf(req));
+  next();
+};
 
 /**
  * The request as the authorization server may see it. It builds addresses from the request target

@@ -1,13 +1,16 @@
 import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import type { Provider } from "oidc-provider";
+import { unavailableBody } from "../auth/answers.ts";
+import { calledFrom } from "../auth/auditor.ts";
 import { refuseInteraction } from "../auth/provider.ts";
 import { revokeByPossession } from "../auth/revocation.ts";
 import { Problem } from "../problem.ts";
 import { onlyMethods } from "./methods.ts";
-import { body, bytesOf, pinned } from "./oauth-request.ts";
+import { body, bytesOf, hashSecret, pinned } from "./oauth-request.ts";
 
 interface OAuthOptions {
-  readonly provider: Provider;
+  /** Gives the authorization server of the moment; it changes with its keys. */
+  readonly provider: () => Provider;
   /** Public address of the service; every address in an answer starts with it. */
   readonly baseUrl: string;
 }
@@ -28,7 +31,7 @@ const clientMembers = ["client_id", "client_secret", "client_assertion"];
 
 /** Revocation without client credentials, as spec 4.8 shows it; others are handed on. An access
  *  token in the header is no client authentication. */
-function possession(provider: Provider): RequestHandler {
+function possession(provider: () => Provider): RequestHandler {
   return async (req, res, next) => {
     const form = new URLSearchParams(bytesOf(req).toString());
     const { authorization } = req.headers;
@@ -44,16 +47,29 @@ function possession(provider: Provider): RequestHandler {
       res.status(400).json({ error: "invalid_request", error_description });
       return;
     }
-    await revokeByPossession(provider, token);
+    await calledFrom(req.ip, () => revokeByPossession(provider(), token));
     res.end();
+  };
+}
+
+type Callback = ReturnType<Provider["callback"]>;
+
+/** Builds what handles the requests of a server once for each. */
+function callbacks(): (provider: Provider) => Callback {
+  const built = new WeakMap<Provider, Callback>();
+  return (provider) => {
+    const callback = built.get(provider) ?? provider.callback();
+    built.set(provider, callback);
+    return callback;
   };
 }
 
 function endpoints({ provider, baseUrl }: OAuthOptions): Endpoints {
   const base = new URL(baseUrl);
-  const koa = provider.callback();
-  const handOn: RequestHandler = (req, res) => koa(pinned(req, base), res);
-  const refuse: RequestHandler = (req, res) => refuseInteraction(provider, req, res);
+  const callbackOf = callbacks();
+  const handOn: RequestHandler = (req, res) =>
+    calledFrom(req.ip, () => callbackOf(provider())(pinned(req, base), res));
+  const refuse: RequestHandler = (req, res) => refuseInteraction(provider(), req, res);
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
   const form = body(FORM, MAX_FORM_BYTES);
 
@@ -69,14 +85,18 @@ function endpoints({ provider, baseUrl }: OAuthOptions): Endpoints {
     "/oauth/register": { post: [...registration, handOn] },
     "/oauth/register/:clientId": {
       get: [handOn],
-      put: [...registration, handOn],
+      put: [...registration, hashSecret, handOn],
       delete: [handOn],
     },
   };
 }
 
-/** Failures of the body reader and of an interaction, in the words of the service. */
+/** Failures of the body reader and of an interaction, in the words of the service, and of the
+ *  store, in those of OAuth. */
 const translate: ErrorRequestHandler = (error, _req, res, next) => {
+  if (error instanceof Problem && error.code === "store_unavailable") {
+    return res.status(error.status).set(error.headers).json(unavailableBody(error));
+  }
   if (error.type === "entity.too.large") {
     return next(new Problem("content_too_large", { detail: `At most ${error.limit} bytes.` }));
   }
@@ -94,6 +114,7 @@ const translate: ErrorRequestHandler = (error, _req, res, next) => {
  * root and before any body parser, since it reads bodies itself.
  *
  * Failures of the protocol have the body of RFC 6749 section 5.2.
+ * A store that cannot answer is 503 with the error `temporarily_unavailable`.
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
 export function oauthRouter(options: OAuthOptions): Router {

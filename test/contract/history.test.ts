@@ -11,7 +11,7 @@ const SAMPLE = ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"];
 
 async function serve(folder: string, asOf: string) {
   const market = { kind: "files", folder, asOf: new Date(asOf) } as const;
-  const { base } = await startService(market);
+  const { base } = await startService({ market });
   const token = await newToken(base);
   const read = async (path: string) => {
     const response = await getWith(token, `${base}${path}`);

@@ -1,15 +1,9 @@
-import { createServer, request, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import { request } from "node:http";
 import * as oauth from "oauth4webapi";
-import type { Provider } from "oidc-provider";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createAuthenticator, mayUse } from "../../src/auth/bearer.ts";
-import { createProvider } from "../../src/auth/provider.ts";
-import { anonymousCeiling } from "../../src/auth/scopes.ts";
-import { oauthRouter } from "../../src/http/oauth.ts";
-import { Problem } from "../../src/problem.ts";
 import { EXAMPLE_REGISTRATION as example } from "../support/agent.ts";
+import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
+import { embedded } from "../support/stores.ts";
 
 const codeClient = {
   client_name: "Desktop",
@@ -21,63 +15,22 @@ const codeClient = {
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 const clock = { aheadMs: 0 };
+const now = () => new Date(Date.now() + clock.aheadMs);
+const { records } = await embedded.open({ now: () => now().getTime() });
 const printed: unknown[][] = [];
-let server: Server;
+let server: AuthServer;
 let base: string;
-let provider: Provider;
-
-const problems: ErrorRequestHandler = (error, _req, res, next) => {
-  if (!(error instanceof Problem)) return next(error);
-  res.status(error.status).set(error.headers).type("application/problem+json");
-  res.send(JSON.stringify(error));
-};
-
-function providerFor(baseUrl: string): Promise<Provider> {
-  const now = () => new Date(Date.now() + clock.aheadMs);
-  const discovery = { service_documentation: `${base}/docs/api`, issuer: "https://evil.example" };
-  return createProvider({ baseUrl, anonymousScopes: anonymousCeiling, now, discovery });
-}
-
-async function mount(app: Express): Promise<void> {
-  provider = await providerFor(base);
-  const authenticate = createAuthenticator(provider);
-
-  app.disable("x-powered-by");
-  app.use(oauthRouter({ provider, baseUrl: base }));
-  app.get(["/api/probe", "/mcp"], async (req, res) => {
-    const caller = await authenticate(req.headers.authorization?.slice("Bearer ".length) ?? "");
-    const resource = req.path === "/mcp" ? `${base}/mcp` : base;
-    if (caller === undefined || !mayUse(caller, resource)) return res.sendStatus(401);
-    return res.json({ clientId: caller.clientId, scopes: [...caller.scopes] });
-  });
-  app.use((_req, res) => res.sendStatus(404));
-  app.use(problems);
-}
-
-/** Starts an application on a free port of this machine. */
-async function listen(app: Express): Promise<Server> {
-  const started = createServer(app);
-  await new Promise<void>((resolve) => started.listen(0, "127.0.0.1", resolve));
-  return started;
-}
-
-function portOf(started: Server): number {
-  return (started.address() as AddressInfo).port;
-}
 
 beforeAll(async () => {
   for (const level of ["info", "warn", "error", "log"] as const) {
     vi.spyOn(console, level).mockImplementation((...line) => void printed.push(line));
   }
-  const app = express();
-  server = await listen(app);
-  base = `http://127.0.0.1:${portOf(server)}`;
-  await mount(app);
+  server = await startAuthServer({ records, now });
+  base = server.local;
 });
 
 afterAll(() => {
-  server.close();
-  server.closeAllConnections();
+  expect(server.failures).toEqual([]);
   vi.restoreAllMocks();
 });
 
@@ -326,6 +279,7 @@ describe("registration management", () => {
 describe("a token issued while its client was being deleted", () => {
   it("is refused", async () => {
     const registered = await register();
+    const provider = server.provider();
     const client = await provider.Client.find(registered.client_id);
     if (client === undefined) throw new Error("the client was not stored");
     await fetch(registered.registration_client_uri, {
@@ -549,7 +503,7 @@ describe("an access token", () => {
 describe("an address in an answer", () => {
   /** A request as a stranger's own client writes it, which fetch would not. */
   function raw(options: { path: string; method?: string; body?: string; headers?: object }) {
-    const port = portOf(server);
+    const { port } = server;
     const { path, method = "GET", body = "", headers = {} } = options;
     return new Promise<string>((resolve, reject) => {
       const outgoing = request(
@@ -589,34 +543,29 @@ describe("an address in an answer", () => {
 
 describe("behind a proxy that ends TLS", () => {
   it("gives https addresses and cookies that only travel over https", async () => {
-    const baseUrl = "https://signals.example";
-    const app = express();
-    app.use(oauthRouter({ provider: await providerFor(baseUrl), baseUrl }));
-    const inner = await listen(app);
-    try {
-      const local = `http://127.0.0.1:${portOf(inner)}`;
-      const body = JSON.stringify(codeClient);
-      const headers = { "content-type": "application/json" };
-      const answer = await fetch(`${local}/oauth/register`, { method: "POST", headers, body });
-      const client = await json(answer);
-      expect(client.registration_client_uri).toMatch(/^https:\/\/signals\.example\/oauth\//);
+    const { local } = await startAuthServer({
+      records,
+      now,
+      publicUrl: "https://signals.example",
+    });
+    const body = JSON.stringify(codeClient);
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${local}/oauth/register`, { method: "POST", headers, body });
+    const client = await json(answer);
+    expect(client.registration_client_uri).toMatch(/^https:\/\/signals\.example\/oauth\//);
 
-      const query = new URLSearchParams({
-        client_id: client.client_id,
-        response_type: "code",
-        code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
-        code_challenge_method: "S256",
-      });
-      const start = await fetch(`${local}/oauth/authorize?${query}`, { redirect: "manual" });
-      expect(start.status).toBe(303);
-      expect(start.headers.getSetCookie().length).toBeGreaterThan(0);
-      for (const cookie of start.headers.getSetCookie()) {
-        expect(cookie).toMatch(/; secure/i);
-        expect(cookie).toMatch(/; httponly/i);
-      }
-    } finally {
-      inner.close();
-      inner.closeAllConnections();
+    const query = new URLSearchParams({
+      client_id: client.client_id,
+      response_type: "code",
+      code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+      code_challenge_method: "S256",
+    });
+    const start = await fetch(`${local}/oauth/authorize?${query}`, { redirect: "manual" });
+    expect(start.status).toBe(303);
+    expect(start.headers.getSetCookie().length).toBeGreaterThan(0);
+    for (const cookie of start.headers.getSetCookie()) {
+      expect(cookie).toMatch(/; secure/i);
+      expect(cookie).toMatch(/; httponly/i);
     }
   });
 });

@@ -1,5 +1,8 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import pino from "pino";
 import { afterAll } from "vitest";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
@@ -20,29 +23,50 @@ export interface RunningService {
   readonly clock: { now: Date };
 }
 
-const servers: Server[] = [];
+interface Running {
+  readonly server: Server;
+  readonly service: Service;
+  readonly folder: string;
+}
+
+const running: Running[] = [];
 afterAll(async () => {
-  for (const server of servers) {
+  for (const { server, service, folder } of running) {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
   }
 });
 
-/** Starts a service on a free port; it stops when the tests of the file have run. */
-export async function startService(market: MarketChoice = SANDBOX): Promise<RunningService> {
+/** What a test can choose about a service. */
+interface Choice {
+  readonly market?: MarketChoice;
+  /** PostgreSQL instead of the embedded store. */
+  readonly databaseUrl?: string;
+}
+
+/** Starts a service on a free port with a store of its own; both go when the tests of the file have
+ *  run. */
+export async function startService({
+  market = SANDBOX,
+  databaseUrl,
+}: Choice = {}): Promise<RunningService> {
   const server = createServer();
   const base = await listen(server);
+  const folder = await mkdtemp(join(tmpdir(), "market-signal-"));
   const clock = { now: SANDBOX_NOW };
   const logged: string[] = [];
   const log = pino({ level: "error" }, { write: (line) => logged.push(line) });
+  const store = { folder, databaseUrl, masterKey: undefined };
   const service = await createService({
-    config: { market, anonymousScopes: anonymousCeiling },
+    config: { market, store, anonymousScopes: anonymousCeiling },
     baseUrl: base,
     now: () => clock.now,
     log,
   });
   server.on("request", service.app);
-  servers.push(server);
+  running.push({ server, service, folder });
   return { base, service, logged, clock };
 }
 

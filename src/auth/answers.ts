@@ -1,0 +1,50 @@
+import type { KoaContextWithOIDC, Provider } from "oidc-provider";
+import { Problem } from "../problem.ts";
+import { isHashed } from "./secrets.ts";
+
+/** The body for a problem that is the service's own and will pass, in the words of RFC 6749
+ *  section 4.1.2.1; those of section 5.2 only blame the request. */
+export function unavailableBody({ detail }: Problem): Readonly<Record<string, string>> {
+  return { error: "temporarily_unavailable", error_description: detail };
+}
+
+function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
+  ctx.remove("location");
+  ctx.status = problem.status;
+  ctx.set(problem.headers);
+  ctx.body = unavailableBody(problem);
+}
+
+/** RFC 7592 section 3 wants every registered member shown, but of the secret there is only a hash,
+ *  which is of no use to the client: so it stands only in the answer that issues it. */
+function hideHashedSecret(ctx: KoaContextWithOIDC): void {
+  const { client_secret, ...others } = (ctx.body ?? {}) as { client_secret?: unknown };
+  if (isHashed(client_secret)) ctx.body = others;
+}
+
+/**
+ * Lets the answers of oidc-provider say what it does not know of: a store that cannot answer is a
+ * 503 wherever it struck, also in place of a redirect, and hashes of secrets are not shown.
+ *
+ * @param onError Told about every other failure that is not the caller's.
+ */
+export function adaptAnswers(provider: Provider, onError: (error: unknown) => void): void {
+  const problems = new WeakMap<KoaContextWithOIDC, Problem>();
+  provider.onerror = onError;
+  provider.on("server_error", (ctx, error: unknown) => {
+    if (error instanceof Problem) problems.set(ctx, error);
+    else onError(error);
+  });
+  provider.use(async (context, next) => {
+    const ctx = context as KoaContextWithOIDC;
+    try {
+      await next();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      problems.set(ctx, error);
+    }
+    const problem = problems.get(ctx);
+    if (problem === undefined) hideHashedSecret(ctx);
+    else answerProblem(ctx, problem);
+  });
+}

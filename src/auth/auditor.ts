@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type AuditEntry, audited } from "../store/audit.ts";
+import type { Operation } from "../store/records.ts";
+
+/** What the audit of the authorization server needs. */
+export interface AuditorOptions {
+  /** Hides a network address, so that equal ones can still be told. */
+  readonly hashAddress: (address: string) => string;
+  readonly now: () => Date;
+}
+
+/** The steps that record an entry, with the caller's address, together with the rest of a commit. */
+export type Auditor = (
+  entry: Pick<AuditEntry, "action" | "actor" | "target">,
+) => readonly Operation[];
+
+/** Network addresses of the callers whose requests are being handled. */
+const addresses = new AsyncLocalStorage<string | undefined>();
+
+/** Handles a request in the name of a network address; `undefined` when the caller has gone. */
+export function calledFrom<T>(address: string | undefined, handle: () => T): T {
+  return addresses.run(address, handle);
+}
+
+/** Creates the auditor. */
+export function createAuditor({ hashAddress, now }: AuditorOptions): Auditor {
+  return (entry) => {
+    const address = addresses.getStore();
+    const origin = address === undefined ? {} : { addressHash: hashAddress(address) };
+    return audited({ ...entry, ...origin }, now().getTime());
+  };
+}

@@ -1,0 +1,46 @@
+import { hash, timingSafeEqual } from "node:crypto";
+
+/** Says that a client secret in a stored client is a hash. No secret of this server starts so. */
+const HASHED = "sha256:";
+
+/** What is kept in place of a bearer secret: its SHA-256 in base64url. The secrets are random and
+ *  long, so that a slow or salted hash would make them no safer. */
+export function fingerprint(secret: string): string {
+  return hash("sha256", secret, "base64url");
+}
+
+/** What is kept in place of a client secret. */
+export function hashClientSecret(secret: string): string {
+  return HASHED + fingerprint(secret);
+}
+
+/** Whether a client secret is what `hashClientSecret` made. */
+export function isHashed(secret: unknown): secret is string {
+  return typeof secret === "string" && secret.startsWith(HASHED);
+}
+
+/** Compares a presented secret with a kept one in constant time. */
+export function isSecretOf(kept: string | undefined, presented: string): boolean {
+  if (kept === undefined) return false;
+  const [expected, actual] = [Buffer.from(kept), Buffer.from(hashClientSecret(presented))];
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+/**
+ * The body of an update (RFC 7592 section 2.2) with the client secret hashed, since oidc-provider
+ * compares it with what is kept. A body that cannot be read or holds no secret stays as it is.
+ */
+export function withHashedSecret(body: Buffer): Buffer {
+  const metadata = parsed(body);
+  if (typeof metadata?.client_secret !== "string") return body;
+  metadata.client_secret = hashClientSecret(metadata.client_secret);
+  return Buffer.from(JSON.stringify(metadata));
+}
+
+function parsed(body: Buffer): { client_secret?: unknown } | null | undefined {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}

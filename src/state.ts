@@ -1,0 +1,93 @@
+import type { Logger } from "pino";
+import type { StoreChoice } from "./config.ts";
+import type { Check } from "./http/readiness.ts";
+import { openEmbedded } from "./store/embedded/open.ts";
+import { holdsKeys } from "./store/key-records.ts";
+import { type Keyring, openKeyring } from "./store/keyring.ts";
+import { readMasterKey } from "./store/master-key.ts";
+import { put } from "./store/operations.ts";
+import { openPostgres } from "./store/postgres/open.ts";
+import { collection } from "./store/records.ts";
+import type { Store, StoreMode } from "./store/store.ts";
+import { startUpkeep } from "./store/upkeep.ts";
+
+/** One write answers every readiness check of this many milliseconds, so that checks cost the disk
+ *  nothing however many come. */
+const PROBE_SHARED_MS = 1_000;
+
+const probes = collection<Record<string, never>>("probes");
+
+/** What the state is opened with. */
+export interface StateOptions {
+  readonly choice: StoreChoice;
+  readonly mode: StoreMode;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+/** Everything of the service that outlives the process. */
+export interface State {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** Whether a write reaches the disk now. */
+  probe(): Promise<Check>;
+  /** Ends the work under way and lets go of the store. */
+  close(): Promise<void>;
+}
+
+/** @throws {Error} When there is a store that cannot or must not be opened; says what to do. */
+export async function openState({ choice, mode, now, log }: StateOptions): Promise<State> {
+  const onWarning = (text: string) => log.warn(text);
+  const { folder, databaseUrl: url } = choice;
+  const store = await (url === undefined
+    ? openEmbedded({ folder, mode, now, onWarning })
+    : openPostgres({ url, mode, onWarning }));
+  try {
+    const keyring = await openKeys(store, choice, now);
+    const onError = (error: unknown) => log.error({ err: error }, "upkeep of the store failed");
+    const upkeep = startUpkeep({ store, keyring, now, onError });
+    return {
+      store,
+      keyring,
+      probe: createProbe(store, log),
+      async close() {
+        await upkeep.stop();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openKeys(
+  { records }: Store,
+  { masterKey: fromEnv, folder }: StoreChoice,
+  now: () => number,
+): Promise<Keyring> {
+  const places = { fromEnv, folder, holdsKeys: await holdsKeys(records) };
+  return openKeyring({ records, masterKey: readMasterKey(places), now });
+}
+
+function createProbe({ records, engine }: Store, log: Logger): () => Promise<Check> {
+  let last: { readonly startedAt: number; readonly check: Promise<Check> } | undefined;
+  const write = async (startedAt: number): Promise<Check> => {
+    try {
+      await records.commit([put(probes, { key: "readyz", value: {} })]);
+      const ms = Math.round(performance.now() - startedAt);
+      return { ok: true, detail: `${engine}: a write took ${ms} ms` };
+    } catch (error) {
+      log.error({ err: error }, "the store cannot be written");
+      return { ok: false, detail: `${engine}: cannot be written` };
+    }
+  };
+  return () => {
+    const startedAt = performance.now();
+    if (last === undefined || startedAt - last.startedAt > PROBE_SHARED_MS) {
+      last = { startedAt, check: write(startedAt) };
+    }
+    return last.check;
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * Reads JSON.
+ *
+ * @param name Of the file, for messages.
+ * @throws {Error} That names file, line and column, and what is wrong there.
+ */
+export function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const offset = faultOffset(text);
+    const before = text.slice(0, offset).split("\n");
+    const column = (before.at(-1)?.length ?? 0) + 1;
+    const what = offset < text.length ? describeFault(text, offset) : "the file ends too early";
+    throw new Error(
+      `${name}, line ${before.length}, column ${column}: not JSON, ${what}. Nothing was changed.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Whether a text is JSON. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function describeFault(text: string, offset: number): string {
+  const character = String.fromCodePoint(text.codePointAt(offset) ?? 0);
+  return `${JSON.stringify(character)} cannot stand there`;
+}
+
+/**
+ * Where text stops being the beginning of JSON. V8 does not say so for every fault, hence by
+ * halves: a beginning is good while whatever `JSON.parse` misses would stand behind it.
+ */
+function faultOffset(text: string): number {
+  let good = 0;
+  let bad = text.length + 1;
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (isBeginning(text.slice(0, middle))) good = middle;
+    else bad = middle;
+  }
+  return good;
+}
+
+/** V8 14 (Node 24) words the end of the text as a fault in these two ways. */
+function isBeginning(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    if (message.startsWith("Unexpected end of JSON input")) return true;
+    const position = /at position (\d+)/.exec(message)?.[1];
+    return position !== undefined && Number(position) >= text.length;
+  }
+}

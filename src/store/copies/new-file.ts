@@ -1,0 +1,47 @@
+import { randomUUID } from "node:crypto";
+import { createWriteStream, existsSync } from "node:fs";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Readable, type Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { syncFolder } from "../embedded/paths.ts";
+
+/** Only the owner may read what was in the store. */
+const OWNER_ONLY = 0o600;
+
+/** What goes into a new file. */
+export interface NewFile {
+  readonly path: string;
+  readonly chunks: AsyncIterable<string>;
+  /** What the chunks pass on their way, for example a compressor. */
+  readonly through?: readonly Transform[];
+}
+
+/**
+ * Writes a file that is there whole and on disk when this resolves, or not at all. It is written
+ * beside its place first, for its owner only.
+ *
+ * @returns Its size in bytes.
+ * @throws {Error} When there is a file already, or the disk does not take it.
+ */
+export async function writeNewFile({ path, chunks, through = [] }: NewFile): Promise<number> {
+  refuseExisting(path);
+  await mkdir(dirname(path), { recursive: true });
+  const partial = `${path}.partial-${randomUUID().slice(0, 8)}`;
+  try {
+    const file = createWriteStream(partial, { flags: "wx", mode: OWNER_ONLY, flush: true });
+    await pipeline([Readable.from(chunks), ...through, file]);
+    const { size } = await stat(partial);
+    refuseExisting(path);
+    await rename(partial, path);
+    syncFolder(dirname(path));
+    return size;
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+function refuseExisting(path: string): void {
+  if (existsSync(path)) throw new Error(`${path} is there already; name a new file.`);
+}

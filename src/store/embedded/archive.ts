@@ -1,0 +1,39 @@
+import type { Archive, ArchiveRow } from "../archive.ts";
+import { type ArchiveDumpRow, pruneAll } from "./archive-table.ts";
+import { checkInstant, checkText, documentOf } from "./entry.ts";
+import type { Holder } from "./files.ts";
+import type { Gate } from "./gate.ts";
+
+/** The port over the table. */
+export function createArchive(holder: Holder, gate: Gate): Archive {
+  const answer = <T>(work: () => T): T => {
+    gate.checkReadable();
+    try {
+      return work();
+    } catch (error) {
+      throw gate.refusal(error);
+    }
+  };
+  return {
+    async append(rows) {
+      gate.checkWritable();
+      const columns = rows.map(columnsOf);
+      return answer(() => holder.files.archive.append(columns));
+    },
+    read: async (kind, selection) => answer(() => holder.files.archive.read(kind, selection)),
+    prune: async (kind, before) =>
+      pruneAll(() => {
+        gate.checkWritable();
+        return answer(() => holder.files.archive.pruneSome(kind, before));
+      }),
+  };
+}
+
+function columnsOf({ kind, at, id, subject = null, body }: Row): ArchiveDumpRow {
+  for (const text of [kind, id, subject ?? ""]) checkText(text);
+  const { text } = documentOf(body);
+  return { table: "archive", kind, at: checkInstant(at), id, subject, text };
+}
+
+/** A row, or one of which the subject was left out. */
+type Row = Omit<ArchiveRow, "subject"> & { readonly subject?: string | null };

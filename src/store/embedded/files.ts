@@ -1,0 +1,163 @@
+import { existsSync, statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { LowSync } from "lowdb";
+import type { StoreIdentity, StoreMode } from "../store.ts";
+import { ARCHIVE_SCHEMA, type ArchiveTable, createArchiveTable } from "./archive-table.ts";
+import { damaged, inUse, isBusy, isSqliteError, isUnreachable } from "./failure.ts";
+import { checkSchema, FORMAT, readMeta } from "./meta.ts";
+import { createFile, type Paths, withCompanions } from "./paths.ts";
+import {
+  createRecordTable,
+  RECORD_SCHEMA,
+  type RecordBase,
+  type RecordTable,
+} from "./record-table.ts";
+import { createDraft, createShelf } from "./shelf.ts";
+import { checkpoint, type FileOptions, openSqliteFile, type SqliteFile } from "./sqlite-file.ts";
+
+/** Largest archive that is looked through at every start, in bytes: some 0.3 s. `verify` looks
+ *  through larger ones. */
+const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
+
+/** Both files of a store, open. */
+export interface Files {
+  readonly identity: StoreIdentity;
+  /** When the store was moved elsewhere, as text. */
+  readonly moved: string | undefined;
+  readonly base: RecordBase;
+  readonly recordFile: SqliteFile;
+  readonly table: RecordTable;
+  readonly archive: ArchiveTable;
+  close(): void;
+}
+
+/** The files that are in use; loading puts others in their place. */
+export interface Holder {
+  files: Files;
+}
+
+/** Holds the folder of a store against other processes. @returns Lets go of it; the system does
+ *  when the process dies. */
+export function lockFolder({ lock, records }: Paths): () => void {
+  createFile(lock);
+  const database = new DatabaseSync(lock);
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    database.close();
+    throw isBusy(error) ? inUse(records) : error;
+  }
+  return () => {
+    if (database.isOpen) database.close();
+  };
+}
+
+/** Opens the files of a store. @throws {Error} When one is damaged; says what to do. */
+export function openFiles({ records, archive }: Paths): Files {
+  checkThere(records);
+  checkThere(archive);
+  const isSmall = statSync(archive).size <= ARCHIVE_CHECK_BYTES;
+  const recordFile = openChecked({
+    options: { path: records, sharing: "one" },
+    schema: RECORD_SCHEMA,
+    check: "integrity_check",
+  });
+  return closingOnError(recordFile, () => {
+    const archiveFile = openChecked({
+      options: { path: archive, sharing: "process" },
+      schema: ARCHIVE_SCHEMA,
+      check: isSmall ? "quick_check" : undefined,
+    });
+    return closingOnError(archiveFile, () => filesOf(recordFile, archiveFile));
+  });
+}
+
+function filesOf(recordFile: SqliteFile, archiveFile: SqliteFile): Files {
+  const facts = readMeta(recordFile);
+  if (facts.get("id") !== readMeta(archiveFile).get("id")) {
+    throw damaged(archiveFile.path, `it does not belong to ${recordFile.path}`);
+  }
+  const table = createRecordTable(recordFile);
+  const archive = createArchiveTable(archiveFile);
+  const shelf = createShelf();
+  const base = new LowSync(table, { shelf, draft: createDraft(shelf) });
+  askOf(recordFile.path, () => base.read());
+  const [id, mode] = [facts.get("id"), facts.get("mode")];
+  if (id === undefined || mode === undefined) throw damaged(recordFile.path, "a fact is missing");
+  return {
+    identity: { id, mode: mode as StoreMode },
+    moved: facts.get("moved"),
+    ...{ base, recordFile, table, archive },
+    close() {
+      archive.closeSnapshots();
+      for (const file of [recordFile, archiveFile]) closeWhole(file);
+    },
+  };
+}
+
+/** What could not be written back stays in the log, which the next start reads. */
+function closeWhole(file: SqliteFile): void {
+  if (!file.database.isOpen) return;
+  try {
+    checkpoint(file);
+  } catch (error) {
+    if (!isSqliteError(error)) throw error;
+  } finally {
+    file.close();
+  }
+}
+
+function checkThere(path: string): void {
+  if (!existsSync(path)) throw damaged(path, "it is missing");
+  if (statSync(path).size === 0) throw damaged(path, "it is empty");
+  withCompanions(path).filter(existsSync).forEach(createFile);
+}
+
+/** A file and what it is held against. */
+interface Expected {
+  readonly options: FileOptions;
+  readonly schema: readonly string[];
+  /** Only the integrity check compares the indexes with the rows. */
+  readonly check: "integrity_check" | "quick_check" | undefined;
+}
+
+function openChecked({ options, schema, check }: Expected): SqliteFile {
+  const { path } = options;
+  const file = askOf(path, () => openSqliteFile(options));
+  return closingOnError(file, () => {
+    const format = askOf(path, () => readMeta(file).get("format"));
+    if (format !== FORMAT) throw new Error(`${path} has a format of another version (${format})`);
+    askOf(path, () => {
+      if (check !== undefined) checkPages(file, check);
+      checkSchema(file, schema);
+    });
+    return file;
+  });
+}
+
+function checkPages({ database }: SqliteFile, check: string): void {
+  const [row] = database.prepare(`PRAGMA ${check}(1)`).all();
+  const found = String(row?.[check]);
+  if (found !== "ok") throw new Error(found);
+}
+
+function closingOnError<T>(file: SqliteFile, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+/** Does something with a file; whatever SQLite does not like about it is damage. */
+function askOf<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (isBusy(error)) throw inUse(path);
+    const message = error instanceof Error ? error.message : String(error);
+    if (isUnreachable(error)) throw new Error(`${path} cannot be opened (${message})`);
+    throw damaged(path, message);
+  }
+}

@@ -1,0 +1,114 @@
+import { renameSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { DumpRow, StoreIdentity } from "../store.ts";
+import { ARCHIVE_SCHEMA, type ArchiveDumpRow, insertArchived } from "./archive-table.ts";
+import { checkInstant, checkName, checkText, documentFrom, type Entry, entryOf } from "./entry.ts";
+import { FORMAT, type MetaName, setMeta } from "./meta.ts";
+import { createFile, type Paths, removeNext, syncFile, syncFolder } from "./paths.ts";
+import { insertRecord, RECORD_SCHEMA } from "./record-table.ts";
+import { fileOf, type SqliteFile } from "./sqlite-file.ts";
+
+/** What the next files of a store say about it. */
+export interface Beginning {
+  readonly identity: StoreIdentity;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Later revisions are higher than this. */
+  readonly revision: number;
+}
+
+/** The next files of a store while they are written; the store in use does not know of them. */
+export interface Staging {
+  /** @throws {Error} When the row cannot be kept as it is. */
+  add(row: DumpRow): void;
+  /** Makes the next files whole and durable: from then on they count. */
+  finish(): void;
+  /** Leaves nothing of them, unless they count. */
+  discard(): void;
+}
+
+/** Begins the next files of a store. */
+export function createStaging(paths: Paths, { identity, now, revision }: Beginning): Staging {
+  removeNext(paths);
+  const facts = { format: FORMAT, id: identity.id, created: new Date(now).toISOString() };
+  const records = createNext(paths.unfinishedRecords, RECORD_SCHEMA, facts);
+  const archive = createNext(paths.nextArchive, ARCHIVE_SCHEMA, facts);
+  setMeta(records, "mode", identity.mode);
+  const places = new Set<string>();
+  let newest = revision;
+  let isOver = false;
+  return {
+    add(row) {
+      if (row.table === "archive") {
+        insertArchived(archive, checkedArchived(row));
+        return;
+      }
+      const entry = entryFrom(row);
+      const place = `${row.collection}\0${row.key}`;
+      if (places.has(place))
+        throw new Error(`The record ${row.collection}/${row.key} is there twice.`);
+      places.add(place);
+      newest = Math.max(newest, row.revision);
+      insertRecord(records, entry, places.size);
+    },
+    finish() {
+      setMeta(records, "revision", String(newest));
+      for (const file of [records, archive]) finishFile(file);
+      syncFolder(paths.folder);
+      renameSync(paths.unfinishedRecords, paths.nextRecords);
+      syncFolder(paths.folder);
+      isOver = true;
+    },
+    discard() {
+      if (isOver) return;
+      isOver = true;
+      for (const file of [records, archive]) file.close();
+      removeNext(paths);
+    },
+  };
+}
+
+/** A file that nobody relies on before it is finished needs no journal. */
+function createNext(
+  path: string,
+  schema: readonly string[],
+  facts: Readonly<Partial<Record<MetaName, string>>>,
+): SqliteFile {
+  createFile(path);
+  const file = fileOf(path, new DatabaseSync(path));
+  file.database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
+  for (const sql of schema) file.database.exec(sql);
+  for (const [name, value] of Object.entries(facts)) setMeta(file, name as MetaName, value);
+  return file;
+}
+
+function finishFile(file: SqliteFile): void {
+  file.database.exec("COMMIT; PRAGMA journal_mode = WAL");
+  file.close();
+  syncFile(file.path);
+}
+
+function checkedArchived(row: ArchiveDumpRow): ArchiveDumpRow {
+  for (const text of [row.kind, row.id, row.subject ?? ""]) checkText(text);
+  checkJson(row.text);
+  return { ...row, at: checkInstant(row.at) };
+}
+
+function entryFrom(row: Extract<DumpRow, { table: "record" }>): Entry {
+  const { collection, key, text, revision, groups } = row;
+  for (const name of [collection, key, ...groups]) checkName(name);
+  checkJson(text);
+  if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is not a whole number.");
+  const instant = (at: number | null) => (at === null ? undefined : checkInstant(at));
+  return entryOf({
+    ...{ collection, key, document: documentFrom(text), revision, groups },
+    expiresAt: instant(row.expiresAt),
+    dueAt: instant(row.dueAt),
+    consumedAt: instant(row.consumedAt),
+  });
+}
+
+function checkJson(text: string): void {
+  if (!text.isWellFormed()) throw new RangeError("A text has half a surrogate pair in it.");
+  JSON.parse(text);
+}

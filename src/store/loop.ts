@@ -1,0 +1,64 @@
+/** Starts a timer. @returns Stops it. */
+export type Schedule = (run: () => void, delayMs: number) => () => void;
+
+/** A timer of the process; it does not keep the process alive. */
+export const schedule: Schedule = (run, delayMs) => {
+  const timer = setTimeout(run, delayMs);
+  timer.unref();
+  return () => clearTimeout(timer);
+};
+
+/** What is repeated, and how. */
+export interface LoopOptions {
+  /** A bounded piece of work. @returns How much it found; 0 ends the round. */
+  readonly step: () => Promise<number>;
+  /** Pause after a round, in milliseconds. */
+  readonly everyMs: number;
+  /** Told when a step failed. The round ends, and the next one tries again. */
+  readonly onError: (error: unknown) => void;
+  readonly schedule: Schedule;
+}
+
+/** Work that is repeated until it is stopped. */
+export interface Loop {
+  /** Starts a round now, or right after the one under way. */
+  wake(): void;
+  /** No step starts after this; resolves when the one under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** Repeats a step, never two at once: at once while it finds something, otherwise after a pause or
+ *  when woken. The first round starts now. */
+export function startLoop({ step, everyMs, onError, schedule }: LoopOptions): Loop {
+  let running: Promise<void> | undefined;
+  let isWoken = false;
+  let isStopped = false;
+  let cancel = () => {};
+
+  const round = async (): Promise<void> => {
+    try {
+      while (!isStopped && (await step()) > 0);
+    } catch (error) {
+      onError(error);
+    }
+    running = undefined;
+    if (!isStopped) cancel = schedule(wake, isWoken ? 0 : everyMs);
+  };
+  const wake = (): void => {
+    if (isStopped) return;
+    isWoken = running !== undefined;
+    if (isWoken) return;
+    cancel();
+    running = round();
+  };
+
+  wake();
+  return {
+    wake,
+    async stop() {
+      isStopped = true;
+      cancel();
+      await running;
+    },
+  };
+}

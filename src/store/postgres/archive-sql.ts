@@ -1,0 +1,124 @@
+import { lockKey } from "./locks.ts";
+
+/**
+ * The archive: one partition for each month (UTC) in which something happened. `place` is the
+ * order in which rows came.
+ */
+export const archiveTables = `
+create sequence market_signal.place;
+
+create table market_signal.archive (
+  kind text collate "C" not null,
+  at bigint not null,
+  id text collate "C" not null,
+  subject text collate "C",
+  body json not null,
+  place bigint not null default nextval('market_signal.place'),
+  primary key (kind, at, id)
+) partition by range (at);
+create index archive_subject on market_signal.archive (kind, subject, at, id)
+  where subject is not null;
+create index archive_place on market_signal.archive (place);
+`;
+
+/**
+ * Rows are added by one at a time, in all processes, so that no two wait for each other's rows in
+ * a circle, and none finds that another has just made or dropped its partition.
+ */
+export const archiveFunctions = `
+/* Makes the partition of each month, filled or not. Attaching one that was made apart waits for no
+   reader, which making it in place would. */
+create function market_signal.make_months(months timestamp[]) returns void
+language plpgsql as $$
+declare
+  month timestamp;
+  name text;
+begin
+  foreach month in array months loop
+    name := 'archive_' || to_char(month, 'YYYYMM');
+    continue when to_regclass('market_signal.' || name) is not null;
+    execute format('create table market_signal.%I (like market_signal.archive including all)', name);
+    execute format(
+      'alter table market_signal.archive attach partition market_signal.%I
+         for values from (%s) to (%s)',
+      name,
+      (extract(epoch from month) * 1000)::bigint,
+      (extract(epoch from month + interval '1 month') * 1000)::bigint);
+  end loop;
+end $$;
+
+/* Adds the rows of a dump, in their order. How many were new. */
+create function market_signal.add_rows(given json) returns bigint
+language plpgsql as $$
+declare
+  added bigint;
+begin
+  perform market_signal.make_months(array(
+    select distinct date_trunc('month', to_timestamp(at / 1000.0) at time zone 'UTC')
+    from json_to_recordset(given) as one(at bigint)));
+  insert into market_signal.archive (kind, at, id, subject, body)
+    select kind, at, id, subject, text::json
+    from rows from (
+      json_to_recordset(given) as (kind text, at bigint, id text, subject text, text text)
+    ) with ordinality as one(kind, at, id, subject, text, ordinal)
+    order by ordinal
+  on conflict do nothing;
+  get diagnostics added = row_count;
+  return added;
+end $$;
+
+create function market_signal.append(batch uuid, given json) returns json
+language plpgsql as $$
+declare
+  known json;
+begin
+  perform pg_advisory_xact_lock(${lockKey("archive")});
+  select answer into known from market_signal.answered where id = batch;
+  if found then
+    return known;
+  end if;
+  known := to_json(market_signal.add_rows(given));
+  insert into market_signal.answered (id, answer) values (batch, known);
+  return known;
+end $$;
+
+/* Drops the months that hold nothing else, and of the others at most so many rows. Where a reader
+   is in the way, the rows are deleted instead. How many went. */
+create function market_signal.prune(pruned text, before bigint, most int) returns bigint
+language plpgsql as $$
+declare
+  name text;
+  lowest text;
+  highest text;
+  rows bigint;
+  gone bigint := 0;
+begin
+  perform pg_advisory_xact_lock(${lockKey("archive")});
+  if not exists (select from market_signal.archive where kind = pruned and at < before) then
+    return 0;
+  end if;
+  perform set_config('lock_timeout', '200', true);
+  for name in
+    select relname from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent = 'market_signal.archive'::regclass
+      and extract(epoch from to_date(right(relname, 6), 'YYYYMM') + interval '1 month') * 1000
+        <= before
+  loop
+    execute format('select min(kind), max(kind) from market_signal.%I', name)
+      into lowest, highest;
+    continue when lowest <> pruned or highest <> pruned;
+    begin
+      execute format('select count(*) from market_signal.%I', name) into rows;
+      execute format('drop table market_signal.%I', name);
+      gone := gone + rows;
+    exception when lock_not_available then
+      null;
+    end;
+  end loop;
+  delete from market_signal.archive where (kind, at, id) in (
+    select kind, at, id from market_signal.archive
+    where kind = pruned and at < before limit most);
+  get diagnostics rows = row_count;
+  return gone + rows;
+end $$;
+`;

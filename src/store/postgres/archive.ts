@@ -1,0 +1,91 @@
+import type { Archive, ArchiveRow, ArchiveSelection } from "../archive.ts";
+import type { Connection, Statement } from "./connection.ts";
+import { checkNames, isName, jsonText } from "./text.ts";
+
+/** Rows that are deleted in one step, so that no step lasts long. */
+const PRUNE_ROWS = 5_000;
+
+/** The first and the last instant of the years from 1 to 9999, whose months have names. */
+const RANGE = { first: -62_135_596_800_000, last: 253_402_300_799_999 };
+
+interface Row extends Omit<ArchiveRow, "subject"> {
+  readonly subject: string | null;
+}
+
+/** The archive of one database. */
+export function postgresArchive(connection: Connection): Archive {
+  return {
+    async append(rows) {
+      const values = [crypto.randomUUID(), JSON.stringify(rows.map(encode))];
+      if (rows.length === 0) return 0;
+      const text = "select market_signal.append($1, $2) as added";
+      const answer = await connection.query<{ added: number }>({ name: "append", text, values });
+      return answer.rows[0]?.added ?? 0;
+    },
+    async read(kind, selection) {
+      const { subject = "", after = { id: "" } } = selection;
+      if (![kind, subject, after.id].every(isName)) return [];
+      const { rows } = await connection.query<Row>(reading(kind, selection));
+      return rows.map(decode);
+    },
+    async prune(kind, before) {
+      if (!isName(kind)) return 0;
+      const text = "select market_signal.prune($1, $2, $3) as gone";
+      const values = [kind, bound(Math.ceil(before)), PRUNE_ROWS];
+      for (let total = 0; ; ) {
+        const answer = await connection.query<{ gone: number }>({ name: "prune", text, values });
+        const gone = answer.rows[0]?.gone ?? 0;
+        total += gone;
+        if (gone < PRUNE_ROWS) return total;
+      }
+    },
+  };
+}
+
+/** A row as `market_signal.append` reads it. @throws {RangeError} When the store cannot hold it. */
+function encode({ kind, at, id, subject, body }: ArchiveRow): object {
+  checkNames([kind, id, subject ?? ""]);
+  if (!Number.isInteger(at) || at < RANGE.first || at > RANGE.last) {
+    throw new RangeError("Instants are whole milliseconds in the years from 1 to 9999.");
+  }
+  return { kind, at, id, subject, text: jsonText(body) };
+}
+
+function decode({ subject, ...row }: Row): ArchiveRow {
+  return subject === null ? row : { ...row, subject };
+}
+
+/** A bound that divides the rows as the given one does, and is not too large for a column. */
+const bound = (at: number) => Math.max(RANGE.first - 1, Math.min(at, RANGE.last + 1));
+
+/** A condition of a selection and the values in it, in the order of the `?`. */
+type Condition = readonly [name: string, sql: string, ...values: readonly unknown[]];
+
+function reading(kind: string, selection: ArchiveSelection): Statement {
+  const { order, limit } = selection;
+  const conditions: readonly Condition[] = [["kind", "kind = ?", kind], ...conditionsOf(selection)];
+  const direction = order === "oldest" ? "asc" : "desc";
+  const where = conditions.map(([, sql]) => sql).join(" and ");
+  const sql = `select kind, at, id, subject, body from market_signal.archive
+    where ${where} order by at ${direction}, id ${direction} limit ?`;
+  let number = 0;
+  const text = sql.replaceAll("?", () => `$${++number}`);
+  const values = [...conditions.flatMap(([, , ...given]) => given), limit];
+  return { name: ["read", order, ...conditions.map(([name]) => name)].join("-"), text, values };
+}
+
+function conditionsOf({ subject, from, to, order, after }: ArchiveSelection): readonly Condition[] {
+  const sign = order === "oldest" ? ">" : "<";
+  const optional: readonly (Condition | false)[] = [
+    subject !== undefined && ["subject", "subject = ?", subject],
+    from !== undefined && ["from", "at >= ?", bound(Math.ceil(from))],
+    to !== undefined && ["to", "at <= ?", bound(Math.floor(to))],
+    // The first half says nothing new; it tells the planner which months are out of question.
+    after !== undefined && [
+      "after",
+      `at ${sign}= ? and (at, id) ${sign} (?, ?)`,
+      ...[after.at, after.at, after.id],
+    ],
+  ];
+  return optional.filter((condition) => condition !== false);
+}

@@ -1,0 +1,117 @@
+import type { DumpRow } from "../store.ts";
+import type { Session } from "./connection.ts";
+import { INSERT_RECORDS } from "./record-sql.ts";
+import { inTransaction } from "./schema.ts";
+
+type RecordRow = Extract<DumpRow, { table: "record" }>;
+type ArchivedRow = Extract<DumpRow, { table: "archive" }>;
+
+/** How far a copy is. */
+interface Position {
+  /** What earlier tries copied: the highest revision and the last place in the archive. */
+  readonly copied: { readonly revision: number; readonly place: number };
+  /** How far the rows agree with the source: up to this revision and this place. */
+  revision: number;
+  place: number;
+}
+
+/**
+ * Makes the database hold what a dump gives and no more, going on where an earlier try ended. The
+ * source may have changed in between: since every write has a new revision and the archive only
+ * grows at its end, what is gone shows as a gap.
+ *
+ * @param onRows Told how many rows of the dump are there.
+ */
+export async function copyRows(
+  session: Session,
+  batches: AsyncIterable<readonly DumpRow[]>,
+  onRows: (rows: number) => void,
+): Promise<void> {
+  const position = await findPosition(session);
+  let rows = 0;
+  for await (const batch of batches) {
+    await inTransaction(session, () => copyBatch(session, batch, position));
+    rows += batch.length;
+    onRows(rows);
+  }
+  await session.query("delete from market_signal.record where revision > $1", [position.revision]);
+  await session.query("delete from market_signal.archive where place > $1 and place <= $2", [
+    position.place,
+    position.copied.place,
+  ]);
+}
+
+async function findPosition(session: Session): Promise<Position> {
+  const [found] = await session.query<Position["copied"]>(
+    `select
+       (select coalesce(max(revision), 0) from market_signal.record) as revision,
+       (select coalesce(max(place), 0) from market_signal.archive) as place`,
+  );
+  return { copied: found ?? { revision: 0, place: 0 }, revision: 0, place: 0 };
+}
+
+async function copyBatch(
+  session: Session,
+  batch: readonly DumpRow[],
+  position: Position,
+): Promise<void> {
+  const { record = [], archive = [] } = Object.groupBy(batch, ({ table }) => table);
+  if (record.length > 0) await copyRecords(session, record as RecordRow[], position);
+  if (archive.length > 0) await copyArchive(session, archive as ArchivedRow[], position);
+}
+
+async function copyRecords(
+  session: Session,
+  rows: readonly RecordRow[],
+  position: Position,
+): Promise<void> {
+  const revisions = rows.map(({ revision }) => revision);
+  const last = revisions.at(-1) ?? position.revision;
+  if (position.revision < position.copied.revision) {
+    await session.query(
+      `delete from market_signal.record
+       where revision > $1 and revision <= $2 and revision <> all ($3::bigint[])`,
+      [position.revision, last, revisions],
+    );
+  }
+  const missing = rows.filter(({ revision }) => revision > position.copied.revision);
+  if (missing.length > 0) await session.query(INSERT_RECORDS, [JSON.stringify(missing)]);
+  position.revision = last;
+}
+
+async function copyArchive(
+  session: Session,
+  rows: readonly ArchivedRow[],
+  position: Position,
+): Promise<void> {
+  const missing =
+    position.place < position.copied.place ? await missingOf(session, rows, position) : rows;
+  if (missing.length === 0) return;
+  await session.query("select market_signal.add_rows($1)", [JSON.stringify(missing)]);
+}
+
+/** Finds rows that are not there yet, and removes those between them that the source has not. */
+async function missingOf(
+  session: Session,
+  rows: readonly ArchivedRow[],
+  position: Position,
+): Promise<readonly ArchivedRow[]> {
+  const names = JSON.stringify(rows.map(({ kind, at, id }) => ({ kind, at, id })));
+  const found = await session.query<{ ordinal: number; place: number }>(
+    `select ordinal, place
+     from rows from (json_to_recordset($1) as (kind text, at bigint, id text))
+       with ordinality as given(kind, at, id, ordinal)
+     join market_signal.archive using (kind, at, id)`,
+    [names],
+  );
+  const places = found.map(({ place }) => place);
+  const last = Math.max(position.place, ...places);
+  await session.query(
+    `delete from market_signal.archive
+     where place > $1 and place <= $2 and place <> all ($3::bigint[])`,
+    [position.place, last, places],
+  );
+  position.place = last;
+  const ordinals = new Set(found.map(({ ordinal }) => ordinal));
+  return rows.filter((_, index) => !ordinals.has(index + 1));
+}

@@ -1,0 +1,76 @@
+import type { DumpRow, StoreIdentity } from "../store.ts";
+import type { Session } from "./connection.ts";
+import { lockKey } from "./locks.ts";
+import { CHANNEL, INSERT_RECORDS } from "./record-sql.ts";
+import { inTransaction, writeMeta } from "./schema.ts";
+
+/** Rows of a batch. */
+const BATCH_ROWS = 500;
+
+/** Topic that is announced when a store was loaded: whatever was read of it before is void. */
+export const LOADED_TOPIC = "store-loaded";
+
+const RECORDS = `
+  select 'record' as "table", collection, key, value::text as text, revision, groups,
+    expires_at as "expiresAt", due_at as "dueAt", consumed_at as "consumedAt"
+  from market_signal.record order by revision`;
+
+const ARCHIVE = `
+  select 'archive' as "table", kind, at, id, subject, body::text as text
+  from market_signal.archive order by place`;
+
+/** Everything in the database as it is at one instant; the session is closed at the end. */
+export async function* dumpRows(session: Session): AsyncGenerator<readonly DumpRow[]> {
+  try {
+    await session.query("begin isolation level repeatable read read only");
+    yield* fetched(session, RECORDS);
+    yield* fetched(session, ARCHIVE);
+  } finally {
+    await session.close();
+  }
+}
+
+async function* fetched(session: Session, select: string): AsyncGenerator<readonly DumpRow[]> {
+  await session.query(`declare dumped no scroll cursor for ${select}`);
+  for (;;) {
+    const rows = await session.query<DumpRow>(`fetch ${BATCH_ROWS} from dumped`);
+    if (rows.length > 0) yield rows;
+    if (rows.length < BATCH_ROWS) break;
+  }
+  await session.query("close dumped");
+}
+
+/** Replaces everything in the database in one transaction; readers see it before or after. */
+export async function replaceAll(
+  session: Session,
+  identity: StoreIdentity,
+  batches: AsyncIterable<readonly DumpRow[]>,
+): Promise<void> {
+  await inTransaction(session, async () => {
+    await session.query(`select pg_advisory_xact_lock(${lockKey("records")})`);
+    await session.query(`select pg_advisory_xact_lock(${lockKey("archive")})`);
+    await session.query("delete from market_signal.record");
+    await session.query("delete from market_signal.archive");
+    for await (const batch of batches) await insertRows(session, batch);
+    await raiseRevision(session);
+    await writeMeta(session, { ...identity, isCopying: false });
+    await session.query("select pg_notify($1, $2)", [CHANNEL, JSON.stringify([LOADED_TOPIC, ""])]);
+  });
+}
+
+async function insertRows(session: Session, batch: readonly DumpRow[]): Promise<void> {
+  const { record = [], archive = [] } = Object.groupBy(batch, ({ table }) => table);
+  if (record.length > 0) await session.query(INSERT_RECORDS, [JSON.stringify(record)]);
+  if (archive.length > 0) {
+    await session.query("select market_signal.add_rows($1)", [JSON.stringify(archive)]);
+  }
+}
+
+/** Lets the next revision be higher than every one that is there or was given here before. */
+export async function raiseRevision(session: Session): Promise<void> {
+  await session.query(
+    `select setval('market_signal.revision', greatest(
+       (select last_value from market_signal.revision),
+       (select coalesce(max(revision), 1) from market_signal.record)))`,
+  );
+}

@@ -1,0 +1,106 @@
+import { type Digest, digestDump } from "../digest.ts";
+import type { Store } from "../store.ts";
+import { openSession, readTarget, type Session, type Target } from "./connection.ts";
+import { copyRows } from "./copy.ts";
+import { dumpRows, raiseRevision } from "./dump.ts";
+import { lockKey } from "./locks.ts";
+import { inTransaction, type Meta, prepareSchema, writeMeta } from "./schema.ts";
+import { explained } from "./start-errors.ts";
+
+/** How long connecting and one statement may take, in milliseconds. */
+const TIMES = { connectMs: 5_000, answerMs: 300_000 };
+
+/** What is moved, and where to. */
+export interface Migration {
+  readonly source: Store & {
+    /** Refuses commits, for the reason given, until the function it returns is called. */
+    freeze(reason: string): () => void;
+    /** Refuses everything from now on, also when it is opened again. */
+    markMoved(): Promise<void>;
+  };
+  /** DATABASE_URL of an empty database, or of one where this began before. */
+  readonly url: string;
+  /** Told how many rows of all are there. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** What was moved. */
+export interface MigrationReport {
+  readonly records: number;
+  readonly archive: number;
+  /** By `record/<collection>` and `archive/<kind>`; the same in both stores. */
+  readonly digests: Readonly<Record<string, Digest>>;
+}
+
+/**
+ * Copies a store into PostgreSQL, compares the two, and retires the source. When it fails, the
+ * source goes on as before; called again it goes on where it was.
+ *
+ * @throws {Error} That says what to do.
+ */
+export async function migrate({ source, url, onProgress }: Migration): Promise<MigrationReport> {
+  const target = readTarget(url);
+  const unfreeze = source.freeze("The store is being moved to PostgreSQL.");
+  try {
+    const digests = await explained(target, () => copyAndCompare(source, target, onProgress));
+    const counts = await source.counts();
+    await source.markMoved();
+    return { ...counts, digests: Object.fromEntries(digests) };
+  } catch (error) {
+    unfreeze();
+    throw error;
+  }
+}
+
+async function copyAndCompare(
+  source: Store,
+  target: Target,
+  onProgress: Migration["onProgress"],
+): Promise<ReadonlyMap<string, Digest>> {
+  const session = await openSession(target, TIMES);
+  try {
+    const meta = await claimTarget(session, source, target);
+    const { records, archive } = await source.counts();
+    if (meta.isCopying) {
+      await copyRows(session, source.dump(), (rows) => onProgress(rows, records + archive));
+    }
+    const digests = await digestDump(source.dump());
+    checkSame(target, digests, await digestDump(dumpRows(await openSession(target, TIMES))));
+    if (meta.isCopying) await finish(session, meta);
+    return digests;
+  } finally {
+    await session.close();
+  }
+}
+
+/** Makes sure that the database is ours to fill, and that nobody else does. */
+async function claimTarget(session: Session, { identity }: Store, { name }: Target): Promise<Meta> {
+  const [lock] = await session.query<{ ours: boolean }>(
+    `select pg_try_advisory_lock(${lockKey("migration")}) as ours`,
+  );
+  if (lock?.ours !== true) throw new Error(`Another store is just being moved to ${name}.`);
+  const created = { ...identity, isCopying: true };
+  const meta = await prepareSchema(session, { name, created });
+  if (meta.id === identity.id) return meta;
+  throw new Error(`${name} holds another store already. Move this one to an empty database.`);
+}
+
+function checkSame(
+  { name }: Target,
+  source: ReadonlyMap<string, Digest>,
+  target: ReadonlyMap<string, Digest>,
+): void {
+  const names = [...new Set([...source.keys(), ...target.keys()])];
+  const differing = names.filter((each) => source.get(each)?.sha256 !== target.get(each)?.sha256);
+  if (differing.length === 0) return;
+  throw new Error(
+    `${name} does not hold what this store holds, in ${differing.join(", ")}: one of them was used or restored after an earlier try. Move this store to an empty database.`,
+  );
+}
+
+async function finish(session: Session, meta: Meta): Promise<void> {
+  await inTransaction(session, async () => {
+    await raiseRevision(session);
+    await writeMeta(session, { ...meta, isCopying: false });
+  });
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import type { QueryResultRow } from "pg";
+import type { Counts, Store, StoreIdentity, StoreMode } from "../store.ts";
+import { listen } from "./announcements.ts";
+import { postgresArchive } from "./archive.ts";
+import { createCommits } from "./commits.ts";
+import {
+  type Connection,
+  openConnection,
+  openSession,
+  readTarget,
+  type Session,
+  type Target,
+} from "./connection.ts";
+import { dumpRows, replaceAll } from "./dump.ts";
+import { postgresRecords } from "./records.ts";
+import { prepareSchema } from "./schema.ts";
+import { explained } from "./start-errors.ts";
+
+/** How long work is tried again while the database is away, in milliseconds. */
+const BUDGET_MS = 2_000;
+
+/** How often the listening connection is tried, in budgets. */
+const TRY_BUDGETS = 2.5;
+
+/** How long one statement of a dump may take, in milliseconds. */
+const LONG_MS = 300_000;
+
+/** Which store is opened, and how. */
+export interface PostgresOptions {
+  /** DATABASE_URL. */
+  readonly url: string;
+  /** The store is created when there is none, and refused when it belongs to another mode. Absent:
+   *  there must be one, of any mode. */
+  readonly mode?: StoreMode;
+  /** Takes the place of the database's clock; milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** Told what an operator should know and nobody else needs. */
+  readonly onWarning?: (text: string) => void;
+  /** How long work is tried again while the database is away, in milliseconds. */
+  readonly budgetMs?: number;
+}
+
+/**
+ * Opens the store in a PostgreSQL database; several processes can have the same open.
+ *
+ * @throws {Error} That names the database and says what to do, when it cannot be used.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const { url, mode, now, onWarning = () => undefined, budgetMs = BUDGET_MS } = options;
+  const target = readTarget(url);
+  const connect = (answerMs: number) => openSession(target, { connectMs: budgetMs, answerMs });
+  const [meta, announcements] = await explained(target, async () => [
+    await prepare(target, await connect(LONG_MS), mode),
+    await listen({ connect: () => connect(budgetMs), tryMs: budgetMs * TRY_BUDGETS, onWarning }),
+  ]);
+  const connection = openConnection(target, budgetMs);
+  const commits = createCommits(connection, now);
+  let identity: StoreIdentity = { id: meta.id, mode: meta.mode };
+  return {
+    engine: "postgres",
+    get identity() {
+      return identity;
+    },
+    records: postgresRecords({ connection, commits, announcements, now }),
+    archive: postgresArchive(connection),
+    counts: () => count(connection),
+    async *dump() {
+      yield* dumpRows(await connect(LONG_MS));
+    },
+    async load(loaded, batches) {
+      const session = await connect(LONG_MS);
+      await replaceAll(session, loaded, batches).finally(session.close);
+      identity = loaded;
+    },
+    async close() {
+      await commits.close();
+      await Promise.all([connection.close(), announcements.close()]);
+    },
+  };
+}
+
+async function prepare(
+  { name }: Target,
+  session: Session,
+  mode: StoreMode | undefined,
+): Promise<StoreIdentity> {
+  const created = mode && { id: randomUUID(), mode, isCopying: false };
+  const found = await prepareSchema(session, { name, ...(created && { created }) }).finally(
+    session.close,
+  );
+  if (found.isCopying)
+    throw new Error(
+      `${name} holds a part of a store that was to be moved there. Run "npm run store -- migrate --to <DATABASE_URL>" again to finish it.`,
+    );
+  if (mode === undefined || mode === found.mode) return found;
+  throw new Error(
+    `${name} holds a store for the market "${found.mode}", and this is "${mode}". Set DATABASE_URL to another database, or MARKET to what it was.`,
+  );
+}
+
+async function count(connection: Connection): Promise<Counts> {
+  const text = `select (select count(*) from market_signal.record) as records,
+    (select count(*) from market_signal.archive) as archive`;
+  const { rows } = await connection.query<Counts & QueryResultRow>({ name: "count", text });
+  return rows[0] ?? { records: 0, archive: 0 };
+}

@@ -1,0 +1,172 @@
+import { lockKey } from "./locks.ts";
+
+/** Channel on which announcements go to all processes. */
+export const CHANNEL = "market_signal";
+
+/** Makes a `json` array of DumpRow records a table. */
+export const RECORD_ROWS = `json_to_recordset($1::json) as given(
+  collection text, key text, text text, revision bigint, groups text[],
+  "expiresAt" bigint, "dueAt" bigint, "consumedAt" bigint)`;
+
+/** Writes them as they are. */
+export const INSERT_RECORDS = `
+  insert into market_signal.record
+    (collection, key, value, revision, groups, expires_at, due_at, consumed_at)
+  select collection, key, text::json, revision, groups, "expiresAt", "dueAt", "consumedAt"
+  from ${RECORD_ROWS}`;
+
+/**
+ * The records. Instants are milliseconds since the epoch. Values are `json`, not `jsonb`, since
+ * that keeps their text as it is.
+ */
+export const recordTables = `
+create sequence market_signal.revision;
+
+create table market_signal.record (
+  collection text collate "C" not null,
+  key text collate "C" not null,
+  value json not null,
+  revision bigint not null,
+  groups text[] collate "C" not null,
+  expires_at bigint,
+  due_at bigint,
+  consumed_at bigint,
+  primary key (collection, key)
+);
+create index record_revision on market_signal.record (collection, revision);
+create index record_groups on market_signal.record using gin (groups) with (fastupdate = off)
+  where groups <> '{}';
+create index record_due on market_signal.record (collection, due_at, revision)
+  where due_at is not null;
+create index record_expiry on market_signal.record (expires_at) where expires_at is not null;
+
+/* What a batch was answered, in case that its answer got lost and it comes again. */
+create table market_signal.answered (
+  id uuid primary key,
+  answer json not null,
+  at timestamptz not null default clock_timestamp()
+);
+`;
+
+/**
+ * Commits are applied one batch after the other, in all processes: that makes revisions rise in the
+ * order in which commits become visible, so that no reader who goes on after a revision misses
+ * one, and leaves no two that could deadlock.
+ */
+export const recordFunctions = `
+/* The instant that a test gave, otherwise one of the database's clock. */
+create function market_signal.instant(given bigint, clock timestamptz) returns bigint
+language sql stable return coalesce(given, floor(extract(epoch from clock) * 1000)::bigint);
+
+/* Whether each commit of the batch held. One that did not has changed nothing. */
+create function market_signal.commit(batch uuid, commits json, given bigint, patience int)
+returns json language plpgsql as $$
+declare
+  now bigint;
+  held boolean[] := '{}';
+  known json;
+  steps json;
+  step record;
+begin
+  perform set_config('lock_timeout', patience::text, true);
+  perform pg_advisory_xact_lock(${lockKey("records")});
+  select answer into known from market_signal.answered where id = batch;
+  if found then
+    return known;
+  end if;
+  now := market_signal.instant(given, clock_timestamp());
+  for steps in select value from json_array_elements(commits) loop
+    begin
+      for step in
+        select * from json_to_recordset(steps) as one(
+          kind text, collection text, key text, revision bigint, value text, groups text[],
+          ttl bigint, due bigint, "keepsTtl" boolean, "keepsDue" boolean, payload text)
+      loop
+        case step.kind
+        when 'put', 'insert' then
+          insert into market_signal.record as there
+            values (
+              step.collection, step.key, step.value::json, nextval('market_signal.revision'),
+              step.groups, now + step.ttl, now + step.due, null)
+          on conflict (collection, key) do update set
+            value = excluded.value, revision = excluded.revision, groups = excluded.groups,
+            expires_at = excluded.expires_at, due_at = excluded.due_at, consumed_at = null
+          where step.kind = 'put' or there.expires_at <= now;
+        when 'replace' then
+          update market_signal.record set
+            value = step.value::json,
+            revision = nextval('market_signal.revision'),
+            groups = coalesce(step.groups, groups),
+            expires_at = case when step."keepsTtl" then expires_at else now + step.ttl end,
+            due_at = case when step."keepsDue" then due_at else now + step.due end
+          where collection = step.collection and key = step.key and revision = step.revision
+            and (expires_at is null or expires_at > now);
+        when 'consume' then
+          update market_signal.record set
+            consumed_at = now, revision = nextval('market_signal.revision')
+          where collection = step.collection and key = step.key and consumed_at is null
+            and (expires_at is null or expires_at > now);
+        when 'remove' then
+          delete from market_signal.record
+          where collection = step.collection and key = step.key
+            and (step.revision is null or revision = step.revision)
+            and (expires_at is null or expires_at > now);
+        when 'removeGroup' then
+          delete from market_signal.record
+          where groups @> array[step.key] and groups <> '{}'
+            and (expires_at is null or expires_at > now);
+        when 'announce' then
+          perform pg_notify('${CHANNEL}', step.payload);
+        end case;
+        if not found
+          and (step.kind in ('insert', 'replace', 'consume') or step.revision is not null)
+        then
+          raise sqlstate 'MS001';
+        end if;
+      end loop;
+      held := held || true;
+    exception when sqlstate 'MS001' then
+      held := held || false;
+    end;
+  end loop;
+  known := to_json(held);
+  if true = any (held) then
+    insert into market_signal.answered (id, answer) values (batch, known);
+  end if;
+  return known;
+end $$;
+
+create function market_signal.claim(source text, most int, lease bigint, given bigint)
+returns setof market_signal.record language plpgsql as $$
+declare
+  now bigint;
+  due market_signal.record;
+begin
+  perform pg_advisory_xact_lock(${lockKey("records")});
+  now := market_signal.instant(given, clock_timestamp());
+  for due in
+    select * from market_signal.record
+    where collection = source and due_at <= now and (expires_at is null or expires_at > now)
+    order by due_at, revision
+    limit most for update skip locked
+  loop
+    update market_signal.record
+    set due_at = now + lease, revision = nextval('market_signal.revision')
+    where collection = due.collection and key = due.key
+    returning * into due;
+    return next due;
+  end loop;
+end $$;
+
+create function market_signal.purge(most int, given bigint) returns bigint
+language sql as $$
+  delete from market_signal.answered where at < clock_timestamp() - interval '10 minutes';
+  with gone as (
+    delete from market_signal.record where (collection, key) in (
+      select collection, key from market_signal.record
+      where expires_at <= market_signal.instant(given, statement_timestamp())
+      order by revision limit most for update skip locked)
+    returning 1)
+  select count(*) from gone;
+$$;
+`;

@@ -1,0 +1,100 @@
+import type { Collection, Records, Selection, Stored } from "../records.ts";
+import type { Announcements } from "./announcements.ts";
+import type { Commits } from "./commits.ts";
+import type { Connection, Statement } from "./connection.ts";
+import { isName } from "./text.ts";
+
+/** What the records need. */
+export interface RecordsOptions {
+  readonly connection: Connection;
+  readonly commits: Commits;
+  readonly announcements: Announcements;
+  /** Takes the place of the database's clock. */
+  readonly now: (() => number) | undefined;
+}
+
+interface Row {
+  readonly key: string;
+  readonly value: unknown;
+  readonly revision: number;
+  readonly groups: readonly string[];
+  readonly expires_at: number | null;
+  readonly due_at: number | null;
+  readonly consumed_at: number | null;
+}
+
+const COLUMNS = "key, value, revision, groups, expires_at, due_at, consumed_at";
+
+/** Whether a record has not expired; `$1` is the instant that takes the place of the clock's. */
+const ALIVE =
+  "(expires_at is null or expires_at > market_signal.instant($1, statement_timestamp()))";
+
+/** The records of one database. */
+export function postgresRecords(options: RecordsOptions): Records {
+  const { connection, commits, announcements, now } = options;
+  const ask = async <T>(statement: Statement) => {
+    const values = [now?.(), ...(statement.values ?? [])];
+    const { rows } = await connection.query<Row>({ ...statement, values });
+    return rows.map((row) => stored<T>(row));
+  };
+  return {
+    async get<T>(from: Collection<T>, key: string) {
+      if (![from.name, key].every(isName)) return undefined;
+      const [found] = await ask<T>(getting(from.name, key));
+      return found;
+    },
+    async list<T>(from: Collection<T>, selection: Selection) {
+      if (![from.name, selection.group ?? ""].every(isName)) return [];
+      return ask<T>(listing(from.name, selection));
+    },
+    commit: commits.commit,
+    async claimDue<T>(from: Collection<T>, { limit, leaseMs }: { limit: number; leaseMs: number }) {
+      if (!isName(from.name)) return [];
+      return ask<T>(claiming([from.name, limit, Math.round(leaseMs)]));
+    },
+    async purgeExpired(limit) {
+      const values = [limit, now?.()];
+      const text = "select market_signal.purge($1, $2) as gone";
+      const { rows } = await connection.query<{ gone: number }>({ name: "purge", text, values });
+      return rows[0]?.gone ?? 0;
+    },
+    onAnnounce: announcements.on,
+  };
+}
+
+function getting(collection: string, key: string): Statement {
+  const text = `select ${COLUMNS} from market_signal.record
+    where collection = $2 and key = $3 and ${ALIVE}`;
+  return { name: "get", text, values: [collection, key] };
+}
+
+function listing(collection: string, { group, after = 0, limit }: Selection): Statement {
+  const rest = `collection = $2 and revision > $3 and ${ALIVE} order by revision limit $4`;
+  const values = [collection, after, limit];
+  if (group === undefined) {
+    const text = `select ${COLUMNS} from market_signal.record where ${rest}`;
+    return { name: "list", text, values };
+  }
+  // Apart, so that no plan reads the whole collection in order to find the few of a group.
+  const text = `with members as materialized (
+      select * from market_signal.record where groups @> array[$5] and groups <> '{}')
+    select ${COLUMNS} from members where ${rest}`;
+  return { name: "list-group", text, values: [...values, group] };
+}
+
+function claiming(values: unknown[]): Statement {
+  const text = `select ${COLUMNS} from market_signal.claim($2, $3, $4, $1)`;
+  return { name: "claim", text, values };
+}
+
+function stored<T>(row: Row): Stored<T> {
+  return {
+    key: row.key,
+    value: row.value as T,
+    revision: row.revision,
+    groups: row.groups,
+    expiresAt: row.expires_at ?? undefined,
+    dueAt: row.due_at ?? undefined,
+    consumedAt: row.consumed_at ?? undefined,
+  };
+}

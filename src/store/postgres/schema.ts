@@ -1,0 +1,140 @@
+import type { StoreIdentity } from "../store.ts";
+import { archiveFunctions, archiveTables } from "./archive-sql.ts";
+import type { Session } from "./connection.ts";
+import { lockKey } from "./locks.ts";
+import { recordFunctions, recordTables } from "./record-sql.ts";
+
+/** The oldest PostgreSQL that is known to do, as `server_version_num`. */
+const OLDEST_VERSION = 160_000;
+
+const migrations = `
+create schema market_signal;
+create table market_signal.migration (
+  version int primary key,
+  applied_at timestamptz not null default clock_timestamp()
+);
+`;
+
+/** What the store is; one row. `is_copying`: a move of another store into it has not finished. */
+const meta = `
+create table market_signal.meta (
+  only_row boolean primary key default true check (only_row),
+  id text not null,
+  mode text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  is_copying boolean not null
+);
+`;
+
+/**
+ * What takes a database from each version of the schema to the next; version 0 is a database
+ * without any. What was released once stays as it is, changes come behind.
+ */
+const steps: readonly string[] = [
+  [migrations, meta, recordTables, recordFunctions, archiveTables, archiveFunctions].join("\n"),
+];
+
+/** What a database says of the store in it. */
+export interface Meta extends StoreIdentity {
+  /** A move of another store into it has not finished. */
+  readonly isCopying: boolean;
+}
+
+/** Which store is looked for. */
+export interface Wanted {
+  /** The database, for messages. */
+  readonly name: string;
+  /** What is created when the database has no store; absent: nothing, that is an error then. */
+  readonly created?: Meta;
+}
+
+/**
+ * Brings the schema up to date and finds the store, in one transaction; of several processes one
+ * does it and the others wait.
+ *
+ * @throws {Error} That says what to do, when the server or the schema is not one we can use, or
+ *   when there is no store.
+ */
+export async function prepareSchema(session: Session, wanted: Wanted): Promise<Meta> {
+  const { name, created } = wanted;
+  await checkServer(session, name);
+  return inTransaction(session, async () => {
+    await session.query(`select pg_advisory_xact_lock(${lockKey("schema")})`);
+    const version = await versionOf(session);
+    if (version > steps.length) {
+      throw new Error(
+        `${name} was written by a newer version of this program (schema ${version}, known is ${steps.length}); install that version.`,
+      );
+    }
+    if (version === 0 && created === undefined) throw noStore(name);
+    await migrateFrom(session, version);
+    return (await readMeta(session)) ?? createMeta(session, wanted);
+  });
+}
+
+async function checkServer(session: Session, name: string): Promise<void> {
+  const [found] = await session.query<{ version: string; number: number }>(
+    `select current_setting('server_version') as version,
+       current_setting('server_version_num')::int as number`,
+  );
+  if (found !== undefined && found.number >= OLDEST_VERSION) return;
+  throw new Error(`${name} is PostgreSQL ${found?.version}; this program needs 16 or later.`);
+}
+
+async function versionOf(session: Session): Promise<number> {
+  const [schema] = await session.query<{ is_there: boolean }>(
+    "select to_regclass('market_signal.migration') is not null as is_there",
+  );
+  if (schema?.is_there !== true) return 0;
+  const [newest] = await session.query<{ version: number }>(
+    "select coalesce(max(version), 0) as version from market_signal.migration",
+  );
+  return newest?.version ?? 0;
+}
+
+async function migrateFrom(session: Session, version: number): Promise<void> {
+  for (const [at, sql] of steps.entries()) {
+    if (at < version) continue;
+    await session.query(sql);
+    await session.query("insert into market_signal.migration (version) values ($1)", [at + 1]);
+  }
+}
+
+async function readMeta(session: Session): Promise<Meta | undefined> {
+  const [found] = await session.query<Meta>(
+    `select id, mode, is_copying as "isCopying" from market_signal.meta`,
+  );
+  return found;
+}
+
+async function createMeta(session: Session, { name, created }: Wanted): Promise<Meta> {
+  if (created === undefined) throw noStore(name);
+  await writeMeta(session, created);
+  return created;
+}
+
+/** Says what the store is from now on. */
+export async function writeMeta(session: Session, { id, mode, isCopying }: Meta): Promise<void> {
+  await session.query(
+    `insert into market_signal.meta (id, mode, is_copying) values ($1, $2, $3)
+     on conflict (only_row) do update set
+       id = excluded.id, mode = excluded.mode, is_copying = excluded.is_copying`,
+    [id, mode, isCopying],
+  );
+}
+
+/** Runs work in a transaction, which is undone when the work fails. */
+export async function inTransaction<T>(session: Session, work: () => Promise<T>): Promise<T> {
+  await session.query("begin");
+  try {
+    const result = await work();
+    await session.query("commit");
+    return result;
+  } catch (error) {
+    // The connection may be the very thing that failed; then the server undoes it by itself.
+    await session.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+const noStore = (name: string) => new Error(`there is no store in ${name}`);

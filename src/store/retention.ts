@@ -1,0 +1,50 @@
+import type { Archive } from "./archive.ts";
+import { AUDIT_KIND } from "./audit.ts";
+import { chainPoints, PRUNED, pointOf, sealedEntry } from "./audit-chain.ts";
+import { insert, replace, update } from "./operations.ts";
+import type { Records } from "./records.ts";
+
+const DAY_MS = 86_400_000;
+
+/** How long audit rows are kept, in milliseconds: a year and what a yearly review needs. */
+export const AUDIT_KEPT_MS = 400 * DAY_MS;
+
+/** How long the rows of a kind stay in the archive, in milliseconds; other kinds stay for ever. */
+const keptMs: Readonly<Record<string, number>> = { [AUDIT_KIND]: AUDIT_KEPT_MS };
+
+interface Kept {
+  readonly records: Records;
+  readonly archive: Archive;
+}
+
+/**
+ * Removes what the archive need not keep any longer.
+ *
+ * @param now Milliseconds since the epoch.
+ * @throws {Error} When the oldest audit rows are not as the service writes them; they stay.
+ */
+export async function applyRetention({ records, archive }: Kept, now: number): Promise<void> {
+  for (const [kind, ms] of Object.entries(keptMs)) {
+    const before = now - ms;
+    if (kind === AUDIT_KIND) await noteEndOfPruned({ records, archive }, before);
+    await archive.prune(kind, before);
+  }
+}
+
+/** Notes the newest audit row that is going to be removed, so that what follows it can be verified
+ *  and a removal by somebody else is not taken for this. */
+async function noteEndOfPruned({ records, archive }: Kept, before: number): Promise<void> {
+  const selection = { to: before - 1, order: "newest", limit: 1 } as const;
+  const [newest] = await archive.read(AUDIT_KIND, selection);
+  if (newest === undefined) return;
+  if (sealedEntry(newest) === undefined) {
+    throw new Error(`audit row "${newest.id}" was not written by the service; none is removed`);
+  }
+  const value = pointOf(newest);
+  await update(records, { collection: chainPoints, key: PRUNED }, (noted) => {
+    if (noted === undefined) return [insert(chainPoints, { key: PRUNED, value })];
+    return value.position > noted.value.position
+      ? [replace(chainPoints, noted, { value })]
+      : undefined;
+  });
+}

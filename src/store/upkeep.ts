@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import { keepHouse } from "./housekeeping.ts";
+import { KEYS_TOPIC } from "./key-records.ts";
+import type { Keyring } from "./keyring.ts";
+import { createLease, type Lease } from "./lease.ts";
+import { schedule, startLoop } from "./loop.ts";
+import { OUTBOX_TOPIC } from "./outbox.ts";
+import { createSealer } from "./sealer.ts";
+import type { Store } from "./store.ts";
+
+/** Announcements may be lost: so often the outbox is looked into anyway, in milliseconds. */
+const SEAL_EVERY_MS = 1_000;
+
+/** Pause between two rounds of housekeeping, and of looking for new keys, in milliseconds. */
+const HOUSEKEEPING_EVERY_MS = 60_000;
+
+/** What is looked after. */
+export interface UpkeepOptions {
+  readonly store: Pick<Store, "engine" | "records" | "archive">;
+  readonly keyring: Keyring;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Told when something could not be done; it is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The work that a store needs while it is open. */
+export interface Upkeep {
+  /** Whether this process does what only one process may do. */
+  readonly leadership: Pick<Lease, "isHeld" | "onChange">;
+  /** Ends the work under way, then lets another process lead. */
+  stop(): Promise<void>;
+}
+
+/** Starts it: every process follows the keys, and the leader seals audit rows, moves the outbox
+ *  into the archive and removes what is no longer wanted. */
+export function startUpkeep({ store, keyring, now, onError }: UpkeepOptions): Upkeep {
+  const { records, archive } = store;
+  // A restarted embedded store, which one process at a time can open, is led at once.
+  const holder = store.engine === "embedded" ? "embedded" : randomUUID();
+  const lease = createLease({
+    ...{ records, name: "leader", holder, schedule, onError },
+    monotonic: () => performance.now(),
+  });
+  const start = (step: () => Promise<number>, everyMs: number) =>
+    startLoop({ step, everyMs, onError, schedule });
+  const led = (step: () => Promise<number>) => async () => (lease.isHeld() ? step() : 0);
+
+  const sealer = createSealer({ records, archive, now });
+  const sealing = start(led(sealer.run), SEAL_EVERY_MS);
+  const house = { records, archive, keyring, now };
+  const housekeeping = start(
+    led(() => keepHouse(house)),
+    HOUSEKEEPING_EVERY_MS,
+  );
+  const following = start(() => keyring.reload().then(() => 0), HOUSEKEEPING_EVERY_MS);
+  const loops = [sealing, housekeeping, following];
+  const listening = [
+    records.onAnnounce(OUTBOX_TOPIC, sealing.wake),
+    records.onAnnounce(KEYS_TOPIC, following.wake),
+    lease.onChange(sealing.wake),
+    lease.onChange(housekeeping.wake),
+  ];
+  return {
+    leadership: lease,
+    async stop() {
+      for (const stopListening of listening) stopListening();
+      await Promise.all(loops.map((loop) => loop.stop()));
+      await lease.release().catch(onError);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+
+/** AES-256-GCM with the lengths of NIST SP 800-38D section 8.2.1 and 5.2.1.2. */
+const ALGORITHM = "aes-256-gcm";
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Tells how a value was sealed, should that ever change. */
+const VERSION = "v1.";
+
+/** Keeps small secrets at rest under one key. */
+export interface Vault {
+  /**
+   * @param context Names the place that the value is kept at; it opens only with the same.
+   * @returns Text of the URL-safe base64 alphabet and a dot.
+   */
+  seal(secret: string, context: string): string;
+
+  /** @throws {Error} When the key or the context is another, or the value was changed. */
+  open(sealed: string, context: string): string;
+}
+
+/** @param key 32 bytes; good for 2^32 values, since each gets a random 96-bit IV. */
+export function createVault(key: Uint8Array): Vault {
+  return {
+    seal(secret, context) {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES });
+      cipher.setAAD(Buffer.from(context));
+      const text = Buffer.concat([iv, cipher.update(secret, "utf8"), cipher.final()]);
+      return VERSION + Buffer.concat([text, cipher.getAuthTag()]).toString("base64url");
+    },
+    open(sealed, context) {
+      if (!sealed.startsWith(VERSION)) throw new Error("a sealed value is of an unknown version");
+      const bytes = Buffer.from(sealed.slice(VERSION.length), "base64url");
+      const iv = bytes.subarray(0, IV_BYTES);
+      const decipher = createDecipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES });
+      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-TAG_BYTES));
+      const text = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
+      return Buffer.concat([text, decipher.final()]).toString("utf8");
+    },
+  };
+}

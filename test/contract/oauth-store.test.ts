@@ -1,0 +1,405 @@
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { createStoreAdapter } from "../../src/auth/store-adapter.ts";
+import type { AuditEntry } from "../../src/store/audit.ts";
+import { outbox } from "../../src/store/outbox.ts";
+import type { Records } from "../../src/store/records.ts";
+import { storeUnavailable } from "../../src/store/unavailable.ts";
+import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { newKeys, startAuthServer } from "../support/auth-server.ts";
+import { dumped, embedded } from "../support/stores.ts";
+
+type Registered = Awaited<ReturnType<typeof register>>;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const codeClient = {
+  redirect_uris: ["http://127.0.0.1/callback"],
+  grant_types: ["authorization_code"],
+  response_types: ["code"],
+  token_endpoint_auth_method: "none",
+};
+
+const clock = { aheadMs: 0 };
+const now = () => new Date(Date.now() + clock.aheadMs);
+const kept = await embedded.open({ now: () => now().getTime() });
+const { records } = kept;
+
+/** What happens before the store is asked. */
+const store = { before: async (_call: "get" | "list" | "commit"): Promise<void> => undefined };
+const observed: Records = {
+  ...records,
+  get: async (from, key) => store.before("get").then(() => records.get(from, key)),
+  list: async (from, selection) => store.before("list").then(() => records.list(from, selection)),
+  commit: async (operations) => store.before("commit").then(() => records.commit(operations)),
+};
+const server = await startAuthServer({ records: observed, now });
+const { local: base } = server;
+
+beforeEach(() => {
+  clock.aheadMs = 0;
+  store.before = async () => undefined;
+});
+afterAll(() => expect(server.failures).toEqual([]));
+
+const askToken = ({ client_id, client_secret }: Registered, changes = {}) =>
+  postForm(`${base}/oauth/token`, {
+    ...{ grant_type: "client_credentials", client_id, client_secret },
+    ...changes,
+  });
+
+function manage(client: Registered, method: string, changes?: object): Promise<Response> {
+  const authorization = `Bearer ${client.registration_access_token}`;
+  const headers = { authorization, "content-type": "application/json" };
+  const { client_id } = client;
+  const body = JSON.stringify({ ...EXAMPLE_REGISTRATION, client_id, ...changes });
+  return fetch(client.registration_client_uri, { method, headers, ...(changes && { body }) });
+}
+
+async function json(response: Response): Promise<Record<string, string>> {
+  return (await response.json()) as Record<string, string>;
+}
+
+const statusWith = async (token: string): Promise<number> =>
+  (await fetch(`${base}/api/probe`, { headers: { authorization: `Bearer ${token}` } })).status;
+
+/** Starts an authorization request, of a new client unless one is given. */
+async function authorize(changes: Record<string, string> = {}): Promise<Response> {
+  const { client_id } =
+    changes.client_id === undefined ? await register(base, codeClient) : changes;
+  const query = new URLSearchParams({
+    ...{
+      client_id: String(client_id),
+      response_type: "code",
+      redirect_uri: "http://127.0.0.1:8976/callback",
+    },
+    ...{ scope: "signals:read", code_challenge: CHALLENGE, code_challenge_method: "S256" },
+    ...changes,
+  });
+  return fetch(`${base}/oauth/authorize?${query}`, { redirect: "manual" });
+}
+
+/** Goes where an answer points, with the cookies that it sets. */
+function next(answer: Response): Promise<Response> {
+  const cookie = answer.headers.getSetCookie().map((line) => line.split(";")[0]);
+  const location = new URL(String(answer.headers.get("location")), base);
+  return fetch(location, { redirect: "manual", headers: { cookie: cookie.join("; ") } });
+}
+
+describe("a client secret", () => {
+  it("is shown when it is issued and never again", async () => {
+    const client = await register(base);
+    expect(client.client_secret).toMatch(/^[\w-]{43,}$/);
+    const read = await json(await manage(client, "GET"));
+    expect(read).toMatchObject({ client_id: client.client_id, client_name: "Example Agent" });
+    expect(read).not.toHaveProperty("client_secret");
+    const updated = await json(await manage(client, "PUT", {}));
+    expect(updated).toMatchObject({ client_id: client.client_id, client_name: "Example Agent" });
+    expect(updated).not.toHaveProperty("client_secret");
+  });
+
+  it("may stand in an update when it is the right one, and stays", async () => {
+    const client = await register(base);
+    const { client_secret } = client;
+    const response = await manage(client, "PUT", { client_secret, client_name: "Renamed" });
+    expect(response.status).toBe(200);
+    const updated = await json(response);
+    expect(updated).toMatchObject({ client_name: "Renamed" });
+    expect(updated).not.toHaveProperty("client_secret");
+    expect((await askToken(client)).status).toBe(200);
+  });
+
+  it("is refused in an update when it is wrong, or what is kept of it", async () => {
+    const client = await register(base);
+    const stored = await server.provider().Client.find(client.client_id);
+    expect(stored?.clientSecret).toMatch(/^sha256:/);
+    for (const client_secret of ["wrong", stored?.clientSecret, 7, null, ["a"]]) {
+      const response = await manage(client, "PUT", { client_secret });
+      expect(response.status).toBe(400);
+      expect(await json(response)).toMatchObject({ error: "invalid_request" });
+    }
+    expect((await manage(client, "GET")).status).toBe(200);
+  });
+
+  it("is compared as a whole", async () => {
+    const client = await register(base);
+    const stored = await server.provider().Client.find(client.client_id);
+    const { client_secret } = client;
+    for (const guess of [client_secret.slice(1), `${client_secret}x`, `${stored?.clientSecret}`]) {
+      expect((await askToken(client, { client_secret: guess })).status).toBe(401);
+    }
+    const basic = `Basic ${btoa(`${client.client_id}:${client_secret}`)}`;
+    const body = new URLSearchParams({ grant_type: "client_credentials" });
+    const headers = { authorization: basic };
+    const response = await fetch(`${base}/oauth/token`, { method: "POST", headers, body });
+    expect(response.status).toBe(200);
+  });
+
+  it("is issued to a public client that comes to need one", async () => {
+    const client = await register(base, codeClient);
+    const changes = { ...codeClient, token_endpoint_auth_method: "client_secret_post" };
+    const updated = await json(await manage(client, "PUT", changes));
+    expect(updated.client_secret).toMatch(/^[\w-]{43,}$/);
+
+    const { client_id, client_secret = "" } = updated;
+    const form = { token: "unknown", client_id: String(client_id) };
+    const status = async (secret: string) =>
+      (await postForm(`${base}/oauth/revoke`, { ...form, client_secret: secret })).status;
+    expect(await status(client_secret)).toBe(200);
+    expect(await status("wrong")).toBe(401);
+  });
+});
+
+describe("a client that nobody claims", () => {
+  it("is gone after a day when it never asked for a token", async () => {
+    const client = await register(base);
+    clock.aheadMs = DAY_MS - 10_000;
+    expect((await manage(client, "GET")).status).toBe(200);
+    clock.aheadMs = DAY_MS + 10_000;
+    expect((await askToken(client)).status).toBe(401);
+    expect((await manage(client, "GET")).status).toBe(401);
+  });
+
+  it("is gone after thirty days when it did, with its last token", async () => {
+    const client = await register(base);
+    expect((await askToken(client)).status).toBe(200);
+    clock.aheadMs = 30 * DAY_MS - 10_000;
+    expect((await manage(client, "GET")).status).toBe(200);
+    const last = await tokenOf(base, client);
+    expect(await statusWith(last)).toBe(200);
+    clock.aheadMs = 30 * DAY_MS + 10_000;
+    expect(await statusWith(last)).toBe(401);
+    expect((await askToken(client)).status).toBe(401);
+    expect((await manage(client, "GET")).status).toBe(401);
+  });
+
+  it("is not brought back by an update that comes after its removal", async () => {
+    const client = await register(base);
+    let reads = 0;
+    store.before = async (call) => {
+      if (call !== "get" || ++reads !== 2) return;
+      const options = { records, now, hashAddress: (address: string) => address };
+      await createStoreAdapter(options)("Client").destroy(client.client_id);
+    };
+    expect((await manage(client, "PUT", {})).status).toBe(401);
+    expect(reads).toBe(2);
+    expect(await server.provider().Client.find(client.client_id)).toBeUndefined();
+  });
+});
+
+describe("a registration access token", () => {
+  it("is good until the new one of an update is kept, whichever write fails", async () => {
+    const client = await register(base);
+    for (let failing = 1; ; failing += 1) {
+      let writes = 0;
+      store.before = async (call) => {
+        if (call === "commit" && ++writes === failing) throw storeUnavailable("No space left.");
+      };
+      const response = await manage(client, "PUT", {});
+      if (response.status === 200) {
+        const updated = (await response.json()) as Registered;
+        expect((await manage(client, "GET")).status).toBe(401);
+        expect((await manage(updated, "GET")).status).toBe(200);
+        break;
+      }
+      expect(response.status).toBe(503);
+      expect((await manage(client, "GET")).status).toBe(200);
+    }
+  });
+
+  it("dies when it is presented for another client", async () => {
+    const [mine, other] = [await register(base), await register(base)];
+    const { registration_client_uri } = other;
+    expect((await manage({ ...mine, registration_client_uri }, "GET")).status).toBe(401);
+    expect((await manage(mine, "GET")).status).toBe(401);
+    expect((await manage(other, "GET")).status).toBe(200);
+  });
+});
+
+describe("an identifier that no store can hold", () => {
+  it.each([
+    ["with NUL alone", "%00"],
+    ["with NUL inside", "a%00b"],
+    ["of 2000 characters", "a".repeat(2000)],
+  ])("%s is unknown", async (_title, id) => {
+    const decoded = decodeURIComponent(id);
+    const client = await register(base);
+    const { client_id, client_secret } = client;
+    const revoke = (form: Record<string, string>) => postForm(`${base}/oauth/revoke`, form);
+
+    expect((await askToken(client, { client_id: decoded })).status).toBe(401);
+    expect((await askToken(client, { client_secret: decoded })).status).toBe(401);
+    expect((await revoke({ token: decoded })).status).toBe(200);
+    expect((await revoke({ token: decoded, client_id, client_secret })).status).toBe(200);
+    expect((await authorize({ client_id: decoded })).status).toBe(400);
+    expect((await authorize({ state: decoded, nonce: decoded })).status).toBe(303);
+    expect((await fetch(`${base}/oauth/authorize/${id}`)).status).toBe(400);
+    for (const method of ["GET", "DELETE", "PUT"]) {
+      const own = await register(base);
+      const foreign = { ...own, registration_client_uri: `${base}/oauth/register/${id}` };
+      const changes = method === "PUT" ? {} : undefined;
+      expect((await manage(foreign, method, changes)).status).toBe(401);
+      const strange = { ...own, registration_access_token: id };
+      expect((await manage(strange, method, changes)).status).toBe(401);
+    }
+  });
+});
+
+describe("the store", () => {
+  it("holds no token and no secret that was handed out", async () => {
+    const client = await register(base);
+    const token = await tokenOf(base, client);
+    const updated = (await (await manage(client, "PUT", {})).json()) as Registered;
+    const text = JSON.stringify(await dumped(kept));
+
+    expect(text).toContain(client.client_id);
+    expect(text).not.toContain(token);
+    expect(text).not.toContain(client.client_secret);
+    expect(text).not.toContain(client.registration_access_token);
+    expect(text).not.toContain(updated.registration_access_token);
+  });
+});
+
+describe("keys that are replaced while the server runs", () => {
+  it("are published beside the old ones, and new ones sign", async () => {
+    const before = server.keys();
+    const keys = await newKeys(before);
+    server.useKeys(keys);
+    const published = await json(await fetch(`${base}/.well-known/jwks.json`));
+    const kids = keys.signing.map(({ kid }) => kid);
+    expect(published.keys).toMatchObject(kids.map((kid) => ({ kid, alg: "ES256", use: "sig" })));
+
+    const { Client, IdToken } = server.provider();
+    const client = await Client.find((await register(base)).client_id);
+    if (client === undefined) throw new Error("the client was not stored");
+    const expiresAt = Math.floor(Date.now() / 1000) + 60;
+    const idToken = new IdToken({ sub: "someone" }, { client });
+    const token = await idToken.issue({ use: "idtoken", expiresAt });
+    const [header = ""] = token.split(".");
+    expect(JSON.parse(atob(header))).toMatchObject({ kid: kids[0] });
+  });
+
+  it("leave clients, tokens and requests under way as they are", async () => {
+    const client = await register(base);
+    const token = await tokenOf(base, client);
+    const start = await authorize();
+    server.useKeys(await newKeys(server.keys()));
+
+    expect(await statusWith(token)).toBe(200);
+    expect((await askToken(client)).status).toBe(200);
+    expect((await manage(client, "GET")).status).toBe(200);
+    expect((await next(start)).status).toBe(303);
+    await postForm(`${base}/oauth/revoke`, { token });
+    expect(await statusWith(token)).toBe(401);
+  });
+
+  it("end what was signed with a key that is gone", async () => {
+    const start = await authorize();
+    server.useKeys(await newKeys());
+    expect((await next(start)).status).toBe(400);
+  });
+});
+
+describe("a store that cannot answer", () => {
+  async function requests(client: Registered): Promise<Record<string, () => Promise<Response>>> {
+    const { client_id, client_secret } = client;
+    const start = await authorize();
+    const query = new URL(start.url).search;
+    const revoke = (form: Record<string, string>) => postForm(`${base}/oauth/revoke`, form);
+    const token = await tokenOf(base, client);
+    return {
+      register: () => postJson(`${base}/oauth/register`, EXAMPLE_REGISTRATION),
+      read: () => manage(client, "GET"),
+      update: () => manage(client, "PUT", {}),
+      remove: () => manage(client, "DELETE"),
+      token: () => askToken(client),
+      "revoke by possession": () => revoke({ token }),
+      "revoke by client": () => revoke({ token, client_id, client_secret }),
+      authorize: () => fetch(`${base}/oauth/authorize${query}`, { redirect: "manual" }),
+      "finish the interaction": () => next(start),
+    };
+  }
+
+  it.each(["everything", "writes"])("%s: is 503 and passes", async (failing) => {
+    const client = await register(base);
+    const attempts = await requests(client);
+    store.before = async (call) => {
+      if (failing === "everything" || call === "commit") throw storeUnavailable("No space left.");
+    };
+    for (const [name, attempt] of Object.entries(attempts)) {
+      if (failing === "writes" && name === "read") continue;
+      const response = await attempt();
+      expect([name, response.status]).toEqual([name, 503]);
+      expect(response.headers.get("retry-after")).toBe("1");
+      expect(response.headers.get("location")).toBeNull();
+      expect(await response.json()).toEqual({
+        error: "temporarily_unavailable",
+        error_description: "No space left.",
+      });
+    }
+    store.before = async () => undefined;
+    for (const name of ["read", "token", "update"]) {
+      expect([name, (await attempts[name]?.())?.status]).toEqual([name, 200]);
+    }
+  });
+
+  it("is 503 also when it fails after a redirect was decided on", async () => {
+    server.useKeys(await newKeys(server.keys()));
+    server.provider().use(async (ctx) => {
+      ctx.redirect("https://agent.example/callback");
+      throw storeUnavailable("No space left.");
+    });
+    const response = await authorize({ client_id: "any" }).finally(async () =>
+      server.useKeys(await newKeys(server.keys())),
+    );
+    expect(response.status).toBe(503);
+    expect(response.headers.get("location")).toBeNull();
+    expect(await response.json()).toMatchObject({ error: "temporarily_unavailable" });
+  });
+
+  it("is 503 for whoever comes with a token", async () => {
+    const token = await tokenOf(base, await register(base));
+    store.before = async () => Promise.reject(storeUnavailable("No space left."));
+    expect(await statusWith(token)).toBe(503);
+  });
+});
+
+describe("the audit", () => {
+  async function entriesAbout(clientId: string): Promise<readonly AuditEntry[]> {
+    const entries: AuditEntry[] = [];
+    let after = 0;
+    for (;;) {
+      const page = await records.list(outbox, { after, limit: 1000 });
+      entries.push(...page.map(({ value }) => value.body as AuditEntry));
+      if (page.length < 1000) break;
+      after = page.at(-1)?.revision ?? after;
+    }
+    return entries.filter(({ actor, target }) => actor === clientId || target === clientId);
+  }
+
+  it("names who did what from where, whatever a stranger says", async () => {
+    const spoofed = { "x-forwarded-for": "198.51.100.1", "x-real-ip": "198.51.100.1" };
+    const answer = await postJson(`${base}/oauth/register`, EXAMPLE_REGISTRATION, spoofed);
+    const client = (await answer.json()) as Registered;
+    const { client_id, client_secret } = client;
+    for (const form of [{}, { client_id, client_secret }]) {
+      const token = await tokenOf(base, client);
+      await postForm(`${base}/oauth/revoke`, { token, ...form });
+      await postForm(`${base}/oauth/revoke`, { token, ...form });
+    }
+    const updated = (await (await manage(client, "PUT", {})).json()) as Registered;
+    await manage(updated, "DELETE");
+
+    const entries = await entriesAbout(client_id);
+    expect(entries.map(({ action }) => action)).toEqual([
+      "client.registered",
+      "token.revoked",
+      "token.revoked",
+      "client.updated",
+      "client.deleted",
+    ]);
+    expect(new Set(entries.map(({ addressHash }) => addressHash))).toEqual(
+      new Set(["hash of 127.0.0.1"]),
+    );
+  });
+});

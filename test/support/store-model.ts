@@ -1,0 +1,335 @@
+import type { Archive, ArchiveRow, ArchiveSelection } from "../../src/store/archive.ts";
+import type {
+  Collection,
+  DueSelection,
+  Operation,
+  Placing,
+  Records,
+  Selection,
+  Stored,
+} from "../../src/store/records.ts";
+import type { DumpRow, Store, StoreIdentity } from "../../src/store/store.ts";
+import { storeUnavailable } from "../../src/store/unavailable.ts";
+
+type RecordRow = Extract<DumpRow, { table: "record" }>;
+type HistoryRow = Extract<DumpRow, { table: "archive" }>;
+
+/** Everything the model keeps; plain data, so that a clone of it is another store. */
+export interface ModelDisk {
+  identity: StoreIdentity;
+  /** The newest revision that was given. */
+  revision: number;
+  /** By revision; expired ones stay until they are purged or written over. */
+  records: readonly RecordRow[];
+  /** In the order they came. */
+  archive: readonly HistoryRow[];
+}
+
+/** What the model opens. */
+export interface ModelPlace {
+  readonly disk: ModelDisk;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Nothing yet. */
+export function emptyDisk(identity: StoreIdentity): ModelDisk {
+  return { identity, revision: 0, records: [], archive: [] };
+}
+
+/**
+ * What the store's ports promise, in as few words as will do: lists that are searched from end to
+ * end, one thing at a time, nothing durable. The engines are held against it.
+ */
+export function openModel({ disk, now }: ModelPlace): Store {
+  let isOpen = true;
+  const answer = async <T>(work: () => T): Promise<T> => {
+    if (!isOpen) throw storeUnavailable("The store is closed.");
+    return work();
+  };
+  return {
+    engine: "embedded",
+    get identity() {
+      return disk.identity;
+    },
+    records: modelRecords({ disk, now }, answer),
+    archive: modelArchive(disk, answer),
+    counts: () => answer(() => ({ records: disk.records.length, archive: disk.archive.length })),
+    dump: () => inBatches([...disk.records, ...disk.archive]),
+    load: (identity, batches) => replaceAll(disk, identity, batches),
+    async close() {
+      isOpen = false;
+    },
+  };
+}
+
+type Answer = <T>(work: () => T) => Promise<T>;
+
+function modelRecords({ disk, now }: ModelPlace, answer: Answer): Records {
+  let listeners: readonly Listener[] = [];
+  const alive = (collection: string) =>
+    disk.records.filter((row) => row.collection === collection && isAlive(row, now()));
+  return {
+    get: <T>(from: Collection<T>, key: string) =>
+      answer(() => {
+        const row = alive(from.name).find((each) => each.key === key);
+        return row && stored<T>(row);
+      }),
+    list: <T>(from: Collection<T>, { group, after = 0, limit }: Selection) =>
+      answer(() =>
+        alive(from.name)
+          .filter((row) => group === undefined || row.groups.includes(group))
+          .filter((row) => row.revision > after)
+          .slice(0, limit)
+          .map((row) => stored<T>(row)),
+      ),
+    commit: (operations) =>
+      answer(() => {
+        const after = committed(disk, operations, now());
+        if (after === undefined) return false;
+        Object.assign(disk, after);
+        queueMicrotask(() => tell(listeners, operations));
+        return true;
+      }),
+    claimDue: <T>(from: Collection<T>, { limit, leaseMs }: DueSelection) =>
+      answer(() => {
+        const claimed = alive(from.name)
+          .filter(({ dueAt }) => dueAt !== null && dueAt <= now())
+          .sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.revision - b.revision)
+          .slice(0, limit);
+        for (const row of claimed) {
+          Object.assign(disk, written(disk, { ...row, dueAt: now() + leaseMs }));
+        }
+        return disk.records.slice(disk.records.length - claimed.length).map(stored<T>);
+      }),
+    purgeExpired: (limit) =>
+      answer(() => {
+        const gone = disk.records.filter((row) => !isAlive(row, now())).slice(0, limit);
+        disk.records = disk.records.filter((row) => !gone.includes(row));
+        return gone.length;
+      }),
+    onAnnounce(topic, listener) {
+      const added = { topic, listener };
+      listeners = [...listeners, added];
+      return () => {
+        listeners = listeners.filter((other) => other !== added);
+      };
+    },
+  };
+}
+
+interface Listener {
+  readonly topic: string;
+  readonly listener: (text: string) => void;
+}
+
+function tell(listeners: readonly Listener[], operations: readonly Operation[]): void {
+  for (const operation of operations) {
+    if (operation.kind !== "announce") continue;
+    for (const { topic, listener } of listeners) {
+      if (topic === operation.topic) listener(operation.text);
+    }
+  }
+}
+
+type Held = Pick<ModelDisk, "revision" | "records">;
+
+function committed(before: Held, operations: readonly Operation[], now: number): Held | undefined {
+  let held: Held | undefined = before;
+  for (const operation of operations) {
+    checkNames(operation);
+    held = held && afterStep(held, operation, now);
+  }
+  return held;
+}
+
+/** @returns What there is after the step; `undefined` when it does not hold. */
+function afterStep(before: Held, operation: Operation, now: number): Held | undefined {
+  if (operation.kind === "announce") return before;
+  if (operation.kind === "removeGroup") {
+    const goes = (row: RecordRow) => isAlive(row, now) && row.groups.includes(operation.group);
+    return { ...before, records: before.records.filter((row) => !goes(row)) };
+  }
+  const there = before.records.find((row) => isSame(row, operation) && isAlive(row, now));
+  if (operation.kind === "remove") {
+    const { revision } = operation;
+    const holds = revision === undefined || there?.revision === revision;
+    return holds ? without(before, there) : undefined;
+  }
+  const row = rowAfter(there, operation, now);
+  return row && written(before, row);
+}
+
+/** @returns The record after a step that writes it; `undefined` when the step does not hold. */
+function rowAfter(
+  there: RecordRow | undefined,
+  operation: Exclude<Operation, { kind: "remove" | "removeGroup" | "announce" }>,
+  now: number,
+): RecordRow | undefined {
+  switch (operation.kind) {
+    case "put":
+      return freshRow(operation, now);
+    case "insert":
+      return there ? undefined : freshRow(operation, now);
+    case "replace":
+      return there?.revision === operation.revision
+        ? replacedRow(there, operation, now)
+        : undefined;
+    case "consume":
+      return there?.consumedAt === null ? { ...there, consumedAt: now } : undefined;
+  }
+}
+
+function without(before: Held, gone: RecordRow | undefined): Held {
+  return { ...before, records: before.records.filter((row) => row !== gone) };
+}
+
+function written({ revision, records }: Held, row: RecordRow): Held {
+  const others = records.filter((other) => !isSame(other, row));
+  return { revision: revision + 1, records: [...others, { ...row, revision: revision + 1 }] };
+}
+
+function freshRow(
+  operation: Extract<Operation, { kind: "put" | "insert" }>,
+  now: number,
+): RecordRow {
+  const { collection, key, value, placing } = operation;
+  const { groups, dueAt, expiresAt } = placed(placing, now);
+  const text = JSON.stringify(value);
+  return {
+    ...{ table: "record", collection, key, text, revision: 0 },
+    ...{ groups, expiresAt, dueAt, consumedAt: null },
+  };
+}
+
+function placed({ groups = [], ttlMs, dueInMs }: Placing, now: number) {
+  const at = (ms: number | undefined) => (ms === undefined ? null : now + ms);
+  return { groups: [...groups], expiresAt: at(ttlMs), dueAt: at(dueInMs) };
+}
+
+function replacedRow(
+  there: RecordRow,
+  { value, placing }: Extract<Operation, { kind: "replace" }>,
+  now: number,
+): RecordRow {
+  const moved = (ms: number | null | undefined, kept: number | null) => {
+    if (ms === undefined) return kept;
+    return ms === null ? null : now + ms;
+  };
+  return {
+    ...there,
+    text: JSON.stringify(value),
+    groups: [...(placing.groups ?? there.groups)],
+    expiresAt: moved(placing.ttlMs, there.expiresAt),
+    dueAt: moved(placing.dueInMs, there.dueAt),
+  };
+}
+
+const isAlive = ({ expiresAt }: RecordRow, now: number) => expiresAt === null || expiresAt > now;
+
+type Place = Pick<RecordRow, "collection" | "key">;
+const isSame = (a: Place, b: Place) => a.collection === b.collection && a.key === b.key;
+
+function stored<T>(row: RecordRow): Stored<T> {
+  return {
+    key: row.key,
+    value: JSON.parse(row.text) as T,
+    revision: row.revision,
+    groups: [...row.groups],
+    expiresAt: row.expiresAt ?? undefined,
+    dueAt: row.dueAt ?? undefined,
+    consumedAt: row.consumedAt ?? undefined,
+  };
+}
+
+function checkNames(operation: Operation): void {
+  const key = "key" in operation ? [operation.key] : [];
+  const group = "group" in operation ? [operation.group] : [];
+  const groups = "placing" in operation ? (operation.placing.groups ?? []) : [];
+  for (const name of [...key, ...group, ...groups]) {
+    if (name.includes("\0") || name.length > 512) throw new RangeError("no such key or group");
+  }
+}
+
+function modelArchive(disk: ModelDisk, answer: Answer): Archive {
+  return {
+    append: (rows) =>
+      answer(() => {
+        const added: HistoryRow[] = [];
+        for (const row of rows.map(historyRow)) {
+          const isThere = [...disk.archive, ...added].some((other) => isSameRow(other, row));
+          if (!isThere) added.push(row);
+        }
+        disk.archive = [...disk.archive, ...added];
+        return added.length;
+      }),
+    read: (kind, selection) =>
+      answer(() =>
+        selected(
+          disk.archive.filter((row) => row.kind === kind),
+          selection,
+        ).map(archiveRow),
+      ),
+    prune: (kind, before) =>
+      answer(() => {
+        const kept = disk.archive.filter((row) => row.kind !== kind || row.at >= before);
+        const gone = disk.archive.length - kept.length;
+        disk.archive = kept;
+        return gone;
+      }),
+  };
+}
+
+type Identity = Pick<HistoryRow, "kind" | "at" | "id">;
+const isSameRow = (a: Identity, b: Identity) => a.kind === b.kind && a.at === b.at && a.id === b.id;
+
+function historyRow({
+  kind,
+  at,
+  id,
+  subject = null,
+  body,
+}: Omit<ArchiveRow, "subject"> & {
+  readonly subject?: string | null;
+}): HistoryRow {
+  return { table: "archive", kind, at, id, subject, text: JSON.stringify(body) };
+}
+
+function archiveRow({ kind, at, id, subject, text }: HistoryRow): ArchiveRow {
+  return { kind, at, id, ...(subject === null ? {} : { subject }), body: JSON.parse(text) };
+}
+
+type Instant = Pick<HistoryRow, "at" | "id">;
+const compared = (a: Instant, b: Instant) =>
+  a.at - b.at || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
+
+function selected(
+  rows: readonly HistoryRow[],
+  { subject, from = -Infinity, to = Infinity, order, after, limit }: ArchiveSelection,
+): readonly HistoryRow[] {
+  const inOrder = (a: Instant, b: Instant) => (order === "oldest" ? 1 : -1) * compared(a, b);
+  return rows
+    .filter((row) => subject === undefined || row.subject === subject)
+    .filter(({ at }) => at >= from && at <= to)
+    .filter((row) => after === undefined || inOrder(row, after) > 0)
+    .toSorted(inOrder)
+    .slice(0, limit);
+}
+
+async function* inBatches(rows: readonly DumpRow[]): AsyncIterable<readonly DumpRow[]> {
+  for (let at = 0; at < rows.length; at += 100) yield rows.slice(at, at + 100);
+}
+
+async function replaceAll(
+  disk: ModelDisk,
+  identity: StoreIdentity,
+  batches: AsyncIterable<readonly DumpRow[]>,
+): Promise<void> {
+  const rows: DumpRow[] = [];
+  for await (const batch of batches) rows.push(...batch);
+  for (const { text } of rows) JSON.parse(text);
+  const records = rows.filter((row) => row.table === "record");
+  const archive = rows.filter((row) => row.table === "archive");
+  const revision = Math.max(0, ...records.map((row) => row.revision));
+  Object.assign(disk, { identity, revision, records, archive });
+}

@@ -1,0 +1,180 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, describe, onTestFinished } from "vitest";
+import { openEmbedded } from "../../src/store/embedded/open.ts";
+import { openPostgres } from "../../src/store/postgres/open.ts";
+import type { Records } from "../../src/store/records.ts";
+import type { DumpRow, Store, StoreMode } from "../../src/store/store.ts";
+import { type Cluster, postgresAvailable, startPostgres } from "./postgres.ts";
+import { emptyDisk, openModel } from "./store-model.ts";
+
+/** What every store of the tests belongs to. */
+const MODE: StoreMode = "sandbox";
+
+/** Where the clock of a test stands at first. */
+export const START = Date.UTC(2026, 10, 21, 12);
+
+/** The clock of a store. */
+export interface StoreClock {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A way to keep a store; everything it opens is closed and removed when the file is through. */
+export interface Engine {
+  readonly name: string;
+  /** Its tests are skipped, since it does not run here. */
+  readonly isMissing: boolean;
+  /** Whether two processes can open one place. */
+  readonly isShared: boolean;
+  /** Opens a new, empty store. */
+  open(clock: StoreClock): Promise<Store>;
+  /** Closes a store and opens the same place again, as a restart does. */
+  reopen(store: Store): Promise<Store>;
+  /** Opens the place of an open store once more, as a second process does. */
+  openBeside(store: Store): Promise<Store>;
+}
+
+/** Opens one place; called again, it opens the same. */
+type Opener = () => Promise<Store>;
+
+const openers = new Map<Store, Opener>();
+
+async function opened(opener: Opener): Promise<Store> {
+  const store = await opener();
+  openers.set(store, opener);
+  return store;
+}
+
+function openerOf(store: Store): Opener {
+  const opener = openers.get(store);
+  if (opener === undefined) throw new Error("This store was not opened by an engine of the tests.");
+  return opener;
+}
+
+const folders: string[] = [];
+let cluster: Promise<Cluster> | undefined;
+
+afterAll(async () => {
+  await Promise.all([...openers.keys()].map((store) => store.close()));
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
+});
+
+function engine(
+  traits: Pick<Engine, "name" | "isMissing" | "isShared">,
+  newPlace: (clock: StoreClock) => Promise<Opener>,
+): Engine {
+  return {
+    ...traits,
+    open: async (clock) => opened(await newPlace(clock)),
+    async reopen(store) {
+      await store.close();
+      return opened(openerOf(store));
+    },
+    openBeside: (store) => opened(openerOf(store)),
+  };
+}
+
+/** The reference that the engines are compared with. */
+export const model = engine(
+  { name: "the model", isMissing: false, isShared: false },
+  async ({ now }) => {
+    const disk = emptyDisk({ id: crypto.randomUUID(), mode: MODE });
+    return async () => openModel({ disk, now });
+  },
+);
+
+/** Files of one process, in a temporary folder for each store. */
+export const embedded = engine(
+  { name: "embedded", isMissing: false, isShared: false },
+  async ({ now }) => {
+    const folder = await mkdtemp(join(tmpdir(), "store-"));
+    folders.push(folder);
+    return () => openEmbedded({ folder, mode: MODE, now });
+  },
+);
+
+/** A real server for the tests of one file, with a database for each store. */
+export const postgres = engine(
+  { name: "postgres", isMissing: !postgresAvailable, isShared: true },
+  async ({ now }) => {
+    cluster ??= startPostgres();
+    const url = await (await cluster).createDatabase();
+    return () => openPostgres({ url, mode: MODE, now });
+  },
+);
+
+/** The engines that keep something. */
+export const engines: readonly Engine[] = [embedded, postgres];
+
+/** A store with a clock that the test moves. */
+export interface TestStore extends Pick<Store, "records" | "archive"> {
+  readonly store: Store;
+  readonly clock: { now: number };
+  /** The same place after a restart. */
+  reopen(): Promise<TestStore>;
+  /** The same place in a second process. */
+  openBeside(): Promise<TestStore>;
+}
+
+/** Opens a new store for one test; it is closed when the test is over. */
+export async function openStore(of: Engine): Promise<TestStore> {
+  const clock = { now: START };
+  return testStore(of, await of.open({ now: () => clock.now }), clock);
+}
+
+function testStore(of: Engine, store: Store, clock: { now: number }): TestStore {
+  onTestFinished(() => store.close());
+  return {
+    store,
+    records: store.records,
+    archive: store.archive,
+    clock,
+    reopen: async () => testStore(of, await of.reopen(store), clock),
+    openBeside: async () => testStore(of, await of.openBeside(store), clock),
+  };
+}
+
+/** The same tests for the model and for every engine. */
+export function describeStores(title: string, tests: (engine: Engine) => void): void {
+  for (const each of [model, ...engines]) {
+    const note = each.isMissing ? " (SKIPPED: it does not run here)" : "";
+    describe.skipIf(each.isMissing)(`${title}: ${each.name}${note}`, () => tests(each));
+  }
+}
+
+/** Everything a store keeps, in the order of its dump. */
+export async function dumped(store: Store): Promise<readonly DumpRow[]> {
+  const rows: DumpRow[] = [];
+  for await (const batch of store.dump()) rows.push(...batch);
+  return rows;
+}
+
+/** Rows of a dump for `load`, in batches of the given size. */
+export async function* inBatches(
+  rows: readonly DumpRow[],
+  size: number,
+): AsyncIterable<readonly DumpRow[]> {
+  for (let at = 0; at < rows.length; at += size) yield rows.slice(at, at + size);
+}
+
+/** Real time that a slowed store waits before it does anything, in milliseconds. */
+const SLOWED_MS = 3;
+
+/** Records that answer late, so that callers come between each other. */
+export function slowed(records: Records): Records {
+  const late = async <T>(call: () => Promise<T>): Promise<T> => {
+    await delay(SLOWED_MS);
+    return call();
+  };
+  return {
+    get: (from, key) => late(() => records.get(from, key)),
+    list: (from, selection) => late(() => records.list(from, selection)),
+    commit: (operations) => late(() => records.commit(operations)),
+    claimDue: (from, selection) => late(() => records.claimDue(from, selection)),
+    purgeExpired: (limit) => late(() => records.purgeExpired(limit)),
+    onAnnounce: (topic, listener) => records.onAnnounce(topic, listener),
+  };
+}

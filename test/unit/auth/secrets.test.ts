@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import {
+  fingerprint,
+  hashClientSecret,
+  isHashed,
+  isSecretOf,
+  withHashedSecret,
+} from "../../../src/auth/secrets.ts";
+
+/** SHA-256 of "abc" (FIPS 180-2 appendix B.1) in base64url. */
+const ABC = Buffer.from(
+  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+  "hex",
+).toString("base64url");
+
+describe("a kept secret", () => {
+  it("is the SHA-256 of the secret", () => {
+    expect(fingerprint("abc")).toBe(ABC);
+    expect(hashClientSecret("abc")).toBe(`sha256:${ABC}`);
+  });
+
+  it("is told from one that is not hashed", () => {
+    expect(isHashed(hashClientSecret("abc"))).toBe(true);
+    for (const other of ["abc", "", undefined, null, 7]) expect(isHashed(other)).toBe(false);
+  });
+
+  it("fits its secret and nothing else", () => {
+    const kept = hashClientSecret("abc");
+    expect(isSecretOf(kept, "abc")).toBe(true);
+    for (const guess of ["", "ab", "abcd", kept, ABC]) expect(isSecretOf(kept, guess)).toBe(false);
+    expect(isSecretOf(undefined, "undefined")).toBe(false);
+    expect(isSecretOf("abc", "abc")).toBe(false);
+  });
+});
+
+describe("the body of an update", () => {
+  const hashed = (text: string) => withHashedSecret(Buffer.from(text)).toString();
+
+  it("has its secret hashed and everything else as it was", () => {
+    const body = '{"a":{"client_secret":"abc"},"client_secret":"abc","__proto__":{"b":1}}';
+    expect(hashed(body)).toBe(body.replace(':"abc",', `:"sha256:${ABC}",`));
+  });
+
+  it("is hashed with the last secret when there are two, as it is read", () => {
+    const body = '{"client_secret":"x","client_secret":"abc"}';
+    expect(JSON.parse(hashed(body))).toEqual({ client_secret: `sha256:${ABC}` });
+  });
+
+  it.each(["", "{oops", "null", "7", "[]", "{}", '{ "client_secret": 7 }', '"client_secret"'])(
+    "is left alone when it is %j",
+    (body) => {
+      expect(hashed(body)).toBe(body);
+    },
+  );
+});

@@ -1,0 +1,98 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { audited } from "../../../src/store/audit.ts";
+import { keepHouse } from "../../../src/store/housekeeping.ts";
+import { openKeyring } from "../../../src/store/keyring.ts";
+import { put } from "../../../src/store/operations.ts";
+import { collection } from "../../../src/store/records.ts";
+import { createSealer } from "../../../src/store/sealer.ts";
+import { verifyAudit } from "../../../src/store/verify-audit.ts";
+import { embedded, openStore, type TestStore } from "../../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+const masterKey = randomBytes(32);
+const tokens = collection<number>("tokens");
+
+describe("housekeeping", () => {
+  async function open() {
+    const store = await openStore(embedded);
+    const now = () => store.clock.now;
+    const keyring = await openKeyring({ records: store.records, masterKey, now });
+    const step = () => keepHouse({ ...store, keyring, now });
+    return { store, keyring, step };
+  }
+
+  async function seal({ records, archive, clock }: TestStore): Promise<void> {
+    const sealer = createSealer({ records, archive, now: () => clock.now });
+    while ((await sealer.run()) > 0);
+  }
+
+  it("frees what has expired in bounded steps, and keeps what has not", async () => {
+    const { store, step } = await open();
+    const expiring = Array.from({ length: 2_500 }, (_, value) =>
+      put(tokens, { key: `expiring ${value}`, value, ttlMs: 1_000 }),
+    );
+    await store.records.commit([
+      ...expiring,
+      put(tokens, { key: "lasting", value: 0, ttlMs: 1_001 }),
+    ]);
+    const { records: before } = await store.store.counts();
+    expect(await step()).toBe(0);
+    store.clock.now += 1_000;
+    expect([await step(), await step(), await step()]).toEqual([1_000, 1_000, 0]);
+    expect((await store.store.counts()).records).toBe(before - 2_500);
+    expect(await store.records.get(tokens, "lasting")).toBeDefined();
+  });
+
+  it("removes audit rows after 400 days and keeps the chain whole", async () => {
+    const { store, step } = await open();
+    await seal(store);
+    store.clock.now += 400 * DAY_MS;
+    await store.records.commit(
+      audited({ action: "tested", actor: "system", target: "late" }, store.clock.now),
+    );
+    await seal(store);
+    await step();
+    expect(await verifyAudit(store)).toMatchObject({ rows: 6, firstPosition: 1, problems: [] });
+    store.clock.now += 1;
+    await step();
+    expect(await verifyAudit(store)).toMatchObject({ rows: 1, firstPosition: 6, problems: [] });
+  });
+
+  it("removes no audit rows while the oldest was not written by the service", async () => {
+    const { store, step } = await open();
+    const row = { kind: "audit", at: store.clock.now, id: "other", body: { action: "inserted" } };
+    await store.archive.append([row]);
+    store.clock.now += 401 * DAY_MS;
+    await expect(step()).rejects.toThrow('audit row "other"');
+    expect(await store.archive.read("audit", { order: "oldest", limit: 1 })).toEqual([row]);
+  });
+
+  it("keeps rows of kinds that have no time set", async () => {
+    const { store, step } = await open();
+    await store.archive.append([{ kind: "bar", at: 0, id: "1", body: {} }]);
+    store.clock.now += 4_000 * DAY_MS;
+    await step();
+    expect(await store.archive.read("bar", { order: "oldest", limit: 1 })).toHaveLength(1);
+  });
+
+  it("removes keys that have been kept long enough", async () => {
+    const { store, keyring, step } = await open();
+    await keyring.rotate("token-signing", { actor: "operator" });
+    await step();
+    expect(keyring.keys("token-signing")).toHaveLength(2);
+    store.clock.now += DAY_MS;
+    await step();
+    expect(keyring.keys("token-signing")).toHaveLength(1);
+  });
+
+  it("does the same when another process does it too", async () => {
+    const { store, keyring, step } = await open();
+    await keyring.rotate("token-signing", { actor: "operator" });
+    await seal(store);
+    store.clock.now += 401 * DAY_MS;
+    await Promise.all([step(), step(), step()]);
+    await seal(store);
+    expect(await verifyAudit(store)).toMatchObject({ rows: 1, firstPosition: 7, problems: [] });
+  });
+});
