@@ -13,6 +13,9 @@ const WILDCARD_ADDRESSES: readonly string[] = ["0.0.0.0", "::"];
 /** Requests may take this long to end after a stop was asked for. */
 const DRAIN_MS = 5_000;
 
+/** The process ends this long after a stop was asked for, whatever the database does. */
+const STOP_MS = 10_000;
+
 await main();
 
 async function main(): Promise<void> {
@@ -127,6 +130,7 @@ function takeCommands({ state }: Service, { store }: Config): Promise<AdminSocke
 function stopOnSignal(server: Server, close: () => Promise<void>, { drain }: Service): void {
   const stop = () => {
     drain();
+    setTimeout(() => process.exit(1), STOP_MS).unref();
     const drained = new Promise<unknown>((resolve) => {
       server.close(resolve);
       setTimeout(resolve, DRAIN_MS).unref();

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,14 +11,15 @@ import { afterAll } from "vitest";
 const running: ChildProcess[] = [];
 const folders: string[] = [];
 afterAll(async () => {
-  for (const child of running.filter(
-    ({ exitCode, signalCode }) => (exitCode ?? signalCode) === null,
-  )) {
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  }
+  await Promise.all(running.map(end));
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
+
+async function end(child: ChildProcess): Promise<void> {
+  if ((child.exitCode ?? child.signalCode) !== null) return;
+  child.kill("SIGTERM");
+  await once(child, "exit");
+}
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -53,6 +55,16 @@ export async function runToEnd(env: Readonly<Record<string, string>>) {
   });
   const [code] = await once(child, "close");
   return { code, said };
+}
+
+/** A TCP port of the loopback address that nobody uses now. */
+export async function freePort(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return String(port);
 }
 
 /** A data directory that goes with the file's tests. */

@@ -27,11 +27,14 @@ const keyring = await openKeyring({ records, masterKey: readMasterKey(places), n
 const upkeep = startUpkeep({ store, keyring, now, onError: () => {} });
 const context = { store, keyring: async () => keyring, now, holder: "server" as const };
 const admin = await serveAdmin({ folder, context, databaseUrl });
+const stopping = new AbortController();
+const loading = process.env.LOAD === undefined ? undefined : load(records);
 process.stdout.write("ready\n");
 process.once("SIGTERM", () => void end());
-if (process.env.LOAD !== undefined) await load(records);
 
 async function end(): Promise<void> {
+  stopping.abort();
+  await loading;
   await admin.close();
   await upkeep.stop();
   await store.close();
@@ -39,9 +42,9 @@ async function end(): Promise<void> {
 }
 
 /** Every record up to the number that was said last is durable. */
-async function load(to: Records): Promise<never> {
+async function load(to: Records): Promise<void> {
   const notes = collection<number>("load");
-  for (let round = 0; ; round += 1) {
+  for (let round = 0; !stopping.signal.aborted; round += 1) {
     const numbers = Array.from({ length: WRITERS }, (_, at) => round * WRITERS + at);
     await Promise.all(numbers.map((value) => to.commit([put(notes, { key: `${value}`, value })])));
     process.stdout.write(`${(round + 1) * WRITERS}\n`);
