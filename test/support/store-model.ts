@@ -55,8 +55,13 @@ export function openModel({ disk, now }: ModelPlace): Store {
     records: modelRecords({ disk, now }, answer),
     archive: modelArchive(disk, answer),
     counts: () => answer(() => ({ records: disk.records.length, archive: disk.archive.length })),
-    dump: () => inBatches([...disk.records, ...disk.archive]),
-    load: (identity, batches) => replaceAll(disk, identity, batches),
+    async *dump() {
+      yield* inBatches(await answer(() => [...disk.records, ...disk.archive]));
+    },
+    async load(identity, batches) {
+      const rows = await allOf(batches);
+      await answer(() => replaceAll(disk, identity, rows));
+    },
     async close() {
       isOpen = false;
     },
@@ -98,7 +103,7 @@ function modelRecords({ disk, now }: ModelPlace, answer: Answer): Records {
           .sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.revision - b.revision)
           .slice(0, limit);
         for (const row of claimed) {
-          Object.assign(disk, written(disk, { ...row, dueAt: now() + leaseMs }));
+          Object.assign(disk, written(disk, { ...row, dueAt: Math.round(now() + leaseMs) }));
         }
         return disk.records.slice(disk.records.length - claimed.length).map(stored<T>);
       }),
@@ -127,9 +132,16 @@ function tell(listeners: readonly Listener[], operations: readonly Operation[]):
   for (const operation of operations) {
     if (operation.kind !== "announce") continue;
     for (const { topic, listener } of listeners) {
-      if (topic === operation.topic) listener(operation.text);
+      if (topic === operation.topic) attempt(() => listener(operation.text));
     }
   }
+}
+
+/** A listener that fails is the matter of nobody else. */
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {}
 }
 
 type Held = Pick<ModelDisk, "revision" | "records">;
@@ -195,7 +207,7 @@ function freshRow(
 ): RecordRow {
   const { collection, key, value, placing } = operation;
   const { groups, dueAt, expiresAt } = placed(placing, now);
-  const text = JSON.stringify(value);
+  const text = jsonOf(value);
   return {
     ...{ table: "record", collection, key, text, revision: 0 },
     ...{ groups, expiresAt, dueAt, consumedAt: null },
@@ -203,7 +215,7 @@ function freshRow(
 }
 
 function placed({ groups = [], ttlMs, dueInMs }: Placing, now: number) {
-  const at = (ms: number | undefined) => (ms === undefined ? null : now + ms);
+  const at = (ms: number | undefined) => (ms === undefined ? null : Math.round(now + ms));
   return { groups: [...groups], expiresAt: at(ttlMs), dueAt: at(dueInMs) };
 }
 
@@ -214,11 +226,11 @@ function replacedRow(
 ): RecordRow {
   const moved = (ms: number | null | undefined, kept: number | null) => {
     if (ms === undefined) return kept;
-    return ms === null ? null : now + ms;
+    return ms === null ? null : Math.round(now + ms);
   };
   return {
     ...there,
-    text: JSON.stringify(value),
+    text: jsonOf(value),
     groups: [...(placing.groups ?? there.groups)],
     expiresAt: moved(placing.ttlMs, there.expiresAt),
     dueAt: moved(placing.dueInMs, there.dueAt),
@@ -247,8 +259,19 @@ function checkNames(operation: Operation): void {
   const group = "group" in operation ? [operation.group] : [];
   const groups = "placing" in operation ? (operation.placing.groups ?? []) : [];
   for (const name of [...key, ...group, ...groups]) {
-    if (name.includes("\0") || name.length > 512) throw new RangeError("no such key or group");
+    checkText(name);
+    if (name.length > 512) throw new RangeError("A key or group is too long.");
   }
+}
+
+function checkText(text: string): void {
+  if (text.includes("\0") || !text.isWellFormed()) throw new RangeError("That is no text.");
+}
+
+function jsonOf(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new TypeError("That is not JSON.");
+  return text;
 }
 
 function modelArchive(disk: ModelDisk, answer: Answer): Archive {
@@ -292,7 +315,8 @@ function historyRow({
 }: Omit<ArchiveRow, "subject"> & {
   readonly subject?: string | null;
 }): HistoryRow {
-  return { table: "archive", kind, at, id, subject, text: JSON.stringify(body) };
+  for (const text of [kind, id, subject ?? ""]) checkText(text);
+  return { table: "archive", kind, at, id, subject, text: jsonOf(body) };
 }
 
 function archiveRow({ kind, at, id, subject, text }: HistoryRow): ArchiveRow {
@@ -320,16 +344,18 @@ async function* inBatches(rows: readonly DumpRow[]): AsyncIterable<readonly Dump
   for (let at = 0; at < rows.length; at += 100) yield rows.slice(at, at + 100);
 }
 
-async function replaceAll(
-  disk: ModelDisk,
-  identity: StoreIdentity,
-  batches: AsyncIterable<readonly DumpRow[]>,
-): Promise<void> {
+async function allOf(batches: AsyncIterable<readonly DumpRow[]>): Promise<readonly DumpRow[]> {
   const rows: DumpRow[] = [];
   for await (const batch of batches) rows.push(...batch);
+  return rows;
+}
+
+function replaceAll(disk: ModelDisk, identity: StoreIdentity, rows: readonly DumpRow[]): void {
   for (const { text } of rows) JSON.parse(text);
   const records = rows.filter((row) => row.table === "record");
   const archive = rows.filter((row) => row.table === "archive");
-  const revision = Math.max(0, ...records.map((row) => row.revision));
+  const names = records.map(({ collection, key }) => JSON.stringify([collection, key]));
+  if (new Set(names).size < names.length) throw new Error("A record is there twice.");
+  const revision = Math.max(disk.revision, ...records.map((row) => row.revision));
   Object.assign(disk, { identity, revision, records, archive });
 }

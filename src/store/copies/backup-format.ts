@@ -4,7 +4,7 @@ import type { DumpRow, StoreIdentity } from "../store.ts";
 import { isJson } from "./json-text.ts";
 
 /** Name and version of the format, first in every backup. */
-export const BACKUP_FORMAT = "market-signal-backup";
+const BACKUP_FORMAT = "market-signal-backup";
 
 /** Rises when older programs could not read what newer ones write. */
 const BACKUP_VERSION = 1;

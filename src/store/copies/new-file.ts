@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createWriteStream, existsSync } from "node:fs";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -26,7 +26,6 @@ export interface NewFile {
  */
 export async function writeNewFile({ path, chunks, through = [] }: NewFile): Promise<number> {
   refuseExisting(path);
-  await mkdir(dirname(path), { recursive: true });
   const partial = `${path}.partial-${randomUUID().slice(0, 8)}`;
   try {
     const file = createWriteStream(partial, { flags: "wx", mode: OWNER_ONLY, flush: true });
@@ -38,8 +37,13 @@ export async function writeNewFile({ path, chunks, through = [] }: NewFile): Pro
     return size;
   } catch (error) {
     await rm(partial, { force: true });
-    throw error;
+    throw isOfFiles(error) ? new Error(`${path} cannot be written: ${error.message}.`) : error;
   }
+}
+
+/** Whether the system refused something; other errors come from what is written. */
+function isOfFiles(error: unknown): error is Error {
+  return error instanceof Error && "syscall" in error;
 }
 
 function refuseExisting(path: string): void {

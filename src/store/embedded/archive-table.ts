@@ -2,7 +2,9 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import type { ArchiveRow, ArchiveSelection } from "../archive.ts";
 import type { DumpRow } from "../store.ts";
-import { META_SCHEMA } from "./meta.ts";
+import { storeUnavailable } from "../unavailable.ts";
+import { damaged } from "./failure.ts";
+import { META_SCHEMA, sumOf } from "./meta.ts";
 import { fileOf, type SqliteFile } from "./sqlite-file.ts";
 
 /** An archive row as it is copied from store to store. */
@@ -13,7 +15,7 @@ export const ARCHIVE_SCHEMA: readonly string[] = [
   META_SCHEMA,
   `CREATE TABLE archive (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL,
-    subject TEXT, text TEXT NOT NULL
+    subject TEXT, text TEXT NOT NULL, crc INTEGER NOT NULL
   )`,
   "CREATE UNIQUE INDEX archive_name ON archive (kind, at, name)",
   "CREATE INDEX archive_subject ON archive (kind, subject, at, name) WHERE subject IS NOT NULL",
@@ -47,7 +49,7 @@ export interface ArchiveSnapshot {
 }
 
 /** Some rows. */
-export interface ArchiveBatch {
+interface ArchiveBatch {
   readonly rows: readonly ArchiveDumpRow[];
   /** Row number of the last. */
   readonly last: number;
@@ -65,7 +67,7 @@ export function createArchiveTable(file: SqliteFile): ArchiveTable {
       return file
         .statement(sql)
         .all(...values)
-        .map(archiveRowOf);
+        .map((row) => archiveRowOf(file, row));
     },
     pruneSome(kind, before) {
       const { changes } = file
@@ -99,12 +101,13 @@ export async function pruneAll(prune: () => number): Promise<number> {
 
 /** Adds a row unless it is there. @returns How many were new. */
 export function insertArchived(file: SqliteFile, row: ArchiveDumpRow): number {
+  const columns = columnsOf(row);
   const { changes } = file
     .statement(
-      `INSERT INTO archive (kind, at, name, subject, text) VALUES (?, ?, ?, ?, ?)
+      `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (kind, at, name) DO NOTHING`,
     )
-    .run(row.kind, row.at, row.id, row.subject, row.text);
+    .run(...columns, sumOf(columns));
   return Number(changes);
 }
 
@@ -120,7 +123,10 @@ function snapshotOf(path: string, onClosed: () => void): ArchiveSnapshot {
       const rows = file
         .statement("SELECT * FROM archive WHERE id > ? ORDER BY id LIMIT ?")
         .all(after, limit);
-      return { rows: rows.map(dumpRowOf), last: Number(rows.at(-1)?.id ?? after) };
+      return {
+        rows: rows.map((row) => dumpRowOf(file, row)),
+        last: Number(rows.at(-1)?.id ?? after),
+      };
     },
     close() {
       file.close();
@@ -149,12 +155,19 @@ function selectionOf(kind: string, selection: ArchiveSelection) {
 
 type Row = Readonly<Record<string, unknown>>;
 
-function dumpRowOf({ kind, at, name, subject, text }: Row): ArchiveDumpRow {
-  const columns = { kind, at, id: name, subject, text };
-  return { table: "archive", ...columns } as ArchiveDumpRow;
+/** @throws {Problem} When the row is not as it was written. */
+function dumpRowOf({ path }: SqliteFile, { kind, at, name, subject, text, crc }: Row) {
+  const row = { table: "archive", kind, at, id: name, subject, text } as ArchiveDumpRow;
+  if (sumOf(columnsOf(row)) === crc) return row;
+  const cause = damaged(path, "a row is not as it was written");
+  throw storeUnavailable("A part of the archive is damaged.", cause);
 }
 
-function archiveRowOf(row: Row): ArchiveRow {
-  const { kind, at, id, subject, text } = dumpRowOf(row);
+function archiveRowOf(file: SqliteFile, row: Row): ArchiveRow {
+  const { kind, at, id, subject, text } = dumpRowOf(file, row);
   return { kind, at, id, ...(subject === null ? {} : { subject }), body: JSON.parse(text) };
+}
+
+function columnsOf({ kind, at, id, subject, text }: ArchiveDumpRow) {
+  return [kind, at, id, subject, text] as const;
 }

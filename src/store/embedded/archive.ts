@@ -6,25 +6,17 @@ import type { Gate } from "./gate.ts";
 
 /** The port over the table. */
 export function createArchive(holder: Holder, gate: Gate): Archive {
-  const answer = <T>(work: () => T): T => {
-    gate.checkReadable();
-    try {
-      return work();
-    } catch (error) {
-      throw gate.refusal(error);
-    }
-  };
   return {
     async append(rows) {
       gate.checkWritable();
       const columns = rows.map(columnsOf);
-      return answer(() => holder.files.archive.append(columns));
+      return gate.answer(() => holder.files.archive.append(columns));
     },
-    read: async (kind, selection) => answer(() => holder.files.archive.read(kind, selection)),
+    read: async (kind, selection) => gate.answer(() => holder.files.archive.read(kind, selection)),
     prune: async (kind, before) =>
       pruneAll(() => {
         gate.checkWritable();
-        return answer(() => holder.files.archive.pruneSome(kind, before));
+        return gate.answer(() => holder.files.archive.pruneSome(kind, before));
       }),
   };
 }

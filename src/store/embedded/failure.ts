@@ -28,7 +28,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Whether there was no space: nothing was written, and it heals when there is space again. */
-export function isDiskFull(error: unknown): boolean {
+function isDiskFull(error: unknown): boolean {
   if (!isSqliteError(error)) return false;
   return primary(error) === FULL || error.errcode === IO_ERROR_SHARED_SIZE;
 }
@@ -47,6 +47,11 @@ export function isUncertain(error: unknown): boolean {
 /** What a caller is told of an error: nothing but that of SQLite is changed. */
 export function refusalOf(error: unknown): unknown {
   return isSqliteError(error) ? problemOf(error) : error;
+}
+
+/** What an error says. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Another process is at the folder. */

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { LowSync } from "lowdb";
 import type { StoreIdentity, StoreMode } from "../store.ts";
 import { ARCHIVE_SCHEMA, type ArchiveTable, createArchiveTable } from "./archive-table.ts";
-import { damaged, inUse, isBusy, isSqliteError, isUnreachable } from "./failure.ts";
+import { damaged, inUse, isBusy, isSqliteError, isUnreachable, messageOf } from "./failure.ts";
 import { checkSchema, FORMAT, readMeta } from "./meta.ts";
 import { createFile, type Paths, withCompanions } from "./paths.ts";
 import {
@@ -13,10 +13,17 @@ import {
   type RecordTable,
 } from "./record-table.ts";
 import { createDraft, createShelf } from "./shelf.ts";
-import { checkpoint, type FileOptions, openSqliteFile, type SqliteFile } from "./sqlite-file.ts";
+import {
+  checkpoint,
+  closingOnError,
+  type FileOptions,
+  openSqliteFile,
+  PAGE_BYTES,
+  type SqliteFile,
+} from "./sqlite-file.ts";
 
-/** Largest archive that is looked through at every start, in bytes: some 0.3 s. `verify` looks
- *  through larger ones. */
+/** Largest archive that is looked through at every start, in bytes: about half a second. The rows of
+ *  a larger one are checked as they are read. */
 const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
 
 /** Both files of a store, open. */
@@ -56,17 +63,16 @@ export function lockFolder({ lock, records }: Paths): () => void {
 export function openFiles({ records, archive }: Paths): Files {
   checkThere(records);
   checkThere(archive);
-  const isSmall = statSync(archive).size <= ARCHIVE_CHECK_BYTES;
   const recordFile = openChecked({
     options: { path: records, sharing: "one" },
     schema: RECORD_SCHEMA,
-    check: "integrity_check",
+    isChecked: true,
   });
   return closingOnError(recordFile, () => {
     const archiveFile = openChecked({
       options: { path: archive, sharing: "process" },
       schema: ARCHIVE_SCHEMA,
-      check: isSmall ? "quick_check" : undefined,
+      isChecked: statSync(archive).size <= ARCHIVE_CHECK_BYTES,
     });
     return closingOnError(archiveFile, () => filesOf(recordFile, archiveFile));
   });
@@ -107,9 +113,12 @@ function closeWhole(file: SqliteFile): void {
   }
 }
 
+/** SQLite fills up a last page that was cut off; only a log can have left one like that. */
 function checkThere(path: string): void {
   if (!existsSync(path)) throw damaged(path, "it is missing");
-  if (statSync(path).size === 0) throw damaged(path, "it is empty");
+  const { size } = statSync(path);
+  if (size === 0) throw damaged(path, "it is empty");
+  if (size % PAGE_BYTES !== 0 && !existsSync(`${path}-wal`)) throw damaged(path, "it is cut off");
   withCompanions(path).filter(existsSync).forEach(createFile);
 }
 
@@ -117,37 +126,29 @@ function checkThere(path: string): void {
 interface Expected {
   readonly options: FileOptions;
   readonly schema: readonly string[];
-  /** Only the integrity check compares the indexes with the rows. */
-  readonly check: "integrity_check" | "quick_check" | undefined;
+  /** Whether every page is looked at. */
+  readonly isChecked: boolean;
 }
 
-function openChecked({ options, schema, check }: Expected): SqliteFile {
+function openChecked({ options, schema, isChecked }: Expected): SqliteFile {
   const { path } = options;
   const file = askOf(path, () => openSqliteFile(options));
   return closingOnError(file, () => {
     const format = askOf(path, () => readMeta(file).get("format"));
     if (format !== FORMAT) throw new Error(`${path} has a format of another version (${format})`);
     askOf(path, () => {
-      if (check !== undefined) checkPages(file, check);
+      if (isChecked) checkPages(file);
       checkSchema(file, schema);
     });
     return file;
   });
 }
 
-function checkPages({ database }: SqliteFile, check: string): void {
-  const [row] = database.prepare(`PRAGMA ${check}(1)`).all();
-  const found = String(row?.[check]);
+/** Unlike `quick_check`, this compares the indexes with the rows. */
+function checkPages({ database }: SqliteFile): void {
+  const row = database.prepare("PRAGMA integrity_check(1)").get();
+  const found = String(row?.integrity_check);
   if (found !== "ok") throw new Error(found);
-}
-
-function closingOnError<T>(file: SqliteFile, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    file.close();
-    throw error;
-  }
 }
 
 /** Does something with a file; whatever SQLite does not like about it is damage. */
@@ -156,7 +157,7 @@ function askOf<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     if (isBusy(error)) throw inUse(path);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (isUnreachable(error)) throw new Error(`${path} cannot be opened (${message})`);
     throw damaged(path, message);
   }

@@ -11,6 +11,8 @@ export interface Gate {
   checkReadable(): void;
   /** @throws {Problem} When nothing may be written. */
   checkWritable(): void;
+  /** Asks the files. @throws {Problem} When the files did not answer. */
+  answer<T>(work: () => T): T;
   /** Lets nothing be written, for a reason that a stranger may know. @returns Ends that. */
   freeze(reason: string): () => void;
   /** Lets nothing in any more. */
@@ -33,6 +35,14 @@ export function createGate(onWarning: OnWarning): Gate {
   const checkReadable = (): void => {
     if (closed) throw storeUnavailable("The store is closed.");
   };
+  const refusal = (error: unknown): unknown => {
+    if (isUncertain(error) && !hasFailed) {
+      hasFailed = true;
+      freeze("The disk of the store failed; it waits for a restart.");
+      onWarning("The disk failed; nothing is written until the service is restarted.", error);
+    }
+    return refusalOf(error);
+  };
   return {
     checkReadable,
     checkWritable() {
@@ -43,13 +53,14 @@ export function createGate(onWarning: OnWarning): Gate {
     close() {
       closed = true;
     },
-    refusal(error) {
-      if (isUncertain(error) && !hasFailed) {
-        hasFailed = true;
-        freeze("The disk of the store failed; it waits for a restart.");
-        onWarning("The disk failed; nothing is written until the service is restarted.", error);
+    refusal,
+    answer(work) {
+      checkReadable();
+      try {
+        return work();
+      } catch (error) {
+        throw refusal(error);
       }
-      return refusalOf(error);
     },
   };
 }

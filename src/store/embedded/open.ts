@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Store, StoreMode } from "../store.ts";
 import { createArchive } from "./archive.ts";
 import { type CopyOptions, createLoader, dump } from "./copying.ts";
+import { messageOf } from "./failure.ts";
 import { type Files, type Holder, lockFolder, openFiles } from "./files.ts";
 import { createGate, type Gate, type OnWarning } from "./gate.ts";
 import { setMeta } from "./meta.ts";
-import { createFolder, holdsStore, type Paths, pathsIn, settleNext } from "./paths.ts";
+import { createFolder, holdsStore, type Paths, pathsIn, removeNext, settleNext } from "./paths.ts";
 import { createPump } from "./pump.ts";
 import { createRecords } from "./records.ts";
 import { createStaging } from "./staging.ts";
@@ -60,11 +61,11 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
 
 function create(paths: Paths, mode: StoreMode, now: number): void {
   const identity = { id: randomUUID(), mode };
-  const staging = createStaging(paths, { identity, now, revision: 0 });
   try {
-    staging.finish();
-  } finally {
-    staging.discard();
+    createStaging(paths, { identity, now, revision: 0 }).finish();
+  } catch (error) {
+    removeNext(paths);
+    throw new Error(`no store can be created in ${paths.folder} (${messageOf(error)})`);
   }
   settleNext(paths);
 }
@@ -106,11 +107,11 @@ function storeOf({ files, paths, now, unlock, onWarning = () => undefined }: Ope
     },
     records: createRecords({ holder, gate, pump, now, onWarning }),
     archive: createArchive(holder, gate),
-    async counts() {
-      gate.checkReadable();
-      const { base, archive } = holder.files;
-      return { records: base.data.shelf.size, archive: archive.count() };
-    },
+    counts: async () =>
+      gate.answer(() => {
+        const { base, archive } = holder.files;
+        return { records: base.data.shelf.size, archive: archive.count() };
+      }),
     dump: () => dump(copying),
     load: loader.load,
     freeze: gate.freeze,

@@ -97,9 +97,7 @@ export function syncFolder(folder: string): void {
 export function settleNext(paths: Paths): void {
   if (existsSync(paths.nextRecords)) {
     putInPlace(paths.nextArchive, paths.archive);
-    syncFolder(paths.folder);
     putInPlace(paths.nextRecords, paths.records);
-    syncFolder(paths.folder);
   }
   removeNext(paths);
 }
@@ -111,9 +109,11 @@ export function removeNext({ nextRecords, nextArchive, unfinishedRecords }: Path
   }
 }
 
-/** A log of the file before would be played over the new one. */
+/** The log of the file before goes first, for good: it would be played over the new one. */
 function putInPlace(next: string, path: string): void {
   if (!existsSync(next)) return;
   for (const companion of withCompanions(path).slice(1)) rmSync(companion, { force: true });
+  syncFolder(dirname(path));
   renameSync(next, path);
+  syncFolder(dirname(path));
 }

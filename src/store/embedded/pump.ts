@@ -1,3 +1,4 @@
+import { isSqliteError } from "./failure.ts";
 import type { Files, Holder } from "./files.ts";
 import type { Gate } from "./gate.ts";
 import { applyDraft, createDraft, type Draft } from "./shelf.ts";
@@ -117,6 +118,7 @@ function evaluate({ job, resolve, reject }: Waiting, draft: Draft, files: Files)
     if (result !== false) applyDraft(own, draft);
     return () => resolve(result);
   } catch (error) {
+    if (isSqliteError(error)) throw error;
     return () => reject(error);
   }
 }

@@ -5,7 +5,7 @@ import { type Change, createDraft, createShelf, type Draft, older, type Shelf } 
 import type { SqliteFile } from "./sqlite-file.ts";
 
 /** What lowdb holds: the records, and the changes that its next write makes durable. */
-export interface Data {
+interface Data {
   readonly shelf: Shelf;
   draft: Draft;
 }

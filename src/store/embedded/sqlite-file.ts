@@ -21,6 +21,9 @@ export interface SqliteFile {
 /** Pages in the write-ahead log before it is written back: a stall of some 10 ms at most. */
 const CHECKPOINT_PAGES = 1_000;
 
+/** Size of a page, set when a file is created. */
+export const PAGE_BYTES = 4_096;
+
 /** Page cache, in KiB. */
 const CACHE_KIB = 32 * 1_024;
 
@@ -32,7 +35,7 @@ const CACHE_KIB = 32 * 1_024;
  */
 export function openSqliteFile({ path, sharing }: FileOptions): SqliteFile {
   const file = fileOf(path, new DatabaseSync(path));
-  try {
+  return closingOnError(file, () => {
     file.database.exec(`
       PRAGMA locking_mode = ${sharing === "one" ? "EXCLUSIVE" : "NORMAL"};
       PRAGMA cell_size_check = ON;
@@ -46,10 +49,7 @@ export function openSqliteFile({ path, sharing }: FileOptions): SqliteFile {
       COMMIT;
     `);
     return file;
-  } catch (error) {
-    file.close();
-    throw error;
-  }
+  });
 }
 
 /** An open database as a file with its statements. */
@@ -78,6 +78,16 @@ export function fileOf(path: string, database: DatabaseSync): SqliteFile {
       if (database.isOpen) database.close();
     },
   };
+}
+
+/** Does something with a file that nobody else will close when that fails. */
+export function closingOnError<T>(file: SqliteFile, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    file.close();
+    throw error;
+  }
 }
 
 /** Writes the write-ahead log back, so that the file is whole without it. */

@@ -6,7 +6,7 @@ import { checkInstant, checkName, checkText, documentFrom, type Entry, entryOf }
 import { FORMAT, type MetaName, setMeta } from "./meta.ts";
 import { createFile, type Paths, removeNext, syncFile, syncFolder } from "./paths.ts";
 import { insertRecord, RECORD_SCHEMA } from "./record-table.ts";
-import { fileOf, type SqliteFile } from "./sqlite-file.ts";
+import { closingOnError, fileOf, PAGE_BYTES, type SqliteFile } from "./sqlite-file.ts";
 
 /** What the next files of a store say about it. */
 export interface Beginning {
@@ -32,7 +32,9 @@ export function createStaging(paths: Paths, { identity, now, revision }: Beginni
   removeNext(paths);
   const facts = { format: FORMAT, id: identity.id, created: new Date(now).toISOString() };
   const records = createNext(paths.unfinishedRecords, RECORD_SCHEMA, facts);
-  const archive = createNext(paths.nextArchive, ARCHIVE_SCHEMA, facts);
+  const archive = closingOnError(records, () =>
+    createNext(paths.nextArchive, ARCHIVE_SCHEMA, facts),
+  );
   setMeta(records, "mode", identity.mode);
   const places = new Set<string>();
   let newest = revision;
@@ -76,10 +78,17 @@ function createNext(
 ): SqliteFile {
   createFile(path);
   const file = fileOf(path, new DatabaseSync(path));
-  file.database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
-  for (const sql of schema) file.database.exec(sql);
-  for (const [name, value] of Object.entries(facts)) setMeta(file, name as MetaName, value);
-  return file;
+  return closingOnError(file, () => {
+    file.database.exec(`
+      PRAGMA page_size = ${PAGE_BYTES};
+      PRAGMA journal_mode = OFF;
+      PRAGMA synchronous = OFF;
+      BEGIN;
+    `);
+    for (const sql of schema) file.database.exec(sql);
+    for (const [name, value] of Object.entries(facts)) setMeta(file, name as MetaName, value);
+    return file;
+  });
 }
 
 function finishFile(file: SqliteFile): void {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Operation, Replacing } from "../records.ts";
 import { storeUnavailable } from "../unavailable.ts";
 import { ask, type Connection } from "./connection.ts";
@@ -9,9 +10,9 @@ const BATCH = { commits: 200, characters: 4_000_000 };
 /** PostgreSQL takes payloads of fewer than 8,000 bytes (NOTIFY). */
 const MAX_PAYLOAD_BYTES = 7_999;
 
-/** Part of the time left that a batch may wait for the lock, so that the server gives it up before
- *  the client does, and never does later what was refused. */
-const LOCK_SHARE = 0.8;
+/** Part of the time left in which the server must begin with a batch. What it has not begun by then
+ *  it never does, so that nothing is done later that was refused by then. */
+const BEGIN_SHARE = 0.8;
 
 /** The longest life, in milliseconds, lies outside all dates. */
 const MAX_SPAN = 8_640_000_000_000_000;
@@ -39,12 +40,13 @@ interface Waiting {
  */
 export function createCommits(connection: Connection, now: (() => number) | undefined): Commits {
   const waiting: Waiting[] = [];
+  const apply = createApply(connection, now);
   let pump: Promise<void> | undefined;
   let isClosed = false;
 
   const send = async (batch: readonly Waiting[]) => {
     try {
-      const held = await applied(connection, batch, now?.());
+      const held = await apply(batch);
       for (const [at, { resolve }] of batch.entries()) resolve(held[at] === true);
     } catch (error) {
       // The database was silent for the whole budget. Who waited for this batch has waited long.
@@ -86,20 +88,44 @@ function nextBatch(waiting: Waiting[]): readonly Waiting[] {
   return waiting.splice(0, end === -1 ? waiting.length : end);
 }
 
-/** @returns Whether each commit held. Trying again sends the same id, which is applied once. */
-async function applied(
-  connection: Connection,
-  batch: readonly Waiting[],
-  now: number | undefined,
-): Promise<readonly boolean[]> {
-  const id = crypto.randomUUID();
-  const commits = `[${batch.map(({ steps }) => steps).join(",")}]`;
-  const { rows } = await connection.run((client, leftMs) => {
-    const values = [id, commits, now, Math.ceil(leftMs * LOCK_SHARE)];
-    const text = "select market_signal.commit($1, $2, $3, $4) as held";
-    return ask<{ held: boolean[] }>(client, { name: "commit", text, values }, leftMs);
-  });
-  return rows[0]?.held ?? [];
+/**
+ * Sends a batch until it is answered: whether each commit held. Trying again sends the same id,
+ * which is applied once.
+ *
+ * The server's clock, as it was with the last answer, tells when by that clock the time of a batch
+ * is over. When that clock was set since, the batch is refused as late, with the right time.
+ */
+function createApply(connection: Connection, now: (() => number) | undefined) {
+  let answered = { clock: 0, at: performance.now() };
+  const text = "select market_signal.commit($1, $2, $3, $4, $5) as answer";
+
+  return (batch: readonly Waiting[]): Promise<readonly boolean[]> => {
+    const id = randomUUID();
+    const commits = `[${batch.map(({ steps }) => steps).join(",")}]`;
+    return connection.run(async (client, budgetMs) => {
+      const end = performance.now() + budgetMs;
+      for (;;) {
+        const asked = performance.now();
+        const leftMs = Math.max(1, Math.round(end - asked));
+        const beginMs = Math.ceil(leftMs * BEGIN_SHARE);
+        const deadline = Math.ceil(answered.clock + asked - answered.at + beginMs);
+        const values = [id, commits, now?.(), beginMs, deadline];
+        const { rows } = await ask<Answer>(client, { name: "commit", text, values }, leftMs);
+        const { clock, held } = rows[0]?.answer ?? { clock: 0, held: [] };
+        answered = { clock, at: performance.now() };
+        if (held !== null) return held;
+      }
+    });
+  };
+}
+
+interface Answer {
+  readonly answer: {
+    /** Milliseconds since the epoch, by the server's clock. */
+    readonly clock: number;
+    /** Absent: the batch came late. */
+    readonly held: readonly boolean[] | null;
+  };
 }
 
 /** A step as `market_signal.commit` reads it. @throws {RangeError} When the store cannot hold it. */

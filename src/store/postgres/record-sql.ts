@@ -58,10 +58,15 @@ export const recordFunctions = `
 create function market_signal.instant(given bigint, clock timestamptz) returns bigint
 language sql stable return coalesce(given, floor(extract(epoch from clock) * 1000)::bigint);
 
-/* Whether each commit of the batch held. One that did not has changed nothing. */
-create function market_signal.commit(batch uuid, commits json, given bigint, patience int)
+/* "held": whether each commit of the batch held; one that did not has changed nothing. "clock": the
+   instant here. A batch that comes after its deadline, by this clock, is not applied and has no
+   "held": its sender has given it up. */
+create function market_signal.commit(
+  batch uuid, commits json, given bigint, patience int, deadline bigint
+)
 returns json language plpgsql as $$
 declare
+  clock bigint;
   now bigint;
   held boolean[] := '{}';
   known json;
@@ -70,11 +75,12 @@ declare
 begin
   perform set_config('lock_timeout', patience::text, true);
   perform pg_advisory_xact_lock(${lockKey("records")});
+  clock := market_signal.instant(null, clock_timestamp());
+  now := coalesce(given, clock);
   select answer into known from market_signal.answered where id = batch;
-  if found then
-    return known;
+  if found or clock > deadline then
+    return json_build_object('clock', clock, 'held', known);
   end if;
-  now := market_signal.instant(given, clock_timestamp());
   for steps in select value from json_array_elements(commits) loop
     begin
       for step in
@@ -133,7 +139,7 @@ begin
   if true = any (held) then
     insert into market_signal.answered (id, answer) values (batch, known);
   end if;
-  return known;
+  return json_build_object('clock', clock, 'held', known);
 end $$;
 
 create function market_signal.claim(source text, most int, lease bigint, given bigint)

@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import type { StoreChoice } from "../config.ts";
+import { splitLines } from "../store/copies/lines.ts";
+import type { OnProgress } from "../store/copies/progress.ts";
+import { AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./answer.ts";
+import { ConfirmationNeeded, type Outcome } from "./command.ts";
+import { openSocketAddress } from "./socket-address.ts";
+
+/** What a server is asked for. */
+export interface CommandRequest {
+  readonly name: string;
+  readonly args: unknown;
+  readonly settings: StoreChoice;
+  /** Ends the command. */
+  readonly signal: AbortSignal;
+}
+
+/** Errors of a socket that nobody listens on: there is none, its server has died, or the folder is
+ *  missing. */
+const NOBODY: readonly (string | undefined)[] = ["ENOENT", "ECONNREFUSED", "ENOTDIR"];
+
+/**
+ * Has a command done by the server that holds the store.
+ *
+ * @returns What came of it; `undefined` when no server holds the store.
+ * @throws {Error} When the command has failed, or the server ended before it.
+ */
+export async function askServer(
+  asked: CommandRequest,
+  onProgress: OnProgress,
+): Promise<Outcome | undefined> {
+  const response = await send(asked);
+  if (response === undefined) return undefined;
+  for await (const line of splitLines(response)) {
+    const answer = AnswerLine.parse(JSON.parse(line.toString("utf8")));
+    if ("outcome" in answer) return answer.outcome;
+    if ("progress" in answer) onProgress(answer.progress);
+    else throw errorOf(answer.error);
+  }
+  throw new Error("the server ended before the command was done");
+}
+
+async function send(asked: CommandRequest): Promise<IncomingMessage | undefined> {
+  try {
+    const { settings } = asked;
+    const address = await openSocketAddress(settings.folder);
+    const response = await post(address.path, asked).finally(address.close);
+    if (response.statusCode !== OTHER_DATABASE) return response;
+    response.resume();
+    return undefined;
+  } catch (error) {
+    if (NOBODY.includes((error as NodeJS.ErrnoException).code)) return undefined;
+    throw error;
+  }
+}
+
+async function post(
+  socketPath: string,
+  { name, args, settings, signal }: CommandRequest,
+): Promise<IncomingMessage> {
+  const body = Buffer.from(JSON.stringify(args));
+  const { databaseUrl } = settings;
+  const asked = request({
+    ...{ socketPath, path: `/${name.replaceAll(" ", "-")}`, method: "POST", signal, agent: false },
+    headers: {
+      "content-type": "application/json",
+      "content-length": body.length,
+      ...(databaseUrl !== undefined && { [DATABASE_HEADER]: databasePlace(databaseUrl) }),
+    },
+  });
+  asked.end(body);
+  const [response] = await once(asked, "response");
+  return response as IncomingMessage;
+}
+
+function errorOf({ message, needsConfirmation }: { message: string; needsConfirmation: boolean }) {
+  return needsConfirmation ? new ConfirmationNeeded(message) : new Error(message);
+}

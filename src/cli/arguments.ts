@@ -1,0 +1,100 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { Command, CommandOption } from "./command.ts";
+
+/** A command line that cannot be understood; the message says why. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** A command line that was understood. */
+export type Invocation =
+  | { readonly kind: "help"; readonly command?: string }
+  | {
+      readonly kind: "run";
+      readonly name: string;
+      readonly command: Command;
+      readonly args: unknown;
+      /** Whether the result is wanted for a program. */
+      readonly isJson: boolean;
+    };
+
+/** What every command takes. */
+export const commonOptions: Readonly<Record<string, CommandOption>> = {
+  json: { about: "print the result as one line of JSON" },
+  help: { about: "say this" },
+};
+
+/**
+ * Reads a command line.
+ *
+ * @param argv Without the program.
+ * @param folder That relative file names start from.
+ * @throws {UsageError} When the command or an option is unknown, or something is missing.
+ */
+export function readArguments(
+  argv: readonly string[],
+  commands: ReadonlyMap<string, Command>,
+  folder: string,
+): Invocation {
+  if (argv[0] === "--help" || argv[0] === "help") return { kind: "help" };
+  const name = [...commands.keys()].find((each) => isCalled(each, argv));
+  const command = name === undefined ? undefined : commands.get(name);
+  if (name === undefined || command === undefined) throw unknownCommand(argv, commands);
+  const { values, positionals } = parse(argv.slice(name.split(" ").length), command);
+  const { help, json, ...options } = values;
+  if (help === true) return { kind: "help", command: name };
+  const args = checked(command, withFile(command, { options, positionals, folder }));
+  return { kind: "run", name, command, args, isJson: json === true };
+}
+
+const isCalled = (name: string, argv: readonly string[]) =>
+  name === argv.slice(0, name.split(" ").length).join(" ");
+
+function unknownCommand(
+  argv: readonly string[],
+  commands: ReadonlyMap<string, Command>,
+): UsageError {
+  const what = argv.length === 0 ? "Name a command" : `There is no command ${argv[0]}`;
+  return new UsageError(`${what}; the commands are: ${[...commands.keys()].join(", ")}.`);
+}
+
+function parse(argv: readonly string[], command: Command) {
+  const options = Object.entries({ ...command.options, ...commonOptions }).map(
+    ([name, { value }]) => [name, { type: value === undefined ? "boolean" : "string" }] as const,
+  );
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: Object.fromEntries(options),
+      allowPositionals: true,
+    });
+  } catch (error) {
+    const [sentence = ""] = (error as Error).message.split(/(?<=['.]) To specify|\n/);
+    throw new UsageError(sentence);
+  }
+}
+
+interface Parsed {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly positionals: readonly string[];
+  readonly folder: string;
+}
+
+function withFile({ operand }: Command, { options, positionals, folder }: Parsed): object {
+  const wanted = operand === undefined ? 0 : 1;
+  const [extra] = positionals.slice(wanted);
+  if (extra !== undefined) throw new UsageError(`There is nothing to do with ${extra}.`);
+  const [file] = positionals;
+  return file === undefined ? options : { ...options, file: resolve(folder, file) };
+}
+
+function checked(command: Command, args: object): unknown {
+  const { success, data, error } = command.args.safeParse(args);
+  if (success) return data;
+  const [issue] = error.issues;
+  const name = issue?.path[0];
+  throw new UsageError(
+    `${name === "file" ? command.operand : `--${String(name)}`}: ${issue?.message}.`,
+  );
+}

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { type ImportedCollection, importDocument, readExport } from "../../store/copies/import.ts";
+import { keyRecords } from "../../store/key-records.ts";
+import { ConfirmationNeeded, defineCommand } from "../command.ts";
+import { counted } from "../wording.ts";
+import { FileArgument, YesArgument, yesOption } from "./arguments.ts";
+import { keysNotes } from "./keys-notes.ts";
+
+/** Replaces collections by those of an export. */
+export const importRecords = defineCommand({
+  summary: "Replaces the collections that are in an export, and no others.",
+  notes: [
+    "The document is checked first; all of it is taken at once or nothing. It must be of a store",
+    "of the same mode. Times of expiry stay; a use that was made counts as made at the import.",
+  ],
+  operand: "<file>",
+  options: { yes: yesOption },
+  args: z.strictObject({ file: FileArgument, yes: YesArgument }),
+
+  async run({ file, yes }, context, onProgress) {
+    const { store, now } = context;
+    const document = await readExport(file, store);
+    const names = [...document.collections.keys()];
+    if (!yes && (await store.counts()).records > 0) {
+      throw new ConfirmationNeeded(
+        `The import replaces what is in these collections: ${names.join(", ")}.`,
+      );
+    }
+    const rows = [...document.collections.values()].reduce((sum, { size }) => sum + size, 0);
+    onProgress({ doing: "importing", rows, fraction: 0 });
+    const collections = await importDocument({ store, document, now });
+    return {
+      isGood: true,
+      text: Object.entries(collections).map(importedText).join("\n"),
+      result: { file, collections },
+      notes: names.includes(keyRecords.name) ? await keysNotes(context) : [],
+    };
+  },
+});
+
+function importedText([name, imported]: readonly [string, ImportedCollection]): string {
+  const { written, removed, expired } = imported;
+  const left = expired > 0 ? `, ${counted(expired)} left out since their time is over` : "";
+  return `${name}: ${counted(written)} written, ${counted(removed)} removed${left}.`;
+}

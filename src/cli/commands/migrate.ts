@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { fractionOf } from "../../store/copies/progress.ts";
+import type { EmbeddedStore } from "../../store/embedded/open.ts";
+import { migrate } from "../../store/postgres/migration.ts";
+import type { Store } from "../../store/store.ts";
+import { defineCommand } from "../command.ts";
+import { counted, rowsText } from "../wording.ts";
+
+const isDatabase = (url: string) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
+
+/** Copies the embedded store into PostgreSQL. */
+export const migrateStore = defineCommand({
+  summary: "Copies the embedded store into PostgreSQL, which holds it from then on.",
+  notes: [
+    "Stopped half-way, it goes on where it was when it is called again. When all is copied and",
+    "compared, the embedded store takes no more writes; it stays as it was.",
+  ],
+  options: {
+    to: { value: "<DATABASE_URL>", isRequired: true, about: "the database, which has to be empty" },
+  },
+  args: z.strictObject({
+    to: z.string("say where to").refine(isDatabase, "must be a PostgreSQL address"),
+  }),
+
+  async run({ to }, { store }, onProgress) {
+    if (!isEmbedded(store)) throw new Error("The store is in PostgreSQL already.");
+    const report = await migrate({
+      source: store,
+      url: to,
+      onProgress: (done, total) =>
+        onProgress({ doing: "copying", rows: done, fraction: fractionOf(done, total) }),
+    });
+    const { records, archive, digests } = report;
+    const same = Object.entries(digests).map(
+      ([name, { rows, sha256 }]) => `  ${name}: ${counted(rows)} rows, sha256 ${sha256}`,
+    );
+    return {
+      isGood: true,
+      text: [`Moved ${rowsText({ records, archive })}. Both sides hold the same:`, ...same].join(
+        "\n",
+      ),
+      result: { records, archive, digests },
+      notes: [
+        "Set DATABASE_URL and start the server again, with the same MASTER_KEY or master.key.",
+        "The files that were moved stay as they are; nothing is written to them any more.",
+      ],
+    };
+  },
+});
+
+const isEmbedded = (store: Store): store is EmbeddedStore => store.engine === "embedded";

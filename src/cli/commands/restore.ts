@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { audited } from "../../store/audit.ts";
+import { type BackupFacts, checkBackup, openBackup } from "../../store/copies/backup.ts";
+import { fractionOf, type OnProgress } from "../../store/copies/progress.ts";
+import type { DumpRow } from "../../store/store.ts";
+import { type CommandContext, ConfirmationNeeded, defineCommand } from "../command.ts";
+import { openForRestore } from "../restore-place.ts";
+import { rowsText } from "../wording.ts";
+import { FileArgument, YesArgument, yesOption } from "./arguments.ts";
+import { keysNotes } from "./keys-notes.ts";
+
+/** Replaces everything by a backup. */
+export const restore = defineCommand({
+  summary: "Replaces everything in the store by what is in a backup.",
+  notes: [
+    "The whole backup is checked first; a damaged one is refused and changes nothing. Where there",
+    "is no store one is made; the files of a damaged one are kept under other names. The master.key",
+    "that belongs to the backup has to be put in its place as well.",
+  ],
+  operand: "<file>",
+  options: { yes: yesOption },
+  args: z.strictObject({ file: FileArgument, yes: YesArgument }),
+  open: openForRestore,
+
+  async run({ file, yes }, context, onProgress) {
+    if (!yes) await refuseFilled(context);
+    const facts = await checkBackup(file, onProgress);
+    await load(file, facts, { context, onProgress });
+    const { identity, createdAt, rows } = facts;
+    const counts = { records: rows.record, archive: rows.archive };
+    return {
+      isGood: true,
+      text: `Restored ${rowsText(counts)} as of ${createdAt} from ${file}.`,
+      result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts },
+      notes: [...(await keysNotes(context)), ...restartNotes(context)],
+    };
+  },
+});
+
+async function refuseFilled({ store }: CommandContext): Promise<void> {
+  const counts = await store.counts();
+  if (counts.records + counts.archive === 0) return;
+  throw new ConfirmationNeeded(`The restore replaces ${rowsText(counts)}.`);
+}
+
+async function load(
+  file: string,
+  { identity, createdAt, rows }: BackupFacts,
+  { context, onProgress }: { readonly context: CommandContext; readonly onProgress: OnProgress },
+): Promise<void> {
+  const { store, now } = context;
+  if (identity.mode !== store.identity.mode) {
+    throw new Error(
+      `${file} is of a store of the mode ${identity.mode}; this one belongs to ${store.identity.mode}. Nothing was changed; set DATA_DIR or DATABASE_URL to another place.`,
+    );
+  }
+  const { batches } = await openBackup(file);
+  await store.load(identity, told(batches, rows.record + rows.archive, onProgress));
+  const entry = { action: "store.restored", actor: "operator", target: identity.id };
+  await store.records.commit(audited({ ...entry, detail: { createdAt } }, now()));
+}
+
+async function* told(
+  batches: AsyncIterable<readonly DumpRow[]>,
+  total: number,
+  onProgress: OnProgress,
+): AsyncGenerator<readonly DumpRow[]> {
+  let rows = 0;
+  for await (const batch of batches) {
+    yield batch;
+    rows += batch.length;
+    onProgress({ doing: "restoring", rows, fraction: fractionOf(rows, total) });
+  }
+}
+
+/** A server has read things before that are no more. */
+function restartNotes({ holder }: CommandContext): readonly string[] {
+  return holder === "server"
+    ? ["Restart the server, so that it starts from what was restored."]
+    : [];
+}

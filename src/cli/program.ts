@@ -1,0 +1,111 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
+import { readStoreChoice } from "../config.ts";
+import type { OnProgress } from "../store/copies/progress.ts";
+import { askServer } from "./admin-client.ts";
+import { type Invocation, readArguments, UsageError } from "./arguments.ts";
+import { type Command, ConfirmationNeeded, type Outcome } from "./command.ts";
+import { runDirectly } from "./direct.ts";
+import { commandHelp, overview } from "./help.ts";
+import { createProgressLine } from "./progress-line.ts";
+
+/** Exit codes: done and all is well; failed, or something is wrong; not understood. */
+const GOOD = 0;
+const BAD = 1;
+const MISUSED = 2;
+
+/** A program of commands and how it was called. */
+export interface ProgramCall {
+  /** Name of its script, for help. */
+  readonly program: string;
+  readonly commands: ReadonlyMap<string, Command>;
+  /** Without the program. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Does what a command line says. @returns The exit code. */
+export async function runProgram(call: ProgramCall): Promise<number> {
+  const { program, commands, argv, env } = call;
+  try {
+    const invocation = readArguments(argv, commands, callerFolder(call));
+    if (invocation.kind === "help") {
+      process.stdout.write(`${helpText(call, invocation.command)}\n`);
+      return GOOD;
+    }
+    const { isGood, text, result, notes } = await runAgreed(invocation, env);
+    const said = invocation.isJson
+      ? JSON.stringify({ ...result, notes })
+      : [text, ...notes].join("\n");
+    process.stdout.write(`${said}\n`);
+    return isGood ? GOOD : BAD;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${message}\n`);
+    if (!(error instanceof UsageError)) return BAD;
+    process.stderr.write(`npm run ${program} -- --help says more.\n`);
+    return MISUSED;
+  }
+}
+
+/** npm starts scripts in the folder of the project and says where it was called. */
+function callerFolder({ program, env }: ProgramCall): string {
+  const isScript = env.npm_lifecycle_event === program;
+  return (isScript ? env.INIT_CWD : undefined) ?? process.cwd();
+}
+
+function helpText({ program, commands }: ProgramCall, name: string | undefined): string {
+  const command = name === undefined ? undefined : commands.get(name);
+  if (name === undefined || command === undefined) return overview(program, commands);
+  return commandHelp(program, [name, command]);
+}
+
+type Run = Extract<Invocation, { readonly kind: "run" }>;
+
+/** Runs a command; asks the operator first when it has to be agreed to. */
+async function runAgreed(run: Run, env: ProgramCall["env"]): Promise<Outcome> {
+  try {
+    return await runOnce(run, env);
+  } catch (error) {
+    if (!(error instanceof ConfirmationNeeded)) throw error;
+    if (!process.stdin.isTTY) throw new Error(`${error.message} Say --yes to do it.`);
+    if (!(await isAgreed(`${error.message} Go on? (y/N) `)))
+      throw new Error("Nothing was changed.");
+    return runOnce({ ...run, args: { ...(run.args as object), yes: true } }, env);
+  }
+}
+
+/** Ctrl-C and Ctrl-D are no agreement. */
+async function isAgreed(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = once(lines, "close").then(() => "");
+  lines.once("SIGINT", () => lines.close());
+  const answer = await Promise.race([lines.question(question), closed]).catch(() => "");
+  lines.close();
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+/** By the server that holds the store; without one, here. An interrupt ends it in good order, a
+ *  second one at once. */
+async function runOnce({ name, command, args }: Run, env: ProgramCall["env"]): Promise<Outcome> {
+  const settings = readStoreChoice(env);
+  const line = createProgressLine(process.stderr, () => performance.now());
+  const stopping = new AbortController();
+  const stop = () => stopping.abort(new Error("Stopped."));
+  const { signal } = stopping;
+  const onProgress: OnProgress = (progress) => {
+    signal.throwIfAborted();
+    line.show(progress);
+  };
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  try {
+    const served = await askServer({ name, args, settings, signal }, onProgress);
+    return served ?? (await runDirectly({ command, args, settings }, onProgress));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+    line.end();
+  }
+}

@@ -1,0 +1,99 @@
+import { existsSync } from "node:fs";
+import { link, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { StoreChoice } from "../config.ts";
+import { openBackup } from "../store/copies/backup.ts";
+import { lockFolder } from "../store/embedded/files.ts";
+import { openEmbedded } from "../store/embedded/open.ts";
+import {
+  createFolder,
+  holdsStore,
+  type Paths,
+  pathsIn,
+  settleNext,
+  syncFolder,
+  withCompanions,
+} from "../store/embedded/paths.ts";
+import { openPostgres } from "../store/postgres/open.ts";
+import type { StoreIdentity, StoreMode } from "../store/store.ts";
+import type { OpenedStore } from "./command.ts";
+import { keeping, openExisting } from "./direct.ts";
+
+/** Every message about a damaged store names this command, and no other message does. */
+const REMEDY = "npm run store -- restore";
+
+/**
+ * Opens what a backup is restored into. A store that is whole is used as it is. Where there is
+ * none, or a damaged one, a new one is made beside it and takes its place when it is complete: so
+ * at no moment a server finds something empty to start on.
+ *
+ * @throws {Error} When the file is no backup, or another process holds the store.
+ */
+export async function openForRestore(
+  { file }: { readonly file: string },
+  settings: StoreChoice,
+): Promise<OpenedStore> {
+  const { databaseUrl, folder } = settings;
+  const { mode } = await identityIn(file);
+  if (databaseUrl !== undefined) return keeping(await openPostgres({ url: databaseUrl, mode }));
+  const paths = pathsIn(folder);
+  try {
+    if (holdsStore(paths)) return keeping(await openExisting(settings));
+  } catch (error) {
+    if (!(error as Error).message.includes(REMEDY)) throw error;
+  }
+  return openBeside(paths, mode);
+}
+
+async function identityIn(file: string): Promise<StoreIdentity> {
+  const backup = await openBackup(file);
+  await backup.close();
+  return backup.identity;
+}
+
+/** Nobody else can open the folder until the new store is in its place, or was given up. */
+async function openBeside(paths: Paths, mode: StoreMode): Promise<OpenedStore> {
+  createFolder(paths.folder);
+  const unlock = lockFolder(paths);
+  const beside = pathsIn(join(paths.folder, "restoring"));
+  const discard = () => rm(beside.folder, { recursive: true, force: true });
+  const abandon = () => discard().finally(unlock);
+  // What an earlier restore left that was killed.
+  await discard();
+  return {
+    store: await openEmbedded({ folder: beside.folder, mode, now: Date.now }),
+    abandon,
+    async finish() {
+      try {
+        const kept = await keepDamaged(paths);
+        await takePlace(beside, paths);
+        return kept;
+      } finally {
+        await abandon();
+      }
+    },
+  };
+}
+
+/** Gives the files that are there second names. @returns What to say about it. */
+async function keepDamaged({ records, archive, folder }: Paths): Promise<readonly string[]> {
+  const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "");
+  const kept: string[] = [];
+  for (const path of [records, archive]) {
+    for (const part of withCompanions(path).filter(existsSync)) {
+      const name = `${path}.damaged-${stamp}${part.slice(path.length)}`;
+      await link(part, name);
+      kept.push(`The ${basename(part)} that was there is kept as ${name}.`);
+    }
+  }
+  syncFolder(folder);
+  return kept;
+}
+
+/** In the way of the store's own changes of files, which the next start finishes after a crash. */
+async function takePlace(from: Paths, to: Paths): Promise<void> {
+  await rename(from.archive, to.nextArchive);
+  await rename(from.records, to.nextRecords);
+  syncFolder(to.folder);
+  settleNext(to);
+}

@@ -1,0 +1,511 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { openEmbedded } from "../../src/store/embedded/open.ts";
+import { put } from "../../src/store/operations.ts";
+import { openPostgres } from "../../src/store/postgres/open.ts";
+import { collection } from "../../src/store/records.ts";
+import type { DumpRow, Store } from "../../src/store/store.ts";
+import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { dumped } from "../support/stores.ts";
+
+// Every command is a process of its own.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const root = mkdtempSync(join(tmpdir(), "cli-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+type Env = Readonly<Record<string, string>>;
+
+/** What every process of the tests gets; what one has compiled, the next ones need not. */
+const shared: Env = {
+  PATH: process.env.PATH ?? "",
+  NODE_COMPILE_CACHE: join(root, "compiled"),
+};
+
+/** Where a store is, for the commands and for a server. */
+interface Place {
+  readonly folder: string;
+  readonly env: Env;
+  open(): Promise<Store>;
+}
+
+let places = 0;
+function embeddedPlace(): Place {
+  places += 1;
+  const folder = join(root, `${places}`);
+  const open = () => openEmbedded({ folder, mode: "sandbox", now: Date.now });
+  return { folder, env: { DATA_DIR: folder }, open };
+}
+
+let cluster: Cluster;
+async function postgresPlace(): Promise<Place> {
+  const { folder, env } = embeddedPlace();
+  const url = await cluster.createDatabase();
+  const open = () => openPostgres({ url, mode: "sandbox" });
+  return { folder, env: { ...env, DATABASE_URL: url }, open };
+}
+
+const notes = collection<{ readonly text: string }>("notes");
+
+/** Puts a few records and archive rows into a place. */
+async function fill({ open }: Place, texts: readonly string[] = ["one", "two", "three"]) {
+  const store = await open();
+  await store.records.commit(texts.map((text) => put(notes, { key: text, value: { text } })));
+  await store.archive.append(
+    texts.map((text, at) => ({ kind: "price", at, id: text, body: text })),
+  );
+  await store.close();
+}
+
+/** Everything that does not change by itself while a server runs. */
+function lasting(rows: readonly DumpRow[]): readonly DumpRow[] {
+  return rows.filter((row) =>
+    row.table === "record" ? row.collection === "notes" : row.kind === "price",
+  );
+}
+
+async function contents({ open }: Place): Promise<readonly DumpRow[]> {
+  const store = await open();
+  const rows = await dumped(store);
+  await store.close();
+  return rows;
+}
+
+/** Runs a command line to its end, without a terminal. */
+async function run(
+  program: "store" | "admin",
+  argv: readonly string[],
+  { env }: Pick<Place, "env">,
+) {
+  const child = spawn(process.execPath, [`src/cli/${program}.ts`, ...argv], {
+    cwd: ROOT,
+    env: { ...shared, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { out: "", err: "" };
+  child.stdout.on("data", (chunk) => {
+    said.out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    said.err += chunk;
+  });
+  const [code] = await once(child, "close");
+  return { code, ...said };
+}
+
+/** Runs a command line that has to succeed. @returns Its result. */
+async function done(
+  program: "store" | "admin",
+  argv: readonly string[],
+  place: Pick<Place, "env">,
+) {
+  const { code, out, err } = await run(program, [...argv, "--json"], place);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out) as Record<string, unknown>;
+}
+
+interface RunningServer {
+  readonly child: ChildProcess;
+  /** The last line that it said. */
+  said(): string;
+  stop(): Promise<void>;
+}
+
+/** Starts a process that holds the store of a place; it ends with the test. */
+async function startServer({ env }: Place, more: Env = {}): Promise<RunningServer> {
+  const child = spawn(process.execPath, ["test/support/store-server.ts"], {
+    cwd: ROOT,
+    env: { ...shared, ...env, ...more },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const stop = async () => {
+    if ((child.exitCode ?? child.signalCode) !== null) return;
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  };
+  onTestFinished(stop);
+  let last = "";
+  const lines = createInterface({ input: child.stdout });
+  lines.on("line", (line) => {
+    last = line;
+  });
+  await Promise.race([
+    once(lines, "line"),
+    once(child, "exit").then(() => Promise.reject(new Error("the server ended"))),
+  ]);
+  return { child, said: () => last, stop };
+}
+
+const noServer: RunningServer = {
+  child: undefined as never,
+  said: () => "",
+  stop: async () => {},
+};
+
+beforeAll(async () => {
+  if (postgresAvailable) cluster = await startPostgres();
+});
+
+const engines = [
+  { engine: "embedded", isMissing: false, newPlace: async () => embeddedPlace() },
+  { engine: "postgres", isMissing: !postgresAvailable, newPlace: postgresPlace },
+];
+const ways = engines.flatMap((engine) => [
+  { ...engine, way: "without a server", isServed: false, answeredBy: "command" },
+  { ...engine, way: "by a running server", isServed: true, answeredBy: "server" },
+]);
+
+for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
+  const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
+  const begin = (place: Place) => (isServed ? startServer(place) : noServer);
+
+  describe.skipIf(isMissing)(`the command line, ${engine}, ${way}${note}`, () => {
+    it("says what the store is", async () => {
+      const place = await newPlace();
+      await fill(place);
+      await begin(place);
+      const result = await done("admin", ["status"], place);
+      expect(result).toMatchObject({ engine, mode: "sandbox", answeredBy });
+      expect(result.archive).toBeGreaterThanOrEqual(3);
+    });
+
+    it("backs up, and restores elsewhere what was there", async () => {
+      const from = await newPlace();
+      await fill(from);
+      const server = await begin(from);
+      const file = join(from.folder, "..", `${places}.backup.gz`);
+      const { storeId } = await done("store", ["backup", file], from);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      await server.stop();
+
+      const to = await newPlace();
+      await fill(to, ["other"]);
+      const other = await begin(to);
+      expect(await done("store", ["restore", file, "--yes"], to)).toMatchObject({ storeId });
+      await other.stop();
+      expect(lasting(await contents(to))).toEqual(lasting(await contents(from)));
+      expect((await run("store", ["verify"], to)).code).toBe(0);
+    });
+
+    it("restores only when it was agreed to, and says so", async () => {
+      const place = await newPlace();
+      await fill(place);
+      await begin(place);
+      const file = join(root, `${places}.backup.gz`);
+      await done("store", ["backup", file], place);
+      const { code, err } = await run("store", ["restore", file], place);
+      expect(code).toBe(1);
+      expect(err).toMatch(/^The restore replaces .* records? and .* archive rows?. Say --yes/);
+    });
+
+    it("exports, and imports what was changed in the document", async () => {
+      const place = await newPlace();
+      await fill(place);
+      await begin(place);
+      const file = join(root, `${places}.json`);
+      const { collections } = await done("store", ["export", file], place);
+      expect(collections).toMatchObject({ notes: 3 });
+      const document = JSON.parse(readFileSync(file, "utf8"));
+      document.collections = { notes: { one: { value: { text: "changed" } } } };
+      writeFileSync(file, JSON.stringify(document));
+      expect((await run("store", ["import", file], place)).err).toContain("notes. Say --yes");
+      expect(await done("store", ["import", file, "--yes"], place)).toMatchObject({
+        collections: { notes: { written: 1, removed: 2, expired: 0 } },
+      });
+      const again = join(root, `${places}.again.json`);
+      await done("store", ["export", again], place);
+      const { notes } = JSON.parse(readFileSync(again, "utf8")).collections;
+      expect(notes).toEqual({ one: { value: { text: "changed" } } });
+    });
+
+    it("verifies", async () => {
+      const place = await newPlace();
+      await fill(place);
+      await begin(place);
+      expect(await done("store", ["verify"], place)).toMatchObject({
+        ...{ isGood: true, problems: [] },
+        records: { notes: 3 },
+        archive: { price: 3 },
+      });
+    });
+
+    it("lists and rotates keys", async () => {
+      const place = await newPlace();
+      await fill(place);
+      await begin(place);
+      await done("admin", ["keys", "rotate", "--use", "token-signing"], place);
+      const { keys } = (await done("admin", ["keys", "list"], place)) as {
+        keys: { use: string; retiredAt: string | null }[];
+      };
+      const signing = keys.filter(({ use }) => use === "token-signing");
+      expect(signing.map(({ retiredAt }) => retiredAt === null)).toEqual([true, false]);
+      const { out } = await run("admin", ["keys", "list"], place);
+      expect(out).toContain("token-signing");
+      expect(out).not.toContain("sealed");
+    });
+
+    it("refuses damaged copies 4 of 4, by name, and changes nothing", async () => {
+      const place = await newPlace();
+      await fill(place);
+      const before = lasting(await contents(place));
+      const server = await begin(place);
+      const good = join(root, `${places}.backup.gz`);
+      await done("store", ["backup", good], place);
+      const bytes = readFileSync(good);
+      const middle = Math.floor(bytes.length / 2);
+      const damage: Readonly<Record<string, Buffer>> = {
+        "zeroed.gz": Buffer.from(bytes).fill(0, 0, 64),
+        "truncated.gz": bytes.subarray(0, middle),
+        "flipped.gz": Buffer.from(bytes).fill((bytes[middle] ?? 0) ^ 4, middle, middle + 1),
+      };
+      for (const [name, content] of Object.entries(damage)) {
+        writeFileSync(join(root, name), content);
+        const { code, err } = await run("store", ["restore", join(root, name), "--yes"], place);
+        expect(code, name).toBe(1);
+        expect(err).toMatch(new RegExp(`${name}, (after )?line \\d+: .*Nothing was changed`));
+      }
+      const document = join(root, `${places}.bad.json`);
+      writeFileSync(document, '{\n  "format": market\n}\n');
+      const { code, err } = await run("store", ["import", document, "--yes"], place);
+      expect(code).toBe(1);
+      expect(err).toContain(`${document}, line 2, column 13: not JSON`);
+      await server.stop();
+      expect(lasting(await contents(place))).toEqual(before);
+    });
+
+    it("never writes over a file", async () => {
+      const place = await newPlace();
+      await fill(place);
+      await begin(place);
+      const file = join(root, `${places}.there`);
+      writeFileSync(file, "mine");
+      for (const command of ["backup", "export"]) {
+        const { code, err } = await run("store", [command, file], place);
+        expect(code).toBe(1);
+        expect(err).toContain(`${file} is there already`);
+      }
+      expect(readFileSync(file, "utf8")).toBe("mine");
+    });
+  });
+}
+
+describe.skipIf(!postgresAvailable)(
+  `moving to PostgreSQL${postgresAvailable ? "" : " (SKIPPED: it does not run here)"}`,
+  () => {
+    it.each([false, true])(
+      "copies everything and then bars the store (server: %s)",
+      async (isServed) => {
+        const place = embeddedPlace();
+        await fill(place);
+        const before = lasting(await contents(place));
+        const server = isServed ? await startServer(place) : noServer;
+        const url = await cluster.createDatabase();
+        await done("store", ["migrate", "--to", url], place);
+        await server.stop();
+        const moved = await openPostgres({ url, mode: "sandbox" });
+        expect(lasting(await dumped(moved))).toEqual(before);
+        await moved.close();
+        const { code, err } = await run("store", ["verify"], place);
+        expect(code).toBe(1);
+        expect(err).toContain("was moved to PostgreSQL");
+        const there = { env: { ...place.env, DATABASE_URL: url } };
+        expect(await done("store", ["verify"], there)).toMatchObject({ records: { notes: 3 } });
+      },
+    );
+  },
+);
+
+describe("a backup under load", () => {
+  it.each(engines.filter(({ isMissing }) => !isMissing))(
+    "holds every record that was acknowledged before it began ($engine)",
+    async ({ newPlace }) => {
+      const place = await newPlace();
+      const server = await startServer(place, { LOAD: "1" });
+      await expect.poll(() => Number(server.said())).toBeGreaterThan(1_000);
+      const acknowledged = Number(server.said());
+      const file = join(root, `${places}.load.gz`);
+      await done("store", ["backup", file], place);
+      expect(Number(server.said())).toBeGreaterThan(acknowledged);
+      await server.stop();
+      const held = gunzipSync(readFileSync(file))
+        .toString()
+        .split("\n")
+        .filter((line) => line.includes('"collection":"load"'))
+        .map((line) => Number(JSON.parse(line).key));
+      const keys = new Set(held);
+      const lost = Array.from({ length: acknowledged }, (_, at) => at).filter(
+        (at) => !keys.has(at),
+      );
+      expect(lost).toEqual([]);
+    },
+  );
+});
+
+describe("a damaged or missing store", () => {
+  async function backedUp() {
+    const place = embeddedPlace();
+    await fill(place);
+    const file = join(root, `${places}.backup.gz`);
+    await done("store", ["backup", file], place);
+    return { place, file, before: await contents(place) };
+  }
+
+  it.each<[string, (folder: string) => void]>([
+    ["a zeroed header", (folder) => zero(join(folder, "records.sqlite"))],
+    ["a cut file", (folder) => truncateSync(join(folder, "records.sqlite"), 5_000)],
+    ["a zeroed archive", (folder) => zero(join(folder, "archive.sqlite"))],
+    ["a missing file", (folder) => rmSync(join(folder, "archive.sqlite"))],
+    ["an empty file", (folder) => truncateSync(join(folder, "records.sqlite"))],
+  ])("(%s) is reported, and restored without being asked; its files are kept", async (_, harm) => {
+    const { place, file, before } = await backedUp();
+    harm(place.folder);
+    const there = readdirSync(place.folder).filter((name) => name.endsWith(".sqlite"));
+    const bytes = there.map((name) => readFileSync(join(place.folder, name)));
+    const seen = await run("store", ["verify"], place);
+    expect(seen.code).toBe(1);
+    expect(seen.err).toMatch(/sqlite is damaged .*npm run store -- restore/s);
+
+    const { code, out, err } = await run("store", ["restore", file], place);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    for (const [at, name] of there.entries()) {
+      const kept = readdirSync(place.folder).find((each) => each.startsWith(`${name}.damaged-`));
+      expect(readFileSync(join(place.folder, kept ?? name))).toEqual(bytes[at]);
+      expect(out).toContain(join(place.folder, kept ?? "nothing"));
+    }
+    expect(readdirSync(place.folder).filter((name) => name.startsWith("restoring"))).toEqual([]);
+    expect(lasting(await contents(place))).toEqual(lasting(before));
+    expect((await run("store", ["verify"], place)).code).toBe(0);
+  });
+
+  it("is left as it is when the backup is damaged too", async () => {
+    const { place, file } = await backedUp();
+    zero(join(place.folder, "records.sqlite"));
+    truncateSync(file, 200);
+    const before = readdirSync(place.folder).map((name) => readFileSync(join(place.folder, name)));
+    expect((await run("store", ["restore", file], place)).code).toBe(1);
+    const after = readdirSync(place.folder).map((name) => readFileSync(join(place.folder, name)));
+    expect(after).toEqual(before);
+  });
+
+  it("is made where there was none, and every other command says that there is none", async () => {
+    const { file, before } = await backedUp();
+    const place = embeddedPlace();
+    const { code, err } = await run("store", ["verify"], place);
+    expect(code).toBe(1);
+    expect(err).toContain(`there is no store in ${place.folder}`);
+    expect(existsSync(place.folder)).toBe(false);
+    await done("store", ["restore", file], place);
+    expect(statSync(place.folder).mode & 0o777).toBe(0o700);
+    expect(lasting(await contents(place))).toEqual(lasting(before));
+  });
+
+  it("says when the keys in a backup need another master key", async () => {
+    const from = embeddedPlace();
+    await (await startServer(from)).stop();
+    const file = join(root, `${places}.backup.gz`);
+    await done("store", ["backup", file], from);
+    const to = embeddedPlace();
+    const { code, out } = await run("store", ["restore", file], to);
+    expect(code).toBe(0);
+    expect(out).toMatch(/Warning: .*master.key is missing/);
+    copyFileSync(join(from.folder, "master.key"), join(to.folder, "master.key"));
+    expect((await run("admin", ["keys", "rotate"], to)).code).toBe(0);
+  });
+});
+
+describe("a server that is in the way", () => {
+  it("that takes no commands is named, and nothing is changed", async () => {
+    const place = embeddedPlace();
+    await fill(place);
+    const file = join(root, `${places}.backup.gz`);
+    await done("store", ["backup", file], place);
+    const store = await place.open();
+    onTestFinished(() => store.close());
+    for (const command of [["verify"], ["restore", file, "--yes"]]) {
+      const { code, err } = await run("store", command, place);
+      expect(code).toBe(1);
+      expect(err).toContain("another process is using");
+    }
+  });
+
+  it("that was killed leaves nothing in the way", async () => {
+    const place = embeddedPlace();
+    const { child } = await startServer(place);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(existsSync(join(place.folder, "admin.sock"))).toBe(true);
+    expect(await done("admin", ["status"], place)).toMatchObject({ answeredBy: "command" });
+    await startServer(place);
+    expect(await done("admin", ["status"], place)).toMatchObject({ answeredBy: "server" });
+  });
+
+  it("on another database is not asked", async () => {
+    if (!postgresAvailable) return;
+    const embedded = embeddedPlace();
+    await fill(embedded);
+    await startServer(embedded);
+    const { env } = await postgresPlace();
+    const { code, err } = await run("admin", ["status"], {
+      env: { ...env, ...embedded.env, DATABASE_URL: env.DATABASE_URL ?? "" },
+    });
+    expect(code).toBe(1);
+    expect(err).toMatch(/there is no store in the database/i);
+  });
+});
+
+describe("the command line", () => {
+  it("says what it does, and what it does not understand with exit code 2", async () => {
+    const place = embeddedPlace();
+    const help = await run("store", ["--help"], place);
+    expect(help).toMatchObject({ code: 0, err: "" });
+    expect(help.out).toContain("backup <file>");
+    const wrong = await run("store", ["bakup"], place);
+    expect(wrong).toMatchObject({ code: 2, out: "" });
+    expect(wrong.err).toContain("There is no command bakup");
+    expect((await run("admin", ["status", "--verbose"], place)).code).toBe(2);
+  });
+
+  it("finds relative files from where npm was called", async () => {
+    const place = embeddedPlace();
+    await fill(place);
+    const npm = { npm_lifecycle_event: "store", INIT_CWD: root };
+    const { file } = await done("store", ["backup", "from-here.gz"], {
+      env: { ...place.env, ...npm },
+    });
+    expect(file).toBe(join(root, "from-here.gz"));
+  });
+
+  it("never says a password", async () => {
+    const DATABASE_URL = "postgres://me:secret@localhost:1/none";
+    const { code, out, err } = await run("admin", ["status"], {
+      env: { DATA_DIR: root, DATABASE_URL },
+    });
+    expect(code).toBe(1);
+    expect(out + err).not.toContain("secret");
+    const wrong = await run("admin", ["status"], { env: { DATABASE_URL: "mysql://a:secret@h/d" } });
+    expect(wrong.err).toContain("DATABASE_URL");
+    expect(wrong.err).not.toContain("secret");
+  });
+});
+
+function zero(path: string): void {
+  writeFileSync(path, readFileSync(path).fill(0, 0, 100));
+}

@@ -1,0 +1,202 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { askServer } from "../../../src/cli/admin-client.ts";
+import { serveAdmin } from "../../../src/cli/admin-socket.ts";
+import { ConfirmationNeeded } from "../../../src/cli/command.ts";
+import type { Progress } from "../../../src/store/copies/progress.ts";
+import { put } from "../../../src/store/operations.ts";
+import { collection } from "../../../src/store/records.ts";
+import type { DumpRow, Store } from "../../../src/store/store.ts";
+import { dumped, model, openStore } from "../../support/stores.ts";
+
+const root = mkdtempSync(join(tmpdir(), "admin-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+let folders = 0;
+function newFolder(): string {
+  folders += 1;
+  return join(root, `${folders}`);
+}
+
+const notes = collection<number>("notes");
+
+/** A server on a store with one record. */
+async function served(
+  folder: string,
+  { store: given, databaseUrl }: { readonly store?: Store; readonly databaseUrl?: string } = {},
+) {
+  const { store: opened } = await openStore(model);
+  await opened.records.commit([put(notes, { key: "a", value: 1 })]);
+  const store = given ?? opened;
+  const keyring = () => Promise.reject(new Error("there are no keys here"));
+  const context = { store, keyring, now: () => 0, holder: "server" as const };
+  const admin = await serveAdmin({ folder, context, databaseUrl });
+  onTestFinished(() => admin.close());
+  return { store, folder, admin };
+}
+
+interface Asking {
+  readonly folder: string;
+  readonly args?: unknown;
+  readonly databaseUrl?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+const ask = (name: string, { folder, args = {}, onProgress = () => {}, ...rest }: Asking) =>
+  askServer(
+    {
+      ...{ name, args, signal: rest.signal ?? new AbortController().signal },
+      settings: { folder, databaseUrl: rest.databaseUrl, masterKey: undefined },
+    },
+    onProgress,
+  );
+
+describe("the admin socket", () => {
+  it("is for its owner only, in a folder for its owner only, and goes away", async () => {
+    const { folder, admin } = await served(newFolder());
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder, "admin.sock")).mode & 0o777).toBe(0o600);
+    await admin.close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("has commands done on the store of the server", async () => {
+    const { folder, store } = await served(newFolder());
+    const outcome = await ask("status", { folder });
+    expect(outcome?.result).toEqual({
+      ...{ storeId: store.identity.id, mode: "sandbox", engine: "embedded" },
+      ...{ records: 1, archive: 0, answeredBy: "server" },
+    });
+    expect(outcome?.isGood).toBe(true);
+  });
+
+  it("tells progress on the way", async () => {
+    const { folder } = await served(newFolder());
+    const told: Progress[] = [];
+    await ask("backup", {
+      ...{ folder, args: { file: join(folder, "b.gz") } },
+      onProgress: (progress) => told.push(progress),
+    });
+    expect(told[0]).toEqual({ doing: "writing the backup", rows: 1, fraction: 1 });
+  });
+
+  it("hands on what went wrong, and that the operator has to agree", async () => {
+    const { folder, store } = await served(newFolder());
+    const file = join(folder, "b.gz");
+    await expect(ask("restore", { folder, args: { file, yes: true } })).rejects.toThrow(
+      `${file} cannot be read`,
+    );
+    const asked = ask("restore", { folder, args: { file, yes: false } });
+    await expect(asked).rejects.toThrow(ConfirmationNeeded);
+    expect(await dumped(store)).toHaveLength(1);
+  });
+
+  it("knows no other commands, methods, arguments or long bodies", async () => {
+    const { folder } = await served(newFolder());
+    await expect(ask("shutdown", { folder })).rejects.toThrow('knows no command "shutdown"');
+    await expect(ask("backup", { folder, args: { file: "relative" } })).rejects.toThrow("absolute");
+    await expect(ask("status", { folder, args: { x: 1 } })).rejects.toThrow("x");
+    await expect(ask("status", { folder, args: "x".repeat(70_000) })).rejects.toThrow("too long");
+    const get = request({ socketPath: join(folder, "admin.sock"), path: "/status" }).end();
+    const [response] = (await once(get, "response")) as [IncomingMessage];
+    expect(await text(response)).toContain("knows no command");
+  });
+
+  it("is not there when no server runs", async () => {
+    expect(await ask("status", { folder: newFolder() })).toBeUndefined();
+  });
+
+  it("that a crash left is nobody's, and the next server takes its place", async () => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    const path = join(folder, "admin.sock");
+    const code = `require("net").createServer().listen(${JSON.stringify(path)}, () => console.log("up"))`;
+    const child = spawn(process.execPath, ["-e", code]);
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(existsSync(path)).toBe(true);
+    expect(await ask("status", { folder })).toBeUndefined();
+    await served(folder);
+    expect(await ask("status", { folder })).toBeDefined();
+  });
+
+  it("of a running server is left to it", async () => {
+    const first = await served(newFolder());
+    const second = await served(first.folder);
+    await second.admin.close();
+    const outcome = await ask("status", { folder: first.folder });
+    expect(outcome?.result.storeId).toBe(first.store.identity.id);
+  });
+
+  it("works in a folder with a name too long for a socket", async () => {
+    const folder = join(newFolder(), "long".repeat(40));
+    await served(folder);
+    expect((await ask("status", { folder }))?.isGood).toBe(true);
+    expect(readdirSync(folder)).toEqual(["admin.sock"]);
+  });
+
+  it("does not answer for a database that it does not hold", async () => {
+    const embedded = await served(newFolder());
+    const { folder } = await served(newFolder(), { databaseUrl: "postgres://me:secret@h/one" });
+    const askFor = (databaseUrl: string | undefined, at = folder) =>
+      ask("status", { folder: at, ...(databaseUrl !== undefined && { databaseUrl }) });
+    expect(await askFor("postgres://h/one")).toBeDefined();
+    expect(await askFor(undefined)).toBeDefined();
+    expect(await askFor("postgres://h/two")).toBeUndefined();
+    expect(await askFor("postgres://h/one", embedded.folder)).toBeUndefined();
+  });
+
+  /** A server on a store whose dump never ends. */
+  async function servedEndless() {
+    const { store } = await openStore(model);
+    const rows: readonly DumpRow[] = [
+      { table: "archive", kind: "k", at: 1, id: "x", subject: null, text: "1" },
+    ];
+    const state = { isOver: false };
+    async function* dump() {
+      try {
+        for (;;) {
+          await new Promise(setImmediate);
+          yield rows;
+        }
+      } finally {
+        state.isOver = true;
+      }
+    }
+    const opened = await served(newFolder(), {
+      store: { ...store, identity: store.identity, dump },
+    });
+    return { ...opened, state, args: { file: join(opened.folder, "b.gz") } };
+  }
+
+  it("stops a command whose operator has gone, and goes on", async () => {
+    const { folder, args, state } = await servedEndless();
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const asked = ask("backup", { folder, args, signal, onProgress: () => stopping.abort() });
+    await expect(asked).rejects.toThrow();
+    await expect.poll(() => state.isOver).toBe(true);
+    await expect.poll(() => readdirSync(folder)).toEqual(["admin.sock"]);
+    expect(await ask("status", { folder })).toBeDefined();
+  });
+
+  it("ends commands under way in good order when it closes", async () => {
+    const { folder, args, state, admin } = await servedEndless();
+    let closing: Promise<void> | undefined;
+    const onProgress = () => {
+      closing ??= admin.close();
+    };
+    await expect(ask("backup", { folder, args, onProgress })).rejects.toThrow("the server stops");
+    await closing;
+    expect(state.isOver).toBe(true);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { verify } from "../../../src/cli/commands/verify.ts";
+import { audited } from "../../../src/store/audit.ts";
+import { put } from "../../../src/store/operations.ts";
+import { collection } from "../../../src/store/records.ts";
+import { createSealer } from "../../../src/store/sealer.ts";
+import type { DumpRow, Store } from "../../../src/store/store.ts";
+import { dumped, inBatches, model, openStore } from "../../support/stores.ts";
+
+const notes = collection<number>("notes");
+
+/** A store with two records, three sealed audit rows and one that waits. */
+async function filledStore() {
+  const { store, records, archive, clock } = await openStore(model);
+  const now = () => clock.now;
+  const audit = (target: string) =>
+    audited({ action: "note.written", actor: "system", target }, now());
+  await records.commit([put(notes, { key: "a", value: 1 }), put(notes, { key: "b", value: 2 })]);
+  await records.commit(["a", "b", "c"].flatMap(audit));
+  const sealer = createSealer({ records, archive, now });
+  while ((await sealer.run()) > 0);
+  await records.commit(audit("d"));
+  return store;
+}
+
+const verified = (store: Store) =>
+  verify.run(
+    {},
+    {
+      ...{ store, now: () => 0, holder: "command" },
+      keyring: () => Promise.reject(new Error("no keys are needed")),
+    },
+    () => {},
+  );
+
+/** The store with every row changed by somebody. */
+async function changed(store: Store, change: (row: DumpRow) => DumpRow): Promise<Store> {
+  const rows = (await dumped(store)).map(change);
+  await store.load(store.identity, inBatches(rows, 100));
+  return store;
+}
+
+describe("verify", () => {
+  it("counts what is there, and says ok", async () => {
+    const { isGood, text, result } = await verified(await filledStore());
+    expect(isGood).toBe(true);
+    expect(result).toMatchObject({
+      ...{ isGood: true, problems: [], records: { notes: 2 } },
+      audit: { rows: 3, unsealed: 1, lastPosition: 3 },
+    });
+    expect(text).toMatch(/ {2}notes: 2\n.* {2}audit: 3\n.*3; not chained yet: 1\n.*\nok$/s);
+  });
+
+  it("finds an audit row that was changed", async () => {
+    const store = await changed(await filledStore(), (row) =>
+      row.table === "archive" ? { ...row, text: row.text.replace('"c"', '"x"') } : row,
+    );
+    const { isGood, text } = await verified(store);
+    expect(isGood).toBe(false);
+    expect(text).toMatch(/\b3\b.*changed/);
+    expect(text).not.toMatch(/ok$/);
+  });
+
+  it("finds rows that are not JSON and revisions out of order", async () => {
+    const store = await filledStore();
+    const rows = await dumped(store);
+    const [first, second, ...others] = rows as [DumpRow, DumpRow, ...DumpRow[]];
+    const dump = () => inBatches([second, first, { ...second, text: "{" }, ...others], 100);
+    const { isGood, result } = await verified({ ...store, identity: store.identity, dump });
+    expect(isGood).toBe(false);
+    expect(result.problems).toEqual([
+      'Record "a" of notes has the revision 1, after 2.',
+      'Record "b" of notes is not JSON.',
+    ]);
+  });
+});
