@@ -49,7 +49,7 @@ export function lockFolder({ lock, records }: Paths): () => void {
   createFile(lock);
   const database = new DatabaseSync(lock);
   try {
-    database.exec("BEGIN EXCLUSIVE");
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
     throw isBusy(error) ? inUse(records) : error;

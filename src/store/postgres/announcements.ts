@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Session } from "./connection.ts";
 import { CHANNEL } from "./record-sql.ts";
+import type { Session } from "./session.ts";
 
 /** Pauses before connecting again: the first, and the longest, in milliseconds. */
 const PAUSE_MS = { first: 50, longest: 2_000 };

@@ -47,8 +47,8 @@ begin
   end loop;
 end $$;
 
-/* Adds the rows of a dump, in their order. How many were new. */
-create function market_signal.add_rows(given json) returns bigint
+/* Adds rows, in their order. How many were new; null: none. */
+create function market_signal.append(given json) returns json
 language plpgsql as $$
 declare
   added bigint;
@@ -64,22 +64,7 @@ begin
     order by ordinal
   on conflict do nothing;
   get diagnostics added = row_count;
-  return added;
-end $$;
-
-create function market_signal.append(batch uuid, given json) returns json
-language plpgsql as $$
-declare
-  known json;
-begin
-  perform pg_advisory_xact_lock(${lockKey("archive")});
-  select answer into known from market_signal.answered where id = batch;
-  if found then
-    return known;
-  end if;
-  known := to_json(market_signal.add_rows(given));
-  insert into market_signal.answered (id, answer) values (batch, known);
-  return known;
+  return to_json(nullif(added, 0));
 end $$;
 
 /* Drops the months that hold nothing else, and of the others at most so many rows. Where a reader

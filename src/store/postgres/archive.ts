@@ -1,5 +1,6 @@
 import type { Archive, ArchiveRow, ArchiveSelection } from "../archive.ts";
 import type { Connection, Statement } from "./connection.ts";
+import type { Once } from "./once.ts";
 import { checkNames, isName, jsonText } from "./text.ts";
 
 /** Rows that are deleted in one step, so that no step lasts long. */
@@ -13,14 +14,11 @@ interface Row extends Omit<ArchiveRow, "subject"> {
 }
 
 /** The archive of one database. */
-export function postgresArchive(connection: Connection): Archive {
+export function postgresArchive(connection: Connection, once: Once): Archive {
   return {
     async append(rows) {
-      const values = [crypto.randomUUID(), JSON.stringify(rows.map(encode))];
       if (rows.length === 0) return 0;
-      const text = "select market_signal.append($1, $2) as added";
-      const answer = await connection.query<{ added: number }>({ name: "append", text, values });
-      return answer.rows[0]?.added ?? 0;
+      return (await once<number>("append", JSON.stringify(rows.map(encode)))) ?? 0;
     },
     async read(kind, selection) {
       const { subject = "", after = { id: "" } } = selection;

@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
 import type { Operation, Replacing } from "../records.ts";
 import { storeUnavailable } from "../unavailable.ts";
-import { ask, type Connection } from "./connection.ts";
+import type { Once } from "./once.ts";
 import { checkNames, jsonText } from "./text.ts";
 
 /** Commits that go in one batch, and their text in characters. */
@@ -9,10 +8,6 @@ const BATCH = { commits: 200, characters: 4_000_000 };
 
 /** PostgreSQL takes payloads of fewer than 8,000 bytes (NOTIFY). */
 const MAX_PAYLOAD_BYTES = 7_999;
-
-/** Part of the time left in which the server must begin with a batch. What it has not begun by then
- *  it never does, so that nothing is done later that was refused by then. */
-const BEGIN_SHARE = 0.8;
 
 /** The longest life, in milliseconds, lies outside all dates. */
 const MAX_SPAN = 8_640_000_000_000_000;
@@ -35,19 +30,17 @@ interface Waiting {
 /**
  * Sends commits in batches, one at a time: those that come while a batch is under way are the
  * next, so that many writers share a round trip and a wait for the disk.
- *
- * @param now Takes the place of the database's clock.
  */
-export function createCommits(connection: Connection, now: (() => number) | undefined): Commits {
+export function createCommits(once: Once): Commits {
   const waiting: Waiting[] = [];
-  const apply = createApply(connection, now);
   let pump: Promise<void> | undefined;
   let isClosed = false;
 
   const send = async (batch: readonly Waiting[]) => {
     try {
-      const held = await apply(batch);
-      for (const [at, { resolve }] of batch.entries()) resolve(held[at] === true);
+      const steps = batch.map((each) => each.steps);
+      const held = await once<readonly boolean[]>("commit", `[${steps.join(",")}]`);
+      for (const [at, { resolve }] of batch.entries()) resolve(held?.[at] === true);
     } catch (error) {
       // The database was silent for the whole budget. Who waited for this batch has waited long.
       for (const { reject } of [...batch, ...waiting.splice(0)]) reject(error);
@@ -86,46 +79,6 @@ function nextBatch(waiting: Waiting[]): readonly Waiting[] {
     return at === BATCH.commits || (at > 0 && characters > BATCH.characters);
   });
   return waiting.splice(0, end === -1 ? waiting.length : end);
-}
-
-/**
- * Sends a batch until it is answered: whether each commit held. Trying again sends the same id,
- * which is applied once.
- *
- * The server's clock, as it was with the last answer, tells when by that clock the time of a batch
- * is over. When that clock was set since, the batch is refused as late, with the right time.
- */
-function createApply(connection: Connection, now: (() => number) | undefined) {
-  let answered = { clock: 0, at: performance.now() };
-  const text = "select market_signal.commit($1, $2, $3, $4, $5) as answer";
-
-  return (batch: readonly Waiting[]): Promise<readonly boolean[]> => {
-    const id = randomUUID();
-    const commits = `[${batch.map(({ steps }) => steps).join(",")}]`;
-    return connection.run(async (client, budgetMs) => {
-      const end = performance.now() + budgetMs;
-      for (;;) {
-        const asked = performance.now();
-        const leftMs = Math.max(1, Math.round(end - asked));
-        const beginMs = Math.ceil(leftMs * BEGIN_SHARE);
-        const deadline = Math.ceil(answered.clock + asked - answered.at + beginMs);
-        const values = [id, commits, now?.(), beginMs, deadline];
-        const { rows } = await ask<Answer>(client, { name: "commit", text, values }, leftMs);
-        const { clock, held } = rows[0]?.answer ?? { clock: 0, held: [] };
-        answered = { clock, at: performance.now() };
-        if (held !== null) return held;
-      }
-    });
-  };
-}
-
-interface Answer {
-  readonly answer: {
-    /** Milliseconds since the epoch, by the server's clock. */
-    readonly clock: number;
-    /** Absent: the batch came late. */
-    readonly held: readonly boolean[] | null;
-  };
 }
 
 /** A step as `market_signal.commit` reads it. @throws {RangeError} When the store cannot hold it. */

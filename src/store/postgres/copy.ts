@@ -1,7 +1,7 @@
 import type { DumpRow } from "../store.ts";
-import type { Session } from "./connection.ts";
 import { INSERT_RECORDS } from "./record-sql.ts";
 import { inTransaction } from "./schema.ts";
+import type { Session } from "./session.ts";
 
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 type ArchivedRow = Extract<DumpRow, { table: "archive" }>;
@@ -87,7 +87,7 @@ async function copyArchive(
   const missing =
     position.place < position.copied.place ? await missingOf(session, rows, position) : rows;
   if (missing.length === 0) return;
-  await session.query("select market_signal.add_rows($1)", [JSON.stringify(missing)]);
+  await session.query("select market_signal.append($1)", [JSON.stringify(missing)]);
 }
 
 /** Finds rows that are not there yet, and removes those between them that the source has not. */

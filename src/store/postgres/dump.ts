@@ -1,14 +1,14 @@
 import type { DumpRow, StoreIdentity } from "../store.ts";
-import type { Session } from "./connection.ts";
 import { lockKey } from "./locks.ts";
 import { CHANNEL, INSERT_RECORDS } from "./record-sql.ts";
 import { inTransaction, writeMeta } from "./schema.ts";
+import type { Session } from "./session.ts";
 
 /** Rows of a batch. */
 const BATCH_ROWS = 500;
 
 /** Topic that is announced when a store was loaded: whatever was read of it before is void. */
-export const LOADED_TOPIC = "store-loaded";
+const LOADED_TOPIC = "store-loaded";
 
 const RECORDS = `
   select 'record' as "table", collection, key, value::text as text, revision, groups,
@@ -62,7 +62,7 @@ async function insertRows(session: Session, batch: readonly DumpRow[]): Promise<
   const { record = [], archive = [] } = Object.groupBy(batch, ({ table }) => table);
   if (record.length > 0) await session.query(INSERT_RECORDS, [JSON.stringify(record)]);
   if (archive.length > 0) {
-    await session.query("select market_signal.add_rows($1)", [JSON.stringify(archive)]);
+    await session.query("select market_signal.append($1)", [JSON.stringify(archive)]);
   }
 }
 

@@ -1,11 +1,12 @@
 import { type Digest, digestDump } from "../digest.ts";
 import type { Store } from "../store.ts";
-import { openSession, readTarget, type Session, type Target } from "./connection.ts";
 import { copyRows } from "./copy.ts";
 import { dumpRows, raiseRevision } from "./dump.ts";
 import { lockKey } from "./locks.ts";
 import { inTransaction, type Meta, prepareSchema, writeMeta } from "./schema.ts";
+import { openSession, type Session } from "./session.ts";
 import { explained } from "./start-errors.ts";
+import { readTarget, type Target } from "./target.ts";
 
 /** How long connecting and one statement may take, in milliseconds. */
 const TIMES = { connectMs: 5_000, answerMs: 300_000 };

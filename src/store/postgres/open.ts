@@ -1,21 +1,18 @@
 import { randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
 import type { Counts, Store, StoreIdentity, StoreMode } from "../store.ts";
+import { storeUnavailable } from "../unavailable.ts";
 import { listen } from "./announcements.ts";
 import { postgresArchive } from "./archive.ts";
 import { createCommits } from "./commits.ts";
-import {
-  type Connection,
-  openConnection,
-  openSession,
-  readTarget,
-  type Session,
-  type Target,
-} from "./connection.ts";
+import { type Connection, openConnection } from "./connection.ts";
 import { dumpRows, replaceAll } from "./dump.ts";
+import { createOnce } from "./once.ts";
 import { postgresRecords } from "./records.ts";
 import { prepareSchema } from "./schema.ts";
+import { openSession, type Session } from "./session.ts";
 import { explained } from "./start-errors.ts";
+import { readTarget, type Target } from "./target.ts";
 
 /** How long work is tried again while the database is away, in milliseconds. */
 const BUDGET_MS = 2_000;
@@ -49,13 +46,18 @@ export interface PostgresOptions {
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, mode, now, onWarning = () => undefined, budgetMs = BUDGET_MS } = options;
   const target = readTarget(url);
-  const connect = (answerMs: number) => openSession(target, { connectMs: budgetMs, answerMs });
+  let isClosed = false;
+  const connect = async (answerMs: number) => {
+    if (isClosed) throw storeUnavailable("The store is closed.");
+    return openSession(target, { connectMs: budgetMs, answerMs });
+  };
   const [meta, announcements] = await explained(target, async () => [
     await prepare(target, await connect(LONG_MS), mode),
     await listen({ connect: () => connect(budgetMs), tryMs: budgetMs * TRY_BUDGETS, onWarning }),
   ]);
   const connection = openConnection(target, budgetMs);
-  const commits = createCommits(connection, now);
+  const once = createOnce(connection, now);
+  const commits = createCommits(once);
   let identity: StoreIdentity = { id: meta.id, mode: meta.mode };
   return {
     engine: "postgres",
@@ -63,7 +65,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       return identity;
     },
     records: postgresRecords({ connection, commits, announcements, now }),
-    archive: postgresArchive(connection),
+    archive: postgresArchive(connection, once),
     counts: () => count(connection),
     async *dump() {
       yield* dumpRows(await connect(LONG_MS));
@@ -74,6 +76,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       identity = loaded;
     },
     async close() {
+      isClosed = true;
       await commits.close();
       await Promise.all([connection.close(), announcements.close()]);
     },
@@ -89,10 +92,11 @@ async function prepare(
   const found = await prepareSchema(session, { name, ...(created && { created }) }).finally(
     session.close,
   );
-  if (found.isCopying)
+  if (found.isCopying) {
     throw new Error(
-      `${name} holds a part of a store that was to be moved there. Run "npm run store -- migrate --to <DATABASE_URL>" again to finish it.`,
+      `${name} holds a part of a store that is to be moved there. Run "npm run store -- migrate --to <DATABASE_URL>" again to finish it.`,
     );
+  }
   if (mode === undefined || mode === found.mode) return found;
   throw new Error(
     `${name} holds a store for the market "${found.mode}", and this is "${mode}". Set DATABASE_URL to another database, or MARKET to what it was.`,

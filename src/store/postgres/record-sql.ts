@@ -4,7 +4,7 @@ import { lockKey } from "./locks.ts";
 export const CHANNEL = "market_signal";
 
 /** Makes a `json` array of DumpRow records a table. */
-export const RECORD_ROWS = `json_to_recordset($1::json) as given(
+const RECORD_ROWS = `json_to_recordset($1::json) as given(
   collection text, key text, text text, revision bigint, groups text[],
   "expiresAt" bigint, "dueAt" bigint, "consumedAt" bigint)`;
 
@@ -39,48 +39,22 @@ create index record_groups on market_signal.record using gin (groups) with (fast
 create index record_due on market_signal.record (collection, due_at, revision)
   where due_at is not null;
 create index record_expiry on market_signal.record (expires_at) where expires_at is not null;
-
-/* What a batch was answered, in case that its answer got lost and it comes again. */
-create table market_signal.answered (
-  id uuid primary key,
-  answer json not null,
-  at timestamptz not null default clock_timestamp()
-);
 `;
 
 /**
- * Commits are applied one batch after the other, in all processes: that makes revisions rise in the
- * order in which commits become visible, so that no reader who goes on after a revision misses
- * one, and leaves no two that could deadlock.
+ * Records are written by one at a time, in all processes: that makes revisions rise in the order in
+ * which commits become visible, so that no reader who goes on after a revision misses one, and
+ * leaves no two that could deadlock.
  */
 export const recordFunctions = `
-/* The instant that a test gave, otherwise one of the database's clock. */
-create function market_signal.instant(given bigint, clock timestamptz) returns bigint
-language sql stable return coalesce(given, floor(extract(epoch from clock) * 1000)::bigint);
-
-/* "held": whether each commit of the batch held; one that did not has changed nothing. "clock": the
-   instant here. A batch that comes after its deadline, by this clock, is not applied and has no
-   "held": its sender has given it up. */
-create function market_signal.commit(
-  batch uuid, commits json, given bigint, patience int, deadline bigint
-)
-returns json language plpgsql as $$
+/* Whether each commit held; one that did not has changed nothing. Null: none held. */
+create function market_signal.commit(commits json, now bigint) returns json
+language plpgsql as $$
 declare
-  clock bigint;
-  now bigint;
   held boolean[] := '{}';
-  known json;
   steps json;
   step record;
 begin
-  perform set_config('lock_timeout', patience::text, true);
-  perform pg_advisory_xact_lock(${lockKey("records")});
-  clock := market_signal.instant(null, clock_timestamp());
-  now := coalesce(given, clock);
-  select answer into known from market_signal.answered where id = batch;
-  if found or clock > deadline then
-    return json_build_object('clock', clock, 'held', known);
-  end if;
   for steps in select value from json_array_elements(commits) loop
     begin
       for step in
@@ -135,11 +109,7 @@ begin
       held := held || false;
     end;
   end loop;
-  known := to_json(held);
-  if true = any (held) then
-    insert into market_signal.answered (id, answer) values (batch, known);
-  end if;
-  return json_build_object('clock', clock, 'held', known);
+  return case when true = any (held) then to_json(held) end;
 end $$;
 
 create function market_signal.claim(source text, most int, lease bigint, given bigint)

@@ -1,8 +1,9 @@
 import type { StoreIdentity } from "../store.ts";
 import { archiveFunctions, archiveTables } from "./archive-sql.ts";
-import type { Session } from "./connection.ts";
 import { lockKey } from "./locks.ts";
+import { onceFunctions, onceTables } from "./once-sql.ts";
 import { recordFunctions, recordTables } from "./record-sql.ts";
+import type { Session } from "./session.ts";
 
 /** The oldest PostgreSQL that is known to do, as `server_version_num`. */
 const OLDEST_VERSION = 160_000;
@@ -31,7 +32,10 @@ create table market_signal.meta (
  * without any. What was released once stays as it is, changes come behind.
  */
 const steps: readonly string[] = [
-  [migrations, meta, recordTables, recordFunctions, archiveTables, archiveFunctions].join("\n"),
+  [
+    ...[migrations, meta, onceTables, recordTables, archiveTables],
+    ...[onceFunctions, recordFunctions, archiveFunctions],
+  ].join("\n"),
 ];
 
 /** What a database says of the store in it. */

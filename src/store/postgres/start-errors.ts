@@ -1,5 +1,5 @@
 import { Problem } from "../../problem.ts";
-import type { Target } from "./connection.ts";
+import type { Target } from "./target.ts";
 
 /**
  * Does what a start or a command needs of a database.

@@ -108,6 +108,14 @@ describe("a backup", () => {
     expect(readFileSync(file)).toEqual(before);
   });
 
+  it("says where it could not be written", async () => {
+    const { store, now } = await filledStore();
+    const file = join(folder, "absent", "b.gz");
+    await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow(
+      `${file} cannot be written: ENOENT`,
+    );
+  });
+
   it("leaves nothing when the store fails half-way", async () => {
     const { store, now } = await filledStore();
     const file = newFile();

@@ -179,13 +179,12 @@ describeStores("an import", (engine) => {
     ]);
   });
 
-  it("takes 20,000 records in one commit", async () => {
+  it.skipIf(engine === model)("takes 20,000 records in one commit", async () => {
     const opened = await openStore(engine);
     const records = Array.from({ length: 20_000 }, (_, at) => [`k${at}`, { value: at }]);
     const file = await exported(opened);
     const document = JSON.parse(readFileSync(file, "utf8"));
     document.collections = { notes: Object.fromEntries(records) };
-    if (engine === model) return;
     await imported(opened, written(JSON.stringify(document)));
     expect((await opened.store.counts()).records).toBe(20_001);
   });

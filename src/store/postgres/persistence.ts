@@ -1,0 +1,54 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { DatabaseError } from "pg";
+import type { Problem } from "../../problem.ts";
+import { storeUnavailable } from "../unavailable.ts";
+
+/** Pauses between two attempts, in milliseconds: this, and up to as much again. */
+const PAUSE_MS = 40;
+
+/**
+ * SQLSTATEs that pass by themselves: too many connections, a server that shuts down, crashed or
+ * starts up, one that is only a copy for the moment, serialization failure, deadlock, and a lock
+ * that was not to be had. Class 08 are connection exceptions.
+ */
+const PASSING = new Set([
+  ...["53300", "57P01", "57P02", "57P03", "57P05", "25006"],
+  ...["40001", "40P01", "55P03"],
+]);
+
+/**
+ * Tries until it works or the budget is spent.
+ *
+ * @throws {Problem} `store_unavailable` with the last error as its cause.
+ */
+export async function persist<T>(
+  attempt: (leftMs: number) => Promise<T>,
+  budgetMs: number,
+): Promise<T> {
+  const deadline = performance.now() + budgetMs;
+  for (;;) {
+    try {
+      return await attempt(Math.max(1, deadline - performance.now()));
+    } catch (error) {
+      const pauseMs = PAUSE_MS * (1 + Math.random());
+      const isOver = performance.now() + pauseMs > deadline;
+      if (isOver || !isPassing(error)) throw unavailable(error);
+      await pause(pauseMs);
+    }
+  }
+}
+
+/** The problem that an error of the driver or the server is to callers. */
+export function unavailable(error: unknown): Problem {
+  const detail = isPassing(error)
+    ? "The database does not answer."
+    : "The database cannot do this now.";
+  return storeUnavailable(detail, error);
+}
+
+/** Whether the same may work in a moment; so it is with everything but a server's refusal. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return true;
+  const { code = "" } = error;
+  return PASSING.has(code) || code.startsWith("08");
+}

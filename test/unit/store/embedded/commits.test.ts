@@ -1,0 +1,181 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { openFiles } from "../../../../src/store/embedded/files.ts";
+import { createGate } from "../../../../src/store/embedded/gate.ts";
+import { pathsIn } from "../../../../src/store/embedded/paths.ts";
+import { createPump } from "../../../../src/store/embedded/pump.ts";
+import { createRecords } from "../../../../src/store/embedded/records.ts";
+import { insert, put, remove } from "../../../../src/store/operations.ts";
+import type { Records } from "../../../../src/store/records.ts";
+import { fill, NOW, newFolder, openIn, pages, rowsOf } from "./folders.ts";
+
+/** A folder of which the disk refuses to take a record with this key. */
+async function folderThatRefuses(key: string): Promise<string> {
+  const folder = newFolder();
+  await (await openIn(folder)).close();
+  const database = new DatabaseSync(join(folder, "records.sqlite"));
+  database.exec(`CREATE TRIGGER refusal BEFORE INSERT ON record WHEN NEW."key" = '${key}'
+    BEGIN SELECT RAISE (ABORT, 'refused'); END`);
+  database.close();
+  return folder;
+}
+
+const keysOf = async (records: Records) =>
+  (await records.list(pages, { limit: 10_000 })).map(({ key }) => key);
+
+describe("a commit that cannot be written", () => {
+  it("is refused alone among those of its batch, and nothing of it is seen", async () => {
+    const folder = await folderThatRefuses("bad");
+    const store = await openIn(folder);
+    const keys = Array.from({ length: 100 }, (_, at) => (at === 37 ? "bad" : `key ${at}`));
+    const outcomes = await Promise.allSettled(
+      keys.map((key) =>
+        store.records.commit([
+          put(pages, { key: `of ${key}`, value: 1 }),
+          insert(pages, { key, value: 1 }),
+        ]),
+      ),
+    );
+    const refused = outcomes.flatMap((outcome, at) => (outcome.status === "rejected" ? [at] : []));
+    expect(refused).toEqual([37]);
+    expect(outcomes[37]).toMatchObject({ reason: { code: "store_unavailable", status: 503 } });
+    const expected = keys.filter((key) => key !== "bad").flatMap((key) => [`of ${key}`, key]);
+    expect(await keysOf(store.records)).toEqual(expected);
+    await store.close();
+    expect(await keysOf((await openIn(folder)).records)).toEqual(expected);
+  });
+
+  it("keeps its cause for the log and tells a stranger nothing of it", async () => {
+    const { records } = await openIn(await folderThatRefuses("bad"));
+    const error: unknown = await records
+      .commit([put(pages, { key: "bad", value: 1 })])
+      .catch((thrown) => thrown);
+    expect(error).toMatchObject({ cause: { message: "refused" } });
+    expect(JSON.stringify(error)).not.toContain("refused");
+  });
+});
+
+describe("a full disk", () => {
+  it("refuses what does not fit, shows nothing of it, and heals by itself", async () => {
+    const folder = newFolder();
+    await (await openIn(folder)).close();
+    const holder = { files: openFiles(pathsIn(folder)) };
+    const [gate, onWarning] = [createGate(() => undefined), () => undefined];
+    const pump = createPump({ holder, gate, onDone: () => undefined });
+    const records = createRecords({ holder, gate, pump, now: () => NOW, onWarning });
+    const write = (key: string) => records.commit([put(pages, { key, value: "x".repeat(9_000) })]);
+
+    const { database } = holder.files.recordFile;
+    const pagesInUse = Number(database.prepare("PRAGMA page_count").get()?.page_count);
+    database.exec(`PRAGMA max_page_count = ${pagesInUse + 12}`);
+    const outcomes = await Promise.allSettled(["a", "b", "c", "d", "e", "f"].map(write));
+    const refusals = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    expect(refusals.length).toBeGreaterThan(0);
+    for (const { detail } of refusals) expect(detail).toBe("The disk of the store is full.");
+    const held = await keysOf(records);
+    expect(held).toHaveLength(outcomes.length - refusals.length);
+    expect(held.length).toBeGreaterThan(0);
+
+    database.exec("PRAGMA max_page_count = 1000000");
+    expect(await write("later")).toBe(true);
+    holder.files.close();
+    expect(await keysOf((await openIn(folder)).records)).toEqual([...held, "later"]);
+  });
+});
+
+describe("a disk that fails", () => {
+  const ioError = Object.assign(new Error("disk I/O error"), { errcode: 10 | (4 << 8) });
+
+  it("lets nothing be written any more, and the operator hears of it once", () => {
+    const warnings: unknown[] = [];
+    const gate = createGate((message, cause) => warnings.push({ message, cause }));
+    for (let times = 0; times < 2; times++) {
+      expect(gate.refusal(ioError)).toMatchObject({ code: "store_unavailable", cause: ioError });
+    }
+    expect(() => gate.checkWritable()).toThrow("it waits for a restart");
+    gate.checkReadable();
+    expect(warnings).toEqual([
+      { message: expect.stringContaining("until the service is restarted"), cause: ioError },
+    ]);
+  });
+});
+
+describe("revisions", () => {
+  it("go on after a restart, even when the newest records are gone", async () => {
+    const folder = newFolder();
+    const store = await openIn(folder);
+    await store.records.commit(["a", "b", "c"].map((key) => put(pages, { key, value: 1 })));
+    await store.records.commit([remove(pages, "b"), remove(pages, "c")]);
+    await store.close();
+    const { records } = await openIn(folder);
+    await records.commit([put(pages, { key: "d", value: 1 })]);
+    expect((await records.get(pages, "d"))?.revision).toBe(4);
+  });
+});
+
+describe("values", () => {
+  it("cannot be changed through what was read, at any depth", async () => {
+    const { records } = await openIn(newFolder());
+    await records.commit([put(pages, { key: "a", value: { deep: [{ n: 1 }] }, groups: ["g"] })]);
+    const [stored] = await records.list(pages, { limit: 1 });
+    if (stored === undefined) throw new Error("It was put there.");
+    const { deep } = stored.value as { deep: { n: number }[] };
+    expect(() => deep.push({ n: 2 })).toThrow(TypeError);
+    expect(() => Object.assign(deep[0] ?? {}, { n: 2 })).toThrow(TypeError);
+    expect(() => (stored.groups as string[]).push("h")).toThrow(TypeError);
+  });
+
+  it.each([
+    ["undefined", undefined],
+    ["a function", () => 1],
+  ])("are JSON: %s is not", async (_, value) => {
+    const { records } = await openIn(newFolder());
+    await expect(records.commit([put(pages, { key: "a", value })])).rejects.toThrow(TypeError);
+  });
+
+  it.each([
+    ["a key with half a surrogate pair", { key: "\ud83d" }],
+    ["a group with half a surrogate pair", { key: "a", groups: ["\ude00"] }],
+    ["a life that is not a number", { key: "a", ttlMs: Number.NaN }],
+    ["an instant that is not a number", { key: "a", dueInMs: Number.NaN }],
+  ])("come with what the disk can keep: %s is refused", async (_, bad) => {
+    const { records } = await openIn(newFolder());
+    await expect(records.commit([put(pages, { value: 1, ...bad })])).rejects.toThrow(RangeError);
+  });
+
+  it("may live for ever and a day: the store opens again", async () => {
+    const folder = newFolder();
+    const store = await openIn(folder);
+    const lives = [Infinity, Number.MAX_VALUE, Number.MAX_SAFE_INTEGER, 0.5, 1e-7];
+    for (const ttlMs of lives) {
+      await store.records.commit([
+        put(pages, { key: String(ttlMs), value: 1, ttlMs, dueInMs: -ttlMs }),
+      ]);
+    }
+    const rows = await rowsOf(store);
+    await store.close();
+    expect(await rowsOf(await openIn(folder))).toEqual(rows);
+  });
+});
+
+it("a read goes on while page after page is read", async () => {
+  const store = await openIn(newFolder());
+  await fill(store);
+  let hasTurned = false;
+  setImmediate(() => {
+    hasTurned = true;
+  });
+  while (!hasTurned) await store.records.list(pages, { limit: 1 });
+  expect(hasTurned).toBe(true);
+});
+
+it("more than 100,000 records are said to be many, once", { timeout: 60_000 }, async () => {
+  const warnings: string[] = [];
+  const { records } = await openIn(newFolder(), (message) => warnings.push(message));
+  const numbers = Array.from({ length: 100_000 }, (_, at) => at);
+  await records.commit(numbers.map((at) => put(pages, { key: `${at}`, value: at })));
+  expect(warnings).toEqual([]);
+  for (const key of ["one", "two"]) await records.commit([put(pages, { key, value: 1 })]);
+  expect(warnings).toEqual([expect.stringContaining("consider DATABASE_URL")]);
+});

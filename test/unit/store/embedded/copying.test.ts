@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import { openEmbedded } from "../../../../src/store/embedded/open.ts";
+import { put, remove } from "../../../../src/store/operations.ts";
+import type { DumpRow } from "../../../../src/store/store.ts";
+import { batchOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
+
+const OTHER = { id: "another-store", mode: "sandbox" } as const;
+
+const ROW = {
+  ...{ table: "record", collection: "pages", key: "a", text: "1", revision: 1, groups: [] },
+  ...{ expiresAt: null, dueAt: null, consumedAt: null },
+} as const satisfies DumpRow;
+
+async function filled() {
+  const folder = newFolder();
+  const store = await openIn(folder);
+  await fill(store);
+  return { folder, store, rows: await rowsOf(store) };
+}
+
+const write = (key = "new") => [put(pages, { key, value: 1 })];
+const UNAVAILABLE = { code: "store_unavailable", status: 503 };
+
+describe("a dump", () => {
+  it("is of the instant at which it began, while records and archive rows come and go", async () => {
+    const { store, rows } = await filled();
+    const { records, archive } = store;
+    const seen: DumpRow[] = [];
+    for await (const batch of store.dump()) {
+      seen.push(...batch);
+      await records.commit([remove(pages, "last"), ...write(`${seen.length}`)]);
+      await archive.prune("audit", 200);
+      await archive.append([{ kind: "audit", at: 1, id: `new ${seen.length}`, body: 1 }]);
+    }
+    expect(seen).toEqual(rows);
+  });
+
+  it("ends with a problem when the store is closed meanwhile", async () => {
+    const { store } = await filled();
+    const dump = store.dump()[Symbol.asyncIterator]();
+    await dump.next();
+    await store.close();
+    await expect(dump.next()).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it("ends with a problem when the store is replaced meanwhile, and harms nothing", async () => {
+    const { folder, store } = await filled();
+    const dump = store.dump()[Symbol.asyncIterator]();
+    await dump.next();
+    await store.load(OTHER, batchOf(ROW));
+    await store.archive.append([{ kind: "k", at: 1, id: "i", body: 1 }]);
+    await expect(dump.next()).rejects.toMatchObject(UNAVAILABLE);
+    await store.close();
+    expect((await rowsOf(await openIn(folder))).map(({ table }) => table)).toEqual([
+      "record",
+      "archive",
+    ]);
+  });
+});
+
+describe("loading", () => {
+  it("lets everything be read as it was, and nothing be written, until it is done", async () => {
+    const { store, rows } = await filled();
+    async function* slowly(): AsyncIterable<readonly DumpRow[]> {
+      yield [ROW];
+      expect(await rowsOf(store)).toEqual(rows);
+      expect(await store.archive.read("audit", { order: "oldest", limit: 1 })).toHaveLength(1);
+      await expect(store.records.commit(write())).rejects.toMatchObject(UNAVAILABLE);
+      const row = { kind: "k", at: 1, id: "i", body: 1 };
+      await expect(store.archive.append([row])).rejects.toMatchObject(UNAVAILABLE);
+      await expect(store.load(OTHER, batchOf())).rejects.toMatchObject(UNAVAILABLE);
+    }
+    await store.load(OTHER, slowly());
+    expect(await rowsOf(store)).toEqual([ROW]);
+    expect(store.identity).toEqual(OTHER);
+    expect(await store.records.commit(write())).toBe(true);
+  });
+
+  it("that fails leaves the store and its folder as they were", async () => {
+    const { folder, store, rows } = await filled();
+    async function* breaking(): AsyncIterable<readonly DumpRow[]> {
+      yield [ROW];
+      throw new Error("The file ends here.");
+    }
+    await expect(store.load(OTHER, breaking())).rejects.toThrow("The file ends here.");
+    expect(await rowsOf(store)).toEqual(rows);
+    expect(store.identity).not.toEqual(OTHER);
+    expect(namesIn(folder).filter((name) => /new|unfinished/.test(name))).toEqual([]);
+    expect(await store.records.commit(write())).toBe(true);
+  });
+
+  it.each<[string, DumpRow]>([
+    ["a record that is there twice", ROW],
+    ["a revision that is no whole number", { ...ROW, key: "b", revision: 1.5 }],
+    ["an instant that is no number", { ...ROW, key: "b", dueAt: Number.NaN }],
+    ["a key that the disk cannot keep", { ...ROW, key: "\ud83d" }],
+    ["a text that the disk cannot keep", { ...ROW, key: "b", text: '"\ud83d"' }],
+  ])("refuses %s", async (_, row) => {
+    const { store, rows } = await filled();
+    await expect(store.load(OTHER, batchOf(ROW, row))).rejects.toThrow(Error);
+    expect(await rowsOf(store)).toEqual(rows);
+  });
+
+  it("ends with the store that it was for", async () => {
+    const { folder, store, rows } = await filled();
+    async function* closing(): AsyncIterable<readonly DumpRow[]> {
+      yield [ROW];
+      await store.close();
+      expect(namesIn(folder)).toEqual(["archive.sqlite", "records.sqlite"]);
+      yield [{ ...ROW, key: "b" }];
+    }
+    await expect(store.load(OTHER, closing())).rejects.toMatchObject(UNAVAILABLE);
+    expect(await rowsOf(await openIn(folder))).toEqual(rows);
+  });
+
+  it("gives no revision again that the store has given", async () => {
+    const { store } = await filled();
+    const before = (await store.records.get(pages, "last"))?.revision ?? Infinity;
+    await store.load(OTHER, batchOf(ROW));
+    await store.records.commit(write());
+    expect((await store.records.get(pages, "new"))?.revision).toBeGreaterThan(before);
+  });
+});
+
+describe("a frozen store", () => {
+  it("refuses every write with its reason, also what waited, and answers reads", async () => {
+    const { store, rows } = await filled();
+    const waiting = store.records.commit(write("waiting"));
+    const thaw = store.freeze("The store is being moved.");
+    const refusal = { ...UNAVAILABLE, detail: "The store is being moved." };
+    await expect(waiting).rejects.toMatchObject(refusal);
+    const { records, archive } = store;
+    const writes = [
+      () => records.commit(write()),
+      () => records.claimDue(pages, { limit: 1, leaseMs: 1 }),
+      () => records.purgeExpired(1),
+      () => archive.append([{ kind: "k", at: 1, id: "i", body: 1 }]),
+      () => archive.prune("audit", NOW),
+    ];
+    for (const each of writes) await expect(each()).rejects.toMatchObject(refusal);
+    expect(await rowsOf(store)).toEqual(rows);
+    thaw();
+    expect(await records.commit(write())).toBe(true);
+  });
+
+  it("stays frozen until every reason is gone", async () => {
+    const { store } = await filled();
+    const [one, two] = [store.freeze("one"), store.freeze("two")];
+    one();
+    one();
+    await expect(store.records.commit(write())).rejects.toMatchObject({ detail: "two" });
+    two();
+    expect(await store.records.commit(write())).toBe(true);
+  });
+});
+
+describe("a store that was moved", () => {
+  it("refuses writes for good and does not open again", async () => {
+    const { folder, store, rows } = await filled();
+    const thaw = store.freeze("The store is being moved.");
+    await store.markMoved();
+    thaw();
+    await expect(store.records.commit(write())).rejects.toMatchObject(UNAVAILABLE);
+    expect(await rowsOf(store)).toEqual(rows);
+    await store.close();
+    const message = "was moved to PostgreSQL on 2026-11-21; set DATABASE_URL";
+    await expect(openIn(folder)).rejects.toThrow(message);
+    await expect(openEmbedded({ folder, now: () => NOW })).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,128 @@
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import type { DumpRow } from "../../../../src/store/store.ts";
+import { copyOf, fill, namesIn, newFolder, openIn, rowsOf } from "./folders.ts";
+
+/** A closed store with something of everything in it. */
+async function closedStore() {
+  const folder = newFolder();
+  const store = await openIn(folder);
+  await fill(store);
+  const rows = await rowsOf(store);
+  await store.close();
+  return { folder, rows };
+}
+
+/** What is in a folder, byte by byte. */
+function bytesIn(folder: string): readonly (readonly [string, string])[] {
+  return namesIn(folder).map((name) => [name, readFileSync(join(folder, name), "latin1")]);
+}
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+describe.each(["records.sqlite", "archive.sqlite"])("%s", (name) => {
+  const damages: readonly (readonly [string, (path: string) => void])[] = [
+    ["with a zeroed header", (path) => overwrite(path, 0, Buffer.alloc(100))],
+    ["with a zeroed page", (path) => overwrite(path, 2 * 4096, Buffer.alloc(4096))],
+    ["cut in half", (path) => truncateSync(path, statSync(path).size / 2)],
+    ["cut within a page", (path) => truncateSync(path, statSync(path).size - 100)],
+    ["that is empty", (path) => truncateSync(path, 0)],
+    ["that is missing", (path) => rmSync(path)],
+    ["that is something else", (path) => writeFileSync(path, "{}".repeat(9999))],
+  ];
+
+  it.each(damages)("%s is refused by its name, and nothing is changed", async (_, damage) => {
+    const { folder } = await closedStore();
+    damage(join(folder, name));
+    const before = bytesIn(folder);
+    const opening = openIn(folder);
+    await expect(opening).rejects.toThrow(join(folder, name));
+    await expect(opening).rejects.toThrow("is damaged (");
+    await expect(opening).rejects.toThrow("npm run store -- restore <backup file>");
+    expect(bytesIn(folder)).toEqual(before);
+  });
+
+  it("of another store is refused", async () => {
+    const [{ folder }, other] = [await closedStore(), await closedStore()];
+    writeFileSync(join(folder, name), readFileSync(join(other.folder, name)));
+    await expect(openIn(folder)).rejects.toThrow("archive.sqlite is damaged (it does not belong");
+  });
+
+  it("with a flipped bit is refused, or gives what was there", { timeout: 60_000 }, async () => {
+    const { folder, rows } = await closedStore();
+    const random = randomNumbers(20_261_121);
+    const path = join(folder, name);
+    const whole = readFileSync(path);
+    let refused = 0;
+    for (let round = 0; round < 60; round++) {
+      const bytes = Buffer.from(whole);
+      const at = Math.floor(random() * bytes.length);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << Math.floor(random() * 8));
+      writeFileSync(path, bytes);
+      const outcome = await contentsOrRefusal(folder);
+      if (typeof outcome !== "string") expect(outcome).toEqual(rows);
+      else {
+        expect(outcome).toContain(path);
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(30);
+  });
+
+  it("with a flipped bit in a text is refused, though its pages hold together", async () => {
+    const { folder } = await closedStore();
+    const path = join(folder, name);
+    const text = readFileSync(path, "latin1").replaceAll('{"at":150,', '{"at":151,');
+    writeFileSync(path, text, "latin1");
+    expect(await contentsOrRefusal(folder)).toContain("as it was written");
+  });
+});
+
+it("refuses a record that is there twice", async () => {
+  const { folder } = await closedStore();
+  const database = new DatabaseSync(join(folder, "records.sqlite"));
+  database.exec(`INSERT INTO record SELECT 9999, collection, "key", text, revision, groups,
+    expires_at, due_at, consumed_at, crc FROM record WHERE "key" = 'last'`);
+  database.close();
+  await expect(openIn(folder)).rejects.toThrow("is damaged (a record is there twice)");
+});
+
+it("refuses a log without its file", async () => {
+  const folder = newFolder();
+  await fill(await openIn(folder));
+  const copy = copyOf(folder);
+  for (const name of ["records.sqlite", "archive.sqlite"]) rmSync(join(copy, name));
+  await expect(openIn(copy)).rejects.toThrow("records.sqlite is damaged (it is missing)");
+});
+
+function overwrite(path: string, at: number, bytes: Buffer): void {
+  const whole = readFileSync(path);
+  bytes.copy(whole, at);
+  writeFileSync(path, whole);
+}
+
+/** All rows, or why not; the archive is read through too. */
+async function contentsOrRefusal(folder: string): Promise<readonly DumpRow[] | string> {
+  try {
+    const store = await openIn(folder);
+    try {
+      return await rowsOf(store);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    const { message, cause } = error as Error;
+    return `${message} ${cause instanceof Error ? cause.message : ""}`;
+  }
+}

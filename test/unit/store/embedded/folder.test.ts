@@ -1,0 +1,233 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { lockFolder } from "../../../../src/store/embedded/files.ts";
+import { openEmbedded } from "../../../../src/store/embedded/open.ts";
+import { pathsIn, withCompanions } from "../../../../src/store/embedded/paths.ts";
+import { createStaging } from "../../../../src/store/embedded/staging.ts";
+import { put } from "../../../../src/store/operations.ts";
+import type { DumpRow } from "../../../../src/store/store.ts";
+import { copyOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
+
+const OPENER = fileURLToPath(new URL("../../../../src/store/embedded/open.ts", import.meta.url));
+
+const FILES = ["archive.sqlite", "records.sqlite"];
+
+/** Opens a folder in a process of its own, and says what came of it. */
+async function openElsewhere(folder: string) {
+  const code = `
+    const { openEmbedded } = await import(${JSON.stringify(OPENER)});
+    try {
+      const store = await openEmbedded({ folder: ${JSON.stringify(folder)}, now: Date.now });
+      await store.close();
+      process.stdout.write("opened");
+    } catch (error) {
+      process.stdout.write(error.message);
+      process.exitCode = 1;
+    }`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code]);
+  let said = "";
+  child.stdout.on("data", (chunk) => {
+    said += chunk;
+  });
+  const [exitCode] = await once(child, "close");
+  return { said, exitCode };
+}
+
+describe("a second process", () => {
+  it("is refused while the first goes on, and let in when that has closed", async () => {
+    const folder = newFolder();
+    const store = await openIn(folder);
+    const refusal = `another process is using ${join(folder, "records.sqlite")}; stop it or set DATA_DIR`;
+    expect(await openElsewhere(folder)).toEqual({ said: refusal, exitCode: 1 });
+    expect(await store.records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
+    await store.close();
+    expect(await openElsewhere(folder)).toEqual({ said: "opened", exitCode: 0 });
+  });
+
+  it("is refused while the first still creates the store", async () => {
+    const folder = newFolder();
+    const unlock = lockFolder(pathsIn(folder));
+    await expect(openIn(folder)).rejects.toThrow("another process is using");
+    expect(namesIn(folder)).toEqual([]);
+    unlock();
+    await openIn(folder);
+  });
+
+  it("is refused also after this process has tried to open the folder twice", async () => {
+    const folder = newFolder();
+    await openIn(folder);
+    await expect(openIn(folder)).rejects.toThrow("another process is using");
+    expect(await openElsewhere(folder)).toMatchObject({ exitCode: 1 });
+  });
+});
+
+describe("the files", () => {
+  it("are the owner's only, whatever the umask and even if somebody opened them up", async () => {
+    const before = process.umask(0);
+    try {
+      const folder = join(newFolder(), "deep", "store");
+      await fill(await openIn(folder));
+      const mode = (path: string) => statSync(path).mode & 0o777;
+      expect(mode(folder)).toBe(0o700);
+      const names = namesIn(folder);
+      expect(names).toEqual(expect.arrayContaining([...FILES, "records.sqlite-wal"]));
+      for (const name of names) expect([name, mode(join(folder, name))]).toEqual([name, 0o600]);
+      const copy = copyOf(folder);
+      for (const name of names) chmodSync(join(copy, name), 0o666);
+      const store = await openIn(copy);
+      for (const name of names) expect([name, mode(join(copy, name))]).toEqual([name, 0o600]);
+      await store.close();
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it("are two when the store is closed", async () => {
+    const folder = newFolder();
+    const store = await openIn(folder);
+    await fill(store);
+    await store.close();
+    expect(namesIn(folder)).toEqual(FILES);
+  });
+});
+
+describe("the mode", () => {
+  it("of the store is told when none was asked for", async () => {
+    const folder = newFolder();
+    const { identity } = await openIn(folder).then(async (store) => {
+      await store.close();
+      return store;
+    });
+    const store = await openEmbedded({ folder, now: () => NOW });
+    expect(store.identity).toEqual(identity);
+    await store.close();
+  });
+
+  it("cannot be another one, and the store stays as it is", async () => {
+    const folder = newFolder();
+    const store = await openIn(folder);
+    await fill(store);
+    const rows = await rowsOf(store);
+    await store.close();
+    const opening = openEmbedded({ folder, mode: "live", now: () => NOW });
+    await expect(opening).rejects.toThrow(`the store in ${folder} belongs to MARKET mode sandbox`);
+    await expect(opening).rejects.toThrow("DATA_DIR");
+    expect(await rowsOf(await openIn(folder))).toEqual(rows);
+  });
+
+  it("is needed to create a store", async () => {
+    const folder = newFolder();
+    const opening = openEmbedded({ folder, now: () => NOW });
+    await expect(opening).rejects.toThrow(`there is no store in ${folder}`);
+    expect(namesIn(folder)).toEqual([]);
+    const nowhere = join(folder, "nowhere");
+    await expect(openEmbedded({ folder: nowhere, now: () => NOW })).rejects.toThrow("no store in");
+    expect(existsSync(nowhere)).toBe(false);
+  });
+});
+
+/** What a crash leaves of files that were to become the store, from the first to the last step. */
+const crashes: readonly (readonly [string, "before" | "after", (folder: string) => void])[] = [
+  [
+    "when nothing but an empty file was there",
+    "before",
+    (folder) => writeFileSync(pathsIn(folder).unfinishedRecords, ""),
+  ],
+  ["while they were written", "before", (folder) => void stage(folder)],
+  [
+    "when the records were not in place to count",
+    "before",
+    (folder) => {
+      const paths = pathsIn(folder);
+      stage(folder).finish();
+      renameSync(paths.nextRecords, paths.unfinishedRecords);
+    },
+  ],
+  ["when they counted", "after", (folder) => stage(folder).finish()],
+  [
+    "when the archive was in its place",
+    "after",
+    (folder) => {
+      const paths = pathsIn(folder);
+      stage(folder).finish();
+      putInPlace(paths.archive);
+    },
+  ],
+  [
+    "when both were in their places",
+    "after",
+    (folder) => {
+      const paths = pathsIn(folder);
+      stage(folder).finish();
+      for (const path of [paths.archive, paths.records]) putInPlace(path);
+    },
+  ],
+];
+
+function putInPlace(path: string): void {
+  for (const companion of withCompanions(path).slice(1)) rmSync(companion, { force: true });
+  renameSync(`${path}.new`, path);
+}
+
+const STAGED = {
+  ...{ table: "record", collection: "pages", key: "staged", text: "1", revision: 9, groups: [] },
+  ...{ expiresAt: null, dueAt: null, consumedAt: null },
+} as const satisfies DumpRow;
+
+function stage(folder: string) {
+  const identity = { id: "staged-store", mode: "sandbox" } as const;
+  const staging = createStaging(pathsIn(folder), { identity, now: NOW, revision: 0 });
+  staging.add(STAGED);
+  return staging;
+}
+
+describe("a crash while a store is created", () => {
+  it.each(crashes)("leaves nothing or all of it: %s", async (_, point, crash) => {
+    const folder = newFolder();
+    crash(folder);
+    const crashed = copyOf(folder);
+    const store = await openIn(crashed);
+    expect(await rowsOf(store)).toEqual(point === "after" ? [STAGED] : []);
+    expect(await store.records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
+    await store.close();
+    expect(namesIn(crashed)).toEqual(FILES);
+  });
+});
+
+describe("a crash while a store is replaced", () => {
+  it.each(crashes)("leaves the old one or the new one: %s", async (_, point, crash) => {
+    const old = newFolder();
+    const before = await openIn(old);
+    await fill(before);
+    const rows = await rowsOf(before);
+    // With the logs of the old files, which must not be played over the new ones.
+    const crashing = copyOf(old);
+    crash(crashing);
+    const crashed = copyOf(crashing);
+    const store = await openIn(crashed);
+    expect(await rowsOf(store)).toEqual(point === "after" ? [STAGED] : rows);
+    await store.close();
+    expect(namesIn(crashed)).toEqual(FILES);
+    expect(await rowsOf(await openIn(crashed))).toEqual(point === "after" ? [STAGED] : rows);
+  });
+});
+
+it("a folder that holds other things is left in peace", async () => {
+  const folder = newFolder();
+  mkdirSync(join(folder, "backups"));
+  writeFileSync(join(folder, "master.key"), "secret");
+  await (await openIn(folder)).close();
+  expect(namesIn(folder)).toEqual([...FILES, "backups", "master.key"].sort());
+});

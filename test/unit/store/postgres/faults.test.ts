@@ -1,0 +1,276 @@
+import { EventEmitter, once } from "node:events";
+import { Client } from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { announce, consume, insert, put, removeGroup } from "../../../../src/store/operations.ts";
+import { lockKey } from "../../../../src/store/postgres/locks.ts";
+import { collection } from "../../../../src/store/records.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { startProxy } from "./proxy.ts";
+import { describePostgres, open } from "./server.ts";
+import { sql } from "./sql.ts";
+
+const pages = collection<number>("pages");
+
+/** Long enough for a restart on the busiest machine. */
+const PATIENT_MS = 20_000;
+
+/** Short, so that what is refused is refused soon. */
+const IMPATIENT_MS = 300;
+
+/** Writers who each insert one record after the other, and what they were told. */
+function startStorm({ records }: Store, writers: number) {
+  const inserted: string[] = [];
+  const twice: string[] = [];
+  const progress = new EventEmitter();
+  let isOver = false;
+  const write = async (_: unknown, writer: number) => {
+    for (let at = 0; !isOver; at++) {
+      const key = `${writer}/${at}`;
+      const isNew = await records.commit([insert(pages, { key, value: at })]);
+      (isNew ? inserted : twice).push(key);
+      progress.emit("write");
+    }
+  };
+  const done = Promise.all(Array.from({ length: writers }, write));
+  return {
+    inserted,
+    /** Records of which the writer was told that they were there already. */
+    twice,
+    /** Waits for so many more acknowledged writes. */
+    async more(count: number) {
+      const goal = inserted.length + count;
+      while (inserted.length < goal) await Promise.race([once(progress, "write"), done]);
+    },
+    async end() {
+      isOver = true;
+      await done;
+    },
+  };
+}
+
+async function keysOf(store: Store): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for await (const batch of store.dump()) {
+    for (const row of batch) if (row.table === "record") keys.push(row.key);
+  }
+  return keys;
+}
+
+/** Announces again and again until it is heard, since one announcement may be lost. */
+async function untilHeard({ records }: Store, heard: Promise<unknown>): Promise<string> {
+  let isHeard = false;
+  const done = heard.then(() => {
+    isHeard = true;
+  });
+  while (!isHeard) {
+    await records.commit([announce("topic", "again")]);
+    await Promise.race([done, new Promise(setImmediate)]);
+  }
+  return "heard";
+}
+
+/** Ends the connections to a database that listen. @returns How many there were. */
+async function endListening(url: string): Promise<number> {
+  const ended = await sql(
+    url,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and query like 'listen %'`,
+  );
+  return ended.length;
+}
+
+describePostgres("a database that is away for a while", (server) => {
+  it.each(["fast", "immediate"] as const)(
+    "loses nothing, does nothing twice and refuses nothing over a restart: %s",
+    async (how) => {
+      const store = await open({
+        url: await server().createDatabase(),
+        budgetMs: PATIENT_MS,
+      });
+      const storm = startStorm(store, 20);
+      await storm.more(100);
+      await server().restart(how);
+      await storm.more(100);
+      await storm.end();
+      expect(storm.twice).toEqual([]);
+      expect((await keysOf(store)).toSorted()).toEqual(storm.inserted.toSorted());
+    },
+  );
+
+  it("applies a commit once whose answer got lost", async () => {
+    const proxy = await startProxy(await server().createDatabase());
+    const { records } = await open({ url: proxy.url, budgetMs: PATIENT_MS });
+    expect(await records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
+    const cut = proxy.cutNextAnswer();
+    const steps = [consume(pages, "a"), insert(pages, { key: "b", value: 1 })];
+    const [held] = await Promise.all([records.commit(steps), cut]);
+    expect(held).toBe(true);
+    expect(await records.commit(steps)).toBe(false);
+  });
+
+  it("counts rows once of which the answer got lost", async () => {
+    const proxy = await startProxy(await server().createDatabase());
+    const { archive } = await open({ url: proxy.url, budgetMs: PATIENT_MS });
+    await archive.append([{ kind: "k", at: 0, id: "warm", body: 1 }]);
+    const cut = proxy.cutNextAnswer();
+    const [added] = await Promise.all([
+      archive.append([{ kind: "k", at: 0, id: "a", body: 1 }]),
+      cut,
+    ]);
+    expect(added).toBe(1);
+  });
+});
+
+describePostgres("a database that takes everything and answers nothing", (server) => {
+  const works: readonly [string, (store: Store) => Promise<unknown>][] = [
+    ["get", ({ records }) => records.get(pages, "a")],
+    ["list", ({ records }) => records.list(pages, { limit: 1 })],
+    ["commit", ({ records }) => records.commit([put(pages, { key: "b", value: 1 })])],
+    ["claimDue", ({ records }) => records.claimDue(pages, { limit: 1, leaseMs: 1 })],
+    ["purgeExpired", ({ records }) => records.purgeExpired(1)],
+    ["append", ({ archive }) => archive.append([{ kind: "k", at: 0, id: "a", body: 1 }])],
+    ["read", ({ archive }) => archive.read("k", { order: "oldest", limit: 1 })],
+    ["prune", ({ archive }) => archive.prune("k", 1)],
+    ["counts", (store) => store.counts()],
+  ];
+
+  it("makes every work a problem soon, and is used again when it is back", async () => {
+    const proxy = await startProxy(await server().createDatabase());
+    const store = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
+    for (const [, work] of works) await work(store);
+    proxy.swallow();
+    const start = performance.now();
+    const burst = Array.from({ length: 5 }, () => works).flat();
+    const outcomes = await Promise.allSettled(burst.map(([, work]) => work(store)));
+    // Once the budget, and again as much for connecting, with room for a busy machine.
+    expect(performance.now() - start).toBeLessThan(10 * IMPATIENT_MS);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ reason: { code: "store_unavailable" } });
+    }
+    proxy.heal();
+    for (const [, work] of works) await work(store);
+    expect((await store.records.get(pages, "b"))?.value).toBe(1);
+  });
+
+  it("never does later what was refused, though it comes through in the end", async () => {
+    const proxy = await startProxy(await server().createDatabase());
+    const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    const release = proxy.hold();
+    const commit = records.commit([put(pages, { key: "b", value: 1 })]);
+    await expect(commit).rejects.toMatchObject({ code: "store_unavailable" });
+    await release();
+    expect(await records.get(pages, "b")).toBeUndefined();
+    expect(await records.commit([insert(pages, { key: "c", value: 1 })])).toBe(true);
+  });
+
+  it("tells callers nothing about statements", async () => {
+    const proxy = await startProxy(await server().createDatabase());
+    const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
+    proxy.swallow();
+    const error = await records.get(pages, "a").catch((caught: unknown) => caught);
+    expect(JSON.stringify(error)).toMatch(/does not answer/);
+    expect(JSON.stringify(error)).not.toMatch(/select|market_signal/);
+  });
+
+  it("is listened to again when it is back, though the old connection stays silent", async () => {
+    const url = await server().createDatabase();
+    const proxy = await startProxy(url);
+    const { records } = await open({ url: proxy.url, budgetMs: IMPATIENT_MS });
+    const direct = await open({ url });
+    const heard = new Promise((resolve) => records.onAnnounce("topic", resolve));
+    proxy.swallow();
+    await direct.records.commit([announce("topic", "lost")]);
+    proxy.heal();
+    expect(await untilHeard(direct, heard)).toBe("heard");
+  });
+});
+
+describePostgres("a database in which another has the lock", (server) => {
+  it("never does later what was refused", async () => {
+    const url = await server().createDatabase();
+    const { records } = await open({ url, budgetMs: IMPATIENT_MS });
+    const other = new Client({ connectionString: url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query(`select pg_advisory_lock(${lockKey("records")})`);
+    const commit = records.commit([put(pages, { key: "a", value: 1 })]);
+    await expect(commit).rejects.toMatchObject({ code: "store_unavailable" });
+    await other.query(`select pg_advisory_unlock(${lockKey("records")})`);
+    expect(await records.commit([insert(pages, { key: "b", value: 1 })])).toBe(true);
+    expect(await records.get(pages, "a")).toBeUndefined();
+  });
+});
+
+describePostgres("announcements", (server) => {
+  it("are heard again after their connection was ended", async () => {
+    const url = await server().createDatabase();
+    const warnings: string[] = [];
+    const { records } = await open({ url, onWarning: (text) => warnings.push(text) });
+    const direct = await open({ url });
+    const heard = new Promise((resolve) => records.onAnnounce("topic", resolve));
+    expect(await endListening(url)).toBeGreaterThan(0);
+    expect(await untilHeard(direct, heard)).toBe("heard");
+    expect(warnings).toHaveLength(1);
+  });
+
+  it("are refused when they are too long for PostgreSQL, with the whole commit", async () => {
+    const { records } = await open({ url: await server().createDatabase() });
+    const steps = [put(pages, { key: "a", value: 1 }), announce("topic", "x".repeat(8_000))];
+    await expect(records.commit(steps)).rejects.toThrow(RangeError);
+    expect(await records.get(pages, "a")).toBeUndefined();
+  });
+
+  it("survive what others send on their channel", async () => {
+    const url = await server().createDatabase();
+    const { records } = await open({ url });
+    const heard = new Promise((resolve) => records.onAnnounce("topic", resolve));
+    await sql(url, "select pg_notify('market_signal', 'no json')");
+    await sql(url, "select pg_notify('market_signal', '7')");
+    await records.commit([announce("topic", "mine")]);
+    expect(await heard).toBe("mine");
+  });
+});
+
+describePostgres("commits of many callers", (server) => {
+  it("go in batches, in which each stands for itself", async () => {
+    const { records } = await open({ url: await server().createDatabase() });
+    const numbers = Array.from({ length: 500 }, (_, at) => at);
+    const held = await Promise.all(
+      numbers.map((at) =>
+        records.commit([
+          put(pages, { key: `${at}`, value: at, groups: ["all"] }),
+          insert(pages, { key: `every tenth ${Math.floor(at / 10)}`, value: at }),
+        ]),
+      ),
+    );
+    expect(numbers.filter((at) => held[at])).toEqual(numbers.filter((at) => at % 10 === 0));
+    expect(await records.list(pages, { group: "all", limit: 1_000 })).toHaveLength(50);
+    await records.commit([removeGroup("all")]);
+    expect(await records.list(pages, { limit: 1_000 })).toHaveLength(50);
+  });
+
+  it("become visible in the order of their revisions", async () => {
+    const url = await server().createDatabase();
+    const stores = await Promise.all([open({ url }), open({ url }), open({ url })]);
+    let isOver = false;
+    const follow = async () => {
+      const seen: number[] = [];
+      for (;;) {
+        const isLast = isOver;
+        const after = seen.at(-1) ?? 0;
+        const page = await stores[0]?.records.list(pages, { after, limit: 10_000 });
+        seen.push(...(page ?? []).map(({ revision }) => revision));
+        if (isLast) return seen;
+      }
+    };
+    const following = follow();
+    await Promise.all(
+      Array.from({ length: 600 }, (_, at) =>
+        stores[at % 3]?.records.commit([insert(pages, { key: `${at}`, value: at })]),
+      ),
+    );
+    isOver = true;
+    expect(await following).toHaveLength(600);
+  });
+});

@@ -1,0 +1,86 @@
+import { expect, it, onTestFinished } from "vitest";
+import { put } from "../../../../src/store/operations.ts";
+import { openPostgres } from "../../../../src/store/postgres/open.ts";
+import { collection } from "../../../../src/store/records.ts";
+import { describePostgres, open } from "./server.ts";
+import { sql } from "./sql.ts";
+
+const pages = collection<number>("pages");
+
+describePostgres("opening a database", (server) => {
+  it("creates one store, also when three processes do it at once", async () => {
+    const url = await server().createDatabase();
+    const stores = await Promise.all([open({ url }), open({ url }), open({ url })]);
+    const ids = new Set(stores.map(({ identity }) => identity.id));
+    expect(ids.size).toBe(1);
+    await stores[0]?.records.commit([put(pages, { key: "a", value: 1 })]);
+    for (const { records } of stores) expect((await records.get(pages, "a"))?.value).toBe(1);
+    expect(await sql(url, "select version from market_signal.migration")).toEqual([{ version: 1 }]);
+  });
+
+  it("finds the same store again, of any mode when none is named", async () => {
+    const url = await server().createDatabase();
+    const first = await open({ url, mode: "replay" });
+    const again = await openPostgres({ url });
+    onTestFinished(() => again.close());
+    expect(again.identity).toEqual({ id: first.identity.id, mode: "replay" });
+  });
+
+  it("refuses the store of another mode, and says what to change", async () => {
+    const url = await server().createDatabase();
+    await open({ url, mode: "sandbox" });
+    await expect(openPostgres({ url, mode: "live" })).rejects.toThrow(
+      /"test_\d+" on .+"sandbox".+"live".+DATABASE_URL/,
+    );
+  });
+
+  it("creates nothing when no mode is named", async () => {
+    const url = await server().createDatabase();
+    await expect(openPostgres({ url })).rejects.toThrow(/there is no store in the database/);
+    expect(await sql(url, "select to_regnamespace('market_signal') as schema")).toEqual([
+      { schema: null },
+    ]);
+  });
+
+  it("refuses a schema that is newer than the program", async () => {
+    const url = await server().createDatabase();
+    await open({ url });
+    await sql(url, "insert into market_signal.migration (version) values (99)");
+    await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/newer version.+99/);
+  });
+
+  it("refuses a store whose move has not ended, and says how to end it", async () => {
+    const url = await server().createDatabase();
+    await open({ url });
+    await sql(url, "update market_signal.meta set is_copying = true");
+    await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/migrate --to/);
+  });
+
+  it("refuses a user who may not create the schema", async () => {
+    const url = await server().createDatabase();
+    await sql(url, "create role stranger login");
+    const theirs = url.replace("postgres@", "stranger@");
+    await expect(openPostgres({ url: theirs, mode: "sandbox" })).rejects.toThrow(
+      /permission denied.+rights/,
+    );
+  });
+
+  it.each([
+    ["a database that is not there", (url: string) => url.replace(/test_\d+/, "nowhere")],
+    ["a server that is not there", (url: string) => url.replace("%2Fmsp-", "%2Fmsq-")],
+    ["a URL that is none", () => "postgres://postgres:sesame@[host/db"],
+    ["a port that nobody listens on", () => "postgres://postgres:sesame@127.0.0.1:1/db"],
+  ])("does not tell the password of %s", async (_, change) => {
+    const url = await server().createDatabase();
+    const wrong = change(url.replace("postgres@", "postgres:sesame@"));
+    const error = await openPostgres({ url: wrong, mode: "sandbox", budgetMs: 100 }).catch(
+      (caught: unknown) => caught,
+    );
+    expect(error).toBeInstanceOf(Error);
+    const { message, stack = "", cause } = error as Error;
+    expect(message).toMatch(/DATABASE_URL/);
+    expect(
+      [message, stack, JSON.stringify({ ...(error as Error) }), String(cause)].join(),
+    ).not.toContain("sesame");
+  });
+});
