@@ -38,7 +38,7 @@ export interface State {
 
 /** @throws {Error} When there is a store that cannot or must not be opened; says what to do. */
 export async function openState({ choice, mode, now, log }: StateOptions): Promise<State> {
-  const onWarning = (text: string) => log.warn(text);
+  const onWarning = (text: string, err?: unknown) => log.warn({ err }, text);
   const { folder, databaseUrl: url } = choice;
   const store = await (url === undefined
     ? openEmbedded({ folder, mode, now, onWarning })

@@ -43,10 +43,11 @@ export function checkText(text: string): void {
   if (!text.isWellFormed()) throw new RangeError("A name has half a surrogate pair in it.");
 }
 
-/** An instant that a number can tell to the millisecond. @throws {RangeError} For no number. */
+/** An instant or duration in whole milliseconds that a `Date` can tell. @throws {RangeError} For no
+ *  number. */
 export function checkInstant(at: number): number {
   if (Number.isNaN(at)) throw new RangeError("An instant or duration is not a number.");
-  return Math.max(-LAST_INSTANT, Math.min(at, LAST_INSTANT));
+  return Math.max(-LAST_INSTANT, Math.min(Math.round(at), LAST_INSTANT));
 }
 
 /** @throws {TypeError} When the value is not JSON, for example `undefined`. */

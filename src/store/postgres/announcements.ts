@@ -19,8 +19,8 @@ export interface AnnouncementsOptions {
   connect(): Promise<Session>;
   /** How often the connection is tried, in milliseconds; a dead one may be silent for hours. */
   readonly tryMs: number;
-  /** Told when the connection was lost. */
-  onWarning(text: string): void;
+  /** Told when the connection was lost, and when a listener failed. */
+  onWarning(text: string, error?: unknown): void;
 }
 
 /** A connection that listens. */
@@ -60,12 +60,12 @@ export async function listen(options: AnnouncementsOptions): Promise<Announcemen
 }
 
 async function subscribe(
-  { connect }: AnnouncementsOptions,
+  { connect, onWarning }: AnnouncementsOptions,
   listeners: Listeners,
 ): Promise<Subscription> {
   const session = await connect();
   const lost = new Promise<void>((resolve) => {
-    session.listen((payload) => tell(listeners, payload), resolve);
+    session.listen((payload) => tell(listeners, payload, onWarning), resolve);
   });
   try {
     await session.query(`listen ${CHANNEL}`);
@@ -113,9 +113,19 @@ async function untilLost(
   await session.close();
 }
 
-function tell(listeners: Listeners, payload: string): void {
+function tell(
+  listeners: Listeners,
+  payload: string,
+  onWarning: AnnouncementsOptions["onWarning"],
+): void {
   const [topic, text] = announced(payload);
-  for (const listener of [...(listeners.get(topic) ?? [])]) listener(text);
+  for (const listener of [...(listeners.get(topic) ?? [])]) {
+    try {
+      listener(text);
+    } catch (error) {
+      onWarning(`A listener of "${topic}" failed.`, error);
+    }
+  }
 }
 
 /** Anybody who may use the database may send something else on the channel. */

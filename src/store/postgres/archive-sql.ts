@@ -67,8 +67,8 @@ begin
   return to_json(nullif(added, 0));
 end $$;
 
-/* Drops the months that hold nothing else, and of the others at most so many rows. Where a reader
-   is in the way, the rows are deleted instead. How many went. */
+/* Drops the months that hold nothing else, and deletes at most so many of the other rows. As soon as
+   a reader is in the way, nothing more is dropped. How many went. */
 create function market_signal.prune(pruned text, before bigint, most int) returns bigint
 language plpgsql as $$
 declare
@@ -97,7 +97,7 @@ begin
       execute format('drop table market_signal.%I', name);
       gone := gone + rows;
     exception when lock_not_available then
-      null;
+      exit;
     end;
   end loop;
   delete from market_signal.archive where (kind, at, id) in (

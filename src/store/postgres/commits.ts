@@ -1,6 +1,7 @@
 import type { Operation, Replacing } from "../records.ts";
 import { storeUnavailable } from "../unavailable.ts";
 import type { Once } from "./once.ts";
+import { isRefused } from "./persistence.ts";
 import { checkNames, jsonText } from "./text.ts";
 
 /** Commits that go in one batch, and their text in characters. */
@@ -42,9 +43,18 @@ export function createCommits(once: Once): Commits {
       const held = await once<readonly boolean[]>("commit", `[${steps.join(",")}]`);
       for (const [at, { resolve }] of batch.entries()) resolve(held?.[at] === true);
     } catch (error) {
-      // The database was silent for the whole budget. Who waited for this batch has waited long.
-      for (const { reject } of [...batch, ...waiting.splice(0)]) reject(error);
+      await settle(batch, error);
     }
+  };
+  const settle = async (batch: readonly Waiting[], error: unknown) => {
+    if (batch.length > 1 && isRefused(error)) {
+      // Nothing of it was done, and one commit may be why: it must not harm the others.
+      for (const each of batch) await send([each]);
+      return;
+    }
+    // When the database was silent for the whole budget, who waited meanwhile has waited as long.
+    const others = isRefused(error) ? [] : waiting.splice(0);
+    for (const { reject } of [...batch, ...others]) reject(error);
   };
   const sendAll = async () => {
     while (waiting.length > 0) {

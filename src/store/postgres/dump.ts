@@ -23,6 +23,8 @@ const ARCHIVE = `
 export async function* dumpRows(session: Session): AsyncGenerator<readonly DumpRow[]> {
   try {
     await session.query("begin isolation level repeatable read read only");
+    // Before the instant that is seen, so that no month of it can be dropped.
+    await session.query("lock table market_signal.archive in access share mode");
     yield* fetched(session, RECORDS);
     yield* fetched(session, ARCHIVE);
   } finally {

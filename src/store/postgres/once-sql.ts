@@ -18,10 +18,10 @@ language sql stable return coalesce(given, floor(extract(epoch from clock) * 100
 /*
  * Does a work unless it was done before under the same id. "clock": the instant here. "isLate":
  * nothing was done, since by this clock the sender has given the work up. "answer": null when
- * nothing was changed. patience: milliseconds that another work may keep this one waiting.
+ * nothing was changed.
  */
 create function market_signal.once(
-  asked uuid, work text, given json, now bigint, patience int, deadline bigint
+  asked uuid, work text, given json, now bigint, deadline bigint
 )
 returns json language plpgsql as $$
 declare
@@ -29,7 +29,6 @@ declare
   known json;
   late boolean;
 begin
-  perform set_config('lock_timeout', patience::text, true);
   if work = 'commit' then
     perform pg_advisory_xact_lock(${lockKey("records")});
   else

@@ -34,22 +34,21 @@ interface Row {
  */
 export function createOnce(connection: Connection, now: (() => number) | undefined): Once {
   let known = { clock: 0, at: performance.now() };
-  const text = "select market_signal.once($1, $2, $3, $4, $5, $6) as answered";
+  const text = "select market_signal.once($1, $2, $3, $4, $5) as answered";
   return <T>(work: string, given: string) => {
     const id = randomUUID();
     return connection.run(async (client, budgetMs): Promise<T | null> => {
       const end = performance.now() + budgetMs;
-      for (;;) {
-        const asked = performance.now();
-        const leftMs = Math.max(1, Math.round(end - asked));
-        const beginMs = Math.ceil(leftMs * BEGIN_SHARE);
-        const deadline = Math.ceil(known.clock + asked - known.at + beginMs);
-        const values = [id, work, given, now?.(), beginMs, deadline];
+      for (let leftMs = budgetMs; leftMs > 0; leftMs = Math.round(end - performance.now())) {
+        const sinceMs = performance.now() - known.at;
+        const deadline = Math.floor(known.clock + sinceMs + leftMs * BEGIN_SHARE);
+        const values = [id, work, given, now?.(), deadline];
         const { rows } = await ask<Row>(client, { name: "once", text, values }, leftMs);
         const [row] = rows as [Row];
         known = { clock: row.answered.clock, at: performance.now() };
         if (!row.answered.isLate) return row.answered.answer as T | null;
       }
+      throw new Error("The time was over before the server began.");
     });
   };
 }

@@ -33,7 +33,7 @@ export interface PostgresOptions {
   /** Takes the place of the database's clock; milliseconds since the epoch. */
   readonly now?: () => number;
   /** Told what an operator should know and nobody else needs. */
-  readonly onWarning?: (text: string) => void;
+  readonly onWarning?: (text: string, error?: unknown) => void;
   /** How long work is tried again while the database is away, in milliseconds. */
   readonly budgetMs?: number;
 }

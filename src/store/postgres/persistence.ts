@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { DatabaseError } from "pg";
-import type { Problem } from "../../problem.ts";
+import { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../unavailable.ts";
 
 /** Pauses between two attempts, in milliseconds: this, and up to as much again. */
@@ -44,6 +44,11 @@ export function unavailable(error: unknown): Problem {
     ? "The database does not answer."
     : "The database cannot do this now.";
   return storeUnavailable(detail, error);
+}
+
+/** Whether the server refused the work, so that nothing of it was done and nothing will be. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof Problem && !isPassing(error.cause);
 }
 
 /** Whether the same may work in a moment; so it is with everything but a server's refusal. */
