@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
-import { afterAll, describe, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
 import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import type { Records } from "../../src/store/records.ts";
@@ -14,11 +14,14 @@ import { emptyDisk, openModel } from "./store-model.ts";
 /** What every store of the tests belongs to. */
 const MODE: StoreMode = "sandbox";
 
+/** For machines that have much else to do; `timeout` is in milliseconds. */
+export const PATIENT = { timeout: 20_000 } as const;
+
 /** Where the clock of a test stands at first. */
 export const START = Date.UTC(2026, 10, 21, 12);
 
 /** The clock of a store. */
-export interface StoreClock {
+interface StoreClock {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -30,6 +33,8 @@ export interface Engine {
   readonly isMissing: boolean;
   /** Whether two processes can open one place. */
   readonly isShared: boolean;
+  /** Starts what all stores need. */
+  start(): Promise<void>;
   /** Opens a new, empty store. */
   open(clock: StoreClock): Promise<Store>;
   /** Closes a store and opens the same place again, as a restart does. */
@@ -73,10 +78,11 @@ afterAll(async () => {
 });
 
 function engine(
-  traits: Pick<Engine, "name" | "isMissing" | "isShared">,
+  traits: Pick<Engine, "name" | "isMissing" | "isShared"> & Partial<Pick<Engine, "start">>,
   newPlace: (clock: StoreClock) => Promise<Place>,
 ): Engine {
   return {
+    start: async () => undefined,
     ...traits,
     open: async (clock) => openedAt(await newPlace(clock)),
     async reopen(store) {
@@ -109,26 +115,35 @@ export const embedded = engine(
   },
 );
 
+if (!postgresAvailable) process.stderr.write("\nSKIPPED: the store on PostgreSQL\n\n");
+
 let cluster: Promise<Cluster> | undefined;
 /** Databases that were left; to use one again takes a tenth of the time of creating one. */
 const databases: string[] = [];
 
+function started(): Promise<Cluster> {
+  cluster ??= startPostgres();
+  return cluster;
+}
+
 async function emptyDatabase(): Promise<string> {
   const url = databases.pop();
-  if (url === undefined) {
-    cluster ??= startPostgres();
-    return (await cluster).createDatabase();
-  }
+  if (url === undefined) return (await started()).createDatabase();
   const client = new Client({ connectionString: url });
   await client.connect();
-  await client.query("drop schema market_signal cascade");
+  await client.query("drop schema if exists market_signal cascade");
   await client.end();
   return url;
 }
 
 /** A real server for the tests of one file, with a database for each store. */
 export const postgres = engine(
-  { name: "postgres", isMissing: !postgresAvailable, isShared: true },
+  {
+    name: postgresAvailable ? "postgres" : "postgres (SKIPPED: it cannot be started here)",
+    isMissing: !postgresAvailable,
+    isShared: true,
+    start: async () => void (await started()),
+  },
   async ({ now }) => {
     const url = await emptyDatabase();
     return {
@@ -173,8 +188,10 @@ function testStore(of: Engine, store: Store, clock: { now: number }): TestStore 
 /** The same tests for the model and for every engine. */
 export function describeStores(title: string, tests: (engine: Engine) => void): void {
   for (const each of [model, ...engines]) {
-    const note = each.isMissing ? " (SKIPPED: it does not run here)" : "";
-    describe.skipIf(each.isMissing)(`${title}: ${each.name}${note}`, () => tests(each));
+    describe.skipIf(each.isMissing)(`${title}: ${each.name}`, PATIENT, () => {
+      beforeAll(() => each.start(), 3 * PATIENT.timeout);
+      tests(each);
+    });
   }
 }
 

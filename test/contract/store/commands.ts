@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import type { ArchiveRow, ArchiveSelection } from "../../../src/store/archive.ts";
+import type { Operation, Placing, Replacing } from "../../../src/store/records.ts";
+
+/** A step that names a revision by its place in what its player has seen of the record. */
+export type Step =
+  | Extract<Operation, { kind: "put" | "insert" | "consume" | "removeGroup" }>
+  | { readonly kind: "remove"; readonly collection: string; readonly key: string }
+  | {
+      readonly kind: "replace";
+      readonly collection: string;
+      readonly key: string;
+      readonly value: unknown;
+      readonly placing: Replacing;
+      /** 0 is the newest, 1 the one before it and so on, round and round. */
+      readonly age: number;
+    }
+  | {
+      readonly kind: "removeAt";
+      readonly collection: string;
+      readonly key: string;
+      readonly age: number;
+    };
+
+/** Something that can be asked of a store, as plain data. */
+export type Command =
+  | { readonly kind: "commit"; readonly steps: readonly Step[] }
+  | { readonly kind: "get"; readonly collection: string; readonly key: string }
+  | {
+      readonly kind: "list";
+      readonly collection: string;
+      readonly group: string | undefined;
+      /** Which of all the revisions that were seen is passed as `after`; absent: none. */
+      readonly after: number | undefined;
+      readonly limit: number;
+    }
+  | {
+      readonly kind: "claimDue";
+      readonly collection: string;
+      readonly limit: number;
+      readonly leaseMs: number;
+    }
+  | { readonly kind: "purge"; readonly limit: number }
+  | { readonly kind: "append"; readonly rows: readonly ArchiveRow[] }
+  | { readonly kind: "read"; readonly of: string; readonly selection: ArchiveSelection }
+  | { readonly kind: "prune"; readonly of: string; readonly before: number };
+
+const LONG_RUNS = process.env.STORE_MODEL_RUNS;
+
+/** How the random tests run: the same sequences on every engine and every time. */
+export const random = {
+  seed: Number(process.env.STORE_MODEL_SEED ?? 20_261_121),
+  /** Sequences: as many as STORE_MODEL_RUNS says, else so few that it takes seconds. */
+  runs: (short: number) => Number(LONG_RUNS ?? short),
+  timeoutMs: LONG_RUNS === undefined ? 60_000 : 24 * 3_600_000,
+} as const;
+
+/** Chosen in proportion to the weights. */
+function weighted<T>(...choices: readonly [number, fc.Arbitrary<T>][]): fc.Arbitrary<T> {
+  return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+}
+
+const is = <K extends string>(kind: K) => fc.constant(kind);
+
+// So few names that commands meet, some of them awkward ones.
+const at = {
+  collection: fc.constantFrom("a", "b"),
+  key: fc.constantFrom("k", "", "__proto__", "ключ 😀"),
+};
+const group = fc.constantFrom("g", "h");
+const groups = fc.array(group, { maxLength: 2 });
+const limit = fc.constantFrom(1, 2, 100);
+/** Milliseconds. */
+const span = fc.constantFrom(-5, 0, 1, 10, 100, 1000);
+const value = weighted<unknown>(
+  [4, fc.nat(9)],
+  [1, fc.jsonValue({ maxDepth: 2, stringUnit: "binary" })],
+);
+const placing = weighted<Placing>(
+  [1, fc.constant({})],
+  [4, fc.record({ groups, dueInMs: span })],
+  [2, fc.record({ groups, dueInMs: span, ttlMs: span })],
+);
+const replacing = fc.record(
+  { groups, dueInMs: fc.option(span), ttlMs: fc.option(span) },
+  { requiredKeys: [] },
+) as fc.Arbitrary<Replacing>;
+const age = weighted([5, fc.constant(0)], [1, fc.constantFrom(1, 2)]);
+
+const step = weighted<Step>(
+  [6, fc.record({ kind: is("put"), ...at, value, placing })],
+  [4, fc.record({ kind: is("insert"), ...at, value, placing })],
+  [4, fc.record({ kind: is("replace"), ...at, value, placing: replacing, age })],
+  [2, fc.record({ kind: is("consume"), ...at })],
+  [1, fc.record({ kind: is("remove"), ...at })],
+  [1, fc.record({ kind: is("removeAt"), ...at, age })],
+  [1, fc.record({ kind: is("removeGroup"), group })],
+);
+const steps = weighted(
+  [2, fc.tuple(step)],
+  [1, fc.array(step, { minLength: 2, maxLength: 4, size: "max" })],
+);
+
+/** Commands about records that have to look as if nothing else happened at the same time. */
+export const atomicCommand: fc.Arbitrary<Command> = weighted<Command>(
+  [10, fc.record({ kind: is("commit"), steps })],
+  [3, fc.record({ kind: is("claimDue"), collection: at.collection, limit, leaseMs: span })],
+  [2, fc.record({ kind: is("get"), ...at })],
+  [
+    3,
+    fc.record({
+      kind: is("list"),
+      collection: at.collection,
+      group: fc.option(group, { nil: undefined }),
+      after: fc.option(fc.nat(50), { nil: undefined }),
+      limit,
+    }),
+  ],
+);
+
+/** Commands about records. */
+export const recordCommand: fc.Arbitrary<Command> = weighted<Command>(
+  [10, atomicCommand],
+  // All that has expired: nobody says which of it would go first.
+  [1, fc.record({ kind: is("purge"), limit: fc.constant(100) })],
+);
+
+const named = { at: fc.nat(2), id: fc.constantFrom("", "a", "\uffee", "😀") };
+const subject = fc.constantFrom("s", "t");
+const of = fc.constantFrom("audit", "delivery");
+const row = fc.record(
+  { kind: of, ...named, subject, body: value },
+  { requiredKeys: ["kind", "at", "id", "body"] },
+) as fc.Arbitrary<ArchiveRow>;
+const selection = fc.record(
+  {
+    subject,
+    from: named.at,
+    to: named.at,
+    order: fc.constantFrom("oldest", "newest"),
+    after: fc.record(named),
+    limit,
+  },
+  { requiredKeys: ["order", "limit"] },
+) as fc.Arbitrary<ArchiveSelection>;
+
+/** Commands about the archive. */
+export const archiveCommand: fc.Arbitrary<Command> = weighted<Command>(
+  [3, fc.record({ kind: is("append"), rows: fc.array(row, { maxLength: 5, size: "max" }) })],
+  [3, fc.record({ kind: is("read"), of, selection })],
+  [1, fc.record({ kind: is("prune"), of, before: named.at })],
+);

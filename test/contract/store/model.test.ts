@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { StoreIdentity } from "../../../src/store/store.ts";
+import { type Engine, embedded, inBatches, model, postgres, START } from "../../support/stores.ts";
+import { archiveCommand, type Command, random, recordCommand } from "./commands.ts";
+import { everything, newPlayer, type Player, played } from "./player.ts";
+
+const IDENTITY: StoreIdentity = { id: "the-store-of-all-runs", mode: "sandbox" };
+
+type Asked = Command | { readonly kind: "restart" };
+type Move = Asked | { readonly kind: "advance"; readonly ms: number };
+
+const advances = fc.record({
+  kind: fc.constant("advance" as const),
+  ms: fc.constantFrom(1, 9, 10, 90, 100),
+});
+const moves: fc.Arbitrary<Move> = fc.oneof(
+  { weight: 30, arbitrary: recordCommand },
+  { weight: 8, arbitrary: archiveCommand },
+  { weight: 6, arbitrary: advances },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const) }) },
+);
+const sequences = fc.array(moves, { minLength: 1, maxLength: 40, size: "max" });
+
+/** One of the two stores that are held against each other. */
+interface Side {
+  readonly engine: Engine;
+  readonly player: Player;
+}
+
+async function asked({ engine, player }: Side, move: Asked) {
+  if (move.kind === "restart") {
+    const store = await engine.reopen(player.store);
+    return { side: { engine, player: { ...player, store } }, answer: "restarted" };
+  }
+  const { answer, ...next } = await played(player, move);
+  return { side: { engine, ...next }, answer };
+}
+
+async function emptied({ engine, player: { store } }: Side): Promise<Side> {
+  await store.load(IDENTITY, inBatches([], 1));
+  return { engine, player: newPlayer(store) };
+}
+
+/** Gives two stores the same commands: every answer and in the end all they keep are the same. */
+async function compare(one: Engine, other: Engine, numRuns: number): Promise<void> {
+  const clock = { now: START };
+  const open = async (engine: Engine): Promise<Side> => {
+    const store = await engine.open({ now: () => clock.now });
+    return { engine, player: newPlayer(store) };
+  };
+  let [left, right] = [await open(one), await open(other)];
+  const run = async (sequence: readonly Move[]) => {
+    clock.now = START;
+    [left, right] = [await emptied(left), await emptied(right)];
+    for (const move of sequence) {
+      if (move.kind === "advance") {
+        clock.now += move.ms;
+        continue;
+      }
+      const [expected, actual] = [await asked(left, move), await asked(right, move)];
+      expect(actual.answer).toEqual(expected.answer);
+      [left, right] = [expected.side, actual.side];
+    }
+    expect(await everything(right.player)).toEqual(await everything(left.player));
+  };
+  await fc.assert(fc.asyncProperty(sequences, run), { seed: random.seed, numRuns });
+}
+
+describe.each([
+  { left: model, right: embedded, shortRuns: 200 },
+  { left: model, right: postgres, shortRuns: 40 },
+  { left: embedded, right: postgres, shortRuns: 20 },
+])("random commands for $left.name and $right.name", ({ left, right, shortRuns }) => {
+  const runs = random.runs(shortRuns);
+  it.skipIf(left.isMissing || right.isMissing)(
+    `have the same answers and leave the same behind, in ${runs} sequences`,
+    () => compare(left, right, runs),
+    random.timeoutMs,
+  );
+});

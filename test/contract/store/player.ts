@@ -1,0 +1,143 @@
+import { collection, type Operation, type Stored } from "../../../src/store/records.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { dumped } from "../../support/stores.ts";
+import type { Command, Step } from "./commands.ts";
+
+/** A revision that was seen, and whose. */
+interface Seen {
+  readonly collection: string;
+  readonly key: string;
+  readonly revision: number;
+}
+
+/**
+ * Gives commands to one store. Two stores that answer alike may count revisions differently, so a
+ * player speaks of the first, second, third revision that it has seen.
+ */
+export interface Player {
+  readonly store: Store;
+  readonly seen: readonly Seen[];
+}
+
+/** A player who has seen nothing yet. */
+export function newPlayer(store: Store): Player {
+  return { store, seen: [] };
+}
+
+/** A player, and the answer it got, in its own words. */
+export interface Noted {
+  readonly player: Player;
+  readonly answer: unknown;
+}
+
+/** A command whose revisions have been looked up; asks any store that counts like the player's. */
+export interface Prepared {
+  readonly player: Player;
+  readonly ask: (store: Store) => Promise<unknown>;
+}
+
+/** Gives a command and waits for the answer. */
+export async function played(player: Player, command: Command): Promise<Noted> {
+  const { player: ready, ask } = await prepared(player, command);
+  return noted(ready, await ask(ready.store));
+}
+
+/** Looks up the revisions that a command names. */
+export async function prepared(player: Player, command: Command): Promise<Prepared> {
+  if (command.kind !== "commit") return { player, ask: question(player, command) };
+  let ready = player;
+  const operations: Operation[] = [];
+  for (const step of command.steps) {
+    if ("age" in step) ready = noted(ready, await got(ready.store, step)).player;
+    operations.push(operationOf(step, ready));
+  }
+  return { player: ready, ask: (store) => store.records.commit(operations) };
+}
+
+function operationOf(step: Step, { seen }: Player): Operation {
+  if (!("age" in step)) return step;
+  const { age, ...named } = step;
+  const revisions = seen
+    .filter(({ collection, key }) => collection === step.collection && key === step.key)
+    .map(({ revision }) => revision)
+    .sort((a, b) => b - a);
+  const revision = revisions[age % revisions.length] ?? 0;
+  return named.kind === "removeAt"
+    ? { ...named, kind: "remove", revision }
+    : { ...named, revision };
+}
+
+function question(
+  { seen }: Player,
+  command: Exclude<Command, { kind: "commit" }>,
+): Prepared["ask"] {
+  switch (command.kind) {
+    case "get":
+      return (store) => got(store, command);
+    case "list":
+      return (store) => listed(store, command, seen);
+    case "claimDue":
+      return async ({ records }) =>
+        placed(command.collection, await records.claimDue(collection(command.collection), command));
+    case "purge":
+      return ({ records }) => records.purgeExpired(command.limit);
+    case "append":
+      return ({ archive }) => archive.append(command.rows);
+    case "read":
+      return ({ archive }) => archive.read(command.of, command.selection);
+    case "prune":
+      return ({ archive }) => archive.prune(command.of, command.before);
+  }
+}
+
+async function got({ records }: Store, at: Pick<Seen, "collection" | "key">): Promise<unknown> {
+  const stored = await records.get(collection(at.collection), at.key);
+  return stored && placed(at.collection, [stored])[0];
+}
+
+async function listed(
+  { records }: Store,
+  { collection: from, group, after, limit }: Extract<Command, { kind: "list" }>,
+  seen: readonly Seen[],
+): Promise<unknown> {
+  const revision = after === undefined ? undefined : seen[after % seen.length]?.revision;
+  const selection = {
+    limit,
+    ...(group !== undefined && { group }),
+    ...(revision !== undefined && { after: revision }),
+  };
+  return placed(from, await records.list(collection(from), selection));
+}
+
+const placed = (name: string, stored: readonly Stored<unknown>[]) =>
+  stored.map((each) => ({ collection: name, ...each }));
+
+/** Takes note of the revisions in an answer. */
+export function noted(player: Player, answer: unknown): Noted {
+  const seen = [...player.seen];
+  const inOwnWords = (one: unknown) => {
+    if (!isRevised(one)) return one;
+    const known = seen.findIndex(({ revision }) => revision === one.revision);
+    const { collection, key, revision } = one;
+    return {
+      ...one,
+      revision: known === -1 ? seen.push({ collection, key, revision }) - 1 : known,
+    };
+  };
+  const words = Array.isArray(answer) ? answer.map(inOwnWords) : inOwnWords(answer);
+  return { player: { ...player, seen }, answer: words };
+}
+
+function isRevised(one: unknown): one is Seen {
+  return typeof one === "object" && one !== null && "collection" in one && "revision" in one;
+}
+
+/** All that a store keeps, and the order of all revisions that were seen of it. */
+export async function everything(player: Player): Promise<unknown> {
+  const { player: after, answer } = noted(player, await dumped(player.store));
+  const order = after.seen
+    .map(({ revision }, ordinal) => ({ revision, ordinal }))
+    .sort((a, b) => a.revision - b.revision)
+    .map(({ ordinal }) => ordinal);
+  return { rows: answer, order, counts: await player.store.counts() };
+}

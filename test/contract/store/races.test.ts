@@ -1,0 +1,325 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import {
+  consume,
+  insert,
+  put,
+  remove,
+  removeAt,
+  removeGroup,
+  replace,
+  update,
+} from "../../../src/store/operations.ts";
+import { collection, type Operation, type Records } from "../../../src/store/records.ts";
+import { describeStores, type Engine, openStore, slowed } from "../../support/stores.ts";
+
+const codes = collection<number>("codes");
+const jobs = collection<number>("jobs");
+
+const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
+
+/** One handle on a store, or two where two processes can share it. */
+async function handles(engine: Engine): Promise<readonly Records[]> {
+  const opened = await openStore(engine);
+  if (!engine.isShared) return [opened.records];
+  return [opened.records, (await opened.openBeside()).records];
+}
+
+/** Runs callers at the same time, spread over the handles. */
+function atOnce<T>(
+  on: readonly Records[],
+  count: number,
+  call: (records: Records, number: number) => Promise<T>,
+): Promise<readonly T[]> {
+  const handle = (at: number) => on[at % on.length] as Records;
+  return Promise.all(numbers(count).map((at) => call(handle(at), at)));
+}
+
+describeStores("100 at once on one key", (engine) => {
+  const ways: readonly [string, (records: Records) => Records][] = [
+    ["", (records) => records],
+    [", with a store slowed by 3 ms", slowed],
+  ];
+
+  describe.each(ways)("exactly one wins%s", (_, way) => {
+    /** The winners among 100 callers who have all read the record before any of them commits. */
+    async function winners(
+      steps: (at: number, revision: number) => readonly Operation[],
+      first?: Operation,
+    ) {
+      const on = (await handles(engine)).map(way);
+      if (first) await on[0]?.commit([first]);
+      const read = await atOnce(on, 100, (records) => records.get(codes, "one"));
+      const held = await atOnce(on, 100, (records, at) =>
+        records.commit(steps(at, read[at]?.revision ?? 0)),
+      );
+      return { on, won: numbers(100).filter((at) => held[at]) };
+    }
+
+    it.each<[string, readonly Operation[]]>([
+      ["alone", []],
+      [
+        "between other steps",
+        [put(jobs, { key: "a", value: 1 }), put(jobs, { key: "b", value: 1 })],
+      ],
+    ])("using it up, %s", async (_where, [before, after]) => {
+      const steps = [before, consume(codes, "one"), after].filter((step) => step !== undefined);
+      const { on, won } = await winners(() => steps, put(codes, { key: "one", value: 1 }));
+      expect(won).toHaveLength(1);
+      expect((await on[0]?.get(codes, "one"))?.consumedAt).toBeTypeOf("number");
+    });
+
+    it("inserting it", async () => {
+      const { on, won } = await winners((value) => [insert(codes, { key: "one", value })]);
+      expect(won).toHaveLength(1);
+      for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
+    });
+
+    it("inserting it where it has expired", async () => {
+      const expired = put(codes, { key: "one", value: 1, ttlMs: 0 });
+      const { on, won } = await winners((value) => [insert(codes, { key: "one", value })], expired);
+      expect(won).toHaveLength(1);
+      for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
+    });
+
+    it("replacing it", async () => {
+      const { on, won } = await winners(
+        (value, revision) => [replace(codes, { key: "one", revision }, { value })],
+        put(codes, { key: "one", value: -1 }),
+      );
+      expect(won).toHaveLength(1);
+      for (const records of on) expect((await records.get(codes, "one"))?.value).toBe(won[0]);
+    });
+
+    it("removing it at its revision", async () => {
+      const { on, won } = await winners(
+        (_at, revision) => [removeAt(codes, { key: "one", revision })],
+        put(codes, { key: "one", value: 1 }),
+      );
+      expect(won).toHaveLength(1);
+      for (const records of on) expect(await records.get(codes, "one")).toBeUndefined();
+    });
+
+    it("using it up, replacing or removing it", async () => {
+      const { won } = await winners(
+        (at, revision) => {
+          const read = { key: "one", revision };
+          const ways3 = [replace(codes, read, { value: at }), removeAt(codes, read)];
+          return [ways3[at % 3] ?? consume(codes, "one")];
+        },
+        put(codes, { key: "one", value: 1 }),
+      );
+      // A replacement can be followed by the one use, never by another at the same revision.
+      expect(won.filter((at) => at % 3 !== 2).length).toBeLessThanOrEqual(1);
+      expect(won.filter((at) => at % 3 === 2).length).toBeLessThanOrEqual(1);
+      expect(won.length).toBeGreaterThanOrEqual(1);
+    });
+
+    it("the losers leave nothing behind", async () => {
+      const { on, won } = await winners(
+        (at) => [
+          put(jobs, { key: `before ${at}`, value: at, groups: ["left"] }),
+          consume(codes, "one"),
+          put(jobs, { key: `after ${at}`, value: at, groups: ["left"] }),
+        ],
+        put(codes, { key: "one", value: 1 }),
+      );
+      for (const records of on) {
+        const left = await records.list(jobs, { group: "left", limit: 1000 });
+        expect(left.map(({ value }) => value)).toEqual([won[0], won[0]]);
+      }
+    });
+  });
+
+  it("none of the changes made by update is lost", async () => {
+    const on = await handles(engine);
+    await on[0]?.commit([put(codes, { key: "one", value: 0 })]);
+    await atOnce(on, 30, (records) =>
+      update(
+        records,
+        { collection: codes, key: "one" },
+        (stored) => stored && [replace(codes, stored, { value: stored.value + 1 })],
+      ),
+    );
+    expect((await on[0]?.get(codes, "one"))?.value).toBe(30);
+  });
+});
+
+describeStores("50 who ask for work at once", (engine) => {
+  it("get each piece once between them", async () => {
+    const on = await handles(engine);
+    await on[0]?.commit(
+      numbers(500).map((at) => put(jobs, { key: `job ${at}`, value: at, dueInMs: 0 })),
+    );
+    const got = await atOnce(on, 50, async (records) => {
+      const mine: string[] = [];
+      for (;;) {
+        const batch = await records.claimDue(jobs, { limit: 7, leaseMs: 60_000 });
+        if (batch.length === 0) return mine;
+        mine.push(...batch.map(({ key }) => key));
+      }
+    });
+    const all = got.flat();
+    expect(all).toHaveLength(500);
+    expect(new Set(all).size).toBe(500);
+  });
+
+  it("get it once, also while others finish it or take it away", async () => {
+    const on = await handles(engine);
+    const due = (at: number) =>
+      put(jobs, { key: `job ${at}`, value: at, groups: [`${at % 10}`], dueInMs: 0 });
+    await on[0]?.commit(numbers(200).map(due));
+    const finished = await atOnce(on, 51, async (records, at) => {
+      if (at === 50) {
+        await records.commit([removeGroup("3"), removeGroup("7")]);
+        return [];
+      }
+      const batch = await records.claimDue(jobs, { limit: 4, leaseMs: 60_000 });
+      const done = batch.map(async (job) =>
+        (await records.commit([removeAt(jobs, job)])) ? [job.key] : [],
+      );
+      return (await Promise.all(done)).flat();
+    });
+    const all = finished.flat();
+    expect(new Set(all).size).toBe(all.length);
+    const left = (await on[0]?.list(jobs, { limit: 1000 })) ?? [];
+    expect(left.filter(({ key }) => all.includes(key))).toEqual([]);
+    expect(left.filter(({ value }) => value % 10 === 3 || value % 10 === 7)).toEqual([]);
+    expect(all.length + left.length).toBeGreaterThanOrEqual(160);
+  });
+});
+
+describeStores("commits at the same time", (engine) => {
+  it("that touch the same records in opposite orders all hold", async () => {
+    const on = await handles(engine);
+    const steps = (at: number): readonly Operation[] => {
+      const keys = at % 2 === 0 ? ["a", "b", "c"] : ["c", "b", "a"];
+      const writes = keys.map((key) => put(codes, { key, value: at, groups: [key] }));
+      return at % 5 === 0 ? [removeGroup(keys[0] ?? ""), ...writes] : writes;
+    };
+    const results = await atOnce(on, 100, (records, at) => records.commit(steps(at)));
+    expect(results.every((held) => held)).toBe(true);
+    const values = (await on[0]?.list(codes, { limit: 9 }))?.map(({ value }) => value);
+    expect(new Set(values).size).toBe(1);
+    expect(values).toHaveLength(3);
+  });
+
+  it("are seen whole or not at all", async () => {
+    const on = await handles(engine);
+    const [from, to] = ["from", "to"];
+    await on[0]?.commit([
+      put(codes, { key: from, value: 1000 }),
+      put(codes, { key: to, value: 0 }),
+    ]);
+    const move = async (records: Records) => {
+      const [a, b] = await Promise.all([records.get(codes, from), records.get(codes, to)]);
+      if (!(a && b)) throw new Error("They never go.");
+      return records.commit([
+        replace(codes, a, { value: a.value - 1 }),
+        replace(codes, b, { value: b.value + 1 }),
+      ]);
+    };
+    const sums = await atOnce(on, 200, async (records, at) => {
+      if (at % 2 === 0) return (await move(records)) ? [] : [];
+      const list = await records.list(codes, { limit: 9 });
+      return [list.reduce((sum, { value }) => sum + value, 0)];
+    });
+    expect(new Set(sums.flat())).toEqual(new Set([1000]));
+    expect((await on[0]?.get(codes, to))?.value).toBeGreaterThan(0);
+  });
+
+  it("hide nothing from a reader who follows the revisions", async () => {
+    const on = await handles(engine);
+    let writing = true;
+    const follow = async (records: Records) => {
+      const seen: string[] = [];
+      let after = 0;
+      for (let isLast = false; !isLast; ) {
+        isLast = !writing;
+        const page = await records.list(codes, { after, limit: 1000 });
+        seen.push(...page.map(({ key }) => key));
+        after = page.at(-1)?.revision ?? after;
+        await setImmediate();
+      }
+      return seen;
+    };
+    const following = Promise.all(on.map(follow));
+    await atOnce(on, 20, async (records, at) => {
+      for (const round of numbers(10)) {
+        await records.commit(
+          numbers((at % 3) + 1).map((step) =>
+            put(codes, { key: `${at}/${round}/${step}`, value: 1 }),
+          ),
+        );
+      }
+    });
+    writing = false;
+    const all = ((await on[0]?.list(codes, { limit: 1000 })) ?? []).map(({ key }) => key);
+    for (const seen of await following) expect(seen).toEqual(all);
+  });
+
+  it("are read at once by whoever was told of them, on every handle", async () => {
+    const on = await handles(engine);
+    for (const round of numbers(20)) {
+      const writer = on[round % on.length];
+      await writer?.commit([put(codes, { key: "a", value: round })]);
+      const read = await Promise.all(on.map((records) => records.get(codes, "a")));
+      expect(read.map((stored) => stored?.value)).toEqual(on.map(() => round));
+    }
+  });
+
+  it("do not fail with their neighbours", async () => {
+    const on = await handles(engine);
+    const kinds: readonly (readonly [string, (at: number) => Operation])[] = [
+      ["holds", (at) => put(codes, { key: `k${at}`, value: at })],
+      ["does not", () => consume(codes, "none")],
+      ["holds", (at) => put(jobs, { key: `k${at}`, value: at, groups: [`g${at}`] })],
+      ["is refused", () => put(codes, { key: "a\0", value: 1 })],
+      ["holds", (at) => insert(codes, { key: `k${at}`, value: at, ttlMs: 1e300, dueInMs: -1e300 })],
+      ["is refused", (at) => put(collection<unknown>("big"), { key: `k${at}`, value: BigInt(at) })],
+    ];
+    const told = await atOnce(on, 120, async (records, at) => {
+      const steps = [
+        put(jobs, { key: `with ${at}`, value: at }),
+        ...kinds.map(([, step]) => step(at)).slice(at % 6, (at % 6) + 1),
+      ];
+      return records.commit(steps).then(
+        (held) => (held ? "holds" : "does not"),
+        () => "is refused",
+      );
+    });
+    expect(told).toEqual(numbers(120).map((at) => kinds[at % 6]?.[0]));
+    const left = (await on[0]?.list(jobs, { limit: 1000 })) ?? [];
+    expect(left.filter(({ key }) => key.startsWith("with"))).toHaveLength(60);
+  });
+
+  it("take the place of what has expired while it is purged", async () => {
+    const on = await handles(engine);
+    const key = (at: number) => `k${at % 50}`;
+    const expired = numbers(50).map((at) => put(codes, { key: key(at), value: -1, ttlMs: 0 }));
+    await on[0]?.commit([...expired, put(jobs, { key: "gone", value: 1, ttlMs: 0 })]);
+    const held = await atOnce(on, 120, async (records, at) => {
+      if (at >= 100) return void (await records.purgeExpired(10));
+      return records.commit([insert(codes, { key: key(at), value: at })]);
+    });
+    expect(held.filter((each) => each)).toHaveLength(50);
+    while ((await on[0]?.purgeExpired(10)) !== 0);
+    const left = (await on[0]?.list(codes, { limit: 100 })) ?? [];
+    expect(new Set(left.map(({ value }) => value))).toEqual(
+      new Set(numbers(100).filter((at) => held[at])),
+    );
+  });
+
+  it("put, insert and remove one key and leave what the last one left", async () => {
+    const on = await handles(engine);
+    const results = await atOnce(on, 150, (records, at) => {
+      const ways = [put(codes, { key: "a", value: at }), remove(codes, "a")];
+      return records.commit([ways[at % 3] ?? insert(codes, { key: "a", value: at })]);
+    });
+    expect(results.filter((_, at) => at % 3 !== 2).every((held) => held)).toBe(true);
+    const left = await on[0]?.get(codes, "a");
+    const list = await on[0]?.list(codes, { limit: 9 });
+    expect(list).toEqual(left ? [left] : []);
+    expect(await on[0]?.commit([insert(codes, { key: "a", value: 0 })])).toBe(left === undefined);
+  });
+});

@@ -1,0 +1,516 @@
+import { describe, expect, it } from "vitest";
+import {
+  consume,
+  insert,
+  put,
+  remove,
+  removeAt,
+  removeGroup,
+  replace,
+} from "../../../src/store/operations.ts";
+import { collection, type Records, type Stored } from "../../../src/store/records.ts";
+import { describeStores, openStore } from "../../support/stores.ts";
+
+const pages = collection<unknown>("pages");
+const notes = collection<unknown>("notes");
+
+async function found(records: Records, key: string): Promise<Stored<unknown>> {
+  const stored = await records.get(pages, key);
+  if (stored === undefined) throw new Error(`There is no "${key}".`);
+  return stored;
+}
+
+const keysOf = (stored: readonly Stored<unknown>[]) => stored.map(({ key }) => key);
+
+async function listed(records: Records, group?: string): Promise<readonly string[]> {
+  const selection = { limit: 10_000, ...(group === undefined ? {} : { group }) };
+  return keysOf(await records.list(pages, selection));
+}
+
+/** Changes as much of a value as JavaScript lets it. */
+function scribble(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    scribble(inner);
+    Reflect.set(value, name, "scribbled");
+  }
+  Reflect.set(value, "more", "scribbled");
+}
+
+describeStores("records, one at a time", (engine) => {
+  it("has nothing at first", async () => {
+    const { store, records } = await openStore(engine);
+    expect(await records.get(pages, "a")).toBeUndefined();
+    expect(await records.list(pages, { limit: 10 })).toEqual([]);
+    expect(await records.claimDue(pages, { limit: 10, leaseMs: 1 })).toEqual([]);
+    expect(await records.purgeExpired(10)).toBe(0);
+    expect(await store.counts()).toEqual({ records: 0, archive: 0 });
+  });
+
+  it("gives back what was put, and what it was put with", async () => {
+    const { records, clock } = await openStore(engine);
+    const value = { name: "first", tags: ["x"] };
+    const placing = { groups: ["z", "a"], ttlMs: 5000, dueInMs: 0 };
+    expect(await records.commit([put(pages, { key: "a", value, ...placing })])).toBe(true);
+    expect(await records.get(pages, "a")).toEqual({
+      key: "a",
+      value,
+      revision: expect.any(Number),
+      groups: ["z", "a"],
+      expiresAt: clock.now + 5000,
+      dueAt: clock.now,
+      consumedAt: undefined,
+    });
+  });
+
+  it("has no groups, no end and nothing due unless asked to", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    const { groups, expiresAt, dueAt, consumedAt } = await found(records, "a");
+    expect({ groups, expiresAt, dueAt, consumedAt }).toEqual({
+      groups: [],
+      expiresAt: undefined,
+      dueAt: undefined,
+      consumedAt: undefined,
+    });
+  });
+
+  it("puts afresh over what was there", async () => {
+    const { records } = await openStore(engine);
+    const placing = { groups: ["g"], ttlMs: 1000, dueInMs: 1000 };
+    await records.commit([insert(pages, { key: "a", value: 1, ...placing }), consume(pages, "a")]);
+    expect(await records.commit([put(pages, { key: "a", value: 2 })])).toBe(true);
+    expect(await found(records, "a")).toMatchObject({
+      ...{ value: 2, groups: [], expiresAt: undefined, dueAt: undefined, consumedAt: undefined },
+    });
+    expect(await listed(records, "g")).toEqual([]);
+  });
+
+  it("inserts only where nothing is", async () => {
+    const { records } = await openStore(engine);
+    expect(await records.commit([insert(pages, { key: "a", value: 1 })])).toBe(true);
+    expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(false);
+    await records.commit([consume(pages, "a")]);
+    expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(false);
+    expect((await found(records, "a")).value).toBe(1);
+  });
+
+  it("replaces only at the revision that was read", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    const first = await found(records, "a");
+    expect(await records.commit([replace(pages, first, { value: 2 })])).toBe(true);
+    expect(await records.commit([replace(pages, first, { value: 3 })])).toBe(false);
+    expect((await found(records, "a")).value).toBe(2);
+  });
+
+  it("replaces nothing that is not there", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1 }), put(pages, { key: "b", value: 1 })]);
+    const [a, b] = [await found(records, "a"), await found(records, "b")];
+    await records.commit([remove(pages, "a")]);
+    expect(await records.commit([replace(pages, a, { value: 2 })])).toBe(false);
+    const other = { key: "c", revision: b.revision };
+    expect(await records.commit([replace(pages, other, { value: 2 })])).toBe(false);
+    expect(await listed(records)).toEqual(["b"]);
+  });
+
+  it("keeps groups, end, due time and use when it replaces", async () => {
+    const { records, clock } = await openStore(engine);
+    const placing = { groups: ["g"], ttlMs: 5000, dueInMs: 2000 };
+    await records.commit([put(pages, { key: "a", value: 1, ...placing }), consume(pages, "a")]);
+    const before = await found(records, "a");
+    clock.now += 100;
+    await records.commit([replace(pages, before, { value: 2 })]);
+    const after = await found(records, "a");
+    expect(after).toEqual({ ...before, value: 2, revision: after.revision });
+    expect(after.consumedAt).toBe(clock.now - 100);
+    expect(await listed(records, "g")).toEqual(["a"]);
+  });
+
+  it("changes groups, end and due time when a replacement says so", async () => {
+    const { records, clock } = await openStore(engine);
+    const placing = { groups: ["g", "h"], ttlMs: 5000, dueInMs: 2000 };
+    await records.commit([put(pages, { key: "a", value: 1, ...placing })]);
+    clock.now += 100;
+    const change = { value: 1, groups: ["h", "i"], ttlMs: 7000, dueInMs: 3000 };
+    await records.commit([replace(pages, await found(records, "a"), change)]);
+    const { groups, expiresAt, dueAt } = await found(records, "a");
+    expect({ groups, expiresAt, dueAt }).toEqual({
+      groups: ["h", "i"],
+      expiresAt: clock.now + 7000,
+      dueAt: clock.now + 3000,
+    });
+    expect(await listed(records, "g")).toEqual([]);
+    expect(await listed(records, "h")).toEqual(["a"]);
+    expect(await listed(records, "i")).toEqual(["a"]);
+  });
+
+  it("takes groups, end and due time away when a replacement says so", async () => {
+    const { records, clock } = await openStore(engine);
+    const placing = { groups: ["g"], ttlMs: 5000, dueInMs: 0 };
+    await records.commit([put(pages, { key: "a", value: 1, ...placing })]);
+    const change = { value: 2, groups: [], ttlMs: null, dueInMs: null };
+    await records.commit([replace(pages, await found(records, "a"), change)]);
+    clock.now += 10_000;
+    const { groups, expiresAt, dueAt } = await found(records, "a");
+    expect({ groups, expiresAt, dueAt }).toEqual({
+      groups: [],
+      expiresAt: undefined,
+      dueAt: undefined,
+    });
+    expect(await records.claimDue(pages, { limit: 10, leaseMs: 1 })).toEqual([]);
+  });
+
+  it("lets a record be consumed once and keeps the rest of it", async () => {
+    const { records, clock } = await openStore(engine);
+    const placing = { groups: ["g"], ttlMs: 5000, dueInMs: 2000 };
+    await records.commit([put(pages, { key: "a", value: { n: 1 }, ...placing })]);
+    const before = await found(records, "a");
+    clock.now += 100;
+    expect(await records.commit([consume(pages, "a")])).toBe(true);
+    const after = await found(records, "a");
+    expect(after).toEqual({ ...before, revision: after.revision, consumedAt: clock.now });
+    expect(after.revision).toBeGreaterThan(before.revision);
+    clock.now += 100;
+    expect(await records.commit([consume(pages, "a")])).toBe(false);
+    expect(await found(records, "a")).toEqual(after);
+  });
+
+  it("consumes nothing that is not there", async () => {
+    const { records } = await openStore(engine);
+    expect(await records.commit([consume(pages, "a")])).toBe(false);
+    await records.commit([put(notes, { key: "a", value: 1 })]);
+    expect(await records.commit([consume(pages, "a")])).toBe(false);
+  });
+
+  it("takes a consumed record for changed since it was read", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    const before = await found(records, "a");
+    await records.commit([consume(pages, "a")]);
+    expect(await records.commit([replace(pages, before, { value: 2 })])).toBe(false);
+    expect(await records.commit([removeAt(pages, before)])).toBe(false);
+  });
+
+  it("can be consumed again after it was put afresh", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1 }), consume(pages, "a")]);
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    expect(await records.commit([consume(pages, "a")])).toBe(true);
+    await records.commit([remove(pages, "a"), insert(pages, { key: "a", value: 1 })]);
+    expect(await records.commit([consume(pages, "a")])).toBe(true);
+  });
+
+  it("removes a record, and holds when there was none", async () => {
+    const { store, records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1, groups: ["g"] })]);
+    expect(await records.commit([remove(pages, "a")])).toBe(true);
+    expect(await records.get(pages, "a")).toBeUndefined();
+    expect(await listed(records)).toEqual([]);
+    expect(await listed(records, "g")).toEqual([]);
+    expect(await store.counts()).toEqual({ records: 0, archive: 0 });
+    expect(await records.commit([remove(pages, "a")])).toBe(true);
+  });
+
+  it("removes at a revision only what is still at it", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    const first = await found(records, "a");
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    expect(await records.commit([removeAt(pages, first)])).toBe(false);
+    const second = await found(records, "a");
+    expect(await records.commit([removeAt(pages, second)])).toBe(true);
+    expect(await records.commit([removeAt(pages, second)])).toBe(false);
+    expect(await records.get(pages, "a")).toBeUndefined();
+  });
+
+  it("removes a group in all collections and nothing else", async () => {
+    const { store, records } = await openStore(engine);
+    await records.commit([
+      put(pages, { key: "a", value: 1, groups: ["g"] }),
+      put(pages, { key: "b", value: 1, groups: ["h", "g"] }),
+      put(pages, { key: "c", value: 1, groups: ["h", "G", "gg"] }),
+      put(notes, { key: "a", value: 1, groups: ["g"] }),
+      put(notes, { key: "g", value: 1 }),
+    ]);
+    expect(await records.commit([removeGroup("g")])).toBe(true);
+    expect(await listed(records)).toEqual(["c"]);
+    expect(keysOf(await records.list(notes, { limit: 10 }))).toEqual(["g"]);
+    expect(await store.counts()).toEqual({ records: 2, archive: 0 });
+    expect(await records.commit([removeGroup("g")])).toBe(true);
+  });
+
+  it("keeps collections apart", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1 }), put(notes, { key: "a", value: 2 })]);
+    await records.commit([remove(notes, "a")]);
+    expect((await found(records, "a")).value).toBe(1);
+    expect(await records.get(notes, "a")).toBeUndefined();
+  });
+});
+
+describeStores("records in lists", (engine) => {
+  it("are in the order of their last change", async () => {
+    const { records } = await openStore(engine);
+    for (const key of ["b", "c", "a"]) await records.commit([put(pages, { key, value: 1 })]);
+    await records.commit([put(notes, { key: "n", value: 1 })]);
+    await records.commit([replace(pages, await found(records, "b"), { value: 2 })]);
+    const list = await records.list(pages, { limit: 10 });
+    expect(keysOf(list)).toEqual(["c", "a", "b"]);
+    expect(list).toEqual(await Promise.all(list.map(({ key }) => found(records, key))));
+  });
+
+  it("are found by each of their groups, once", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([
+      put(pages, { key: "a", value: 1, groups: ["g", "h"] }),
+      put(pages, { key: "b", value: 1, groups: ["h", "h"] }),
+      put(pages, { key: "c", value: 1 }),
+      put(notes, { key: "d", value: 1, groups: ["g"] }),
+    ]);
+    expect(await listed(records, "g")).toEqual(["a"]);
+    expect(await listed(records, "h")).toEqual(["a", "b"]);
+    expect(await listed(records, "none")).toEqual([]);
+    expect(keysOf(await records.list(notes, { group: "g", limit: 10 }))).toEqual(["d"]);
+  });
+
+  it("begin after a revision and end at a limit", async () => {
+    const { records } = await openStore(engine);
+    const keys = ["a", "b", "c", "d"];
+    await records.commit(keys.map((key) => put(pages, { key, value: 1, groups: ["g"] })));
+    const { revision } = await found(records, "b");
+    expect(keysOf(await records.list(pages, { limit: 2 }))).toEqual(["a", "b"]);
+    expect(keysOf(await records.list(pages, { after: revision, limit: 1 }))).toEqual(["c"]);
+    expect(keysOf(await records.list(pages, { group: "g", after: revision, limit: 9 }))).toEqual([
+      "c",
+      "d",
+    ]);
+    const last = (await found(records, "d")).revision;
+    expect(await records.list(pages, { after: last, limit: 9 })).toEqual([]);
+  });
+
+  it("show a record again at the end when it changes between pages", async () => {
+    const { records } = await openStore(engine);
+    await records.commit(["a", "b", "c", "d"].map((key) => put(pages, { key, value: 1 })));
+    const first = await records.list(pages, { limit: 2 });
+    await records.commit([put(pages, { key: "a", value: 2 }), put(pages, { key: "c", value: 2 })]);
+    const after = first.at(-1)?.revision ?? 0;
+    const rest = await records.list(pages, { after, limit: 10 });
+    expect(keysOf(first)).toEqual(["a", "b"]);
+    expect(rest.map(({ key, value }) => [key, value])).toEqual([
+      ["d", 1],
+      ["a", 2],
+      ["c", 2],
+    ]);
+  });
+
+  it("hold thousands, which can come from one commit", async () => {
+    const { store, records } = await openStore(engine);
+    const keys = Array.from({ length: 3000 }, (_, at) => `k${at}`);
+    await records.commit(keys.map((key) => put(pages, { key, value: { key }, groups: ["g"] })));
+    expect(await listed(records)).toEqual(keys);
+    expect(await listed(records, "g")).toEqual(keys);
+    expect(await store.counts()).toEqual({ records: 3000, archive: 0 });
+    await records.commit([removeGroup("g")]);
+    expect(await store.counts()).toEqual({ records: 0, archive: 0 });
+  });
+});
+
+describeStores("values", (engine) => {
+  const nested = JSON.parse(`${"[".repeat(200)}${"]".repeat(200)}`) as unknown;
+  it.each<[string, unknown]>([
+    ["null", null],
+    ["false", false],
+    ["an empty text", ""],
+    ["an empty object", {}],
+    ["an empty list", []],
+    ["numbers", [0, -1, 0.1, 1e21, 5e-324, 1.7976931348623157e308, 2 ** 53 - 1, -(2 ** 53 - 1)]],
+    ["text of all planes", 'Ελλάδα 日本語 😀 \u202e \u0000 \u001f " \\ / \u2028 \ufffe'],
+    ["half a surrogate pair", ["\ud83d", "\ude00 turned round \ud83d"]],
+    ["names in other scripts", { "": 1, "\u0000": 2, ключ: 3, "😀": 4, 'a"b\\c': 5 }],
+    ["lists in lists", nested],
+    ["names of Object's members", JSON.parse('{"__proto__": {"x": 1}, "constructor": 1}')],
+    ["what looks like a query", "'; DROP TABLE records; --"],
+  ])("come back as they were: %s", async (_, value) => {
+    const opened = await openStore(engine);
+    const text = JSON.stringify(value);
+    await opened.records.commit([put(pages, { key: "a", value })]);
+    expect(JSON.stringify((await found(opened.records, "a")).value)).toBe(text);
+    const { records } = await opened.reopen();
+    expect(JSON.stringify((await found(records, "a")).value)).toBe(text);
+  });
+
+  it("keep the order of their names", async () => {
+    const { records } = await openStore(engine);
+    const value = { zebra: 1, apple: { y: 1, x: 2 }, "10": 1, mango: 3, "9": 2 };
+    await records.commit([put(pages, { key: "a", value })]);
+    expect(JSON.stringify((await found(records, "a")).value)).toBe(JSON.stringify(value));
+  });
+
+  it("can be large", async () => {
+    const { records } = await openStore(engine);
+    const value = { text: "äöü 😀 ".repeat(12_000), list: Array.from({ length: 5000 }, String) };
+    expect(Buffer.byteLength(JSON.stringify(value))).toBeGreaterThan(100_000);
+    await records.commit([put(pages, { key: "a", value })]);
+    expect((await found(records, "a")).value).toEqual(value);
+  });
+
+  it("leave out what JSON leaves out", async () => {
+    const { records } = await openStore(engine);
+    const value = { a: undefined, b: [undefined, Number.NaN], at: new Date(0) };
+    await records.commit([put(pages, { key: "a", value })]);
+    expect((await found(records, "a")).value).toEqual({
+      b: [null, null],
+      at: "1970-01-01T00:00:00.000Z",
+    });
+  });
+
+  it("that are not JSON are an error and change nothing", async () => {
+    const { records } = await openStore(engine);
+    const circle: unknown[] = [];
+    circle.push(circle);
+    for (const value of [1n, circle, undefined, () => 1]) {
+      const steps = [put(pages, { key: "a", value: 1 }), put(pages, { key: "b", value })];
+      await expect((async () => records.commit(steps))()).rejects.toThrow(TypeError);
+    }
+    expect(await listed(records)).toEqual([]);
+  });
+
+  it("cannot be changed by who reads them", async () => {
+    const { records } = await openStore(engine);
+    const value = { list: [{ deep: 1 }], text: "x" };
+    await records.commit([put(pages, { key: "a", value, groups: ["g"], dueInMs: 0 })]);
+    const before = structuredClone(await found(records, "a"));
+    scribble(await found(records, "a"));
+    scribble(await records.list(pages, { limit: 1 }));
+    expect(await found(records, "a")).toEqual(before);
+    scribble(await records.claimDue(pages, { limit: 1, leaseMs: 0 }));
+    expect((await found(records, "a")).value).toEqual(value);
+    expect((await found(records, "a")).groups).toEqual(["g"]);
+    expect(await listed(records, "g")).toEqual(["a"]);
+  });
+
+  it("cannot be changed by who wrote them", async () => {
+    const { records } = await openStore(engine);
+    const value = { list: [{ deep: 1 }] };
+    const groups = ["g"];
+    const steps = [put(pages, { key: "a", value, groups })];
+    const commit = records.commit(steps);
+    scribble(value);
+    groups.push("h");
+    steps.push(put(pages, { key: "b", value: 1 }));
+    await commit;
+    scribble(value.list);
+    expect(await found(records, "a")).toMatchObject({
+      value: { list: [{ deep: 1 }] },
+      groups: ["g"],
+    });
+    expect(await listed(records)).toEqual(["a"]);
+    expect(await listed(records, "h")).toEqual([]);
+  });
+});
+
+describeStores("keys, groups and collections", (engine) => {
+  const names = [
+    ...["", " ", "a", "A", "a ", " a", "á", "a\u0301", "😀", "\uffff", "%", "_", "a%", "\\", "'"],
+    ...["__proto__", "constructor", "toString", "hasOwnProperty", "null", "undefined", "0", "00"],
+    ...['"', "a:b", "a/b", "{}", "{a,b}", "\n", "\u0001", "\u007f"],
+  ];
+
+  it("are told apart as keys, whatever they are", async () => {
+    const opened = await openStore(engine);
+    expect(await opened.records.get(pages, "__proto__")).toBeUndefined();
+    expect(await opened.records.get(pages, "constructor")).toBeUndefined();
+    const steps = names.map((key) => insert(pages, { key, value: `the value of ${key}` }));
+    expect(await opened.records.commit(steps)).toBe(true);
+    const { records } = await opened.reopen();
+    expect(await listed(records)).toEqual(names);
+    for (const key of names) {
+      expect((await found(records, key)).value).toBe(`the value of ${key}`);
+    }
+  });
+
+  it("are told apart as groups, whatever they are", async () => {
+    const opened = await openStore(engine);
+    expect(await listed(opened.records, "__proto__")).toEqual([]);
+    const steps = names.map((group) => put(pages, { key: `${group}!`, value: 1, groups: [group] }));
+    await opened.records.commit([...steps, put(pages, { key: "all", value: 1, groups: names })]);
+    const { records } = await opened.reopen();
+    expect((await found(records, "all")).groups).toEqual(names);
+    for (const group of names) expect(await listed(records, group)).toEqual([`${group}!`, "all"]);
+    await records.commit([removeGroup("constructor")]);
+    expect((await listed(records)).length).toBe(names.length - 1);
+  });
+
+  it("are told apart as collections, whatever they are", async () => {
+    const opened = await openStore(engine);
+    const collections = names.filter((name) => name !== "").map((name) => collection(name));
+    expect(await opened.records.get(collection("__proto__"), "a")).toBeUndefined();
+    expect(await opened.records.list(collection("constructor"), { limit: 1 })).toEqual([]);
+    const steps = collections.map((each) => insert(each, { key: "a", value: each.name }));
+    expect(await opened.records.commit(steps)).toBe(true);
+    const { records } = await opened.reopen();
+    for (const each of collections) {
+      const list = await records.list(each, { limit: 10 });
+      expect(list.map(({ value }) => value)).toEqual([each.name]);
+    }
+  });
+
+  it("may have 512 characters", async () => {
+    const { records } = await openStore(engine);
+    // No two neighbours alike, so that nothing can be packed.
+    const chinese = Array.from({ length: 512 }, (_, at) =>
+      String.fromCodePoint(0x4e00 + ((at * 7919) % 20_000)),
+    ).join("");
+    for (const longest of ["k".repeat(512), chinese, "😀".repeat(256)]) {
+      const steps = [insert(pages, { key: longest, value: 1, groups: [longest] })];
+      expect(await records.commit(steps)).toBe(true);
+      expect((await found(records, longest)).groups).toEqual([longest]);
+      expect(await listed(records, longest)).toEqual([longest]);
+      expect(await records.commit([consume(pages, longest)])).toBe(true);
+      expect(await records.commit([removeGroup(longest)])).toBe(true);
+    }
+    expect(await listed(records)).toEqual([]);
+  });
+
+  describe.each([
+    ["with a NUL", "a\0"],
+    ["of 513 characters", "a".repeat(513)],
+    ["with half a surrogate pair", "a\ud83d"],
+  ])("%s", (_, bad) => {
+    it("are found nowhere", async () => {
+      const { records } = await openStore(engine);
+      await records.commit([put(pages, { key: "a", value: 1, groups: ["a"] })]);
+      expect(await records.get(pages, bad)).toBeUndefined();
+      expect(await listed(records, bad)).toEqual([]);
+    });
+
+    it("are an error to write, whatever the step, and nothing of the commit happens", async () => {
+      const { records } = await openStore(engine);
+      await records.commit([put(pages, { key: "a", value: 1 })]);
+      const read = { key: "a", revision: 1 };
+      const steps = [
+        put(pages, { key: bad, value: 1 }),
+        put(pages, { key: "b", value: 1, groups: ["g", bad] }),
+        insert(pages, { key: bad, value: 1 }),
+        insert(pages, { key: "b", value: 1, groups: [bad] }),
+        replace(pages, { key: bad, revision: 1 }, { value: 1 }),
+        replace(pages, read, { value: 1, groups: [bad] }),
+        consume(pages, bad),
+        remove(pages, bad),
+        removeAt(pages, { key: bad, revision: 1 }),
+        removeGroup(bad),
+      ];
+      const [first, last] = [
+        put(pages, { key: "c", value: 1 }),
+        put(pages, { key: "d", value: 1 }),
+      ];
+      for (const step of steps) {
+        const commit = async () => records.commit([first, step, last]);
+        await expect(commit(), JSON.stringify(step)).rejects.toThrow(RangeError);
+      }
+      expect(await listed(records)).toEqual(["a"]);
+    });
+  });
+});

@@ -1,0 +1,360 @@
+import { expect, it } from "vitest";
+import {
+  consume,
+  insert,
+  put,
+  remove,
+  removeAt,
+  removeGroup,
+  replace,
+} from "../../../src/store/operations.ts";
+import { collection, type Records, type Stored } from "../../../src/store/records.ts";
+import { describeStores, dumped, openStore } from "../../support/stores.ts";
+
+const pages = collection<number>("pages");
+const jobs = collection<number>("jobs");
+
+const keysOf = (stored: readonly Stored<unknown>[]) => stored.map(({ key }) => key);
+
+async function claimed(records: Records, limit = 100): Promise<readonly string[]> {
+  return keysOf(await records.claimDue(jobs, { limit, leaseMs: 1000 }));
+}
+
+describeStores("a record that has expired", (engine) => {
+  /** A store with "a" that expires in 100 ms, and its revision. */
+  async function expiring() {
+    const opened = await openStore(engine);
+    const steps = [
+      insert(pages, { key: "a", value: 1, groups: ["g"], ttlMs: 100, dueInMs: 0 }),
+      insert(pages, { key: "b", value: 1, groups: ["g"] }),
+    ];
+    await opened.records.commit(steps);
+    const { revision = 0 } = (await opened.records.get(pages, "a")) ?? {};
+    return { ...opened, read: { key: "a", revision } };
+  }
+
+  it("was there until its last millisecond", async () => {
+    const { records, clock } = await expiring();
+    clock.now += 99;
+    expect((await records.get(pages, "a"))?.value).toBe(1);
+    expect(keysOf(await records.list(pages, { group: "g", limit: 9 }))).toEqual(["a", "b"]);
+    expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(false);
+    clock.now += 1;
+    expect(await records.get(pages, "a")).toBeUndefined();
+  });
+
+  it("is in no list and takes no place in it", async () => {
+    const { records, clock } = await expiring();
+    clock.now += 100;
+    expect(keysOf(await records.list(pages, { limit: 1 }))).toEqual(["b"]);
+    expect(keysOf(await records.list(pages, { group: "g", limit: 1 }))).toEqual(["b"]);
+  });
+
+  it("is not handed out, even if it is due", async () => {
+    const { records, clock } = await expiring();
+    clock.now += 100;
+    expect(await records.claimDue(pages, { limit: 9, leaseMs: 1 })).toEqual([]);
+  });
+
+  it("can be inserted again, afresh", async () => {
+    const { records, clock, read } = await expiring();
+    await records.commit([consume(pages, "a")]);
+    clock.now += 100;
+    expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(true);
+    const again = await records.get(pages, "a");
+    expect(again).toMatchObject({
+      ...{ value: 2, groups: [], expiresAt: undefined, dueAt: undefined, consumedAt: undefined },
+    });
+    expect(again?.revision).toBeGreaterThan(read.revision);
+    expect(keysOf(await records.list(pages, { group: "g", limit: 9 }))).toEqual(["b"]);
+    clock.now += 100_000;
+    expect((await records.get(pages, "a"))?.value).toBe(2);
+  });
+
+  it("can be put over", async () => {
+    const { records, clock } = await expiring();
+    clock.now += 100;
+    expect(await records.commit([put(pages, { key: "a", value: 2, ttlMs: 10 })])).toBe(true);
+    expect(await records.get(pages, "a")).toMatchObject({ value: 2, expiresAt: clock.now + 10 });
+  });
+
+  it("cannot be replaced, consumed or removed at its revision", async () => {
+    const { records, clock, read } = await expiring();
+    clock.now += 100;
+    expect(await records.commit([replace(pages, read, { value: 2, ttlMs: null })])).toBe(false);
+    expect(await records.commit([consume(pages, "a")])).toBe(false);
+    expect(await records.commit([removeAt(pages, read)])).toBe(false);
+  });
+
+  it("is nothing to remove", async () => {
+    const { records, clock } = await expiring();
+    clock.now += 100;
+    expect(await records.commit([remove(pages, "a")])).toBe(true);
+    expect(await records.commit([removeGroup("g")])).toBe(true);
+    expect(await records.get(pages, "a")).toBeUndefined();
+    expect(await records.list(pages, { limit: 9 })).toEqual([]);
+  });
+
+  it("never comes back, not by a restart either", async () => {
+    const opened = await expiring();
+    opened.clock.now += 100;
+    const { records } = await opened.reopen();
+    expect(await records.get(pages, "a")).toBeUndefined();
+    expect(keysOf(await records.list(pages, { group: "g", limit: 9 }))).toEqual(["b"]);
+    expect(await records.commit([insert(pages, { key: "a", value: 2 })])).toBe(true);
+  });
+
+  it("lives longer, shorter or for ever when it was replaced in time", async () => {
+    const { records, clock } = await openStore(engine);
+    const keys = ["longer", "shorter", "ever", "kept"];
+    await records.commit(keys.map((key) => put(pages, { key, value: 1, ttlMs: 100 })));
+    const ttls = [{ ttlMs: 200 }, { ttlMs: 50 }, { ttlMs: null }, {}];
+    const steps = (await records.list(pages, { limit: 9 })).map((stored, at) =>
+      replace(pages, stored, { value: 2, ...ttls[at] }),
+    );
+    await records.commit(steps);
+    const there = async () => keysOf(await records.list(pages, { limit: 9 }));
+    clock.now += 50;
+    expect(await there()).toEqual(["longer", "ever", "kept"]);
+    clock.now += 50;
+    expect(await there()).toEqual(["longer", "ever"]);
+    clock.now += 100;
+    expect(await there()).toEqual(["ever"]);
+  });
+
+  it("is gone at once when its life is nothing", async () => {
+    const { records } = await openStore(engine);
+    expect(await records.commit([put(pages, { key: "a", value: 1, ttlMs: 0 })])).toBe(true);
+    expect(await records.get(pages, "a")).toBeUndefined();
+  });
+
+  it("keeps its end when it is consumed or handed out", async () => {
+    const { records, clock } = await expiring();
+    await records.commit([consume(pages, "a")]);
+    await records.claimDue(pages, { limit: 9, leaseMs: 5000 });
+    expect((await records.get(pages, "a"))?.expiresAt).toBe(clock.now + 100);
+    clock.now += 100;
+    expect(await records.get(pages, "a")).toBeUndefined();
+  });
+
+  it("may have a life in fractions of a millisecond, as may whatever is due or leased", async () => {
+    const opened = await openStore(engine);
+    const { clock } = opened;
+    const placing = { ttlMs: 10.4, dueInMs: 2.5 };
+    expect(await opened.records.commit([put(jobs, { key: "a", value: 1, ...placing })])).toBe(true);
+    const { records } = await opened.reopen();
+    const { expiresAt = 0, dueAt = 0 } = (await records.get(jobs, "a")) ?? {};
+    expect(Math.abs(expiresAt - clock.now - 10.4)).toBeLessThan(1);
+    expect(Math.abs(dueAt - clock.now - 2.5)).toBeLessThan(1);
+    clock.now += 4;
+    expect(await records.claimDue(jobs, { limit: 9, leaseMs: 1.5 })).toMatchObject([{ key: "a" }]);
+    clock.now += 3;
+    expect(await records.claimDue(jobs, { limit: 9, leaseMs: 1.5 })).toMatchObject([{ key: "a" }]);
+    clock.now += 5;
+    expect(await records.get(jobs, "a")).toBeUndefined();
+  });
+
+  it("outlives 30 days and 100 years", async () => {
+    const opened = await openStore(engine);
+    const { clock } = opened;
+    const [month, century] = [30 * 86_400_000, 36_525 * 86_400_000];
+    await opened.records.commit([
+      put(pages, { key: "month", value: 1, ttlMs: month }),
+      put(pages, { key: "century", value: 1, ttlMs: century }),
+    ]);
+    const { records } = await opened.reopen();
+    expect((await records.get(pages, "month"))?.expiresAt).toBe(clock.now + month);
+    expect((await records.get(pages, "century"))?.expiresAt).toBe(clock.now + century);
+    clock.now += month;
+    expect(keysOf(await records.list(pages, { limit: 9 }))).toEqual(["century"]);
+  });
+});
+
+describeStores("purging", (engine) => {
+  it("frees what has expired, at most as many as asked for, and nothing else", async () => {
+    const { store, records, clock } = await openStore(engine);
+    const at = (key: string, ttlMs: number) => put(pages, { key, value: 1, ttlMs });
+    await records.commit([
+      at("a", 10),
+      at("b", 10),
+      at("c", 20),
+      put(jobs, { key: "d", value: 1 }),
+    ]);
+    await records.commit([put(jobs, { key: "e", value: 1, ttlMs: 10, groups: ["g"] })]);
+    expect(await records.purgeExpired(100)).toBe(0);
+    clock.now += 10;
+    expect(await records.purgeExpired(2)).toBe(2);
+    expect(await records.purgeExpired(2)).toBe(1);
+    expect(await records.purgeExpired(2)).toBe(0);
+    expect(await store.counts()).toEqual({ records: 2, archive: 0 });
+    expect((await dumped(store)).map((row) => "key" in row && row.key)).toEqual(["c", "d"]);
+    clock.now += 10;
+    expect(await records.purgeExpired(100)).toBe(1);
+    expect(await store.counts()).toEqual({ records: 1, archive: 0 });
+  });
+
+  it("leaves what took the place of an expired record", async () => {
+    const { store, records, clock } = await openStore(engine);
+    const placing = { groups: ["g"], ttlMs: 10 };
+    await records.commit([put(pages, { key: "a", value: 1, ...placing })]);
+    clock.now += 10;
+    await records.commit([insert(pages, { key: "a", value: 2, ...placing })]);
+    expect(await records.purgeExpired(100)).toBe(0);
+    expect((await records.get(pages, "a"))?.value).toBe(2);
+    clock.now += 10;
+    expect(await records.purgeExpired(100)).toBe(1);
+    expect(await store.counts()).toEqual({ records: 0, archive: 0 });
+  });
+
+  it("leaves what was given a longer life", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1, ttlMs: 10 })]);
+    const stored = await records.get(pages, "a");
+    if (stored) await records.commit([replace(pages, stored, { value: 1, ttlMs: null })]);
+    clock.now += 10;
+    expect(await records.purgeExpired(100)).toBe(0);
+    expect((await records.get(pages, "a"))?.value).toBe(1);
+  });
+
+  it("still happens after a restart", async () => {
+    const opened = await openStore(engine);
+    await opened.records.commit([put(pages, { key: "a", value: 1, ttlMs: 10 })]);
+    const { records, clock } = await opened.reopen();
+    clock.now += 10;
+    expect(await records.purgeExpired(100)).toBe(1);
+    expect(await records.purgeExpired(100)).toBe(0);
+  });
+});
+
+describeStores("what is due", (engine) => {
+  it("is handed out from its instant on", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([put(jobs, { key: "a", value: 7, groups: ["g"], dueInMs: 50 })]);
+    const before = await records.get(jobs, "a");
+    clock.now += 49;
+    expect(await claimed(records)).toEqual([]);
+    clock.now += 1;
+    const [handed, ...more] = await records.claimDue(jobs, { limit: 9, leaseMs: 1000 });
+    expect(more).toEqual([]);
+    expect(handed).toEqual({ ...before, revision: handed?.revision, dueAt: clock.now + 1000 });
+    expect(handed?.revision).toBeGreaterThan(before?.revision ?? Infinity);
+    expect(await records.get(jobs, "a")).toEqual(handed);
+  });
+
+  it("is only what was made due, in its own collection", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([
+      put(jobs, { key: "never", value: 1 }),
+      put(pages, { key: "other", value: 1, dueInMs: 0 }),
+      put(jobs, { key: "now", value: 1, dueInMs: 0 }),
+    ]);
+    clock.now += 1_000_000;
+    expect(await claimed(records)).toEqual(["now"]);
+  });
+
+  it("comes the longest due first, then the longest unchanged, as many as asked for", async () => {
+    const { records, clock } = await openStore(engine);
+    const due = (key: string, dueInMs: number) => put(jobs, { key, value: 1, dueInMs });
+    await records.commit([due("d", 30), due("b", 20), due("c", 20), due("a", 10), due("e", 40)]);
+    await records.commit([due("c", 20)]);
+    clock.now += 100;
+    expect(await claimed(records, 2)).toEqual(["a", "b"]);
+    expect(await claimed(records, 2)).toEqual(["c", "d"]);
+    expect(await claimed(records, 2)).toEqual(["e"]);
+    expect(await claimed(records, 2)).toEqual([]);
+  });
+
+  it("gets its new revisions in the order in which it is handed out", async () => {
+    const { records, clock } = await openStore(engine);
+    const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
+    await records.commit(keys.map((key, at) => put(jobs, { key, value: 1, dueInMs: 100 - at })));
+    clock.now += 1000;
+    const handed = await records.claimDue(jobs, { limit: 100, leaseMs: 1000 });
+    expect(keysOf(handed)).toEqual(keys.toReversed());
+    expect(keysOf(await records.list(jobs, { limit: 100 }))).toEqual(keysOf(handed));
+  });
+
+  it("comes again after the lease, not before", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
+    expect(await claimed(records)).toEqual(["a"]);
+    clock.now += 999;
+    expect(await claimed(records)).toEqual([]);
+    clock.now += 1;
+    expect(await claimed(records)).toEqual(["a"]);
+  });
+
+  it("is leased from when it is handed out, not from when it was due", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([put(jobs, { key: "a", value: 1, dueInMs: -500 })]);
+    clock.now += 2500;
+    expect(await claimed(records)).toEqual(["a"]);
+    expect((await records.get(jobs, "a"))?.dueAt).toBe(clock.now + 1000);
+    clock.now += 999;
+    expect(await claimed(records)).toEqual([]);
+  });
+
+  it("comes again after a restart, when the lease has run out", async () => {
+    const opened = await openStore(engine);
+    await opened.records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
+    expect(await claimed(opened.records)).toEqual(["a"]);
+    const { records, clock } = await opened.reopen();
+    expect(await claimed(records)).toEqual([]);
+    clock.now += 1000;
+    expect(await claimed(records)).toEqual(["a"]);
+  });
+
+  it("does not come again once it was finished", async () => {
+    const { records, clock } = await openStore(engine);
+    const due = (key: string) => put(jobs, { key, value: 1, dueInMs: 0 });
+    await records.commit([due("a"), due("b"), due("c")]);
+    const [a, b, c] = await records.claimDue(jobs, { limit: 9, leaseMs: 1000 });
+    if (!(a && b && c)) throw new Error("Three were due.");
+    expect(await records.commit([replace(jobs, a, { value: 2, dueInMs: null })])).toBe(true);
+    expect(await records.commit([removeAt(jobs, b)])).toBe(true);
+    expect(await records.commit([replace(jobs, c, { value: 2, dueInMs: 5000 })])).toBe(true);
+    clock.now += 4999;
+    expect(await claimed(records)).toEqual([]);
+    clock.now += 1;
+    expect(await claimed(records)).toEqual(["c"]);
+  });
+
+  it("is lost to who finishes late", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
+    const [late] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
+    clock.now += 1000;
+    const [second] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
+    if (!(late && second)) throw new Error("It was due twice.");
+    expect(await records.commit([replace(jobs, late, { value: 2, dueInMs: null })])).toBe(false);
+    expect(await records.commit([removeAt(jobs, late)])).toBe(false);
+    expect(await records.commit([replace(jobs, second, { value: 3, dueInMs: null })])).toBe(true);
+    expect((await records.get(jobs, "a"))?.value).toBe(3);
+  });
+
+  it("can be finished after the lease as long as no other has it", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
+    const [late] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
+    clock.now += 5000;
+    if (!late) throw new Error("It was due.");
+    expect(await records.commit([removeAt(jobs, late)])).toBe(true);
+    expect(await claimed(records)).toEqual([]);
+  });
+
+  it("is due still when it was consumed", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 10 }), consume(jobs, "a")]);
+    clock.now += 10;
+    const [handed] = await records.claimDue(jobs, { limit: 1, leaseMs: 1000 });
+    expect(handed).toMatchObject({ key: "a", consumedAt: clock.now - 10 });
+  });
+
+  it("is not, once it was removed or put afresh", async () => {
+    const { records } = await openStore(engine);
+    const due = (key: string) => put(jobs, { key, value: 1, groups: [key], dueInMs: 0 });
+    await records.commit([due("a"), due("b"), due("c"), due("d")]);
+    await records.commit([remove(jobs, "a"), removeGroup("b"), put(jobs, { key: "c", value: 2 })]);
+    expect(await claimed(records)).toEqual(["d"]);
+  });
+});
