@@ -112,8 +112,9 @@ export interface DueSelection {
  * Small JSON documents that are promises: clients, tokens, claims, keys, alerts, deliveries due.
  *
  * A commit is all or nothing, takes effect at one instant, and is on disk when it resolves. What
- * was refused is never seen later. A record that has expired counts as absent for every
- * operation. Reads see every commit that was acknowledged before, on every process.
+ * was refused is never seen later, with one exception that no protocol avoids: when a database
+ * falls silent for longer than the retries last while its answer is on the way, a commit that it
+ * has done is refused. A record that has expired counts as absent for every operation. Reads see every commit that was acknowledged before, on every process.
  *
  * Every method rejects with the problem `store_unavailable` when the store cannot answer.
  */

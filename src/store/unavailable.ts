@@ -4,8 +4,7 @@ import { Problem } from "../problem.ts";
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * The problem of every store operation that could not be done. Nothing of a refused write is seen
- * later.
+ * The problem of every store operation that could not be done, or of which nobody knows.
  *
  * @param detail What a stranger may know; the cause belongs in the log.
  * @param cause The error of the engine.

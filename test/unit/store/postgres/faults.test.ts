@@ -250,6 +250,26 @@ describePostgres("commits of many callers", (server) => {
     expect(await records.list(pages, { limit: 1_000 })).toHaveLength(50);
   });
 
+  it("are not harmed by one that PostgreSQL cannot take", async () => {
+    const { records } = await open({ url: await server().createDatabase() });
+    // Together they are more than an index takes (2,704 bytes) and cannot be packed.
+    const noise = Array.from({ length: 512 }, (_, at) => String.fromCodePoint(0x4e00 + 37 * at));
+    const key = noise.join("");
+    const large = collection<number>(noise.toReversed().join(""));
+    const outcomes = await Promise.allSettled([
+      records.commit([put(pages, { key: "first", value: 1 })]),
+      records.commit([put(pages, { key: "a", value: 1 })]),
+      records.commit([put(pages, { key: "b", value: 1 }), put(large, { key, value: 1 })]),
+      records.commit([put(pages, { key: "c", value: 1 })]),
+    ]);
+    expect(outcomes).toMatchObject([
+      ...[{ value: true }, { value: true }],
+      ...[{ reason: { code: "store_unavailable" } }, { value: true }],
+    ]);
+    const kept = await records.list(pages, { limit: 9 });
+    expect(kept.map((stored) => stored.key)).toEqual(["first", "a", "c"]);
+  });
+
   it("become visible in the order of their revisions", async () => {
     const url = await server().createDatabase();
     const stores = await Promise.all([open({ url }), open({ url }), open({ url })]);

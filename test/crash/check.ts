@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openStore } from "./open-store.ts";
+import { contentsOf } from "./places.ts";
+import { speak } from "./speak.ts";
+
+/** The files of an embedded store. */
+const FILES = ["records.sqlite", "archive.sqlite"];
+
+const address = process.argv[2] ?? "";
+
+try {
+  await tellContents();
+  if (existsSync(address)) FILES.forEach(examine);
+} catch (error) {
+  speak({ is: "damaged", text: error instanceof Error ? error.message : String(error) });
+}
+
+/** Opens the store as a restart does and says what is in it. */
+async function tellContents(): Promise<void> {
+  const startedAt = performance.now();
+  const store = await openStore(address);
+  const ms = performance.now() - startedAt;
+  speak({ is: "open", ms, records: (await store.counts()).records });
+  for await (const standings of contentsOf(store)) speak({ is: "contents", standings });
+  await store.close();
+  speak({ is: "complete" });
+}
+
+/** Looks whether a file holds together, more thoroughly than a start does. */
+function examine(file: string): void {
+  const database = new DatabaseSync(join(address, file), { readOnly: true });
+  const [found] = database.prepare("PRAGMA integrity_check").all();
+  database.close();
+  const text = String(found?.integrity_check);
+  if (text !== "ok") speak({ is: "damaged", text: `${file}: ${text}` });
+}

@@ -1,0 +1,173 @@
+import { setTimeout } from "node:timers/promises";
+import { put, remove } from "../../src/store/operations.ts";
+import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { blackHole } from "./black-hole.ts";
+import { type Child, startChild } from "./child.ts";
+import { createLedger, type Ledger } from "./ledger.ts";
+import { openStore } from "./open-store.ts";
+import { type Measure, type Outcome, skip } from "./outcome.ts";
+import { createPace, type Pace, untilHealed } from "./pace.ts";
+import { documentOf, slots } from "./places.ts";
+import { checkStore, promises } from "./store-check.ts";
+
+/** Writers of each process: 20 in all. */
+const LANES = [7, 7, 6];
+
+/** Storm before and after each blow, in milliseconds. */
+const CALM_MS = 1_000;
+
+/** Goal for the time in which nobody is served around a restart, in milliseconds. */
+const GAP_MS = 1_000;
+
+/** Budget for trying again before a write is refused, in milliseconds. */
+const RETRY_BUDGET_MS = 2_000;
+
+/** A write that cannot be done is refused within this time, in milliseconds. */
+const REFUSAL_MS = 3_000;
+
+/** Goal for writing again once the network is back, in milliseconds. */
+const HEAL_MS = 3_000;
+
+/** Goal until a record that one process removed is gone for all, in milliseconds. */
+const REVOKED_MS = 1_000;
+
+/** How often that is measured. */
+const REVOCATIONS = 50;
+
+type Scenario = (cluster: Cluster) => Promise<readonly Measure[]>;
+
+/** Restarts the database under a storm of three processes, once in order and once by a crash. */
+export function restarts(): Promise<Outcome> {
+  return onPostgres("PostgreSQL: restart under 20 writers in 3 processes", async (cluster) => {
+    const url = await cluster.createDatabase();
+    const storm = await startStorm(url);
+    // What was done just before the end of a server that stays away for the whole budget.
+    storm.ledger.silence(Number.POSITIVE_INFINITY);
+    const measures: Measure[] = [];
+    let longestAway = 0;
+    for (const how of ["fast", "immediate"] as const) {
+      storm.pace.restart();
+      const startedAt = performance.now();
+      await cluster.restart(how);
+      const away = performance.now() - startedAt;
+      longestAway = Math.max(longestAway, away);
+      await setTimeout(CALM_MS);
+      const [gap, wait] = [storm.pace.longestGap(), storm.pace.longestWait()];
+      measures.push(
+        { name: `${how}: restarted after`, unit: "ms", value: away },
+        { name: `${how}: longest gap of all writers`, unit: "ms", value: gap, most: GAP_MS },
+        { name: `${how}: longest wait of one`, unit: "ms", value: wait, most: RETRY_BUDGET_MS },
+      );
+    }
+    const { refused } = storm.ledger.tally;
+    await storm.end();
+    const { damages } = await checkStore(url, storm.ledger);
+    const goal = longestAway < RETRY_BUDGET_MS / 2 ? { most: 0 } : {};
+    return [
+      ...promises(storm.ledger),
+      { name: "writes refused", value: refused, ...goal },
+      { name: "of these done all the same", value: storm.ledger.tally.uncertain, ...goal },
+      { name: "database damaged", value: damages.length, most: 0 },
+      ...measures,
+    ];
+  });
+}
+
+/** Swallows everything between the processes and the database. @param seconds How long. */
+export function swallowed(seconds: number): Promise<Outcome> {
+  return onPostgres("PostgreSQL: black hole under 20 writers in 3 processes", async (cluster) => {
+    const url = await cluster.createDatabase();
+    const hole = await blackHole(url);
+    const { ledger, pace, end } = await startStorm(hole.url);
+    pace.restart();
+    ledger.silence(Date.now());
+    hole.open();
+    await setTimeout(seconds * 1_000);
+    const [wait, { refused, strange }] = [pace.longestWait(), { ...ledger.tally }];
+    hole.close();
+    const healMs = await untilHealed(pace);
+    await end();
+    hole.end();
+    const { damages } = await checkStore(url, ledger);
+    return [
+      { name: "time without an answer", unit: "s", value: seconds },
+      ...promises(ledger),
+      { name: "begun before the silence, refused, and done", value: ledger.tally.uncertain },
+      { name: "database damaged", value: damages.length, most: 0 },
+      { name: "writes and reads refused", value: refused, least: 1 },
+      { name: "refusals other than store_unavailable", value: strange, most: 0 },
+      { name: "longest wait of one", unit: "ms", value: wait, most: REFUSAL_MS },
+      { name: "all writes go through after", unit: "ms", value: healMs, most: HEAL_MS },
+    ];
+  });
+}
+
+/** Removes records in one process while two others look at them. */
+export function revocation(): Promise<Outcome> {
+  return onPostgres("PostgreSQL: a removal seen by 2 other processes", async (cluster) => {
+    const url = await cluster.createDatabase();
+    const store = await openStore(url);
+    const keys = Array.from({ length: REVOCATIONS }, (_, i) => `revoked.${i}`);
+    await store.records.commit(keys.map((key) => put(slots, { key, value: documentOf(key) })));
+    const removedAt = new Map<string, number>();
+    const times: number[] = [];
+    const watchers = LANES.slice(1).map(() =>
+      startChild("watcher", [url, ...keys], (report) => {
+        if (report.is !== "gone") return;
+        times.push(performance.now() - (removedAt.get(report.key) ?? performance.now()));
+      }),
+    );
+    await Promise.all(watchers.map((watcher) => watcher.said("open")));
+    for (const key of keys) {
+      await store.records.commit([remove(slots, key)]);
+      removedAt.set(key, performance.now());
+      await setTimeout(20);
+    }
+    await Promise.all(watchers.map(({ ended }) => ended));
+    await store.close();
+    return [
+      { name: "removals seen", value: times.length, least: 2 * REVOCATIONS },
+      { name: "longest time until seen", unit: "ms", value: Math.max(...times), most: REVOKED_MS },
+    ];
+  });
+}
+
+async function onPostgres(title: string, scenario: Scenario): Promise<Outcome> {
+  if (!postgresAvailable) return skip(title, "there is no PostgreSQL for this platform");
+  const cluster = await startPostgres({ durable: true });
+  try {
+    return { title, measures: await scenario(cluster) };
+  } finally {
+    await cluster.stop();
+  }
+}
+
+/** Three processes that write into one database. */
+interface Storm {
+  readonly ledger: Ledger;
+  readonly pace: Pace;
+  /** Lets everybody come to an end. */
+  end(): Promise<void>;
+}
+
+async function startStorm(url: string): Promise<Storm> {
+  const [ledger, pace] = [createLedger(), createPace()];
+  const writers: readonly Child[] = LANES.map((lanes, process) => {
+    const args = ["--store", url, `--process=${process}`, `--lanes=${lanes}`];
+    return startChild("writer", args, (report) => {
+      ledger.note(report);
+      pace.note(report);
+    });
+  });
+  await Promise.all(writers.map((writer) => writer.said("held")));
+  await setTimeout(CALM_MS);
+  return {
+    ledger,
+    pace,
+    async end() {
+      for (const writer of writers) writer.stop();
+      await Promise.all(writers.map((writer) => writer.said("complete")));
+      await Promise.all(writers.map(({ ended }) => ended));
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { copyFile, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { type Child, startChild } from "./child.ts";
+import { smallDisk } from "./disks.ts";
+import { createLedger, type Ledger } from "./ledger.ts";
+import { type Measure, type Outcome, skip } from "./outcome.ts";
+import { createPace, untilHealed } from "./pace.ts";
+import type { Report } from "./reports.ts";
+import { checkStore, contentsCollector, promises } from "./store-check.ts";
+
+/** Size of the disks that get full, in megabytes: without the ballast, all that a storm writes has
+ *  room, the two write-ahead logs of 4 MB too. */
+const TIGHT_MB = 32;
+
+/** Size of the disk of the records while only the archive has no space, in megabytes. */
+const ROOMY_MB = 128;
+
+/** Storm before the disk is filled, and before a kill on the full disk, in milliseconds. */
+const CALM_MS = 500;
+
+/** Goal for writing again once there is space, in milliseconds. */
+const HEAL_MS = 1_000;
+
+/** Between two looks whether the store has let go of some space, in milliseconds. */
+const REFILL_MS = 50;
+
+/** Writes while the disk is full. @param seconds How long it is full. */
+export async function diskFull(seconds: number): Promise<Outcome> {
+  const title = "disk full";
+  const disk = await smallDisk(TIGHT_MB);
+  if ("missing" in disk) return skip(title, disk.missing);
+  try {
+    const folder = join(disk.folder, "store");
+    return { title, measures: await fullFor(seconds, { folder, full: disk.folder }) };
+  } finally {
+    await disk.remove();
+  }
+}
+
+/** Writes while only the archive has no space. @param seconds How long. */
+export async function archiveFull(seconds: number): Promise<Outcome> {
+  const title = "disk full under the archive only";
+  const [roomy, tight] = [await smallDisk(ROOMY_MB), await smallDisk(TIGHT_MB)];
+  try {
+    if ("missing" in roomy) return skip(title, roomy.missing);
+    if ("missing" in tight) return skip(title, tight.missing);
+    const folder = join(roomy.folder, "store");
+    await moveArchive(folder, tight.folder);
+    return { title, measures: await fullFor(seconds, { folder, full: tight.folder }) };
+  } finally {
+    for (const disk of [roomy, tight]) if ("folder" in disk) await disk.remove();
+  }
+}
+
+/** Creates a store of which the archive lies elsewhere. */
+async function moveArchive(folder: string, elsewhere: string): Promise<void> {
+  await startChild("writer", ["--store", folder, "--lanes=0"]).ended;
+  const archive = join(folder, "archive.sqlite");
+  await copyFile(archive, join(elsewhere, "archive.sqlite"));
+  await rm(archive);
+  await symlink(join(elsewhere, "archive.sqlite"), archive);
+}
+
+interface Places {
+  /** Folder of the store. */
+  readonly folder: string;
+  /** The disk that gets full. */
+  readonly full: string;
+}
+
+async function fullFor(seconds: number, places: Places): Promise<readonly Measure[]> {
+  const [ledger, pace, live] = [createLedger(), createPace(), contentsCollector()];
+  const writer = startWriter(places, 0, (report) => {
+    for (const { note } of [ledger, pace, live]) note(report);
+  });
+  await writer.said("open");
+  await setTimeout(CALM_MS);
+  const takeAway = putBallast(places.full);
+  pace.restart();
+  await setTimeout(seconds * 1_000);
+  const [meanwhile, { refused }] = [pace.acknowledged(), { ...ledger.tally }];
+  takeAway();
+  const healMs = await untilHealed(pace);
+
+  writer.stop();
+  await writer.said("complete");
+  await writer.ended;
+  ledger.settle(live.map);
+  const { damages } = await checkStore(places.folder, ledger);
+  const hasRoom = !places.folder.startsWith(places.full);
+  const later = await killWhileFull(places, ledger);
+  return [
+    { name: "time without space", unit: "s", value: seconds },
+    { name: "acknowledged meanwhile", value: meanwhile, ...(hasRoom && { least: 1 }) },
+    ...promises(ledger),
+    { name: "writes refused", value: refused, least: 1 },
+    { name: "refusals other than store_unavailable", value: ledger.tally.strange, most: 0 },
+    { name: "files damaged", value: damages.length + later.length, most: 0 },
+    { name: "all writes go through after", unit: "ms", value: healMs, most: HEAL_MS },
+  ];
+}
+
+/** @returns What is wrong with the files once there is space again. */
+async function killWhileFull(places: Places, ledger: Ledger): Promise<readonly string[]> {
+  const writer = startWriter(places, 1, ledger.note);
+  await writer.said("held");
+  const takeAway = putBallast(places.full);
+  await setTimeout(CALM_MS);
+  writer.kill();
+  await writer.ended;
+  takeAway();
+  const { damages } = await checkStore(places.folder, ledger);
+  return damages;
+}
+
+function startWriter({ folder }: Places, life: number, note: (report: Report) => void): Child {
+  const args = ["--store", folder, `--life=${life}`, "--lanes=20", "--pause-ms=10"];
+  return startChild("writer", args, note);
+}
+
+/** Fills a disk, and keeps it full. @returns Makes space. */
+function putBallast(disk: string): () => void {
+  const path = join(disk, "ballast");
+  const file = openSync(path, "w");
+  const fill = () => {
+    for (const bytes of [1 << 16, 1 << 12]) writeUntilFull(file, Buffer.alloc(bytes));
+  };
+  fill();
+  const timer = setInterval(fill, REFILL_MS);
+  return () => {
+    clearInterval(timer);
+    closeSync(file);
+    rmSync(path);
+  };
+}
+
+function writeUntilFull(file: number, block: Buffer): void {
+  try {
+    while (writeSync(file, block) === block.length);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  }
+}

@@ -1,0 +1,124 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** A folder of one's own; it goes with the process, however that ends. */
+export interface Place {
+  readonly folder: string;
+  /** Removes everything. */
+  remove(): Promise<void>;
+}
+
+/** A disk whose power can be cut. */
+export interface MortalDisk extends Place {
+  /** Stops the file system as it stands: what was not synced to the disk is gone. */
+  cut(): Promise<void>;
+  /** Mounts it again; nobody may have a file of it open. */
+  restore(): Promise<void>;
+}
+
+/** Why there can be no such disk here. */
+export interface Missing {
+  readonly missing: string;
+}
+
+/** Waits for the end of the process that made a place, then unmounts and removes it. */
+const JANITOR = `
+  cat >/dev/null
+  for _ in $(seq 100); do
+    grep -qF " $1/disk " /proc/mounts || break
+    umount "$1/disk" 2>/dev/null || sleep 0.05
+  done
+  grep -qF " $1/disk " /proc/mounts && umount -l "$1/disk"
+  rm -rf "$1"
+`;
+
+/** Size of the ext4 image; it takes only what is written to it. */
+const IMAGE_BYTES = 512 * 1024 * 1024;
+
+/** EXT4_IOC_SHUTDOWN of Linux (fs/ext4/ext4.h), _IOR('X', 125, __u32). */
+const SHUTDOWN = "0x8004587D";
+
+/** EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal is written before the stop. */
+const WITHOUT_FLUSH = "2";
+
+/** Node cannot call ioctl; Perl is part of every Debian. */
+const CUT = `
+  open(my $disk, "<", $ARGV[0]) or die "$!\\n";
+  my $flags = pack("L", ${WITHOUT_FLUSH});
+  ioctl($disk, ${SHUTDOWN}, $flags) or die "ioctl: $!\\n";
+`;
+
+/** A file system in memory that is soon full. */
+export function smallDisk(megabytes: number): Promise<Place | Missing> {
+  return attempt(async (place) => {
+    const options = ["-o", `size=${megabytes}m,mode=700`];
+    await run("mount", ["-t", "tmpfs", ...options, "tmpfs", place.folder]);
+    return place;
+  });
+}
+
+/** An ext4 file system in a file. */
+export function mortalDisk(): Promise<MortalDisk | Missing> {
+  return attempt(async (place) => {
+    const { folder } = place;
+    const image = join(folder, "../image");
+    const mount = async () => void (await run("mount", ["-o", "loop", image, folder]));
+    const cut = async () => void (await run("perl", ["-e", CUT, folder]));
+    const restore = async () => {
+      await run("umount", [folder]);
+      await mount();
+    };
+    await writeFile(image, "");
+    await truncate(image, IMAGE_BYTES);
+    await run("mkfs.ext4", ["-q", "-F", image]);
+    await mount();
+    await cut();
+    await restore();
+    return { ...place, cut, restore };
+  });
+}
+
+async function attempt<D extends Place>(make: (place: Place) => Promise<D>): Promise<D | Missing> {
+  if (process.platform !== "linux") return { missing: "mounts of one's own need Linux" };
+  if (process.getuid?.() !== 0) return { missing: "mounting needs root" };
+  const place = await temporaryPlace();
+  try {
+    return await make(place);
+  } catch (error) {
+    await place.remove();
+    return { missing: reasonOf(error) };
+  }
+}
+
+/** What a command said before it failed. */
+function reasonOf(error: unknown): string {
+  const { cmd, stderr } = error as { readonly cmd?: string; readonly stderr?: string };
+  return cmd === undefined ? String(error) : `${cmd.split(" ", 1)}: ${stderr?.trim()}`;
+}
+
+/** An empty folder on the disk of temporary files. */
+export async function temporaryPlace(): Promise<Place> {
+  const place = await mkdtemp(join(tmpdir(), "crash-"));
+  const folder = join(place, "disk");
+  await mkdir(folder);
+  const janitor = spawn("sh", ["-c", JANITOR, "janitor", place], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  const gone = once(janitor, "exit");
+  janitor.unref();
+  return {
+    folder,
+    async remove() {
+      janitor.ref();
+      janitor.stdin.end();
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { COUNTER, createLedger, type Tally } from "./ledger.ts";
+import type { Attempt, Ending, Seen, Standing } from "./reports.ts";
+
+const emptied: readonly (readonly [string, Seen])[] = [];
+
+function trying(effects: readonly Standing[], more: Partial<Attempt> = {}): Attempt {
+  return { is: "try", lane: "0.0", at: 5, found: [], effects, expects: "held", ...more };
+}
+
+const ended = (is: Ending["is"], lane = "0.0"): Ending => ({
+  is,
+  lane,
+  ...(is === "refused" && { code: "store_unavailable" }),
+});
+
+/** What a ledger finds wrong, without what is right. */
+function found(
+  reports: readonly (Attempt | Ending)[],
+  contents: readonly (readonly [string, Seen])[],
+): Partial<Tally> {
+  const ledger = createLedger();
+  for (const report of reports) ledger.note(report);
+  ledger.settle(new Map(contents));
+  const wrong = Object.entries(ledger.tally).filter(
+    ([name, count]) => !["acknowledged", "refused"].includes(name) && count > 0,
+  );
+  return Object.fromEntries(wrong);
+}
+
+describe("the ledger of the crash harness", () => {
+  const pair: readonly Standing[] = [
+    ["slot/a", "m1"],
+    ["slot/b", "m1"],
+  ];
+
+  it("finds nothing wrong with a store that kept everything", () => {
+    expect(found([trying(pair), ended("held")], pair)).toEqual({});
+  });
+
+  it("finds an acknowledged write that is not there", () => {
+    expect(found([trying(pair), ended("held")], [["slot/a", "m1"]])).toEqual({ lost: 1 });
+  });
+
+  it("finds an older value in the place of the acknowledged one", () => {
+    const writes = [trying([["slot/a", "m1"]]), ended("held"), trying([["slot/a", "m2"]])];
+    expect(found([...writes, ended("held")], [["slot/a", "m1"]])).toEqual({ lost: 1 });
+  });
+
+  it("finds a removed record that is there again", () => {
+    const removal = [trying(pair), ended("held"), trying([["slot/a", null]]), ended("held")];
+    expect(found(removal, pair)).toEqual({ lost: 1 });
+  });
+
+  it("finds a torn value", () => {
+    expect(found([trying([["slot/a", "m1"]]), ended("held")], [["slot/a", "torn {}"]])).toEqual({
+      lost: 1,
+    });
+  });
+
+  it.each([[emptied], [pair]])("lets a commit without an ending be done or not: %j", (contents) => {
+    expect(found([trying(pair)], contents)).toEqual({});
+  });
+
+  it("finds one half of a commit without an ending", () => {
+    expect(found([trying(pair)], [["slot/b", "m1"]])).toEqual({ half: 1 });
+  });
+
+  it("finds a number that was taken without its place", () => {
+    expect(found([], [[COUNTER, "1"]])).toEqual({ half: 1 });
+  });
+
+  it("finds a refused write in the store", () => {
+    expect(found([trying(pair), ended("refused")], pair)).toEqual({ refusedVisible: 2 });
+  });
+
+  it("only counts a refused write whose answer may have been on its way", () => {
+    const ledger = createLedger();
+    ledger.note(trying(pair, { at: 7 }));
+    ledger.silence(8);
+    ledger.note(ended("refused"));
+    ledger.settle(new Map(pair));
+    expect(ledger.tally).toMatchObject({ refusedVisible: 0, uncertain: 2 });
+  });
+
+  it("finds a refused write that was begun after the last answer", () => {
+    const ledger = createLedger();
+    ledger.note(trying(pair, { at: 8 }));
+    ledger.silence(8);
+    ledger.note(ended("refused"));
+    ledger.settle(new Map(pair));
+    expect(ledger.tally).toMatchObject({ refusedVisible: 2, uncertain: 0 });
+  });
+
+  it("finds a write of a commit that did not hold", () => {
+    const reports = [trying(pair, { expects: "not held" }), ended("not held")];
+    expect(found(reports, [["slot/a", "m1"]])).toEqual({ refusedVisible: 1 });
+  });
+
+  it("finds a refused write in what the lane reads next", () => {
+    const next = trying([["slot/a", null]], { found: [["slot/a", "m1"]] });
+    const reports = [trying([["slot/a", "m1"]]), ended("refused"), next, ended("held")];
+    expect(found(reports, emptied)).toEqual({ refusedVisible: 1 });
+  });
+
+  it("finds a condition that held though it could not", () => {
+    expect(found([trying([], { expects: "not held" }), ended("held")], emptied)).toEqual({
+      wrong: 1,
+    });
+  });
+
+  it("finds a condition that did not hold though it had to", () => {
+    expect(found([trying([]), ended("not held")], emptied)).toEqual({ wrong: 1 });
+  });
+
+  it("finds a place that two lanes were given", () => {
+    const [first, second] = ["0.0", "0.1"].map((lane) =>
+      trying([["won/0", lane]], { lane, expects: "either" }),
+    ) as [Attempt, Attempt];
+    const contents: readonly (readonly [string, Seen])[] = [
+      ["won/0", "0.1"],
+      [COUNTER, "1"],
+    ];
+    const reports = [first, second, ended("held"), ended("held", "0.1")];
+    expect(found(reports, contents)).toEqual({ wrong: 1 });
+  });
+
+  it("finds a refusal that is no store_unavailable", () => {
+    const reports = [trying([]), { is: "refused", lane: "0.0", code: "Error: disk" } as const];
+    expect(found(reports, emptied)).toEqual({ strange: 1 });
+  });
+});

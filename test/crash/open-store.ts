@@ -1,0 +1,11 @@
+import { openEmbedded } from "../../src/store/embedded/open.ts";
+import { openPostgres } from "../../src/store/postgres/open.ts";
+import type { Store } from "../../src/store/store.ts";
+
+/** Opens the store of a storm, and creates it the first time: a folder, or a database's URL. */
+export function openStore(address: string): Promise<Store> {
+  const mode = "sandbox";
+  return address.startsWith("postgres")
+    ? openPostgres({ url: address, mode })
+    : openEmbedded({ folder: address, mode, now: Date.now });
+}

@@ -1,0 +1,97 @@
+import { outbox } from "../../src/store/outbox.ts";
+import { type Collection, collection, type Stored } from "../../src/store/records.ts";
+import type { Store } from "../../src/store/store.ts";
+import { COUNTER } from "./ledger.ts";
+import type { Seen, Standing } from "./reports.ts";
+
+/** What the storm writes. */
+export interface Document {
+  /** Names the step that wrote it. */
+  readonly mark: string;
+  /** Follows from the mark, so that a torn value is noticed. */
+  readonly text: string;
+}
+
+/** Records that belong to one lane each. */
+export const slots = collection<Document>("slot");
+
+/** Records that lie there while others are written. */
+export const filler = collection<Document>("filler");
+
+/** Records that all lanes want, each of which one gets. */
+export const won = collection<Document>("won");
+
+/** Counts them. */
+export const counter = collection<{ readonly count: number }>("counter");
+
+/** Key of the only counter. */
+export const contest = "contest";
+
+/** Kind of the archive rows that the storm writes. */
+export const ROW_KIND = "storm";
+
+/** Rows and records that are read at once. */
+const PAGE = 5_000;
+
+/** A value of about 450 bytes of JSON. */
+export function documentOf(mark: string): Document {
+  return { mark, text: mark.padStart(24, ".").repeat(16) };
+}
+
+/** The group of a lane. */
+export function familyOf(lane: string): string {
+  return `family.${lane}`;
+}
+
+/** What stands where a record is. */
+export function seen(stored: Stored<Document> | undefined): Seen {
+  if (stored === undefined) return null;
+  return stored.consumedAt === undefined ? markOf(stored.value) : `${markOf(stored.value)}*`;
+}
+
+function markOf(value: unknown): string {
+  const { mark } = value as Document;
+  const isWhole = JSON.stringify(value) === JSON.stringify(documentOf(mark));
+  return isWhole ? mark : `torn ${JSON.stringify(value)}`;
+}
+
+/** Everything that the storm left in a store. */
+export async function* contentsOf(store: Store): AsyncGenerator<readonly Standing[]> {
+  for (const from of [slots, filler, won]) {
+    for await (const page of pagesOf(store, from)) {
+      yield page.map((stored) => [`${from.name}/${stored.key}`, seen(stored)]);
+    }
+  }
+  const count = (await store.records.get(counter, contest))?.value.count ?? 0;
+  yield [[COUNTER, String(count)]];
+  for await (const page of pagesOf(store, outbox)) {
+    yield page.map(({ value }) => [`row/${value.id}`, markOf(value.body)]);
+  }
+  yield* archivedRows(store);
+}
+
+async function* pagesOf<T>(
+  { records }: Store,
+  from: Collection<T>,
+): AsyncGenerator<readonly Stored<T>[]> {
+  for (let after = 0; ; ) {
+    const page = await records.list(from, { after, limit: PAGE });
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last.revision;
+  }
+}
+
+async function* archivedRows({ archive }: Store): AsyncGenerator<readonly Standing[]> {
+  for (let after: { readonly at: number; readonly id: string } | undefined; ; ) {
+    const rows = await archive.read(ROW_KIND, {
+      order: "oldest",
+      limit: PAGE,
+      ...(after && { after }),
+    });
+    yield rows.map(({ id, body }) => [`row/${id}`, markOf(body)]);
+    after = rows.at(-1);
+    if (after === undefined || rows.length < PAGE) return;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Child } from "./child.ts";
+import { crashRounds, creationRounds } from "./crash-rounds.ts";
+import { type MortalDisk, mortalDisk } from "./disks.ts";
+import { type Outcome, skip } from "./outcome.ts";
+
+const TITLE = "power cut in a write storm";
+
+/** Stops the file system under writers, so that only what was synced is left: in the midst of a
+ *  storm, and while they create their store. */
+export async function powerCuts(rounds: number): Promise<Outcome> {
+  const disk = await mortalDisk();
+  if ("missing" in disk) return skip(TITLE, disk.missing);
+  const { folder } = disk;
+  const crash = (writer: Child) => cut(disk, writer);
+  const options = { folder, rounds, onRefusal: "fall silent", crash } as const;
+  try {
+    const measures = [...(await crashRounds(options)), ...(await creationRounds(options))];
+    return { title: TITLE, measures };
+  } finally {
+    await disk.remove();
+  }
+}
+
+async function cut(disk: MortalDisk, writer: Child): Promise<void> {
+  await disk.cut();
+  writer.kill();
+  await writer.ended;
+  await disk.restore();
+}

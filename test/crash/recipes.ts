@@ -1,0 +1,214 @@
+import type { ArchiveRow } from "../../src/store/archive.ts";
+import {
+  consume,
+  insert,
+  put,
+  remove,
+  removeAt,
+  removeGroup,
+  replace,
+} from "../../src/store/operations.ts";
+import { archived } from "../../src/store/outbox.ts";
+import type { Operation, Stored } from "../../src/store/records.ts";
+import type { Store } from "../../src/store/store.ts";
+import {
+  contest,
+  counter,
+  type Document,
+  documentOf,
+  familyOf,
+  ROW_KIND,
+  seen,
+  slots,
+  won,
+} from "./places.ts";
+import type { Attempt, Standing } from "./reports.ts";
+
+/** A step of a lane, ready to be tried. */
+export interface Step extends Pick<Attempt, "found" | "effects" | "expects"> {
+  /** @returns Whether it held. */
+  run(): Promise<boolean>;
+}
+
+/** Where a lane is. */
+export interface Position {
+  readonly store: Store;
+  readonly lane: string;
+  /** Counts the steps of the lane. */
+  readonly step: number;
+  /** Names what this step writes; never used by another step. */
+  readonly mark: string;
+}
+
+/** Slots of a lane, by number. A prime, so that every recipe meets every slot. */
+const SLOTS = 23;
+
+/** Every so many steps, all lanes try for the same place. */
+const CONTEST_EVERY = 101;
+
+/** Members of the group that is granted and revoked as a whole. */
+const FAMILY = [0, 1, 2];
+
+type Recipe = (at: Position) => Promise<Step>;
+
+/** Makes the next step of a lane after reading what it builds on. */
+export function nextStep(at: Position): Promise<Step> {
+  if (at.step % CONTEST_EVERY === 0) return tryForPlace(at);
+  const recipe = recipes[at.step % recipes.length] as Recipe;
+  return recipe(at);
+}
+
+const recipes: readonly Recipe[] = [
+  write,
+  change,
+  use,
+  writePair,
+  end,
+  fileWithRecord,
+  exchange,
+  breakPair,
+  grant,
+  append,
+  revoke,
+  use,
+];
+
+interface Slot {
+  readonly key: string;
+  readonly stored: Stored<Document> | undefined;
+  /** As it is now. */
+  readonly standing: Standing;
+  /** As it will be once written by this step. */
+  readonly written: Standing;
+}
+
+/** Reads one of the lane's slots; `nth` gives others of the same step. */
+async function slotOf({ store, lane, step, mark }: Position, nth = 0): Promise<Slot> {
+  const key = `${lane}.${(step + nth) % SLOTS}`;
+  const stored = await store.records.get(slots, key);
+  const place = `slot/${key}`;
+  return { key, stored, standing: [place, seen(stored)], written: [place, mark] };
+}
+
+async function write(at: Position): Promise<Step> {
+  const { key, stored, standing, written } = await slotOf(at);
+  const value = documentOf(at.mark);
+  const operation = stored ? put(slots, { key, value }) : insert(slots, { key, value });
+  return commits(at, [operation], { found: [standing], effects: [written] });
+}
+
+async function change(at: Position): Promise<Step> {
+  const { key, stored, standing, written } = await slotOf(at);
+  const value = documentOf(at.mark);
+  const operation = stored ? replace(slots, stored, { value }) : put(slots, { key, value });
+  // A replacement keeps the use that was made.
+  const after = stored?.consumedAt === undefined ? at.mark : `${at.mark}*`;
+  return commits(at, [operation], { found: [standing], effects: [[written[0], after]] });
+}
+
+async function use(at: Position): Promise<Step> {
+  const { key, standing } = await slotOf(at);
+  const [place, before] = standing;
+  const isFresh = before !== null && !before.endsWith("*");
+  const effects: readonly Standing[] = isFresh ? [[place, `${before}*`]] : [];
+  const expects = isFresh ? "held" : "not held";
+  return commits(at, [consume(slots, key)], { found: [standing], effects, expects });
+}
+
+async function end(at: Position): Promise<Step> {
+  const { key, stored, standing } = await slotOf(at);
+  const operation = stored ? removeAt(slots, stored) : remove(slots, key);
+  return commits(at, [operation], { found: [standing], effects: [[standing[0], null]] });
+}
+
+async function writePair(at: Position): Promise<Step> {
+  const pair = [await slotOf(at), await slotOf(at, 1)];
+  const value = documentOf(at.mark);
+  return commits(
+    at,
+    pair.map(({ key }) => put(slots, { key, value })),
+    { found: pair.map(({ standing }) => standing), effects: pair.map(({ written }) => written) },
+  );
+}
+
+/** Uses one record up and writes another, as a code becomes a token. */
+async function exchange(at: Position): Promise<Step> {
+  const [code, token] = [await slotOf(at), await slotOf(at, 1)];
+  const [place, before] = code.standing;
+  const isFresh = before !== null && !before.endsWith("*");
+  const value = documentOf(at.mark);
+  return commits(at, [put(slots, { key: token.key, value }), consume(slots, code.key)], {
+    found: [code.standing, token.standing],
+    effects: [token.written, ...(isFresh ? [[place, `${before}*`] as const] : [])],
+    expects: isFresh ? "held" : "not held",
+  });
+}
+
+/** Two writes of which the second never holds. */
+async function breakPair(at: Position): Promise<Step> {
+  const [first, second] = [await slotOf(at), await slotOf(at, 1)];
+  const value = documentOf(at.mark);
+  const impossible = second.stored
+    ? insert(slots, { key: second.key, value })
+    : replace(slots, { key: second.key, revision: 0 }, { value });
+  return commits(at, [put(slots, { key: first.key, value }), impossible], {
+    found: [first.standing, second.standing],
+    effects: [first.written, second.written],
+    expects: "not held",
+  });
+}
+
+async function fileWithRecord(at: Position): Promise<Step> {
+  const { key, standing, written } = await slotOf(at);
+  const row = rowOf(at.mark);
+  const operations = [put(slots, { key, value: documentOf(at.mark) }), ...archived(row)];
+  const filed: Standing = [`row/${row.id}`, at.mark];
+  return commits(at, operations, { found: [standing], effects: [written, filed] });
+}
+
+async function append({ store, mark }: Position): Promise<Step> {
+  const rows = [rowOf(mark, "a"), rowOf(mark, "b")];
+  const effects = rows.map(({ id }) => [`row/${id}`, mark] as const);
+  const run = async () => (await store.archive.append(rows)) === rows.length;
+  return { found: [], effects, expects: "held", run };
+}
+
+async function grant(at: Position): Promise<Step> {
+  const groups = [familyOf(at.lane)];
+  const keys = FAMILY.map((member) => `${at.lane}.f${member}`);
+  return commits(
+    at,
+    keys.map((key) => put(slots, { key, value: documentOf(at.mark), groups })),
+    { found: [], effects: keys.map((key) => [`slot/${key}`, at.mark]) },
+  );
+}
+
+async function revoke(at: Position): Promise<Step> {
+  const effects = FAMILY.map((member) => [`slot/${at.lane}.f${member}`, null] as const);
+  return commits(at, [removeGroup(familyOf(at.lane))], { found: [], effects });
+}
+
+/** Raises the counter and takes the place of its number, unless another lane was faster. */
+async function tryForPlace(at: Position): Promise<Step> {
+  const stored = await at.store.records.get(counter, contest);
+  const number = stored?.value.count ?? 0;
+  const value = { count: number + 1 };
+  const raise = stored
+    ? replace(counter, stored, { value })
+    : insert(counter, { key: contest, value });
+  const take = put(won, { key: String(number), value: documentOf(at.mark) });
+  const effects: readonly Standing[] = [[`won/${number}`, at.mark]];
+  return commits(at, [raise, take], { found: [], effects, expects: "either" });
+}
+
+function commits(
+  { store }: Position,
+  operations: readonly Operation[],
+  step: Pick<Step, "found" | "effects"> & Partial<Pick<Step, "expects">>,
+): Step {
+  return { expects: "held", ...step, run: () => store.records.commit(operations) };
+}
+
+function rowOf(mark: string, suffix = ""): ArchiveRow {
+  return { kind: ROW_KIND, at: Date.now(), id: mark + suffix, body: documentOf(mark) };
+}

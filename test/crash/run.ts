@@ -1,0 +1,63 @@
+import { parseArgs } from "node:util";
+import { restarts, revocation, swallowed } from "./database.ts";
+import { archiveFull, diskFull } from "./disk-full.ts";
+import { kills } from "./kills.ts";
+import { missed, type Outcome, table } from "./outcome.ts";
+import { powerCuts } from "./power-cuts.ts";
+import { serviceKills } from "./service-kills.ts";
+
+const usage = `Crashes the store in every way that this machine allows and prints what came of it.
+
+  npm run crash -- [--kills 50] [--power-cuts 20] [--seconds-full 60] [--seconds-swallowed 30]
+                   [--service 10] [--only <part of a name>]
+`;
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: "string", default: "50" },
+    "power-cuts": { type: "string", default: "20" },
+    "seconds-full": { type: "string", default: "60" },
+    "seconds-swallowed": { type: "string", default: "30" },
+    service: { type: "string", default: "10" },
+    only: { type: "string", default: "" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+/** Each with the number that says how long or how often. */
+const scenarios: Readonly<Record<string, () => Promise<Outcome>>> = {
+  kills: () => kills(Number(values.kills)),
+  "power-cuts": () => powerCuts(Number(values["power-cuts"])),
+  "disk-full": () => diskFull(Number(values["seconds-full"])),
+  "archive-full": () => archiveFull(Number(values["seconds-full"])),
+  "postgres-restarts": restarts,
+  "postgres-black-hole": () => swallowed(Number(values["seconds-swallowed"])),
+  "postgres-revocation": revocation,
+  "service-kills": () => serviceKills(Number(values.service)),
+};
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+await main();
+
+async function main(): Promise<void> {
+  if (values.help) return void process.stdout.write(usage);
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    if (!name.includes(values.only)) continue;
+    const isMet = await tell(name, scenario);
+    if (!isMet) process.exitCode = 1;
+  }
+}
+
+/** @returns Whether every goal was met, or the machine does not allow the scenario. */
+async function tell(name: string, scenario: () => Promise<Outcome>): Promise<boolean> {
+  try {
+    const outcome = await scenario();
+    process.stdout.write(`${table(outcome)}\n\n`);
+    return missed(outcome).length === 0;
+  } catch (error) {
+    process.stdout.write(
+      `${name}\n  FAILED: ${error instanceof Error ? error.message : error}\n\n`,
+    );
+    return false;
+  }
+}

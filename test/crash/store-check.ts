@@ -1,0 +1,56 @@
+import { startChild } from "./child.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Measure } from "./outcome.ts";
+import type { Report, Seen } from "./reports.ts";
+
+/** How a store was found after its writers had ended. */
+export interface Finding {
+  /** Time that opening it took in a new process, in milliseconds. */
+  readonly openMs: number;
+  readonly records: number;
+  /** Why it cannot be opened, or what is wrong with its files. */
+  readonly damages: readonly string[];
+}
+
+/** Opens a store in a new process and compares what is in it with what was acknowledged. */
+export async function checkStore(address: string, ledger: Ledger): Promise<Finding> {
+  const contents = contentsCollector();
+  const damages: string[] = [];
+  let opened = { ms: 0, records: 0 };
+  const check = startChild("check", [address], (report) => {
+    contents.note(report);
+    if (report.is === "open") opened = report;
+    if (report.is === "damaged") damages.push(report.text);
+  });
+  await check.ended;
+  if (contents.isComplete()) ledger.settle(contents.map);
+  else if (damages.length === 0) damages.push("the check did not come to its end");
+  for (const damage of damages) process.stderr.write(`DAMAGED: ${damage}\n`);
+  return { openMs: opened.ms, records: opened.records, damages };
+}
+
+/** Gathers what a process says is in the store. */
+export function contentsCollector() {
+  const map = new Map<string, Seen>();
+  let isComplete = false;
+  return {
+    map: map as ReadonlyMap<string, Seen>,
+    isComplete: () => isComplete,
+    note(report: Report) {
+      if (report.is === "complete") isComplete = true;
+      if (report.is !== "contents") return;
+      for (const [place, seen] of report.standings) map.set(place, seen);
+    },
+  };
+}
+
+/** What every scenario owes. */
+export function promises({ tally }: Ledger): readonly Measure[] {
+  return [
+    { name: "writes acknowledged", value: tally.acknowledged, least: 1 },
+    { name: "acknowledged writes lost", value: tally.lost, most: 0 },
+    { name: "half commits", value: tally.half, most: 0 },
+    { name: "refused writes visible", value: tally.refusedVisible, most: 0 },
+    { name: "conditions that held or failed wrongly", value: tally.wrong, most: 0 },
+  ];
+}

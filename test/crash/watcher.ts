@@ -1,0 +1,27 @@
+import { setTimeout } from "node:timers/promises";
+import { openStore } from "./open-store.ts";
+import { slots } from "./places.ts";
+import { speak } from "./speak.ts";
+
+/** Between two looks, in milliseconds. */
+const LOOK_MS = 1;
+
+/** When looking is given up, in milliseconds. */
+const PATIENCE_MS = 20_000;
+
+const [address = "", ...keys] = process.argv.slice(2);
+
+const store = await openStore(address);
+for (const key of keys) {
+  if ((await store.records.get(slots, key)) === undefined) throw new Error(`${key} is not there`);
+}
+speak({ is: "open", ms: performance.now(), records: keys.length });
+
+for (const key of keys) {
+  while ((await store.records.get(slots, key)) !== undefined) {
+    if (performance.now() > PATIENCE_MS) throw new Error(`${key} is still there`);
+    await setTimeout(LOOK_MS);
+  }
+  speak({ is: "gone", key });
+}
+await store.close();

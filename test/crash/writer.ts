@@ -1,0 +1,90 @@
+import { setTimeout } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { Problem } from "../../src/problem.ts";
+import { insert } from "../../src/store/operations.ts";
+import { createSealer } from "../../src/store/sealer.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openStore } from "./open-store.ts";
+import { contentsOf, documentOf, filler } from "./places.ts";
+import type { Standing } from "./reports.ts";
+import { speak } from "./speak.ts";
+import { storm } from "./storm.ts";
+
+/** Records that are written at once while the store is filled. */
+const FILL_BATCH = 500;
+
+/** Between two looks into the outbox, in milliseconds. */
+const OUTBOX_MS = 20;
+
+const { values } = parseArgs({
+  options: {
+    store: { type: "string", default: "" },
+    process: { type: "string", default: "0" },
+    life: { type: "string", default: "0" },
+    lanes: { type: "string", default: "10" },
+    "pause-ms": { type: "string", default: "0" },
+    fill: { type: "string", default: "0" },
+    silent: { type: "boolean", default: false },
+  },
+});
+
+let isOver = false;
+process.once("SIGTERM", () => {
+  isOver = true;
+});
+
+await main();
+
+/** Writes until SIGTERM, then says what it sees and closes the store. */
+async function main(): Promise<void> {
+  speak({ is: "start" });
+  const startedAt = performance.now();
+  const store = await openStore(values.store);
+  const ms = performance.now() - startedAt;
+  speak({ is: "open", ms, records: (await store.counts()).records });
+
+  await fill(store, Number(values.fill));
+  const emptied = emptyOutbox(store);
+  await storm({
+    store,
+    process: values.process,
+    life: Number(values.life),
+    lanes: Number(values.lanes),
+    pauseMs: Number(values["pause-ms"]),
+    onRefusal: values.silent ? "fall silent" : "go on",
+    report: speak,
+    isOver: () => isOver,
+  });
+  isOver = true;
+  await emptied;
+  for await (const standings of contentsOf(store)) speak({ is: "contents", standings });
+  speak({ is: "complete" });
+  await store.close();
+}
+
+/** Moves rows from the outbox into the archive, as the service does. */
+async function emptyOutbox({ records, archive }: Store): Promise<void> {
+  const sealer = createSealer({ records, archive, now: Date.now });
+  while (!isOver) {
+    await sealer.run().catch((error: unknown) => {
+      if (!(error instanceof Problem)) throw error;
+    });
+    await setTimeout(OUTBOX_MS);
+  }
+}
+
+/** Writes records that stay. */
+async function fill(store: Store, records: number): Promise<void> {
+  for (let first = 0; first < records; first += FILL_BATCH) {
+    const keys = Array.from({ length: Math.min(FILL_BATCH, records - first) }, (_, i) =>
+      String(first + i),
+    );
+    const effects: readonly Standing[] = keys.map((key) => [`filler/${key}`, key]);
+    const lane = "fill";
+    speak({ is: "try", lane, at: Date.now(), found: [], effects, expects: "held" });
+    const held = await store.records.commit(
+      keys.map((key) => insert(filler, { key, value: documentOf(key) })),
+    );
+    speak({ is: held ? "held" : "not held", lane });
+  }
+}
