@@ -13,6 +13,9 @@ const WILDCARD_ADDRESSES: readonly string[] = ["0.0.0.0", "::"];
 /** Requests may take this long to end after a stop was asked for. */
 const DRAIN_MS = 5_000;
 
+/** Connections that have nothing under way are ended this often while the process stops. */
+const IDLE_LOOK_MS = 50;
+
 /** The process ends this long after a stop was asked for, whatever the database does. */
 const STOP_MS = 10_000;
 
@@ -51,8 +54,8 @@ function settings(): Config | undefined {
   }
 }
 
-function fail(error: unknown): void {
-  process.stderr.write(`Cannot start: ${error instanceof Error ? error.message : error}\n`);
+function fail(error: unknown, doing = "start"): void {
+  process.stderr.write(`Cannot ${doing}: ${error instanceof Error ? error.message : error}\n`);
   process.exit(1);
 }
 
@@ -135,8 +138,11 @@ function stopOnSignal(server: Server, close: () => Promise<void>, { drain }: Ser
       server.close(resolve);
       setTimeout(resolve, DRAIN_MS).unref();
     });
-    server.closeIdleConnections();
-    void drained.then(close).then(() => process.exit(0));
+    setInterval(() => server.closeIdleConnections(), IDLE_LOOK_MS).unref();
+    drained
+      .then(close)
+      .then(() => process.exit(0))
+      .catch((error) => fail(error, "stop in good order"));
   };
   process.once("SIGINT", stop).once("SIGTERM", stop);
 }

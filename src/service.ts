@@ -100,6 +100,7 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
     onError,
     onReport: (error) => log.debug({ err: error }, "reported by the MCP SDK"),
   });
+  state.startUpkeep();
   return {
     app,
     market: context.market,

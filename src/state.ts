@@ -9,7 +9,7 @@ import { put } from "./store/operations.ts";
 import { openPostgres } from "./store/postgres/open.ts";
 import { collection } from "./store/records.ts";
 import type { Store, StoreMode } from "./store/store.ts";
-import { startUpkeep } from "./store/upkeep.ts";
+import { startUpkeep, type Upkeep } from "./store/upkeep.ts";
 
 /** One write answers every readiness check of this many milliseconds, so that checks cost the disk
  *  nothing however many come. */
@@ -30,6 +30,9 @@ export interface StateOptions {
 export interface State {
   readonly store: Store;
   readonly keyring: Keyring;
+  /** Begins to look after the store. To be called when nothing will block the process for long any
+   *  more: a leader that does not answer is replaced. */
+  startUpkeep(): void;
   /** Whether a write reaches the disk now. */
   probe(): Promise<Check>;
   /** Ends the work under way and lets go of the store. */
@@ -46,13 +49,16 @@ export async function openState({ choice, mode, now, log }: StateOptions): Promi
   try {
     const keyring = await openKeys(store, choice, now);
     const onError = (error: unknown) => log.error({ err: error }, "upkeep of the store failed");
-    const upkeep = startUpkeep({ store, keyring, now, onError });
+    let upkeep: Upkeep | undefined;
     return {
       store,
       keyring,
+      startUpkeep() {
+        upkeep = startUpkeep({ store, keyring, now, onError });
+      },
       probe: createProbe(store, log),
       async close() {
-        await upkeep.stop();
+        await upkeep?.stop();
         await store.close();
       },
     };

@@ -59,7 +59,8 @@ function storable(metadata: AdapterPayload): AdapterPayload {
 
 /**
  * Keeps clients. One that is registered lives for a day, or for thirty once it was given a token;
- * an update leaves its life as it is. What was issued to a client goes together with it.
+ * an update leaves its life as it is. What was issued to a client goes together with it; a token
+ * that was being issued at that moment is good for nothing and ends with its own life.
  */
 export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter {
   const created = (id: string, value: AdapterPayload): readonly Operation[] => {
@@ -109,6 +110,14 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
   const holderOf = async (token: string): Promise<Stored<AdapterPayload> | undefined> =>
     (await records.list(clients, { group: groupOf(token), limit: 1 }))[0];
 
+  /** Of several updates with one token, only the first gets another for it. */
+  const checkStillHeld = (groups: readonly string[]): void => {
+    const old = Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken?.jti;
+    if (old !== undefined && !groups.includes(groupOf(old))) {
+      throw new errors.InvalidToken("used before");
+    }
+  };
+
   const regroup = (key: string, change: (groups: readonly string[]) => readonly string[]) =>
     update(records, { collection: clients, key }, (client) =>
       client === undefined
@@ -118,10 +127,10 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
 
   return {
     async upsert(token, { clientId = "" }) {
-      const isKept = await regroup(clientId, (groups) => [
-        ...groups.filter((group) => !group.startsWith(REGISTRATION)),
-        groupOf(token),
-      ]);
+      const isKept = await regroup(clientId, (groups) => {
+        checkStillHeld(groups);
+        return [...groups.filter((group) => !group.startsWith(REGISTRATION)), groupOf(token)];
+      });
       if (!isKept) throw new errors.InvalidToken("client gone");
     },
     async find(token) {

@@ -183,8 +183,8 @@ const special: Readonly<Record<string, (context: AdapterContext) => ModelAdapter
  * Single use holds under concurrency and across processes: `consume`, and an upsert of
  * `ReplayDetection`, throw `invalid_grant` the second time. Secrets are kept hashed.
  *
- * Everything issued to a client is in the group `client:<id>`. Registrations, updates and removals
- * of clients, revocations and refused replays are in the audit.
+ * Every token, code and grant of a client is in the group `client:<id>`. Registrations, updates and
+ * removals of clients, revocations of single tokens and refused replays are in the audit.
  *
  * Every method throws the problem `store_unavailable` when the store cannot answer.
  */

@@ -20,8 +20,9 @@ export interface AuditEntry {
 }
 
 /**
- * The steps that record an entry together with the rest of a commit. Within a second the row
- * stands in the archive, chained to the ones before it (audit-chain.ts).
+ * The steps that record an entry together with the rest of a commit. While a process leads, the row
+ * stands in the archive within a second, chained to the ones before it (audit-chain.ts); after a
+ * leader was killed, once another leads.
  *
  * @param at When it was done, in milliseconds since the epoch.
  */

@@ -8,8 +8,8 @@ export const outbox = collection<ArchiveRow>("outbox");
 /** Topic that is announced when the outbox has got something. */
 export const OUTBOX_TOPIC = "outbox";
 
-/** The steps that put a row into the archive together with the rest of a commit. It can be read
- *  there within a second. */
+/** The steps that put a row into the archive together with the rest of a commit. While a process
+ *  leads, it can be read there within a second; after a leader was killed, once another leads. */
 export function archived(row: ArchiveRow): readonly Operation[] {
   const key = `${row.kind}:${row.at}:${row.id}`;
   return [insert(outbox, { key, value: row }), announce(OUTBOX_TOPIC)];

@@ -1,4 +1,4 @@
-import { expect } from "vitest";
+import { expect, it } from "vitest";
 import {
   EXAMPLE_REGISTRATION,
   getWith,
@@ -173,3 +173,21 @@ verifies(
     }
   },
 );
+
+it("gives one of several updates with the same registration token a new one", async () => {
+  const { client_id, registration_client_uri, registration_access_token } = await register(base);
+  const put = () =>
+    fetch(registration_client_uri, {
+      method: "PUT",
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${registration_access_token}`,
+      },
+      body: JSON.stringify({ ...EXAMPLE_REGISTRATION, client_id }),
+    });
+  const answers = await Promise.all(Array.from({ length: 5 }, put));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401, 401]);
+  const winner = answers.find(({ status }) => status === 200);
+  const { registration_access_token: next } = (await winner?.json()) as Record<string, string>;
+  expect((await getWith(next ?? "", registration_client_uri)).status).toBe(200);
+});
