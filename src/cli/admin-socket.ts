@@ -1,14 +1,15 @@
 import { once } from "node:events";
-import { chmod, mkdir, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { connect } from "node:net";
-import { join } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { faultText } from "../store/copies/fault-text.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import { type AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./answer.ts";
 import { type CommandContext, ConfirmationNeeded } from "./command.ts";
 import { commands } from "./commands.ts";
-import { openSocketAddress, SOCKET_NAME, type SocketAddress } from "./socket-address.ts";
+import { openSocketAddress } from "./socket-address.ts";
+import { listenAlone } from "./socket-server.ts";
+import { refuseStoreFiles } from "./store-files.ts";
 
 /** Arguments of a command are a path and a few words. */
 const MAX_BODY_BYTES = 65_536;
@@ -45,61 +46,69 @@ export async function serveAdmin({
 }: AdminOptions): Promise<AdminSocket> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const address = await openSocketAddress(folder);
-  if (await isServed(address)) return { close: address.close };
-  await rm(join(folder, SOCKET_NAME), { force: true });
   const place = databaseUrl === undefined ? undefined : databasePlace(databaseUrl);
   const stopping = new AbortController();
-  const { signal } = stopping;
+  const serving: Serving = { context, folder, signal: stopping.signal, running: new Set() };
   const server = createServer((req, res) => {
     const wanted = req.headers[DATABASE_HEADER];
-    if (wanted === undefined || wanted === place) void answer(req, res, { context, signal });
+    if (wanted === undefined || wanted === place) void answer(req, res, serving);
     else res.writeHead(OTHER_DATABASE).end();
   });
-  server.listen(address.path);
-  await once(server, "listening");
-  if (process.platform !== "win32") await chmod(address.path, 0o600);
+  if (!(await listenAlone(server, address.path))) return { close: address.close };
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    stopping.abort(new Error("the server stops, and the command with it"));
+    await closeServer(server, serving.running);
+    await address.close();
+  };
   return {
-    async close() {
-      stopping.abort(new Error("the server stops, and the command with it"));
-      server.close();
-      await once(server, "close");
-      await address.close();
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }
 
-async function isServed({ path }: SocketAddress): Promise<boolean> {
-  const socket = connect(path);
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+/** Who says nothing, or not all of a command, does not hold it up. */
+async function closeServer(server: Server, running: Serving["running"]): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  await Promise.all(running);
+  server.closeAllConnections();
+  await closed;
 }
 
 interface Serving {
   readonly context: CommandContext;
+  /** Of the socket, and of the store when it is an embedded one. */
+  readonly folder: string;
   /** Ends what is under way. */
   readonly signal: AbortSignal;
+  /** Commands that were asked for in full, until they are answered. */
+  readonly running: Set<Promise<void>>;
 }
 
 async function answer(req: IncomingMessage, res: ServerResponse, serving: Serving): Promise<void> {
-  const send = (line: AnswerLine) => {
-    if (!res.destroyed) res.write(`${JSON.stringify(line)}\n`);
-  };
+  const answered = new Promise<void>((resolve) => res.once("close", resolve));
   res.writeHead(200, { "content-type": "application/x-ndjson" });
   try {
     const { command, args } = await readRequest(req);
-    const onProgress = throttled(res, send, serving.signal);
-    send({ outcome: await command.run(args, serving.context, onProgress) });
+    serving.signal.throwIfAborted();
+    serving.running.add(answered);
+    await refuseStoreFiles(args, serving.folder);
+    const onProgress = throttled(res, serving.signal);
+    send(res, { outcome: await command.run(args, serving.context, onProgress) });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    send({ error: { message, needsConfirmation: error instanceof ConfirmationNeeded } });
+    const needsConfirmation = error instanceof ConfirmationNeeded;
+    send(res, { error: { message: faultText(error), needsConfirmation } });
   }
   res.end();
+  await answered;
+  serving.running.delete(answered);
+}
+
+function send(res: ServerResponse, line: AnswerLine): void {
+  if (!res.destroyed) res.write(`${JSON.stringify(line)}\n`);
 }
 
 async function readRequest(req: IncomingMessage) {
@@ -116,11 +125,7 @@ async function readRequest(req: IncomingMessage) {
 }
 
 /** Tells progress now and then; ends the command when its operator has gone or the server stops. */
-function throttled(
-  res: ServerResponse,
-  send: (line: AnswerLine) => void,
-  signal: AbortSignal,
-): OnProgress {
+function throttled(res: ServerResponse, signal: AbortSignal): OnProgress {
   let nextAt = 0;
   return (progress) => {
     signal.throwIfAborted();
@@ -128,6 +133,6 @@ function throttled(
     const now = performance.now();
     if (now < nextAt) return;
     nextAt = now + PROGRESS_EVERY_MS;
-    send({ progress });
+    send(res, { progress });
   };
 }

@@ -6,4 +6,5 @@ process.exitCode = await runProgram({
   commands: adminCommands,
   argv: process.argv.slice(2),
   env: process.env,
+  terminal: process,
 });

@@ -19,6 +19,16 @@ export type Invocation =
       readonly isJson: boolean;
     };
 
+/** Where a command line was written. */
+export interface Surroundings {
+  /** That relative file names start from. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** An option of this value stands for an environment variable. */
+const VARIABLE = /^env:(.*)$/;
+
 /** What every command takes. */
 export const commonOptions: Readonly<Record<string, CommandOption>> = {
   json: { about: "print the result as one line of JSON" },
@@ -29,13 +39,12 @@ export const commonOptions: Readonly<Record<string, CommandOption>> = {
  * Reads a command line.
  *
  * @param argv Without the program.
- * @param folder That relative file names start from.
  * @throws {UsageError} When the command or an option is unknown, or something is missing.
  */
 export function readArguments(
   argv: readonly string[],
   commands: ReadonlyMap<string, Command>,
-  folder: string,
+  { folder, env }: Surroundings,
 ): Invocation {
   if (argv[0] === "--help" || argv[0] === "help") return { kind: "help" };
   const name = [...commands.keys()].find((each) => isCalled(each, argv));
@@ -44,7 +53,8 @@ export function readArguments(
   const { values, positionals } = parse(argv.slice(name.split(" ").length), command);
   const { help, json, ...options } = values;
   if (help === true) return { kind: "help", command: name };
-  const args = checked(command, withFile(command, { options, positionals, folder }));
+  const known = withVariables(command, options, env);
+  const args = checked(command, withFile(command, { options: known, positionals, folder }));
   return { kind: "run", name, command, args, isJson: json === true };
 }
 
@@ -79,6 +89,22 @@ interface Parsed {
   readonly options: Readonly<Record<string, unknown>>;
   readonly positionals: readonly string[];
   readonly folder: string;
+}
+
+/** Reads what was not to stand in the command line, where other users of the machine see it. */
+function withVariables(
+  { options }: Command,
+  given: Readonly<Record<string, unknown>>,
+  env: Surroundings["env"],
+): Readonly<Record<string, unknown>> {
+  const read = ([name, value]: [string, unknown]) => {
+    const variable = VARIABLE.exec(String(value))?.[1];
+    if (options[name]?.isSecret !== true || variable === undefined) return [name, value];
+    const text = env[variable];
+    if (text === undefined) throw new UsageError(`--${name}: ${variable} is not set.`);
+    return [name, text];
+  };
+  return Object.fromEntries(Object.entries(given).map(read));
 }
 
 function withFile({ operand }: Command, { options, positionals, folder }: Parsed): object {

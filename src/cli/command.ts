@@ -33,6 +33,8 @@ export interface CommandOption {
   readonly value?: string;
   /** Whether the command cannot do without it. */
   readonly isRequired?: true;
+  /** Whether it can be given as `env:NAME` too, which stands for an environment variable. */
+  readonly isSecret?: true;
   readonly about: string;
 }
 

@@ -7,6 +7,7 @@ import { readMasterKey } from "../store/master-key.ts";
 import { openPostgres } from "../store/postgres/open.ts";
 import type { Store } from "../store/store.ts";
 import type { Command, CommandContext, OpenedStore, Outcome } from "./command.ts";
+import { refuseStoreFiles } from "./store-files.ts";
 
 /** A command and what it is given. */
 export interface DirectRun {
@@ -20,6 +21,7 @@ export async function runDirectly(
   { command, args, settings }: DirectRun,
   onProgress: OnProgress,
 ): Promise<Outcome> {
+  await refuseStoreFiles(args, settings.folder);
   const opened = command.open
     ? await command.open(args, settings)
     : keeping(await openExisting(settings));

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { readStoreChoice } from "../config.ts";
+import { faultText } from "../store/copies/fault-text.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import { askServer } from "./admin-client.ts";
 import { type Invocation, readArguments, UsageError } from "./arguments.ts";
@@ -22,28 +23,37 @@ export interface ProgramCall {
   /** Without the program. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the program reads and writes. */
+  readonly terminal: StandardStreams;
+}
+
+/** The standard streams of a process. */
+interface StandardStreams {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: Pick<NodeJS.WriteStream, "write">;
+  readonly stderr: NodeJS.WritableStream & Partial<Pick<NodeJS.WriteStream, "isTTY" | "columns">>;
 }
 
 /** Does what a command line says. @returns The exit code. */
 export async function runProgram(call: ProgramCall): Promise<number> {
-  const { program, commands, argv, env } = call;
+  const { program, commands, argv, env, terminal } = call;
+  const { stdout, stderr } = terminal;
   try {
-    const invocation = readArguments(argv, commands, callerFolder(call));
+    const invocation = readArguments(argv, commands, { folder: callerFolder(call), env });
     if (invocation.kind === "help") {
-      process.stdout.write(`${helpText(call, invocation.command)}\n`);
+      stdout.write(`${helpText(call, invocation.command)}\n`);
       return GOOD;
     }
-    const { isGood, text, result, notes } = await runAgreed(invocation, env);
+    const { isGood, text, result, notes } = await runAgreed(invocation, call);
     const said = invocation.isJson
       ? JSON.stringify({ ...result, notes })
       : [text, ...notes].join("\n");
-    process.stdout.write(`${said}\n`);
+    stdout.write(`${said}\n`);
     return isGood ? GOOD : BAD;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`${message}\n`);
+    stderr.write(`${faultText(error)}\n`);
     if (!(error instanceof UsageError)) return BAD;
-    process.stderr.write(`npm run ${program} -- --help says more.\n`);
+    stderr.write(`npm run ${program} -- --help says more.\n`);
     return MISUSED;
   }
 }
@@ -63,21 +73,21 @@ function helpText({ program, commands }: ProgramCall, name: string | undefined):
 type Run = Extract<Invocation, { readonly kind: "run" }>;
 
 /** Runs a command; asks the operator first when it has to be agreed to. */
-async function runAgreed(run: Run, env: ProgramCall["env"]): Promise<Outcome> {
+async function runAgreed(run: Run, { env, terminal }: ProgramCall): Promise<Outcome> {
   try {
-    return await runOnce(run, env);
+    return await runOnce(run, { env, terminal });
   } catch (error) {
     if (!(error instanceof ConfirmationNeeded)) throw error;
-    if (!process.stdin.isTTY) throw new Error(`${error.message} Say --yes to do it.`);
-    if (!(await isAgreed(`${error.message} Go on? (y/N) `)))
+    if (!terminal.stdin.isTTY) throw new Error(`${error.message} Say --yes to do it.`);
+    if (!(await isAgreed(`${error.message} Go on? (y/N) `, terminal)))
       throw new Error("Nothing was changed.");
-    return runOnce({ ...run, args: { ...(run.args as object), yes: true } }, env);
+    return runOnce({ ...run, args: { ...(run.args as object), yes: true } }, { env, terminal });
   }
 }
 
 /** Ctrl-C and Ctrl-D are no agreement. */
-async function isAgreed(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
+async function isAgreed(question: string, { stdin, stderr }: StandardStreams): Promise<boolean> {
+  const lines = createInterface({ input: stdin, output: stderr });
   const closed = once(lines, "close").then(() => "");
   lines.once("SIGINT", () => lines.close());
   const answer = await Promise.race([lines.question(question), closed]).catch(() => "");
@@ -87,9 +97,12 @@ async function isAgreed(question: string): Promise<boolean> {
 
 /** By the server that holds the store; without one, here. An interrupt ends it in good order, a
  *  second one at once. */
-async function runOnce({ name, command, args }: Run, env: ProgramCall["env"]): Promise<Outcome> {
+async function runOnce(
+  { name, command, args }: Run,
+  { env, terminal }: Pick<ProgramCall, "env" | "terminal">,
+): Promise<Outcome> {
   const settings = readStoreChoice(env);
-  const line = createProgressLine(process.stderr, () => performance.now());
+  const line = createProgressLine(terminal.stderr, () => performance.now());
   const stopping = new AbortController();
   const stop = () => stopping.abort(new Error("Stopped."));
   const { signal } = stopping;

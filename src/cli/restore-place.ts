@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { link, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { StoreChoice } from "../config.ts";
-import { openBackup } from "../store/copies/backup.ts";
+import { checkBackup, openBackup } from "../store/copies/backup.ts";
 import { lockFolder } from "../store/embedded/files.ts";
 import { openEmbedded } from "../store/embedded/open.ts";
 import {
@@ -15,7 +15,7 @@ import {
   withCompanions,
 } from "../store/embedded/paths.ts";
 import { openPostgres } from "../store/postgres/open.ts";
-import type { StoreIdentity, StoreMode } from "../store/store.ts";
+import type { Store, StoreIdentity, StoreMode } from "../store/store.ts";
 import type { OpenedStore } from "./command.ts";
 import { keeping, openExisting } from "./direct.ts";
 
@@ -35,7 +35,7 @@ export async function openForRestore(
 ): Promise<OpenedStore> {
   const { databaseUrl, folder } = settings;
   const { mode } = await identityIn(file);
-  if (databaseUrl !== undefined) return keeping(await openPostgres({ url: databaseUrl, mode }));
+  if (databaseUrl !== undefined) return keeping(await openDatabase(databaseUrl, { file, mode }));
   const paths = pathsIn(folder);
   try {
     if (holdsStore(paths)) return keeping(await openExisting(settings));
@@ -43,6 +43,23 @@ export async function openForRestore(
     if (!(error as Error).message.includes(REMEDY)) throw error;
   }
   return openBeside(paths, mode);
+}
+
+/** What the message says of a database without a store, as that of a folder does. */
+const NO_STORE = "there is no store in";
+
+/** A store is made in an empty database when the whole backup is known to be sound. */
+async function openDatabase(
+  url: string,
+  { file, mode }: { readonly file: string; readonly mode: StoreMode },
+): Promise<Store> {
+  try {
+    return await openPostgres({ url });
+  } catch (error) {
+    if (!(error as Error).message.includes(NO_STORE)) throw error;
+  }
+  await checkBackup(file, () => {});
+  return openPostgres({ url, mode });
 }
 
 async function identityIn(file: string): Promise<StoreIdentity> {

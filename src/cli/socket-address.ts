@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 
 /** File of the socket, in the data folder. */
-export const SOCKET_NAME = "admin.sock";
+const SOCKET_NAME = "admin.sock";
 
 /** Longest path of a socket on every system, in bytes: 104 with the final NUL on macOS (unix(4)),
  *  108 on Linux (unix(7)). Longer ones are cut off silently by some systems. */

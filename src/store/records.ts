@@ -47,8 +47,8 @@ export interface Replacing {
 }
 
 /**
- * One step of a commit. Keys and groups are text of at most 512 characters without NUL; values
- * are JSON.
+ * One step of a commit. Keys and groups are well-formed text without NUL, of at most 512 characters
+ * and 1,000 bytes in UTF-8; values are JSON. Anything else is a `RangeError` or `TypeError`.
  */
 export type Operation =
   /** Writes the record whatever was there. */

@@ -1,3 +1,4 @@
+import { faultText, isStoreFault } from "./copies/fault-text.ts";
 import { isJson } from "./copies/json-text.ts";
 import { fractionOf, type OnProgress } from "./copies/progress.ts";
 import type { DumpRow, Store } from "./store.ts";
@@ -17,20 +18,50 @@ export interface VerifyReport {
   readonly problems: readonly string[];
 }
 
-/** Reads every row of a store and the whole chain of audit rows, and says what is wrong. A server
- *  may be writing meanwhile. */
+/**
+ * Checks the files of a store where there are any, reads every row and the whole chain of audit rows,
+ * and says what is wrong. What cannot be read is a problem, and the rest is read all the same. A
+ * server may be writing meanwhile.
+ */
 export async function verifyStore(store: Store, onProgress: OnProgress): Promise<VerifyReport> {
+  const faults = canCheck(store) ? [...(await store.check())] : [];
   const rows = await readRows(store, onProgress);
-  const audit = await verifyAudit(store, (done, total) => {
-    onProgress({ doing: "checking the audit rows", rows: done, fraction: fractionOf(done, total) });
-  });
+  const audit = await readAudit(store, onProgress);
   const { records, archive, problems } = rows;
   return {
     records: sorted(records),
     archive: sorted(archive),
     audit,
-    problems: [...problems, ...audit.problems],
+    problems: [...faults, ...problems, ...audit.problems],
   };
+}
+
+/** A store of files, which can be damaged where reading the rows does not show it. */
+interface Checkable extends Store {
+  /** @returns What is wrong with the files, by name. */
+  check(): Promise<readonly string[]>;
+}
+
+const canCheck = (store: Store): store is Checkable => "check" in store;
+
+/** A chain that cannot be read has one problem and no rows. */
+async function readAudit(store: Store, onProgress: OnProgress): Promise<AuditReport> {
+  try {
+    return await verifyAudit(store, (done, total) => {
+      const fraction = fractionOf(done, total);
+      onProgress({ doing: "checking the audit rows", rows: done, fraction });
+    });
+  } catch (error) {
+    const problems = [unread("The chain of audit rows", error)];
+    const none = { firstPosition: undefined, lastPosition: undefined, lastHash: undefined };
+    return { rows: 0, ...none, unsealed: 0, problems };
+  }
+}
+
+/** @throws The error, unless the store could not answer. */
+function unread(what: string, error: unknown): string {
+  if (!isStoreFault(error)) throw error;
+  return `${what} could not be read to the end: ${faultText(error)}`;
 }
 
 interface RowsRead {
@@ -41,6 +72,15 @@ interface RowsRead {
 
 async function readRows(store: Store, onProgress: OnProgress): Promise<RowsRead> {
   const read: RowsRead = { records: new Map(), archive: new Map(), problems: [] };
+  try {
+    await readInto(read, store, onProgress);
+  } catch (error) {
+    read.problems.push(unread("The rows", error));
+  }
+  return read;
+}
+
+async function readInto(read: RowsRead, store: Store, onProgress: OnProgress): Promise<void> {
   const counts = await store.counts();
   const total = counts.records + counts.archive;
   let rows = 0;
@@ -55,7 +95,6 @@ async function readRows(store: Store, onProgress: OnProgress): Promise<RowsRead>
     rows += batch.length;
     onProgress({ doing: "reading the rows", rows, fraction: fractionOf(rows, total) });
   }
-  return read;
 }
 
 /** @param after Revision of the record before, which is lower. */

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -14,18 +14,22 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { adminCommands, storeCommands } from "../../src/cli/commands.ts";
+import { runProgram } from "../../src/cli/program.ts";
 import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { put } from "../../src/store/operations.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { collection } from "../../src/store/records.ts";
 import type { DumpRow, Store } from "../../src/store/store.ts";
 import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { startStoreServer } from "../support/store-server.ts";
 import { dumped } from "../support/stores.ts";
 
-// Every command is a process of its own.
+// What a process of its own adds nothing to is done in this one, which saves most of the time.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -89,8 +93,30 @@ async function contents({ open }: Place): Promise<readonly DumpRow[]> {
   return rows;
 }
 
-/** Runs a command line to its end, without a terminal. */
+const programs = { store: storeCommands, admin: adminCommands };
+
+/** Runs a command line to its end in this process, without a terminal. */
 async function run(
+  program: "store" | "admin",
+  argv: readonly string[],
+  { env }: Pick<Place, "env">,
+) {
+  const said = { out: "", err: "" };
+  const into = (name: keyof typeof said) =>
+    new Writable({
+      decodeStrings: false,
+      write(chunk, _encoding, callback) {
+        said[name] += chunk;
+        callback();
+      },
+    });
+  const terminal = { stdin: Readable.from([]), stdout: into("out"), stderr: into("err") };
+  const code = await runProgram({ program, commands: programs[program], argv, env, terminal });
+  return { code, ...said };
+}
+
+/** Runs a command line to its end in a process of its own, without a terminal. */
+async function runProcess(
   program: "store" | "admin",
   argv: readonly string[],
   { env }: Pick<Place, "env">,
@@ -122,15 +148,20 @@ async function done(
   return JSON.parse(out) as Record<string, unknown>;
 }
 
-interface RunningServer {
-  readonly child: ChildProcess;
-  /** The last line that it said. */
-  said(): string;
-  stop(): Promise<void>;
+/** Starts a server in this process; it ends with the test. */
+async function startServer({ env }: Place): Promise<{ readonly stop: () => Promise<void> }> {
+  const end = await startStoreServer(env);
+  let ended: Promise<void> | undefined;
+  const stop = () => {
+    ended ??= end();
+    return ended;
+  };
+  onTestFinished(stop);
+  return { stop };
 }
 
 /** Starts a process that holds the store of a place; it ends with the test. */
-async function startServer({ env }: Place, more: Env = {}): Promise<RunningServer> {
+async function startProcess({ env }: Place, more: Env = {}) {
   const child = spawn(process.execPath, ["test/support/store-server.ts"], {
     cwd: ROOT,
     env: { ...shared, ...env, ...more },
@@ -154,11 +185,7 @@ async function startServer({ env }: Place, more: Env = {}): Promise<RunningServe
   return { child, said: () => last, stop };
 }
 
-const noServer: RunningServer = {
-  child: undefined as never,
-  said: () => "",
-  stop: async () => {},
-};
+const noServer = { stop: async () => {} };
 
 beforeAll(async () => {
   if (postgresAvailable) cluster = await startPostgres();
@@ -203,6 +230,24 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       await other.stop();
       expect(lasting(await contents(to))).toEqual(lasting(await contents(from)));
       expect((await run("store", ["verify"], to)).code).toBe(0);
+    });
+
+    it("restores with the row that says so, and makes no store for a damaged backup", async () => {
+      const from = await newPlace();
+      await fill(from);
+      const file = join(root, `${places}.audited.gz`);
+      await done("store", ["backup", file], from);
+      const bad = join(root, `${places}.bad.gz`);
+      const text = gunzipSync(readFileSync(file)).toString();
+      writeFileSync(bad, gzipSync(text.replace('"three"', '"3"')));
+      const to = await newPlace();
+      expect((await run("store", ["restore", bad], to)).code).toBe(1);
+      expect((await run("admin", ["status"], to)).err).toMatch(/there is no store in/);
+      await done("store", ["restore", file], to);
+      const audits = (await contents(to)).filter(({ text }) => text.includes("store.restored"));
+      expect(audits).toHaveLength(1);
+      const { records, isGood } = await done("store", ["verify"], to);
+      expect({ records, isGood }).toMatchObject({ records: { notes: 3, outbox: 1 }, isGood: true });
     });
 
     it("restores only when it was agreed to, and says so", async () => {
@@ -338,7 +383,7 @@ describe("a backup under load", () => {
     "holds every record that was acknowledged before it began ($engine)",
     async ({ newPlace }) => {
       const place = await newPlace();
-      const server = await startServer(place, { LOAD: "1" });
+      const server = await startProcess(place, { LOAD: "1" });
       await expect.poll(() => Number(server.said())).toBeGreaterThan(1_000);
       const acknowledged = Number(server.said());
       const file = join(root, `${places}.load.gz`);
@@ -395,6 +440,15 @@ describe("a damaged or missing store", () => {
     expect((await run("store", ["verify"], place)).code).toBe(0);
   });
 
+  it("takes none of its own files for a copy", async () => {
+    const { place } = await backedUp();
+    for (const name of ["records.sqlite", "store.lock"]) {
+      const file = join(place.folder, name);
+      const { code, err } = await run("store", ["restore", file, "--yes"], place);
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(`${file} belongs`) });
+    }
+  });
+
   it("is left as it is when the backup is damaged too", async () => {
     const { place, file } = await backedUp();
     zero(join(place.folder, "records.sqlite"));
@@ -440,7 +494,7 @@ describe("a server that is in the way", () => {
     const store = await place.open();
     onTestFinished(() => store.close());
     for (const command of [["verify"], ["restore", file, "--yes"]]) {
-      const { code, err } = await run("store", command, place);
+      const { code, err } = await runProcess("store", command, place);
       expect(code).toBe(1);
       expect(err).toContain("another process is using");
     }
@@ -448,7 +502,7 @@ describe("a server that is in the way", () => {
 
   it("that was killed leaves nothing in the way", async () => {
     const place = embeddedPlace();
-    const { child } = await startServer(place);
+    const { child } = await startProcess(place);
     child.kill("SIGKILL");
     await once(child, "exit");
     expect(existsSync(join(place.folder, "admin.sock"))).toBe(true);
@@ -474,13 +528,13 @@ describe("a server that is in the way", () => {
 describe("the command line", () => {
   it("says what it does, and what it does not understand with exit code 2", async () => {
     const place = embeddedPlace();
-    const help = await run("store", ["--help"], place);
+    const help = await runProcess("store", ["--help"], place);
     expect(help).toMatchObject({ code: 0, err: "" });
     expect(help.out).toContain("backup <file>");
-    const wrong = await run("store", ["bakup"], place);
+    const wrong = await runProcess("store", ["bakup"], place);
     expect(wrong).toMatchObject({ code: 2, out: "" });
     expect(wrong.err).toContain("There is no command bakup");
-    expect((await run("admin", ["status", "--verbose"], place)).code).toBe(2);
+    expect((await runProcess("admin", ["status", "--verbose"], place)).code).toBe(2);
   });
 
   it("finds relative files from where npm was called", async () => {
@@ -495,7 +549,7 @@ describe("the command line", () => {
 
   it("never says a password", async () => {
     const DATABASE_URL = "postgres://me:secret@localhost:1/none";
-    const { code, out, err } = await run("admin", ["status"], {
+    const { code, out, err } = await runProcess("admin", ["status"], {
       env: { DATA_DIR: root, DATABASE_URL },
     });
     expect(code).toBe(1);

@@ -260,7 +260,8 @@ function checkNames(operation: Operation): void {
   const groups = "placing" in operation ? (operation.placing.groups ?? []) : [];
   for (const name of [...key, ...group, ...groups]) {
     checkText(name);
-    if (name.length > 512) throw new RangeError("A key or group is too long.");
+    if (name.length > 512 || Buffer.byteLength(name) > 1000)
+      throw new RangeError("A key or group is too long.");
   }
 }
 

@@ -12,6 +12,7 @@ export const importRecords = defineCommand({
   notes: [
     "The document is checked first; all of it is taken at once or nothing. It must be of a store",
     "of the same mode. Times of expiry stay; a use that was made counts as made at the import.",
+    "A server does nothing else while it reads the document, which may have at most 64 MiB.",
   ],
   operand: "<file>",
   options: { yes: yesOption },

@@ -13,10 +13,15 @@ export const migrateStore = defineCommand({
   summary: "Copies the embedded store into PostgreSQL, which holds it from then on.",
   notes: [
     "Stopped half-way, it goes on where it was when it is called again. When all is copied and",
-    "compared, the embedded store takes no more writes; it stays as it was.",
+    "compared, the embedded store takes no more writes; it stays as it was. Other users of the",
+    "machine can read a password in a command line: better is --to env:NAME, with the address in the",
+    "environment variable NAME.",
   ],
   options: {
-    to: { value: "<DATABASE_URL>", isRequired: true, about: "the database, which has to be empty" },
+    to: {
+      ...{ value: "<DATABASE_URL>", isRequired: true, isSecret: true },
+      about: "the database, which has to be empty; or env:NAME",
+    },
   },
   args: z.strictObject({
     to: z.string("say where to").refine(isDatabase, "must be a PostgreSQL address"),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { audited } from "../../store/audit.ts";
 import { type BackupFacts, checkBackup, openBackup } from "../../store/copies/backup.ts";
 import { fractionOf, type OnProgress } from "../../store/copies/progress.ts";
+import type { Operation } from "../../store/records.ts";
 import type { DumpRow } from "../../store/store.ts";
 import { type CommandContext, ConfirmationNeeded, defineCommand } from "../command.ts";
 import { openForRestore } from "../restore-place.ts";
@@ -55,9 +56,28 @@ async function load(
     );
   }
   const { batches } = await openBackup(file);
-  await store.load(identity, told(batches, rows.record + rows.archive, onProgress));
   const entry = { action: "store.restored", actor: "operator", target: identity.id };
-  await store.records.commit(audited({ ...entry, detail: { createdAt } }, now()));
+  const audit = audited({ ...entry, detail: { createdAt } }, now());
+  const loaded = told(batches, rows.record + rows.archive, onProgress);
+  await store.load(identity, withRecords(loaded, audit));
+}
+
+/** Adds what a commit would insert, newer than all that is there: so both happen at once. */
+async function* withRecords(
+  batches: AsyncIterable<readonly DumpRow[]>,
+  operations: readonly Operation[],
+): AsyncGenerator<readonly DumpRow[]> {
+  let revision = 0;
+  for await (const batch of batches) {
+    for (const row of batch)
+      if (row.table === "record") revision = Math.max(revision, row.revision);
+    yield batch;
+  }
+  const inserted = operations.filter((each) => each.kind === "insert");
+  yield inserted.map(({ collection, key, value }, at) => ({
+    ...{ table: "record", collection, key, text: JSON.stringify(value) },
+    ...{ revision: revision + at + 1, groups: [], expiresAt: null, dueAt: null, consumedAt: null },
+  }));
 }
 
 async function* told(

@@ -27,7 +27,7 @@ export const verify = defineCommand({
       isGood,
       text: text.filter((line) => line !== "").join("\n"),
       result: { isGood, records, archive, audit: chain, problems },
-      notes: [],
+      notes: isGood ? [] : ["To put the last backup back: npm run store -- restore <file>."],
     };
   },
 });

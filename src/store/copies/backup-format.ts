@@ -2,6 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
 import type { DumpRow, StoreIdentity } from "../store.ts";
 import { isJson } from "./json-text.ts";
+import { MAX_LINE_BYTES } from "./lines.ts";
 
 /** Name and version of the format, first in every backup. */
 const BACKUP_FORMAT = "market-signal-backup";
@@ -86,6 +87,7 @@ export interface BackupContent {
  * and the hash of all lines before it. Each line is JSON.
  *
  * @param onRows Told the counts so far.
+ * @throws {Error} That names a row that is too long to be read again.
  */
 export async function* encodeBackup(
   { identity, createdAt, batches }: BackupContent,
@@ -93,8 +95,8 @@ export async function* encodeBackup(
 ): AsyncGenerator<string> {
   const hash = createHash("sha256");
   const rows = { record: 0, archive: 0 };
-  const lines = (values: readonly unknown[]) => {
-    const text = values.map((value) => `${JSON.stringify(value)}\n`).join("");
+  const lines = (values: readonly (BackupHeader | DumpRow)[]) => {
+    const text = values.map(lineOf).join("");
     hash.update(text);
     return text;
   };
@@ -108,10 +110,24 @@ export async function* encodeBackup(
   yield lines([header]);
   for await (const batch of batches) {
     for (const { table } of batch) rows[table] += 1;
-    yield lines(batch);
+    // One by one, since a batch of long rows may be longer than a string can be.
+    for (const row of batch) yield lines([row]);
     onRows(rows);
   }
   yield `${JSON.stringify({ rows, sha256: hash.digest("hex") })}\n`;
+}
+
+function lineOf(value: BackupHeader | DumpRow): string {
+  const text = JSON.stringify(value);
+  if (Buffer.byteLength(text) <= MAX_LINE_BYTES) return `${text}\n`;
+  throw new Error(`The row ${nameOf(value)} is longer than 64 MiB, which no backup can hold.`);
+}
+
+function nameOf(value: BackupHeader | DumpRow): string {
+  if (!("table" in value)) return value.format;
+  return value.table === "record"
+    ? `${value.collection}/${value.key}`
+    : `${value.kind}/${value.id}`;
 }
 
 /**

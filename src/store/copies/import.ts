@@ -10,8 +10,9 @@ import {
   parseExport,
 } from "./export-format.ts";
 
-/** Larger documents belong into a backup, which is read line by line. */
-const MAX_DOCUMENT_BYTES = 256 * 1024 * 1024;
+/** A document is read as a whole, and a server does nothing else meanwhile. Larger ones belong into a
+ *  backup, which is read line by line. */
+const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 
 /** Records that are listed at once. */
 const PAGE = 10_000;
@@ -44,7 +45,7 @@ export async function readExport(file: string, store: Store): Promise<ExportDocu
     throw new Error(`${file} cannot be read: ${error.message}.`);
   });
   if (size > MAX_DOCUMENT_BYTES) {
-    throw new Error(`${file} is larger than 256 MiB; use backup and restore for so much.`);
+    throw new Error(`${file} is larger than 64 MiB; use backup and restore for so much.`);
   }
   const document = parseExport(await readFile(file, "utf8"), file);
   const { mode } = store.identity;

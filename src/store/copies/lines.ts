@@ -1,5 +1,5 @@
-/** Longest line that is read; a row is far below it. Bounds the memory that a file can take. */
-const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Longest line that is read or written, in bytes; a row is far below it. Bounds the memory that a file can take. */
+export const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createWriteStream, existsSync } from "node:fs";
-import { rename, rm, stat } from "node:fs/promises";
+import { link, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -31,13 +31,29 @@ export async function writeNewFile({ path, chunks, through = [] }: NewFile): Pro
     const file = createWriteStream(partial, { flags: "wx", mode: OWNER_ONLY, flush: true });
     await pipeline([Readable.from(chunks), ...through, file]);
     const { size } = await stat(partial);
-    refuseExisting(path);
-    await rename(partial, path);
+    await putInPlace(partial, path);
     syncFolder(dirname(path));
     return size;
   } catch (error) {
     await rm(partial, { force: true });
     throw isOfFiles(error) ? new Error(`${path} cannot be written: ${error.message}.`) : error;
+  }
+}
+
+/** Codes of file systems that know no second names, such as FAT (link(2)). */
+const NO_LINKS: readonly (string | undefined)[] = ["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"];
+
+/** Unlike a change of the name, a second name never takes the place of a file. */
+async function putInPlace(partial: string, path: string): Promise<void> {
+  try {
+    await link(partial, path);
+    await rm(partial);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw isThere(path);
+    if (!NO_LINKS.includes(code)) throw error;
+    refuseExisting(path);
+    await rename(partial, path);
   }
 }
 
@@ -47,5 +63,9 @@ function isOfFiles(error: unknown): error is Error {
 }
 
 function refuseExisting(path: string): void {
-  if (existsSync(path)) throw new Error(`${path} is there already; name a new file.`);
+  if (existsSync(path)) throw isThere(path);
+}
+
+function isThere(path: string): Error {
+  return new Error(`${path} is there already; name a new file.`);
 }

@@ -1,6 +1,6 @@
 import type { Archive, ArchiveRow } from "../archive.ts";
 import { type ArchiveDumpRow, pruneAll } from "./archive-table.ts";
-import { checkInstant, checkText, documentOf } from "./entry.ts";
+import { checkInstant, checkName, documentOf } from "./entry.ts";
 import type { Holder } from "./files.ts";
 import type { Gate } from "./gate.ts";
 
@@ -22,7 +22,7 @@ export function createArchive(holder: Holder, gate: Gate): Archive {
 }
 
 function columnsOf({ kind, at, id, subject = null, body }: Row): ArchiveDumpRow {
-  for (const text of [kind, id, subject ?? ""]) checkText(text);
+  for (const name of [kind, id, subject ?? ""]) checkName(name);
   const { text } = documentOf(body);
   return { table: "archive", kind, at: checkInstant(at), id, subject, text };
 }

@@ -7,7 +7,7 @@ import { refusalOf } from "./failure.ts";
 import { type Holder, openFiles } from "./files.ts";
 import type { Gate } from "./gate.ts";
 import { type Paths, settleNext } from "./paths.ts";
-import { createStaging, type Staging } from "./staging.ts";
+import { createStaging, REVISION_GAP, type Staging } from "./staging.ts";
 
 /** Rows in a batch; the event loop turns between two. */
 const BATCH_ROWS = 500;
@@ -82,7 +82,7 @@ export function createLoader({ holder, gate, paths, now }: CopyOptions): Loader 
     async load(identity, batches) {
       gate.checkWritable();
       const unfreeze = gate.freeze("The store is being replaced.");
-      const { revision } = holder.files.base.data.shelf;
+      const revision = Math.max(holder.files.base.data.shelf.revision, REVISION_GAP);
       try {
         staging = createStaging(paths, { identity, now: now(), revision });
         await addAll(staging, batches, gate);
@@ -95,6 +95,7 @@ export function createLoader({ holder, gate, paths, now }: CopyOptions): Loader 
         staging = undefined;
       }
       changeOver({ holder, gate, paths });
+      await letPass();
       unfreeze();
     },
     abandon: () => staging?.discard(),
@@ -112,6 +113,13 @@ async function addAll(
     await setImmediate();
   }
   gate.checkReadable();
+}
+
+/** What had read the old store and then asked to write is refused while this waits: its turn comes
+ *  before the second one. */
+async function letPass(): Promise<void> {
+  await setImmediate();
+  await setImmediate();
 }
 
 /** The new files count already: should this fail, the next start finishes it. */

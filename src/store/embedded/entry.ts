@@ -23,24 +23,30 @@ export interface Document {
   readonly value: unknown;
 }
 
-/** Longest key or group, in UTF-16 code units. */
+/** Longest name, in UTF-16 code units. */
 const LONGEST_NAME = 512;
+
+/** Longest name, in bytes of UTF-8: two of them fit into an entry of an index of PostgreSQL. */
+const LONGEST_NAME_BYTES = 1_000;
 
 /** Last instant that a `Date` can tell (ECMA-262, 21.4.1.1), in milliseconds since the epoch. */
 const LAST_INSTANT = 8.64e15;
 
 /** @throws {RangeError} When the name cannot be kept as it is by every engine. */
 export function checkName(name: string): void {
-  checkText(name);
+  if (name.includes("\0")) throw new RangeError("A name has a NUL in it.");
+  if (!name.isWellFormed()) throw new RangeError("A name has half a surrogate pair in it.");
   if (name.length > LONGEST_NAME) {
-    throw new RangeError(`A key or group has more than ${LONGEST_NAME} characters.`);
+    throw new RangeError(`A name has more than ${LONGEST_NAME} characters.`);
+  }
+  if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
+    throw new RangeError(`A name has more than ${LONGEST_NAME_BYTES} bytes.`);
   }
 }
 
-/** @throws {RangeError} When a database would give back another text than it was given. */
-export function checkText(text: string): void {
-  if (text.includes("\0")) throw new RangeError("A name has a NUL in it.");
-  if (!text.isWellFormed()) throw new RangeError("A name has half a surrogate pair in it.");
+/** @throws {RangeError} When the number cannot be a revision. */
+export function checkRevision(revision: number): void {
+  if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is not a whole number.");
 }
 
 /** An instant or duration in whole milliseconds that a `Date` can tell. @throws {RangeError} For no

@@ -5,7 +5,8 @@ import type { StoreIdentity, StoreMode } from "../store.ts";
 import { ARCHIVE_SCHEMA, type ArchiveTable, createArchiveTable } from "./archive-table.ts";
 import { damaged, inUse, isBusy, isSqliteError, isUnreachable, messageOf } from "./failure.ts";
 import { checkSchema, FORMAT, readMeta } from "./meta.ts";
-import { createFile, type Paths, withCompanions } from "./paths.ts";
+import { faultOfLogOf, logOf, markClosed, markOpen } from "./open-mark.ts";
+import { createFile, type Paths, usable, withCompanions } from "./paths.ts";
 import {
   createRecordTable,
   RECORD_SCHEMA,
@@ -43,10 +44,14 @@ export interface Holder {
   files: Files;
 }
 
-/** Holds the folder of a store against other processes. @returns Lets go of it; the system does
- *  when the process dies. */
-export function lockFolder({ lock, records }: Paths): () => void {
-  createFile(lock);
+/**
+ * Holds the folder of a store against other processes.
+ *
+ * @returns Lets go of it; the system does when the process dies.
+ * @throws {Error} When another process holds it, or nothing can be written there.
+ */
+export function lockFolder({ folder, lock, records }: Paths): () => void {
+  usable(folder, () => createFile(lock));
   const database = new DatabaseSync(lock);
   try {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
@@ -90,6 +95,7 @@ function filesOf(recordFile: SqliteFile, archiveFile: SqliteFile): Files {
   askOf(recordFile.path, () => base.read());
   const [id, mode] = [facts.get("id"), facts.get("mode")];
   if (id === undefined || mode === undefined) throw damaged(recordFile.path, "a fact is missing");
+  for (const file of [recordFile, archiveFile]) askOf(file.path, () => markOpen(file));
   return {
     identity: { id, mode: mode as StoreMode },
     moved: facts.get("moved"),
@@ -105,6 +111,7 @@ function filesOf(recordFile: SqliteFile, archiveFile: SqliteFile): Files {
 function closeWhole(file: SqliteFile): void {
   if (!file.database.isOpen) return;
   try {
+    markClosed(file);
     checkpoint(file);
   } catch (error) {
     if (!isSqliteError(error)) throw error;
@@ -119,6 +126,8 @@ function checkThere(path: string): void {
   const { size } = statSync(path);
   if (size === 0) throw damaged(path, "it is empty");
   if (size % PAGE_BYTES !== 0 && !existsSync(`${path}-wal`)) throw damaged(path, "it is cut off");
+  const fault = askOf(path, () => faultOfLogOf(path));
+  if (fault !== undefined) throw damaged(logOf(path), fault);
   withCompanions(path).filter(existsSync).forEach(createFile);
 }
 

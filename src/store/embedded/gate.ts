@@ -22,8 +22,12 @@ export interface Gate {
   refusal(error: unknown): unknown;
 }
 
-/** A gate that stands open. */
-export function createGate(onWarning: OnWarning): Gate {
+/**
+ * A gate that stands open.
+ *
+ * @param undo Takes what was refused off a disk that failed.
+ */
+export function createGate(onWarning: OnWarning, undo: () => void): Gate {
   const freezes = new Set<Problem>();
   let closed = false;
   let hasFailed = false;
@@ -40,6 +44,7 @@ export function createGate(onWarning: OnWarning): Gate {
       hasFailed = true;
       freeze("The disk of the store failed; it waits for a restart.");
       onWarning("The disk failed; nothing is written until the service is restarted.", error);
+      undoOrWarn(undo, onWarning);
     }
     return refusalOf(error);
   };
@@ -63,4 +68,12 @@ export function createGate(onWarning: OnWarning): Gate {
       }
     },
   };
+}
+
+function undoOrWarn(undo: () => void, onWarning: OnWarning): void {
+  try {
+    undo();
+  } catch (error) {
+    onWarning("What was refused as the disk failed may be there after the restart.", error);
+  }
 }

@@ -1,12 +1,22 @@
 import { randomUUID } from "node:crypto";
 import type { Store, StoreMode } from "../store.ts";
 import { createArchive } from "./archive.ts";
+import { checkFiles } from "./check.ts";
 import { type CopyOptions, createLoader, dump } from "./copying.ts";
 import { messageOf } from "./failure.ts";
 import { type Files, type Holder, lockFolder, openFiles } from "./files.ts";
 import { createGate, type Gate, type OnWarning } from "./gate.ts";
+import { cutLogs } from "./log-cut.ts";
 import { setMeta } from "./meta.ts";
-import { createFolder, holdsStore, type Paths, pathsIn, removeNext, settleNext } from "./paths.ts";
+import {
+  checkNeverHeldStore,
+  createFolder,
+  holdsStore,
+  type Paths,
+  pathsIn,
+  removeNext,
+  settleNext,
+} from "./paths.ts";
 import { createPump } from "./pump.ts";
 import { createRecords } from "./records.ts";
 import { createStaging } from "./staging.ts";
@@ -34,6 +44,8 @@ export interface EmbeddedStore extends Store {
   /** Says in the store that it lives on in PostgreSQL: nothing is written any more, and it does not
    *  open again. */
   markMoved(): Promise<void>;
+  /** Reads the files from disk. @returns What is wrong, with the name of the file. */
+  check(): Promise<readonly string[]>;
 }
 
 /**
@@ -51,7 +63,10 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   const unlock = lockFolder(paths);
   try {
     settleNext(paths);
-    if (mode !== undefined && !holdsStore(paths)) create(paths, mode, now());
+    if (mode !== undefined && !holdsStore(paths)) {
+      checkNeverHeldStore(paths);
+      create(paths, mode, now());
+    }
     return storeOf({ ...options, paths, unlock, files: openFor(paths, mode) });
   } catch (error) {
     unlock();
@@ -94,7 +109,7 @@ interface Opened extends EmbeddedOptions {
 
 function storeOf({ files, paths, now, unlock, onWarning = () => undefined }: Opened) {
   const holder: Holder = { files };
-  const gate = createGate(onWarning);
+  const gate = createGate(onWarning, () => cutLogs(holder));
   const watch = createWatch(holder, onWarning);
   const pump = createPump({ holder, gate, onDone: watch });
   const copying: CopyOptions = { holder, gate, paths, now };
@@ -116,6 +131,7 @@ function storeOf({ files, paths, now, unlock, onWarning = () => undefined }: Ope
     load: loader.load,
     freeze: gate.freeze,
     markMoved: async () => markMoved(holder, gate, now()),
+    check: () => checkFiles(holder, gate),
     async close() {
       pump.drain();
       gate.close();

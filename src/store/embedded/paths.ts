@@ -3,12 +3,13 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   renameSync,
   rmSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 
 /** Only the owner reads and writes. */
 const OWNER_FILE = 0o600;
@@ -48,16 +49,45 @@ export function withCompanions(path: string): readonly string[] {
 /** Whether there is a store in the folder, be it a damaged one. */
 export function holdsStore({ records, archive, nextRecords }: Paths): boolean {
   const files = [records, archive].flatMap(withCompanions);
-  return [...files, nextRecords].some((path) => existsSync(path));
+  return [...files, nextRecords].some(isThere);
+}
+
+/** @throws {Error} When the folder is that of a store which is gone. */
+export function checkNeverHeldStore({ folder, records, archive }: Paths): void {
+  if (!isThere(join(folder, "master.key"))) return;
+  throw new Error(
+    `${folder} holds a master.key but no store: put ${basename(records)} and ${basename(archive)} ` +
+      "back, restore a backup (npm run store -- restore <backup file>), or move master.key away",
+  );
+}
+
+/** A link that leads nowhere is there too: what it led to may be on a disk that is not mounted. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Creates a folder, and those above it, for its owner only; the modes do not depend on the umask.
- *  A folder that is there stays as it is. */
+ *  A folder that is there stays as it is. @throws {Error} When it cannot be created. */
 export function createFolder(folder: string): void {
   if (existsSync(folder)) return;
-  mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
-  chmodSync(folder, OWNER_FOLDER);
-  syncFolder(dirname(folder));
+  usable(folder, () => {
+    mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
+    chmodSync(folder, OWNER_FOLDER);
+    syncFolder(dirname(folder));
+  });
+}
+
+/** Writes in a folder. @throws {Error} When that is not possible; says which folder and what to do. */
+export function usable<T>(folder: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "EROFS" ? "its file system is read-only" : message;
+    throw new Error(
+      `${folder} cannot be written (${reason}); let this user write there, or set DATA_DIR to another folder`,
+    );
+  }
 }
 
 /**

@@ -51,6 +51,16 @@ export interface RecordTable extends SyncAdapter<Data> {
   due(collection: string, now: number, limit: number): readonly string[];
   /** Where records are that have expired, the longest expired first. */
   expired(now: number, limit: number): readonly Place[];
+  /** Reads rows from disk. @param after Row number of the last row that was read. */
+  check(after: number, limit: number): RowsChecked;
+}
+
+/** What came of reading some rows. */
+interface RowsChecked {
+  /** What is wrong with them. */
+  readonly problems: readonly string[];
+  /** Row number of the last; none when there are no more. */
+  readonly last: number | undefined;
 }
 
 /** The table of a file. */
@@ -94,6 +104,18 @@ export function createRecordTable(file: SqliteFile): RecordTable {
         )
         .all(now, limit)
         .map(({ collection, key }) => ({ collection: String(collection), key: String(key) })),
+    check: (after, limit) => checkRows(file, after, limit),
+  };
+}
+
+function checkRows(file: SqliteFile, after: number, limit: number): RowsChecked {
+  const select = file.database.prepare("SELECT * FROM record WHERE id > ? ORDER BY id LIMIT ?");
+  select.setReturnArrays(true);
+  const rows = select.all(after, limit) as unknown as readonly (readonly Column[])[];
+  const broken = rows.filter(([, ...columns]) => sumOf(columns.slice(0, -1)) !== columns.at(-1));
+  return {
+    problems: broken.map(([row]) => `the record in row ${row} is not as it was written`),
+    last: rows.length < limit ? undefined : Number(rows.at(-1)?.[0]),
   };
 }
 

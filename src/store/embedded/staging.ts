@@ -2,11 +2,25 @@ import { renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { DumpRow, StoreIdentity } from "../store.ts";
 import { ARCHIVE_SCHEMA, type ArchiveDumpRow, insertArchived } from "./archive-table.ts";
-import { checkInstant, checkName, checkText, documentFrom, type Entry, entryOf } from "./entry.ts";
+import {
+  checkInstant,
+  checkName,
+  checkRevision,
+  documentFrom,
+  type Entry,
+  entryOf,
+} from "./entry.ts";
 import { FORMAT, type MetaName, setMeta } from "./meta.ts";
 import { createFile, type Paths, removeNext, syncFile, syncFolder } from "./paths.ts";
 import { insertRecord, RECORD_SCHEMA } from "./record-table.ts";
 import { closingOnError, fileOf, PAGE_BYTES, type SqliteFile } from "./sqlite-file.ts";
+
+/**
+ * How far the counter of revisions is above the newest record of a copy. The copied store may have
+ * given higher revisions to records that it has lost since; a copy does not say which, and a
+ * revision that somebody still knows must not be given again.
+ */
+export const REVISION_GAP = 1_000_000;
 
 /** What the next files of a store say about it. */
 export interface Beginning {
@@ -50,7 +64,7 @@ export function createStaging(paths: Paths, { identity, now, revision }: Beginni
       if (places.has(place))
         throw new Error(`The record ${row.collection}/${row.key} is there twice.`);
       places.add(place);
-      newest = Math.max(newest, row.revision);
+      newest = Math.max(newest, row.revision + REVISION_GAP);
       insertRecord(records, entry, places.size);
     },
     finish() {
@@ -98,7 +112,7 @@ function finishFile(file: SqliteFile): void {
 }
 
 function checkedArchived(row: ArchiveDumpRow): ArchiveDumpRow {
-  for (const text of [row.kind, row.id, row.subject ?? ""]) checkText(text);
+  for (const name of [row.kind, row.id, row.subject ?? ""]) checkName(name);
   checkJson(row.text);
   return { ...row, at: checkInstant(row.at) };
 }
@@ -107,7 +121,7 @@ function entryFrom(row: Extract<DumpRow, { table: "record" }>): Entry {
   const { collection, key, text, revision, groups } = row;
   for (const name of [collection, key, ...groups]) checkName(name);
   checkJson(text);
-  if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is not a whole number.");
+  checkRevision(revision + REVISION_GAP);
   const instant = (at: number | null) => (at === null ? undefined : checkInstant(at));
   return entryOf({
     ...{ collection, key, document: documentFrom(text), revision, groups },

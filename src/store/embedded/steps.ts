@@ -3,6 +3,7 @@ import {
   changedEntry,
   checkInstant,
   checkName,
+  checkRevision,
   documentOf,
   type Entry,
   entryOf,
@@ -25,7 +26,7 @@ interface Place {
  * Makes a step of an operation. Everything is taken from the operation now: the caller may change
  * its objects while the commit waits.
  *
- * @throws {RangeError} When a key or group cannot be kept, or a duration is not a number.
+ * @throws {RangeError} When a name cannot be kept, or a duration or revision is not a number.
  * @throws {TypeError} When a value is not JSON.
  */
 export function stepOf(operation: Operation): Step {
@@ -33,6 +34,8 @@ export function stepOf(operation: Operation): Step {
     checkName(operation.collection);
     checkName(operation.key);
   }
+  if ("revision" in operation && operation.revision !== undefined)
+    checkRevision(operation.revision);
   switch (operation.kind) {
     case "put":
       return putStep(operation);

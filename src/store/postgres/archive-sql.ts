@@ -2,7 +2,8 @@ import { lockKey } from "./locks.ts";
 
 /**
  * The archive: one partition for each month (UTC) in which something happened. `place` is the
- * order in which rows came.
+ * order in which rows came. The index of subjects goes without the id, since three long names are
+ * more than an entry takes (2,704 bytes).
  */
 export const archiveTables = `
 create sequence market_signal.place;
@@ -16,7 +17,7 @@ create table market_signal.archive (
   place bigint not null default nextval('market_signal.place'),
   primary key (kind, at, id)
 ) partition by range (at);
-create index archive_subject on market_signal.archive (kind, subject, at, id)
+create index archive_subject on market_signal.archive (kind, subject, at)
   where subject is not null;
 create index archive_place on market_signal.archive (place);
 `;

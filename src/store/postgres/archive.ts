@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../archive.ts";
 import type { Connection, Statement } from "./connection.ts";
 import type { Once } from "./once.ts";
@@ -18,7 +19,9 @@ export function postgresArchive(connection: Connection, once: Once): Archive {
   return {
     async append(rows) {
       if (rows.length === 0) return 0;
-      return (await once<number>("append", JSON.stringify(rows.map(encode)))) ?? 0;
+      const given = JSON.stringify(rows.map(encode));
+      const parts = rows.length;
+      return (await once<number>({ id: randomUUID(), work: "append", given, parts })) ?? 0;
     },
     async read(kind, selection) {
       const { subject = "", after = { id: "" } } = selection;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Operation, Replacing } from "../records.ts";
 import { storeUnavailable } from "../unavailable.ts";
 import type { Once } from "./once.ts";
@@ -24,9 +25,14 @@ export interface Commits {
 interface Waiting {
   /** The steps, JSON. */
   readonly steps: string;
+  /** How many they are. */
+  readonly parts: number;
   readonly resolve: (held: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** Whether each commit of a batch held. */
+type Held = readonly boolean[];
 
 /**
  * Sends commits in batches, one at a time: those that come while a batch is under way are the
@@ -38,20 +44,25 @@ export function createCommits(once: Once): Commits {
   let isClosed = false;
 
   const send = async (batch: readonly Waiting[]) => {
+    const id = randomUUID();
     try {
-      const steps = batch.map((each) => each.steps);
-      const held = await once<readonly boolean[]>("commit", `[${steps.join(",")}]`);
-      for (const [at, { resolve }] of batch.entries()) resolve(held?.[at] === true);
+      const given = `[${batch.map((each) => each.steps).join(",")}]`;
+      const parts = batch.reduce((sum, each) => sum + each.parts, 0);
+      answer(batch, await once<Held>({ id, work: "commit", given, parts }));
     } catch (error) {
-      await settle(batch, error);
+      if (!isRefused(error)) return giveUp(batch, error);
+      await settle(batch, id, error);
     }
   };
-  const settle = async (batch: readonly Waiting[], error: unknown) => {
-    if (batch.length > 1 && isRefused(error)) {
-      // Nothing of it was done, and one commit may be why: it must not harm the others.
-      for (const each of batch) await send([each]);
-      return;
-    }
+  const settle = async (batch: readonly Waiting[], id: string, error: unknown) => {
+    // What was refused may be the second try, after one whose answer got lost.
+    const held = await once<Held>({ id, work: "cancel", given: "[]", parts: 0 }).catch(ignore);
+    if (held?.length) return answer(batch, held);
+    if (batch.length === 1 || held === undefined) return giveUp(batch, error);
+    // Nothing of it was done, and one commit may be why: it must not harm the others.
+    for (const each of batch) await send([each]);
+  };
+  const giveUp = (batch: readonly Waiting[], error: unknown) => {
     // When the database was silent for the whole budget, who waited meanwhile has waited as long.
     const others = isRefused(error) ? [] : waiting.splice(0);
     for (const { reject } of [...batch, ...others]) reject(error);
@@ -70,7 +81,7 @@ export function createCommits(once: Once): Commits {
       if (isClosed) throw storeUnavailable("The store is closed.");
       if (operations.length === 0) return true;
       return new Promise((resolve, reject) => {
-        waiting.push({ steps, resolve, reject });
+        waiting.push({ steps, parts: operations.length, resolve, reject });
         pump ??= sendAll();
       });
     },
@@ -80,6 +91,12 @@ export function createCommits(once: Once): Commits {
     },
   };
 }
+
+function answer(batch: readonly Waiting[], held: Held | null): void {
+  for (const [at, { resolve }] of batch.entries()) resolve(held?.[at] === true);
+}
+
+const ignore = () => undefined;
 
 /** Takes the first commits away from those that wait. */
 function nextBatch(waiting: Waiting[]): readonly Waiting[] {
@@ -100,11 +117,15 @@ function encode(operation: Operation): object {
     case "replace": {
       const { ttlMs, dueInMs } = operation.placing;
       const keeps = { keepsTtl: ttlMs === undefined, keepsDue: dueInMs === undefined };
+      checkRevision(operation.revision);
       return { ...placed(operation), revision: operation.revision, ...keeps };
     }
     case "consume":
+      checkNames([operation.collection, operation.key]);
+      return operation;
     case "remove":
       checkNames([operation.collection, operation.key]);
+      if (operation.revision !== undefined) checkRevision(operation.revision);
       return operation;
     case "removeGroup":
       checkNames([operation.group]);
@@ -120,6 +141,11 @@ function placed(operation: Extract<Operation, { readonly value: unknown }>): obj
   checkNames([collection, key, ...(groups ?? [])]);
   const spans = { ttl: wholeMs(ttlMs), due: wholeMs(dueInMs) };
   return { kind, collection, key, value: jsonText(value), groups, ...spans };
+}
+
+/** What is none would become `null` in JSON: a remove without a condition. */
+function checkRevision(revision: number): void {
+  if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is a whole number.");
 }
 
 function wholeMs(ms: number | null | undefined): number | undefined {

@@ -24,8 +24,11 @@ type Work<T> = (client: PoolClient, leftMs: number) => Promise<T>;
 
 /** The connections of one store. */
 export interface Connection {
-  /** @throws {Problem} `store_unavailable` when the budget is spent or the server refuses. */
-  run<T>(work: Work<T>): Promise<T>;
+  /**
+   * @param extraMs What large work may take beyond the budget, in milliseconds.
+   * @throws {Problem} `store_unavailable` when the budget is spent or the server refuses.
+   */
+  run<T>(work: Work<T>, extraMs?: number): Promise<T>;
   /** One statement, one round trip. @throws {Problem} Like `run`. */
   query<R extends QueryResultRow>(statement: Statement): Promise<QueryResult<R>>;
   /** Waits for the work under way; later work is refused. */
@@ -36,7 +39,7 @@ export interface Connection {
  * Opens the pool; nothing is connected yet.
  *
  * @param budgetMs How long work is tried again while the database is away, in milliseconds. No
- *   work lasts longer than half as much again.
+ *   work lasts longer than half as much again, but for the time that large work has beyond it.
  */
 export function openConnection({ config }: Target, budgetMs: number): Connection {
   const pool = new Pool({
@@ -52,9 +55,9 @@ export function openConnection({ config }: Target, budgetMs: number): Connection
   pool.on("connect", (client) => client.on("error", ignore));
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
-  const run = async <T>(work: Work<T>): Promise<T> => {
+  const run = async <T>(work: Work<T>, extraMs = 0): Promise<T> => {
     if (isClosed) throw storeUnavailable("The store is closed.");
-    const result = persist((leftMs) => attemptOn(pool, work, leftMs), budgetMs);
+    const result = persist((leftMs) => attemptOn(pool, work, leftMs), budgetMs + extraMs);
     underWay.add(result);
     try {
       return await result;

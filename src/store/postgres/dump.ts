@@ -1,11 +1,18 @@
 import type { DumpRow, StoreIdentity } from "../store.ts";
 import { lockKey } from "./locks.ts";
 import { CHANNEL, INSERT_RECORDS } from "./record-sql.ts";
-import { inTransaction, writeMeta } from "./schema.ts";
+import { changeEpoch, inTransaction, writeMeta } from "./schema.ts";
 import type { Session } from "./session.ts";
 
 /** Rows of a batch. */
 const BATCH_ROWS = 500;
+
+/**
+ * How far revisions go on above the highest of a copy: the store that was copied may have given
+ * higher ones to records that it removed since, and a copy does not tell of them. Whoever still
+ * holds such a revision must not find it at another record.
+ */
+const REVISION_GAP = 1_000_000;
 
 /** Topic that is announced when a store was loaded: whatever was read of it before is void. */
 const LOADED_TOPIC = "store-loaded";
@@ -42,13 +49,17 @@ async function* fetched(session: Session, select: string): AsyncGenerator<readon
   await session.query("close dumped");
 }
 
-/** Replaces everything in the database in one transaction; readers see it before or after. */
+/**
+ * Replaces everything in the database in one transaction; readers see it before or after.
+ *
+ * @returns The epoch of the store from now on.
+ */
 export async function replaceAll(
   session: Session,
   identity: StoreIdentity,
   batches: AsyncIterable<readonly DumpRow[]>,
-): Promise<void> {
-  await inTransaction(session, async () => {
+): Promise<string> {
+  return inTransaction(session, async () => {
     await session.query(`select pg_advisory_xact_lock(${lockKey("records")})`);
     await session.query(`select pg_advisory_xact_lock(${lockKey("archive")})`);
     await session.query("delete from market_signal.record");
@@ -57,6 +68,7 @@ export async function replaceAll(
     await raiseRevision(session);
     await writeMeta(session, { ...identity, isCopying: false });
     await session.query("select pg_notify($1, $2)", [CHANNEL, JSON.stringify([LOADED_TOPIC, ""])]);
+    return changeEpoch(session);
   });
 }
 
@@ -68,11 +80,13 @@ async function insertRows(session: Session, batch: readonly DumpRow[]): Promise<
   }
 }
 
-/** Lets the next revision be higher than every one that is there or was given here before. */
+/** Lets the next revision be higher than every one of the copy that is there, by a gap, and than
+ *  every one that was given here before. */
 export async function raiseRevision(session: Session): Promise<void> {
   await session.query(
     `select setval('market_signal.revision', greatest(
        (select last_value from market_signal.revision),
-       (select coalesce(max(revision), 1) from market_signal.record)))`,
+       (select coalesce(max(revision), 0) + $1 from market_signal.record)))`,
+    [REVISION_GAP],
   );
 }

@@ -41,9 +41,28 @@ export interface MigrationReport {
  */
 export async function migrate({ source, url, onProgress }: Migration): Promise<MigrationReport> {
   const target = readTarget(url);
+  // First of all, so that a database that is not there does not stop those who use the source.
+  const session = await explained(target, () => openSession(target, TIMES));
+  try {
+    const meta = await explained(target, () => claimTarget(session, source, target));
+    return await move({ source, target, onProgress, session, meta });
+  } finally {
+    await session.close();
+  }
+}
+
+/** A move whose database is ours to fill. */
+interface Move extends Omit<Migration, "url"> {
+  readonly target: Target;
+  readonly session: Session;
+  readonly meta: Meta;
+}
+
+async function move(to: Move): Promise<MigrationReport> {
+  const { source, target } = to;
   const unfreeze = source.freeze("The store is being moved to PostgreSQL.");
   try {
-    const digests = await explained(target, () => copyAndCompare(source, target, onProgress));
+    const digests = await explained(target, () => copyAndCompare(to));
     const counts = await source.counts();
     await source.markMoved();
     return { ...counts, digests: Object.fromEntries(digests) };
@@ -53,25 +72,16 @@ export async function migrate({ source, url, onProgress }: Migration): Promise<M
   }
 }
 
-async function copyAndCompare(
-  source: Store,
-  target: Target,
-  onProgress: Migration["onProgress"],
-): Promise<ReadonlyMap<string, Digest>> {
-  const session = await openSession(target, TIMES);
-  try {
-    const meta = await claimTarget(session, source, target);
-    const { records, archive } = await source.counts();
-    if (meta.isCopying) {
-      await copyRows(session, source.dump(), (rows) => onProgress(rows, records + archive));
-    }
-    const digests = await digestDump(source.dump());
-    checkSame(target, digests, await digestDump(dumpRows(await openSession(target, TIMES))));
-    if (meta.isCopying) await finish(session, meta);
-    return digests;
-  } finally {
-    await session.close();
+async function copyAndCompare(to: Move): Promise<ReadonlyMap<string, Digest>> {
+  const { source, target, session, meta, onProgress } = to;
+  const { records, archive } = await source.counts();
+  if (meta.isCopying) {
+    await copyRows(session, source.dump(), (rows) => onProgress(rows, records + archive));
   }
+  const digests = await digestDump(source.dump());
+  checkSame(target, digests, await digestDump(dumpRows(await openSession(target, TIMES))));
+  if (meta.isCopying) await finish(session, meta);
+  return digests;
 }
 
 /** Makes sure that the database is ours to fill, and that nobody else does. */

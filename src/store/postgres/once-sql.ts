@@ -1,5 +1,8 @@
 import { lockKey } from "./locks.ts";
 
+/** SQLSTATE of work that was undone because its time was over. */
+export const TOO_LATE = "MS002";
+
 /** What was done, in case that the answer gets lost and the same is asked again. */
 export const onceTables = `
 create table market_signal.answered (
@@ -15,37 +18,76 @@ export const onceFunctions = `
 create function market_signal.instant(given bigint, clock timestamptz) returns bigint
 language sql stable return coalesce(given, floor(extract(epoch from clock) * 1000)::bigint);
 
+/* The transaction is on the disk before it is acknowledged, whatever is set for the server, the
+   database or the role; a setting that is stricter stays. */
+create function market_signal.durably() returns void
+language plpgsql as $$
+begin
+  if current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+end $$;
+
+/* Undoes the transaction when an instant has passed; until then it may wait for locks. */
+create function market_signal.in_time(finish bigint) returns void
+language plpgsql as $$
+declare
+  left_ms bigint := finish - market_signal.instant(null, clock_timestamp());
+begin
+  if left_ms < 0 then
+    raise sqlstate '${TOO_LATE}' using message = 'The time was over before the work was done.';
+  end if;
+  perform set_config('lock_timeout', least(left_ms + 1, 2147483647)::text, true);
+end $$;
+
 /*
- * Does a work unless it was done before under the same id. "clock": the instant here. "isLate":
- * nothing was done, since by this clock the sender has given the work up. "answer": null when
- * nothing was changed.
+ * Does a work unless it was done before under the same id; the work "cancel" keeps it from being
+ * done later. "clock": the instant here. "outcome": "late": nothing was done, since by this clock
+ * the sender has given the work up; "replaced": nothing was done, since the store is another one
+ * than the sender knows, of the epoch "epoch". "answer": null when nothing was changed.
+ * What has not ended by "finish" is undone; only the end of the transaction itself comes after.
  */
 create function market_signal.once(
-  asked uuid, work text, given json, now bigint, deadline bigint
+  asked uuid, work text, given json, now bigint, begin_by bigint, finish bigint, known_epoch uuid
 )
 returns json language plpgsql as $$
 declare
-  clock bigint;
+  current uuid;
   known json;
-  late boolean;
+  outcome text := 'done';
 begin
-  if work = 'commit' then
-    perform pg_advisory_xact_lock(${lockKey("records")});
-  else
-    perform pg_advisory_xact_lock(${lockKey("archive")});
-  end if;
-  clock := market_signal.instant(null, clock_timestamp());
-  select answer into known from market_signal.answered where id = asked;
-  late := not found and clock > deadline;
-  if not found and not late then
-    known := case work
-      when 'commit' then market_signal.commit(given, coalesce(now, clock))
-      when 'append' then market_signal.append(given)
-    end;
-    if known is not null then
-      insert into market_signal.answered (id, answer) values (asked, known);
+  if market_signal.instant(null, clock_timestamp()) <= begin_by then
+    perform market_signal.in_time(finish);
+    perform market_signal.durably();
+    if work = 'append' then
+      perform pg_advisory_xact_lock(${lockKey("archive")});
+    else
+      perform pg_advisory_xact_lock(${lockKey("records")});
     end if;
   end if;
-  return json_build_object('clock', clock, 'isLate', late, 'answer', known);
+  select answer into known from market_signal.answered where id = asked;
+  if not found then
+    select epoch into current from market_signal.meta;
+    if market_signal.instant(null, clock_timestamp()) > begin_by then
+      outcome := 'late';
+    elsif current is distinct from known_epoch then
+      outcome := 'replaced';
+    else
+      perform market_signal.in_time(finish);
+      known := case work
+        when 'commit' then market_signal.commit(
+          given, coalesce(now, market_signal.instant(null, clock_timestamp())), finish)
+        when 'append' then market_signal.append(given)
+        when 'cancel' then given
+      end;
+      if known is not null then
+        insert into market_signal.answered (id, answer) values (asked, known);
+      end if;
+      perform market_signal.in_time(finish);
+    end if;
+  end if;
+  return json_build_object(
+    'clock', market_signal.instant(null, clock_timestamp()),
+    'outcome', outcome, 'answer', known, 'epoch', current);
 end $$;
 `;

@@ -9,7 +9,7 @@ import { type Connection, openConnection } from "./connection.ts";
 import { dumpRows, replaceAll } from "./dump.ts";
 import { createOnce } from "./once.ts";
 import { postgresRecords } from "./records.ts";
-import { prepareSchema } from "./schema.ts";
+import { type Found, prepareSchema, type Wanted } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
 import { explained } from "./start-errors.ts";
 import { readTarget, type Target } from "./target.ts";
@@ -52,11 +52,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     return openSession(target, { connectMs: budgetMs, answerMs });
   };
   const [meta, announcements] = await explained(target, async () => [
-    await prepare(target, await connect(LONG_MS), mode),
+    await prepare(target, await connect(LONG_MS), { mode, onWarning }),
     await listen({ connect: () => connect(budgetMs), tryMs: budgetMs * TRY_BUDGETS, onWarning }),
   ]);
   const connection = openConnection(target, budgetMs);
-  const once = createOnce(connection, now);
+  const epoch = { current: meta.epoch };
+  const once = createOnce(connection, { now, epoch });
   const commits = createCommits(once);
   let identity: StoreIdentity = { id: meta.id, mode: meta.mode };
   return {
@@ -72,7 +73,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     },
     async load(loaded, batches) {
       const session = await connect(LONG_MS);
-      await replaceAll(session, loaded, batches).finally(session.close);
+      epoch.current = await replaceAll(session, loaded, batches).finally(session.close);
       identity = loaded;
     },
     async close() {
@@ -86,12 +87,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 async function prepare(
   { name }: Target,
   session: Session,
-  mode: StoreMode | undefined,
-): Promise<StoreIdentity> {
+  { mode, onWarning }: { readonly mode: StoreMode | undefined } & Pick<Wanted, "onWarning">,
+): Promise<Found> {
   const created = mode && { id: randomUUID(), mode, isCopying: false };
-  const found = await prepareSchema(session, { name, ...(created && { created }) }).finally(
-    session.close,
-  );
+  const wanted = { name, ...(created && { created }), ...(onWarning && { onWarning }) };
+  const found = await prepareSchema(session, wanted).finally(session.close);
   if (found.isCopying) {
     throw new Error(
       `${name} holds a part of a store that is to be moved there. Run "npm run store -- migrate --to <DATABASE_URL>" again to finish it.`,

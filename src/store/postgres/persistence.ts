@@ -2,18 +2,19 @@ import { setTimeout as pause } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import { Problem } from "../../problem.ts";
 import { storeUnavailable } from "../unavailable.ts";
+import { TOO_LATE } from "./once-sql.ts";
 
 /** Pauses between two attempts, in milliseconds: this, and up to as much again. */
 const PAUSE_MS = 40;
 
 /**
  * SQLSTATEs that pass by themselves: too many connections, a server that shuts down, crashed or
- * starts up, one that is only a copy for the moment, serialization failure, deadlock, and a lock
- * that was not to be had. Class 08 are connection exceptions.
+ * starts up, one that is only a copy for the moment, serialization failure, deadlock, a lock
+ * that was not to be had, and work that was undone because its time was over. Class 08 are connection exceptions.
  */
 const PASSING = new Set([
   ...["53300", "57P01", "57P02", "57P03", "57P05", "25006"],
-  ...["40001", "40P01", "55P03"],
+  ...["40001", "40P01", "55P03", TOO_LATE],
 ]);
 
 /**

@@ -47,8 +47,9 @@ create index record_expiry on market_signal.record (expires_at) where expires_at
  * leaves no two that could deadlock.
  */
 export const recordFunctions = `
-/* Whether each commit held; one that did not has changed nothing. Null: none held. */
-create function market_signal.commit(commits json, now bigint) returns json
+/* Whether each commit held; one that did not has changed nothing. Null: none held. All of them are
+   undone when they have not ended by "finish". */
+create function market_signal.commit(commits json, now bigint, finish bigint) returns json
 language plpgsql as $$
 declare
   held boolean[] := '{}';
@@ -62,6 +63,7 @@ begin
           kind text, collection text, key text, revision bigint, value text, groups text[],
           ttl bigint, due bigint, "keepsTtl" boolean, "keepsDue" boolean, payload text)
       loop
+        perform market_signal.in_time(finish);
         case step.kind
         when 'put', 'insert' then
           insert into market_signal.record as there
@@ -118,6 +120,7 @@ declare
   now bigint;
   due market_signal.record;
 begin
+  perform market_signal.durably();
   perform pg_advisory_xact_lock(${lockKey("records")});
   now := market_signal.instant(given, clock_timestamp());
   for due in

@@ -3,27 +3,32 @@ import { archiveFunctions, archiveTables } from "./archive-sql.ts";
 import { lockKey } from "./locks.ts";
 import { onceFunctions, onceTables } from "./once-sql.ts";
 import { recordFunctions, recordTables } from "./record-sql.ts";
+import { checkServer } from "./server-check.ts";
 import type { Session } from "./session.ts";
 
-/** The oldest PostgreSQL that is known to do, as `server_version_num`. */
-const OLDEST_VERSION = 160_000;
-
 const migrations = `
-create schema market_signal;
+/* "if not exists" would ask for the right to create schemas even where there is one. */
+do $$ begin
+  if to_regnamespace('market_signal') is null then
+    create schema market_signal;
+  end if;
+end $$;
 create table market_signal.migration (
   version int primary key,
   applied_at timestamptz not null default clock_timestamp()
 );
 `;
 
-/** What the store is; one row. `is_copying`: a move of another store into it has not finished. */
+/** What the store is; one row. `is_copying`: a move of another store into it has not finished.
+ *  `epoch`: each load changes it. */
 const meta = `
 create table market_signal.meta (
   only_row boolean primary key default true check (only_row),
   id text not null,
   mode text not null,
   created_at timestamptz not null default clock_timestamp(),
-  is_copying boolean not null
+  is_copying boolean not null,
+  epoch uuid not null default gen_random_uuid()
 );
 `;
 
@@ -44,12 +49,20 @@ export interface Meta extends StoreIdentity {
   readonly isCopying: boolean;
 }
 
+/** What was found. */
+export interface Found extends Meta {
+  /** A UUID; each load changes it. */
+  readonly epoch: string;
+}
+
 /** Which store is looked for. */
 export interface Wanted {
   /** The database, for messages. */
   readonly name: string;
   /** What is created when the database has no store; absent: nothing, that is an error then. */
   readonly created?: Meta;
+  /** Told what an operator should change. */
+  readonly onWarning?: (text: string) => void;
 }
 
 /**
@@ -59,9 +72,9 @@ export interface Wanted {
  * @throws {Error} That says what to do, when the server or the schema is not one we can use, or
  *   when there is no store.
  */
-export async function prepareSchema(session: Session, wanted: Wanted): Promise<Meta> {
+export async function prepareSchema(session: Session, wanted: Wanted): Promise<Found> {
   const { name, created } = wanted;
-  await checkServer(session, name);
+  await checkServer(session, wanted);
   return inTransaction(session, async () => {
     await session.query(`select pg_advisory_xact_lock(${lockKey("schema")})`);
     const version = await versionOf(session);
@@ -74,15 +87,6 @@ export async function prepareSchema(session: Session, wanted: Wanted): Promise<M
     await migrateFrom(session, version);
     return (await readMeta(session)) ?? createMeta(session, wanted);
   });
-}
-
-async function checkServer(session: Session, name: string): Promise<void> {
-  const [found] = await session.query<{ version: string; number: number }>(
-    `select current_setting('server_version') as version,
-       current_setting('server_version_num')::int as number`,
-  );
-  if (found !== undefined && found.number >= OLDEST_VERSION) return;
-  throw new Error(`${name} is PostgreSQL ${found?.version}; this program needs 16 or later.`);
 }
 
 async function versionOf(session: Session): Promise<number> {
@@ -104,17 +108,36 @@ async function migrateFrom(session: Session, version: number): Promise<void> {
   }
 }
 
-async function readMeta(session: Session): Promise<Meta | undefined> {
-  const [found] = await session.query<Meta>(
-    `select id, mode, is_copying as "isCopying" from market_signal.meta`,
+async function readMeta(session: Session): Promise<Found | undefined> {
+  const [found] = await session.query<Found>(
+    `select id, mode, is_copying as "isCopying", epoch from market_signal.meta`,
   );
   return found;
 }
 
-async function createMeta(session: Session, { name, created }: Wanted): Promise<Meta> {
+async function createMeta(session: Session, { name, created }: Wanted): Promise<Found> {
+  const [rows] = await session.query<{ remain: boolean }>(
+    `select exists (select from market_signal.record)
+       or exists (select from market_signal.archive) as remain`,
+  );
+  if (rows?.remain === true) {
+    throw new Error(
+      `${name} holds records, but market_signal.meta does not say of which store: it is damaged. Set DATABASE_URL to an empty database and run "npm run store -- restore <backup>".`,
+    );
+  }
   if (created === undefined) throw noStore(name);
   await writeMeta(session, created);
-  return created;
+  const found = await readMeta(session);
+  if (found === undefined) throw noStore(name);
+  return found;
+}
+
+/** Makes the store another one to every process that has it open. @returns Its epoch. */
+export async function changeEpoch(session: Session): Promise<string> {
+  const [changed] = await session.query<{ epoch: string }>(
+    "update market_signal.meta set epoch = gen_random_uuid() returning epoch",
+  );
+  return changed?.epoch ?? "";
 }
 
 /** Says what the store is from now on. */
@@ -127,10 +150,11 @@ export async function writeMeta(session: Session, { id, mode, isCopying }: Meta)
   );
 }
 
-/** Runs work in a transaction, which is undone when the work fails. */
+/** Runs work in a transaction, which is on the disk when this resolves, and which is undone when the work fails. */
 export async function inTransaction<T>(session: Session, work: () => Promise<T>): Promise<T> {
   await session.query("begin");
   try {
+    await session.query(DURABLY);
     const result = await work();
     await session.query("commit");
     return result;
@@ -140,5 +164,9 @@ export async function inTransaction<T>(session: Session, work: () => Promise<T>)
     throw error;
   }
 }
+
+/** Like `market_signal.durably()`, which may not be there yet. */
+const DURABLY = `select set_config('synchronous_commit', 'on', true)
+  where current_setting('synchronous_commit') = 'off'`;
 
 const noStore = (name: string) => new Error(`there is no store in ${name}`);

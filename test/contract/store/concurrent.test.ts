@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, it } from "vitest";
+import { announce } from "../../../src/store/operations.ts";
 import type { Store, StoreIdentity } from "../../../src/store/store.ts";
 import { emptyDisk, type ModelDisk, openModel } from "../../support/store-model.ts";
 import { type Engine, embedded, inBatches, postgres, START } from "../../support/stores.ts";
@@ -80,6 +81,11 @@ async function explained(
   throw new Error(`No order of the commands explains ${JSON.stringify(told)}.`);
 }
 
+/** Another process is refused once after a load, so that nothing begun before it goes into it. */
+async function noticeLoad({ records }: Store): Promise<void> {
+  await records.commit([announce("noticed")]).catch(() => undefined);
+}
+
 /** Whatever happens at once looks as if it had happened one after the other. */
 async function explain(engine: Engine, numRuns: number): Promise<void> {
   const clock = { now: START };
@@ -90,6 +96,7 @@ async function explain(engine: Engine, numRuns: number): Promise<void> {
   const run = async (sequence: readonly Batch[]) => {
     clock.now = START;
     await store.load(IDENTITY, inBatches([], 1));
+    for (const other of handles.slice(1)) await noticeLoad(other);
     let player = newPlayer(store);
     let model = reference(emptyDisk(IDENTITY), now);
     for (const { ms, commands } of sequence) {

@@ -1,7 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { type IncomingMessage, request } from "node:http";
+import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -9,10 +20,12 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { askServer } from "../../../src/cli/admin-client.ts";
 import { serveAdmin } from "../../../src/cli/admin-socket.ts";
 import { ConfirmationNeeded } from "../../../src/cli/command.ts";
+import { listenAlone } from "../../../src/cli/socket-server.ts";
 import type { Progress } from "../../../src/store/copies/progress.ts";
 import { put } from "../../../src/store/operations.ts";
 import { collection } from "../../../src/store/records.ts";
 import type { DumpRow, Store } from "../../../src/store/store.ts";
+import { storeUnavailable } from "../../../src/store/unavailable.ts";
 import { dumped, model, openStore } from "../../support/stores.ts";
 
 const root = mkdtempSync(join(tmpdir(), "admin-"));
@@ -39,6 +52,12 @@ async function served(
   const admin = await serveAdmin({ folder, context, databaseUrl });
   onTestFinished(() => admin.close());
   return { store, folder, admin };
+}
+
+/** @returns A server that listens; `undefined` when another one does. */
+async function listening(path: string): Promise<Server | undefined> {
+  const server = createServer();
+  return (await listenAlone(server, path)) ? server : undefined;
 }
 
 interface Asking {
@@ -126,6 +145,76 @@ describe("the admin socket", () => {
     expect(await ask("status", { folder })).toBeUndefined();
     await served(folder);
     expect(await ask("status", { folder })).toBeDefined();
+  });
+
+  it("is taken by one of many that start at once, over what a crash left", async () => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    const path = join(folder, "admin.sock");
+    for (let round = 0; round < 10; round += 1) {
+      const left = createServer().listen(path);
+      await once(left, "listening");
+      linkSync(path, `${path}.left`);
+      await new Promise((resolve) => left.close(resolve));
+      renameSync(`${path}.left`, path);
+      const all = await Promise.all(Array.from({ length: 6 }, () => listening(path)));
+      const [server, ...others] = all.filter((each) => each !== undefined);
+      expect(others).toEqual([]);
+      expect(readdirSync(folder)).toEqual(["admin.lock", "admin.sock"]);
+      await new Promise((resolve) => server?.close(resolve));
+    }
+  });
+
+  it("is for its owner only from the first moment", async () => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    const path = join(folder, "admin.sock");
+    const before = process.umask(0);
+    onTestFinished(() => void process.umask(before));
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    const done = listenAlone(server, path);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    await done;
+    expect(process.umask()).toBe(0);
+  });
+
+  it("closes while somebody is connected who says nothing, or half a command", async () => {
+    const { folder, admin } = await served(newFolder());
+    const path = join(folder, "admin.sock");
+    const silent = connect(path);
+    const half = connect(path);
+    half.write("POST /keys-rotate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{");
+    await Promise.all([once(silent, "connect"), once(half, "connect")]);
+    await ask("status", { folder });
+    await admin.close();
+    await Promise.all([silent, half].map((each) => each.closed || once(each, "close")));
+  });
+
+  it("does not let the files of the store be read as copies", async () => {
+    const { folder } = await served(newFolder());
+    writeFileSync(join(folder, "records.sqlite"), "");
+    linkSync(join(folder, "records.sqlite"), join(folder, "other.gz"));
+    for (const [command, name] of [
+      ["restore", "records.sqlite"],
+      ["import", "other.gz"],
+    ] as const) {
+      const file = join(folder, name);
+      await expect(ask(command, { folder, args: { file } })).rejects.toThrow(
+        `${file} belongs to the store itself`,
+      );
+    }
+  });
+
+  it("tells the operator what the engine said", async () => {
+    const { store } = await openStore(model);
+    const counts = () =>
+      Promise.reject(storeUnavailable("It did not answer.", new Error("the disk is malformed")));
+    const broken = { ...store, identity: store.identity, counts };
+    const { folder } = await served(newFolder(), { store: broken });
+    await expect(ask("status", { folder })).rejects.toThrow(
+      /^It did not answer\. the disk is malformed\.$/,
+    );
   });
 
   it("of a running server is left to it", async () => {

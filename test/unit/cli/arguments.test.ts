@@ -3,8 +3,9 @@ import { readArguments, UsageError } from "../../../src/cli/arguments.ts";
 import { adminCommands, storeCommands } from "../../../src/cli/commands.ts";
 import { commandHelp, overview } from "../../../src/cli/help.ts";
 
-const store = (...argv: string[]) => readArguments(argv, storeCommands, "/here");
-const admin = (...argv: string[]) => readArguments(argv, adminCommands, "/here");
+const here = { folder: "/here", env: { TARGET: "postgres://u:secret@h/d" } };
+const store = (...argv: string[]) => readArguments(argv, storeCommands, here);
+const admin = (...argv: string[]) => readArguments(argv, adminCommands, here);
 
 describe("a command line", () => {
   it("is a command with its file, found from where it was called", () => {
@@ -32,6 +33,16 @@ describe("a command line", () => {
     expect(admin("keys", "list")).toMatchObject({ name: "keys list", args: {} });
     expect(store("migrate", "--to", "postgres://u@h/d")).toMatchObject({
       args: { to: "postgres://u@h/d" },
+    });
+  });
+
+  it("takes an address out of the environment, since a command line can be seen", () => {
+    expect(store("migrate", "--to", "env:TARGET")).toMatchObject({
+      args: { to: "postgres://u:secret@h/d" },
+    });
+    expect(() => store("migrate", "--to", "env:ABSENT")).toThrow("--to: ABSENT is not set.");
+    expect(admin("keys", "rotate", "--use", "token-signing")).toMatchObject({
+      args: { use: "token-signing" },
     });
   });
 

@@ -5,6 +5,7 @@ import { put } from "../../../src/store/operations.ts";
 import { collection } from "../../../src/store/records.ts";
 import { createSealer } from "../../../src/store/sealer.ts";
 import type { DumpRow, Store } from "../../../src/store/store.ts";
+import { storeUnavailable } from "../../../src/store/unavailable.ts";
 import { dumped, inBatches, model, openStore } from "../../support/stores.ts";
 
 const notes = collection<number>("notes");
@@ -72,5 +73,42 @@ describe("verify", () => {
       'Record "a" of notes has the revision 1, after 2.',
       'Record "b" of notes is not JSON.',
     ]);
+  });
+
+  it("goes on behind what cannot be read, and says what the engine said", async () => {
+    const store = await filledStore();
+    const fault = storeUnavailable("It did not answer.", new Error("database disk is malformed"));
+    async function* dump() {
+      yield (await dumped(store)).slice(0, 1);
+      throw fault;
+    }
+    const archive = { ...store.archive, read: () => Promise.reject(fault) };
+    const broken = { ...store, identity: store.identity, dump, archive };
+    const { isGood, result } = await verified(broken);
+    expect(isGood).toBe(false);
+    expect(result.problems).toEqual([
+      "The rows could not be read to the end: It did not answer. database disk is malformed.",
+      "The chain of audit rows could not be read to the end: It did not answer. database disk is malformed.",
+    ]);
+  });
+
+  it("ends when it is stopped, which is no problem of the store", async () => {
+    const store = await filledStore();
+    async function* dump(): AsyncGenerator<readonly DumpRow[]> {
+      yield [];
+      throw new Error("Stopped.");
+    }
+    await expect(verified({ ...store, identity: store.identity, dump })).rejects.toThrow(
+      "Stopped.",
+    );
+  });
+
+  it("says what is wrong with the files of a store", async () => {
+    const store = await filledStore();
+    const check = async () => ["records.sqlite: row 2 does not fit its checksum"];
+    const checked = { ...store, identity: store.identity, check };
+    const { isGood, result } = await verified(checked);
+    expect(isGood).toBe(false);
+    expect(result.problems).toEqual(["records.sqlite: row 2 does not fit its checksum"]);
   });
 });

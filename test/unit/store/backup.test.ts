@@ -1,4 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -7,7 +17,7 @@ import { checkBackup, openBackup, writeBackup } from "../../../src/store/copies/
 import { insert, put } from "../../../src/store/operations.ts";
 import { collection } from "../../../src/store/records.ts";
 import type { DumpRow, Store } from "../../../src/store/store.ts";
-import { dumped, model, openStore } from "../../support/stores.ts";
+import { dumped, inBatches, model, openStore } from "../../support/stores.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "backup-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -97,6 +107,37 @@ describe("a backup", () => {
     const { file } = await backedUp();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
+  });
+
+  it("never takes the place of a file that comes while it is written", async () => {
+    const { store, now } = await filledStore();
+    const file = newFile();
+    const onProgress = () => writeFileSync(file, "mine");
+    await expect(writeBackup({ store, file, now }, onProgress)).rejects.toThrow("is there already");
+    expect(readFileSync(file, "utf8")).toBe("mine");
+    expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
+  });
+
+  it("never takes the place of a link that leads nowhere", async () => {
+    const { store, now } = await filledStore();
+    const file = newFile();
+    symlinkSync(join(folder, "nowhere"), file);
+    await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow("is there already");
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+  });
+
+  it("is not written when it could not be read again", async () => {
+    const { store } = await openStore(model);
+    const text = JSON.stringify("x".repeat(64 * 1024 * 1024));
+    const row: DumpRow = { table: "archive", kind: "k", at: 1, id: "long", subject: null, text };
+    const dump = () => inBatches([row], 1);
+    const file = newFile();
+    const writing = writeBackup(
+      { store: { ...store, identity: store.identity, dump }, file, now: () => 0 },
+      quiet,
+    );
+    await expect(writing).rejects.toThrow("The row k/long is longer than 64 MiB");
+    expect(existsSync(file)).toBe(false);
   });
 
   it("never takes the place of a file", async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -191,6 +191,14 @@ describeStores("an import", (engine) => {
 });
 
 describe("a document that is no good export", () => {
+  it("is refused unread when it has more than 64 MiB", async () => {
+    const { store } = await openStore(model);
+    const file = newFile();
+    writeFileSync(file, "{}");
+    truncateSync(file, 64 * 1024 * 1024 + 1);
+    await expect(readExport(file, store)).rejects.toThrow(`${file} is larger than 64 MiB`);
+  });
+
   const good = async () => {
     const opened = await openStore(model);
     await fill(opened);

@@ -1,12 +1,14 @@
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { openFiles } from "../../../../src/store/embedded/files.ts";
 import { createGate } from "../../../../src/store/embedded/gate.ts";
+import { cutLogs } from "../../../../src/store/embedded/log-cut.ts";
 import { pathsIn } from "../../../../src/store/embedded/paths.ts";
 import { createPump } from "../../../../src/store/embedded/pump.ts";
 import { createRecords } from "../../../../src/store/embedded/records.ts";
-import { insert, put, remove } from "../../../../src/store/operations.ts";
+import { insert, put, remove, removeAt } from "../../../../src/store/operations.ts";
 import type { Records } from "../../../../src/store/records.ts";
 import { fill, NOW, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
@@ -20,6 +22,9 @@ async function folderThatRefuses(key: string): Promise<string> {
   database.close();
   return folder;
 }
+
+const noWarning = () => undefined;
+const noUndo = () => undefined;
 
 const keysOf = async (records: Records) =>
   (await records.list(pages, { limit: 10_000 })).map(({ key }) => key);
@@ -61,7 +66,7 @@ describe("a full disk", () => {
     const folder = newFolder();
     await (await openIn(folder)).close();
     const holder = { files: openFiles(pathsIn(folder)) };
-    const [gate, onWarning] = [createGate(() => undefined), () => undefined];
+    const [gate, onWarning] = [createGate(noWarning, noUndo), noWarning];
     const pump = createPump({ holder, gate, onDone: () => undefined });
     const records = createRecords({ holder, gate, pump, now: () => NOW, onWarning });
     const write = (key: string) => records.commit([put(pages, { key, value: "x".repeat(9_000) })]);
@@ -85,11 +90,47 @@ describe("a full disk", () => {
 });
 
 describe("a disk that fails", () => {
+  it("is left without what was refused behind what was done", async () => {
+    const folder = newFolder();
+    const store = await openIn(folder);
+    await fill(store);
+    await store.close();
+    const holder = { files: openFiles(pathsIn(folder)) };
+    const warnings: string[] = [];
+    const gate = createGate(
+      (message) => warnings.push(message),
+      () => cutLogs(holder),
+    );
+    const pump = createPump({ holder, gate, onDone: () => undefined });
+    const records = createRecords({ holder, gate, pump, now: () => NOW, onWarning: noWarning });
+    await records.commit([put(pages, { key: "done", value: 1 })]);
+    const log = join(folder, "records.sqlite-wal");
+    const done = readFileSync(log);
+    appendFileSync(log, done.subarray(32));
+    gate.refusal(ioError);
+    expect(readFileSync(log).equals(done)).toBe(true);
+    expect(warnings).toHaveLength(1);
+    holder.files.close();
+    expect(await keysOf((await openIn(folder)).records)).toContain("done");
+  });
+
+  it("that does not let it be taken off is told of", () => {
+    const warnings: string[] = [];
+    const gate = createGate(
+      (message) => warnings.push(message),
+      () => {
+        throw ioError;
+      },
+    );
+    gate.refusal(ioError);
+    expect(warnings.at(-1)).toContain("may be there after the restart");
+  });
+
   const ioError = Object.assign(new Error("disk I/O error"), { errcode: 10 | (4 << 8) });
 
   it("lets nothing be written any more, and the operator hears of it once", () => {
     const warnings: unknown[] = [];
-    const gate = createGate((message, cause) => warnings.push({ message, cause }));
+    const gate = createGate((message, cause) => warnings.push({ message, cause }), noUndo);
     for (let times = 0; times < 2; times++) {
       expect(gate.refusal(ioError)).toMatchObject({ code: "store_unavailable", cause: ioError });
     }
@@ -111,6 +152,20 @@ describe("revisions", () => {
     const { records } = await openIn(folder);
     await records.commit([put(pages, { key: "d", value: 1 })]);
     expect((await records.get(pages, "d"))?.revision).toBe(4);
+  });
+});
+
+describe("names of the archive", () => {
+  it.each([
+    ["characters", "x".repeat(513)],
+    ["bytes", "鍵".repeat(334)],
+  ])("have no more %s than an index takes", async (_, long) => {
+    const { archive } = await openIn(newFolder());
+    const row = { kind: "k", at: 1, id: "i", subject: "s", body: 1 };
+    await archive.append([row]);
+    for (const bad of [{ kind: long }, { id: long }, { subject: long }]) {
+      await expect(archive.append([{ ...row, ...bad }])).rejects.toThrow(RangeError);
+    }
   });
 });
 
@@ -137,12 +192,25 @@ describe("values", () => {
   it.each([
     ["a key with half a surrogate pair", { key: "\ud83d" }],
     ["a group with half a surrogate pair", { key: "a", groups: ["\ude00"] }],
+    ["a key of more than 1,000 bytes", { key: "鍵".repeat(334) }],
+    ["a group of more than 1,000 bytes", { key: "a", groups: ["鍵".repeat(334)] }],
     ["a life that is not a number", { key: "a", ttlMs: Number.NaN }],
     ["an instant that is not a number", { key: "a", dueInMs: Number.NaN }],
   ])("come with what the disk can keep: %s is refused", async (_, bad) => {
     const { records } = await openIn(newFolder());
     await expect(records.commit([put(pages, { value: 1, ...bad })])).rejects.toThrow(RangeError);
   });
+
+  it.each([Number.NaN, Infinity, 1.5, 2 ** 53])(
+    "are of a revision that is a whole number: %s is refused",
+    async (revision) => {
+      const { records } = await openIn(newFolder());
+      await records.commit([put(pages, { key: "a", value: 1 })]);
+      const removal = removeAt(pages, { key: "a", revision });
+      await expect(records.commit([removal])).rejects.toThrow(RangeError);
+      expect(await keysOf(records)).toEqual(["a"]);
+    },
+  );
 
   it("may live for ever and a day: the store opens again", async () => {
     const folder = newFolder();

@@ -122,6 +122,37 @@ describe("loading", () => {
   });
 });
 
+describe("loading, too,", () => {
+  it("gives no revision that the copied store may have given to what is not in the copy", async () => {
+    const store = await openIn(newFolder());
+    await store.load(OTHER, batchOf({ ...ROW, revision: 5_000_000 }));
+    await store.records.commit(write());
+    expect((await store.records.get(pages, "new"))?.revision).toBeGreaterThan(6_000_000);
+  });
+
+  it("refuses what was read before it and comes right after it", async () => {
+    const { store } = await filled();
+    const refused: unknown[] = [];
+    let isLoaded = false;
+    /** Reads, and writes a turn of the event loop later, over and over. */
+    const writer = async () => {
+      while (!isLoaded) {
+        const { mode, id } = store.identity;
+        await new Promise(setImmediate);
+        const row = { kind: "sealed", at: 1, id: `of ${id} ${mode}`, body: id };
+        await store.archive.append([row]).catch((error) => refused.push(error));
+      }
+    };
+    const writers = Array.from({ length: 5 }, writer);
+    await store.load(OTHER, batchOf(ROW));
+    isLoaded = true;
+    await Promise.all(writers);
+    const rows = await store.archive.read("sealed", { order: "oldest", limit: 100 });
+    expect(refused.length).toBeGreaterThan(0);
+    expect(rows.filter(({ body }) => body !== OTHER.id)).toEqual([]);
+  });
+});
+
 describe("a frozen store", () => {
   it("refuses every write with its reason, also what waited, and answers reads", async () => {
     const { store, rows } = await filled();

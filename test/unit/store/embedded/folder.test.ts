@@ -3,10 +3,12 @@ import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -227,7 +229,33 @@ describe("a crash while a store is replaced", () => {
 it("a folder that holds other things is left in peace", async () => {
   const folder = newFolder();
   mkdirSync(join(folder, "backups"));
-  writeFileSync(join(folder, "master.key"), "secret");
+  writeFileSync(join(folder, "notes.txt"), "mine");
   await (await openIn(folder)).close();
-  expect(namesIn(folder)).toEqual([...FILES, "backups", "master.key"].sort());
+  expect(namesIn(folder)).toEqual([...FILES, "backups", "notes.txt"].sort());
+});
+
+it("a master.key without a store is no folder for a new one", async () => {
+  const folder = newFolder();
+  writeFileSync(join(folder, "master.key"), "secret");
+  await expect(openIn(folder)).rejects.toThrow(`${folder} holds a master.key but no store`);
+  expect(namesIn(folder)).toEqual(["master.key"]);
+  rmSync(join(folder, "master.key"));
+  await openIn(folder);
+});
+
+it("links that lead nowhere are a store that is not there now, and stay", async () => {
+  const folder = newFolder();
+  for (const name of FILES) symlinkSync(join(folder, "unmounted", name), join(folder, name));
+  await expect(openIn(folder)).rejects.toThrow("records.sqlite is damaged (it is missing)");
+  for (const name of FILES) expect(lstatSync(join(folder, name)).isSymbolicLink()).toBe(true);
+});
+
+it("a folder that nobody can write in is named, with what to do", async () => {
+  const file = join(newFolder(), "file");
+  writeFileSync(file, "");
+  for (const folder of [file, join(file, "deep")]) {
+    const opening = openIn(folder);
+    await expect(opening).rejects.toThrow(`${folder} cannot be written (`);
+    await expect(opening).rejects.toThrow("set DATA_DIR to another folder");
+  }
 });

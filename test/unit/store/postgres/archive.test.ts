@@ -89,6 +89,21 @@ describePostgres("the archive by months", (server) => {
     expect(await archive.read("audit", { order: "oldest", limit: 9 })).toHaveLength(1);
   });
 
+  it("holds the longest names, and none that is longer in bytes", async () => {
+    const { archive } = await open({ url: await server().createDatabase() });
+    // 1,000 bytes that cannot be packed.
+    const name = (from: number) =>
+      Array.from({ length: 333 }, (_, at) => String.fromCodePoint(from + 37 * at))
+        .join("")
+        .concat("x");
+    const longest = { kind: name(0x4e00), at: 0, id: name(0x4e01), subject: name(0x4e02), body: 1 };
+    expect(await archive.append([longest])).toBe(1);
+    for (const part of ["kind", "id", "subject"] as const) {
+      const long = { ...longest, [part]: `${longest[part]}x` };
+      await expect(archive.append([long])).rejects.toThrow(RangeError);
+    }
+  });
+
   it("takes no instant outside the years from 1 to 9999, nor a part of a millisecond", async () => {
     const { archive } = await open({ url: await server().createDatabase() });
     const bounds = [Date.parse("0001-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];

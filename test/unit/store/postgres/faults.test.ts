@@ -211,7 +211,7 @@ describePostgres("announcements", (server) => {
     const heard = new Promise((resolve) => records.onAnnounce("topic", resolve));
     expect(await endListening(url)).toBeGreaterThan(0);
     expect(await untilHeard(direct, heard)).toBe("heard");
-    expect(warnings).toHaveLength(1);
+    expect(warnings.filter((text) => /announcements/.test(text))).toHaveLength(1);
   });
 
   it("are refused when they are too long for PostgreSQL, with the whole commit", async () => {
@@ -251,15 +251,16 @@ describePostgres("commits of many callers", (server) => {
   });
 
   it("are not harmed by one that PostgreSQL cannot take", async () => {
-    const { records } = await open({ url: await server().createDatabase() });
-    // Together they are more than an index takes (2,704 bytes) and cannot be packed.
-    const noise = Array.from({ length: 512 }, (_, at) => String.fromCodePoint(0x4e00 + 37 * at));
-    const key = noise.join("");
-    const large = collection<number>(noise.toReversed().join(""));
+    const url = await server().createDatabase();
+    const { records } = await open({ url });
+    await sql(url, "alter table market_signal.record add check (key <> 'refused')");
     const outcomes = await Promise.allSettled([
       records.commit([put(pages, { key: "first", value: 1 })]),
       records.commit([put(pages, { key: "a", value: 1 })]),
-      records.commit([put(pages, { key: "b", value: 1 }), put(large, { key, value: 1 })]),
+      records.commit([
+        put(pages, { key: "b", value: 1 }),
+        put(pages, { key: "refused", value: 1 }),
+      ]),
       records.commit([put(pages, { key: "c", value: 1 })]),
     ]);
     expect(outcomes).toMatchObject([

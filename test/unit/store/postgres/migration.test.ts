@@ -181,6 +181,34 @@ describePostgres("moving an embedded store into PostgreSQL", (server) => {
     expect(await second).toMatch(/just being moved|holds another store/);
   });
 
+  it("goes on with revisions that the source never gave", async () => {
+    const { store } = await filled();
+    const highest = (await rowsOf(store)).length * 2;
+    const url = await server().createDatabase();
+    await migrate({ source: store, url, onProgress: ignore });
+    const { records } = await open({ url });
+    await records.commit([put(pages, { key: "new", value: 1 })]);
+    const revision = (await records.get(pages, "new"))?.revision;
+    expect(revision).toBeGreaterThan(1_000_000);
+    expect(revision).toBeLessThan(1_000_001 + highest);
+  });
+
+  it("does not stop the source before it has the database", async () => {
+    const { store } = await filled();
+    const frozen: string[] = [];
+    const source = {
+      ...store,
+      identity: store.identity,
+      freeze(reason: string) {
+        frozen.push(reason);
+        return store.freeze(reason);
+      },
+    };
+    const url = (await server().createDatabase()).replace(/test_\d+/, "nowhere");
+    await expect(migrate({ source, url, onProgress: ignore })).rejects.toThrow(/does not exist/);
+    expect(frozen).toEqual([]);
+  });
+
   it("says which database does not answer", async () => {
     const { store } = await filled();
     const url = (await server().createDatabase()).replace(/test_\d+/, "nowhere");

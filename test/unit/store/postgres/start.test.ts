@@ -56,6 +56,36 @@ describePostgres("opening a database", (server) => {
     await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/migrate --to/);
   });
 
+  it("refuses records of which nobody knows to which store they belong", async () => {
+    const url = await server().createDatabase();
+    const store = await open({ url });
+    await store.records.commit([put(pages, { key: "a", value: 1 })]);
+    await sql(url, "delete from market_signal.meta");
+    const message = /"test_\d+" .+meta.+restore/;
+    await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(message);
+    await expect(openPostgres({ url })).rejects.toThrow(message);
+    expect(await sql(url, "select id from market_signal.meta")).toEqual([]);
+  });
+
+  it("refuses a database of another encoding", async () => {
+    const url = await server().createDatabase();
+    await sql(
+      url,
+      "create database latin encoding 'LATIN1' locale 'C' locale_provider libc template template0",
+    );
+    const latin = url.replace(/test_\d+/, "latin");
+    await expect(openPostgres({ url: latin, mode: "sandbox" })).rejects.toThrow(
+      /"latin" .+LATIN1.+UTF8.+DATABASE_URL/,
+    );
+  });
+
+  it("uses a schema that was made for it", async () => {
+    const url = await server().createDatabase();
+    await sql(url, "create role guest login; create schema market_signal authorization guest");
+    const store = await open({ url: url.replace("postgres@", "guest@") });
+    expect(await store.records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
+  });
+
   it("refuses a user who may not create the schema", async () => {
     const url = await server().createDatabase();
     await sql(url, "create role stranger login");

@@ -1,0 +1,48 @@
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { copyOf, fill, newFolder, openIn } from "./folders.ts";
+
+/** An open store, all of which is in its files and in memory. */
+async function readStore() {
+  const folder = newFolder();
+  const filled = await openIn(folder);
+  await fill(filled);
+  await filled.close();
+  const store = await openIn(folder);
+  return { folder, store };
+}
+
+/** Writes over a text in a file that is open. The bytes are looked for in a copy: closing the file
+ *  would let go of the locks of this process. */
+function overwrite(folder: string, name: string, text: string, other: string): void {
+  const at = readFileSync(join(copyOf(folder), name)).indexOf(text);
+  const file = openSync(join(folder, name), "r+");
+  writeSync(file, Buffer.from(other), 0, other.length, at);
+  closeSync(file);
+}
+
+describe("a check of an open store", () => {
+  it("finds nothing in one that is whole", async () => {
+    const { store } = await readStore();
+    expect(await store.check()).toEqual([]);
+  });
+
+  it("finds a record that was changed on disk since it was read", async () => {
+    const { folder, store } = await readStore();
+    overwrite(folder, "records.sqlite", '{"at":150,', '{"at":151,');
+    expect(await store.check()).toEqual([
+      expect.stringMatching(/^records.sqlite: the record in row \d+ is not as it was written$/),
+    ]);
+  });
+
+  it.each(["records.sqlite", "archive.sqlite"])("finds a broken page of %s", async (name) => {
+    const { folder, store } = await readStore();
+    const file = openSync(join(folder, name), "r+");
+    writeSync(file, Buffer.alloc(4096, 1), 0, 4096, 5 * 4096);
+    closeSync(file);
+    const problems = await store.check();
+    expect(problems.length).toBeGreaterThan(0);
+    for (const problem of problems) expect(problem.startsWith(`${name}: `)).toBe(true);
+  });
+});

@@ -1,0 +1,79 @@
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { put } from "../../../../src/store/operations.ts";
+import { copyOf, fill, newFolder, openIn, pages, rowsOf } from "./folders.ts";
+
+const FRAME_BYTES = 24 + 4096;
+
+/** What a crash leaves of an open store of many transactions. */
+async function crashedStore() {
+  const folder = newFolder();
+  const store = await openIn(folder);
+  await fill(store);
+  for (let at = 0; at < 20; at++) {
+    await store.records.commit([put(pages, { key: `later ${at}`, value: at })]);
+    await store.archive.append([{ kind: "audit", at: 1_000 + at, id: `${at}`, body: at }]);
+  }
+  return { folder: copyOf(folder), rows: await rowsOf(store) };
+}
+
+function change(path: string, change: (bytes: Buffer) => void): void {
+  const bytes = readFileSync(path);
+  change(bytes);
+  writeFileSync(path, bytes);
+}
+
+function flip(bytes: Buffer, at: number): void {
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+}
+
+it("a store whose process was killed opens with everything", async () => {
+  const { folder, rows } = await crashedStore();
+  expect(await rowsOf(await openIn(folder))).toEqual(rows);
+});
+
+describe.each(["records.sqlite-wal", "archive.sqlite-wal"])("%s", (name) => {
+  const damages: readonly (readonly [string, string, (path: string) => void])[] = [
+    ["that is missing", "it is missing", (path) => rmSync(path)],
+    ["with a zeroed header", "its header", (path) => change(path, (bytes) => bytes.fill(0, 0, 32))],
+    ["with a flipped bit in its header", "its header", (path) => change(path, (b) => flip(b, 17))],
+    ["with a flipped bit early on", "a frame", (path) => change(path, (b) => flip(b, 2_000))],
+    [
+      "with a flipped bit in the sum of a frame",
+      "a frame",
+      (path) => change(path, (bytes) => flip(bytes, 32 + FRAME_BYTES + 17)),
+    ],
+  ];
+
+  it.each(damages)("%s is refused, and stays so", async (_, what, damage) => {
+    const { folder } = await crashedStore();
+    damage(join(folder, name));
+    for (let times = 0; times < 2; times++) {
+      await expect(openIn(folder)).rejects.toThrow(`${join(folder, name)} is damaged (${what}`);
+    }
+  });
+
+  const torn: readonly (readonly [string, (path: string) => void])[] = [
+    ["within its last frame", (path) => truncateSync(path, statSync(path).size - 1_000)],
+    ["in a bit of its last frame", (path) => change(path, (b) => flip(b, b.length - 1_000))],
+    ["before its header was whole", (path) => truncateSync(path, 20)],
+    ["before anything of it was written", (path) => change(path, (bytes) => bytes.fill(0))],
+  ];
+
+  it.each(torn)("that a power cut tore %s is none that was damaged", async (_, tear) => {
+    const { folder } = await crashedStore();
+    tear(join(folder, name));
+    const store = await openIn(folder);
+    expect((await rowsOf(store)).length).toBeGreaterThanOrEqual(0);
+  });
+});
+
+it("a log is not missed by a store that was closed", async () => {
+  const folder = newFolder();
+  const store = await openIn(folder);
+  await fill(store);
+  const rows = await rowsOf(store);
+  await store.close();
+  expect(await rowsOf(await openIn(copyOf(folder)))).toEqual(rows);
+});

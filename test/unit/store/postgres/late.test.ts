@@ -1,0 +1,103 @@
+import { Client } from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { insert, put } from "../../../../src/store/operations.ts";
+import { collection } from "../../../../src/store/records.ts";
+import { startProxy } from "./proxy.ts";
+import { describePostgres, open } from "./server.ts";
+import { sql } from "./sql.ts";
+
+const pages = collection<number>("pages");
+
+/** Short, so that what is refused is refused soon. */
+const IMPATIENT_MS = 300;
+
+/** Lets every new row of a table keep the server busy for so long. */
+const slow = (table: string, seconds: number) => `
+  create function slow() returns trigger language plpgsql as $$
+  begin
+    perform pg_sleep(${seconds});
+    return new;
+  end $$;
+  create trigger slow before insert on market_signal.${table}
+    for each row when (new.${table === "record" ? "key" : "id"} like 'slow%') execute function slow()`;
+
+/** Waits until no other session is at work or waits in the database. */
+async function untilIdle(url: string): Promise<void> {
+  const busy = `select from pg_stat_activity where datname = current_database()
+    and state <> 'idle' and pid <> pg_backend_pid()`;
+  while ((await sql(url, busy)).length > 0);
+}
+
+describePostgres("work that began in time and ends late", (server) => {
+  it("is undone, whether a commit of few or of many operations, or rows", async () => {
+    const url = await server().createDatabase();
+    const { records, archive, counts } = await open({ url, budgetMs: IMPATIENT_MS });
+    await sql(url, slow("record", 0.6));
+    await sql(url, slow("archive", 0.6).replaceAll(/slow\(\)/g, "slow_row()"));
+    await records.commit([put(pages, { key: "warm", value: 1 })]);
+    const refused = [
+      () => records.commit([put(pages, { key: "slow", value: 1 })]),
+      () => records.commit(["slow 1", "slow 2"].map((key) => put(pages, { key, value: 1 }))),
+      () => archive.append([{ kind: "k", at: 0, id: "slow", body: 1 }]),
+    ];
+    for (const work of refused) {
+      await expect(work()).rejects.toMatchObject({ code: "store_unavailable" });
+      await untilIdle(url);
+    }
+    expect(await counts()).toEqual({ records: 1, archive: 0 });
+    expect(await records.commit([insert(pages, { key: "quick", value: 1 })])).toBe(true);
+  });
+
+  it("is undone when another session has the table for a while", async () => {
+    const url = await server().createDatabase();
+    const { records } = await open({ url, budgetMs: IMPATIENT_MS });
+    await records.commit([put(pages, { key: "warm", value: 1 })]);
+    const other = new Client({ connectionString: url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query("begin; lock table market_signal.record in share mode");
+    const commit = records.commit([put(pages, { key: "a", value: 1 })]);
+    await expect(commit).rejects.toMatchObject({ code: "store_unavailable" });
+    await other.query("rollback");
+    await untilIdle(url);
+    expect(await records.list(pages, { limit: 9 })).toHaveLength(1);
+  });
+
+  it("is done when it is large, since that has more time", async () => {
+    const url = await server().createDatabase();
+    const { records } = await open({ url, budgetMs: IMPATIENT_MS });
+    await sql(url, slow("record", 0.6));
+    const keys = ["slow", ...Array.from({ length: 20_000 }, (_, at) => `${at}`)];
+    const many = keys.map((key) => put(pages, { key, value: 1 }));
+    expect(await records.commit(many)).toBe(true);
+  });
+});
+
+describePostgres("a batch that is refused at its second try", (server) => {
+  it("was done once, when it was done at the first", async () => {
+    const url = await server().createDatabase();
+    const proxy = await startProxy(url);
+    const { records } = await open({ url: proxy.url, budgetMs: 5_000 });
+    await records.commit([put(pages, { key: "warm", value: 1 })]);
+    // The second try is refused, as by a disk that fails.
+    await sql(
+      url,
+      `create sequence tries;
+       alter function market_signal.once rename to once_given;
+       create function market_signal.once(uuid, text, json, bigint, bigint, bigint, uuid)
+       returns json language plpgsql as $$
+       begin
+         if $2 = 'commit' and nextval('tries') = 2 then
+           raise sqlstate '58030';
+         end if;
+         return market_signal.once_given($1, $2, $3, $4, $5, $6, $7);
+       end $$`,
+    );
+    const cut = proxy.cutNextAnswer();
+    const [held] = await Promise.all([
+      records.commit([insert(pages, { key: "a", value: 1 })]),
+      cut,
+    ]);
+    expect(held).toBe(true);
+  });
+});

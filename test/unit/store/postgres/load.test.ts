@@ -1,0 +1,95 @@
+import { expect, it } from "vitest";
+import { put, remove, removeAt, replace } from "../../../../src/store/operations.ts";
+import { collection } from "../../../../src/store/records.ts";
+import type { DumpRow, Store } from "../../../../src/store/store.ts";
+import { describePostgres, open } from "./server.ts";
+import { sql } from "./sql.ts";
+
+const pages = collection<number>("pages");
+
+async function copyOf(store: Store): Promise<readonly (readonly DumpRow[])[]> {
+  const batches: (readonly DumpRow[])[] = [];
+  for await (const batch of store.dump()) batches.push(batch);
+  return batches;
+}
+
+async function* each<T>(batches: readonly T[]) {
+  yield* batches;
+}
+
+/** Waits until so many sessions of the database wait for a lock. */
+async function untilWaiting(url: string, count: number): Promise<void> {
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  while ((await sql(url, waiting)).length < count);
+}
+
+const REPLACED = {
+  code: "store_unavailable",
+  message: expect.stringMatching(/replaced by a copy/),
+};
+
+describePostgres("a store that another process replaces by a copy", (server) => {
+  it("takes nothing that waited meanwhile, and goes on with the copy", async () => {
+    const url = await server().createDatabase();
+    const [store, other] = await Promise.all([open({ url, budgetMs: 20_000 }), open({ url })]);
+    const { records, archive } = store;
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    const copy = await copyOf(other);
+    let outcomes: Promise<readonly PromiseSettledResult<unknown>[]> | undefined;
+    await other.load(other.identity, whileLoading());
+    async function* whileLoading() {
+      yield* copy;
+      outcomes = Promise.allSettled([
+        records.commit([put(pages, { key: "b", value: 1 })]),
+        archive.append([{ kind: "k", at: 0, id: "a", body: 1 }]),
+      ]);
+      await untilWaiting(url, 2);
+    }
+    for (const outcome of (await outcomes) ?? [])
+      expect(outcome).toMatchObject({ reason: REPLACED });
+    expect(await store.counts()).toEqual({ records: 1, archive: 0 });
+    expect(await records.commit([put(pages, { key: "c", value: 1 })])).toBe(true);
+    expect(await archive.append([{ kind: "k", at: 0, id: "b", body: 1 }])).toBe(1);
+    expect(await other.records.commit([put(pages, { key: "d", value: 1 })])).toBe(true);
+  });
+});
+
+describePostgres("a store that was replaced while a process did nothing", (server) => {
+  it("takes the next commit of that process for one of the store before", async () => {
+    const url = await server().createDatabase();
+    const [store, other] = await Promise.all([open({ url }), open({ url })]);
+    await other.load(other.identity, each(await copyOf(other)));
+    const commit = () => store.records.commit([put(pages, { key: "a", value: 1 })]);
+    await expect(commit()).rejects.toMatchObject(REPLACED);
+    expect(await commit()).toBe(true);
+  });
+});
+
+describePostgres("revisions", (server) => {
+  it("of removed records, which a copy does not tell, are not given again", async () => {
+    const source = await open({ url: await server().createDatabase() });
+    await source.records.commit([put(pages, { key: "a", value: 1 })]);
+    for (let at = 0; at < 20; at++) {
+      await source.records.commit([put(pages, { key: "b", value: at })]);
+    }
+    const before = await source.records.get(pages, "b");
+    await source.records.commit([remove(pages, "b")]);
+    const target = await open({ url: await server().createDatabase() });
+    await target.load(source.identity, each(await copyOf(source)));
+    await target.records.commit([put(pages, { key: "b", value: 0 })]);
+    const after = await target.records.get(pages, "b");
+    expect(after?.revision).toBeGreaterThan(1_000_000);
+    expect(after?.revision).toBeGreaterThan(before?.revision ?? Infinity);
+  });
+
+  it.each([Number.NaN, Infinity, 1.5])("that are none are refused: %d", async (revision) => {
+    const { records } = await open({ url: await server().createDatabase() });
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    const at = { key: "a", revision };
+    for (const step of [removeAt(pages, at), replace(pages, at, { value: 2 })]) {
+      await expect(records.commit([step])).rejects.toThrow(RangeError);
+    }
+    expect((await records.get(pages, "a"))?.value).toBe(1);
+  });
+});
