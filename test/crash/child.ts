@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Report } from "./reports.ts";
 
@@ -10,6 +12,8 @@ export interface Child {
   said<K extends Report["is"]>(is: K): Promise<Extract<Report, { is: K }>>;
   /** Tells it to come to an end. */
   stop(): void;
+  /** Halts it wherever it is; from when this resolves it does nothing any more. */
+  freeze(): Promise<void>;
   /** Ends it as it stands: kill -9. */
   kill(): void;
   /** Resolves when it has ended and everything it had said was noted. */
@@ -39,6 +43,21 @@ process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
+/** A system call that is under way, such as a sync, comes to its end first. */
+async function freeze(child: ChildProcess): Promise<void> {
+  child.kill("SIGSTOP");
+  while (isRunning(child)) await setTimeout(1);
+}
+
+/** Whether a process is neither halted (T) nor gone, as Linux tells in /proc. */
+function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  if ((exitCode ?? signalCode) !== null) return false;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  return threads.some(
+    (thread) => !/\) [TZX] /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8")),
+  );
+}
+
 /** Starts a script of this folder as a process and notes every line it says. */
 export function startChild(
   script: keyof typeof scripts,
@@ -63,6 +82,7 @@ export function startChild(
       return report as Extract<Report, { is: K }>;
     },
     stop: () => void child.kill("SIGTERM"),
+    freeze: () => freeze(child),
     kill: () => void child.kill("SIGKILL"),
     ended,
   };
@@ -77,6 +97,7 @@ export function startService(env: Readonly<Record<string, string>>) {
   return {
     /** Resolves with its address once it says that it is ready. */
     baseUrl: () => ready.promise.then((line) => (JSON.parse(line) as { baseUrl: string }).baseUrl),
+    freeze: () => freeze(child),
     kill: () => void child.kill("SIGKILL"),
     ended,
   };

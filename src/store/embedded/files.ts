@@ -1,12 +1,13 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LowSync } from "lowdb";
 import type { StoreIdentity, StoreMode } from "../store.ts";
 import { ARCHIVE_SCHEMA, type ArchiveTable, createArchiveTable } from "./archive-table.ts";
 import { damaged, inUse, isBusy, isSqliteError, isUnreachable, messageOf } from "./failure.ts";
+import { faultOfLog } from "./log-check.ts";
 import { checkSchema, FORMAT, readMeta } from "./meta.ts";
-import { faultOfLogOf, logOf, markClosed, markOpen } from "./open-mark.ts";
-import { createFile, type Paths, usable, withCompanions } from "./paths.ts";
+import { createFile, logOf, type Paths, syncFolder, usable, withCompanions } from "./paths.ts";
 import {
   createRecordTable,
   RECORD_SCHEMA,
@@ -65,7 +66,9 @@ export function lockFolder({ folder, lock, records }: Paths): () => void {
 }
 
 /** Opens the files of a store. @throws {Error} When one is damaged; says what to do. */
-export function openFiles({ records, archive }: Paths): Files {
+export function openFiles(paths: Paths): Files {
+  const records = placeOf(paths.records);
+  const archive = placeOf(paths.archive);
   checkThere(records);
   checkThere(archive);
   const recordFile = openChecked({
@@ -95,7 +98,6 @@ function filesOf(recordFile: SqliteFile, archiveFile: SqliteFile): Files {
   askOf(recordFile.path, () => base.read());
   const [id, mode] = [facts.get("id"), facts.get("mode")];
   if (id === undefined || mode === undefined) throw damaged(recordFile.path, "a fact is missing");
-  for (const file of [recordFile, archiveFile]) askOf(file.path, () => markOpen(file));
   return {
     identity: { id, mode: mode as StoreMode },
     moved: facts.get("moved"),
@@ -111,7 +113,6 @@ function filesOf(recordFile: SqliteFile, archiveFile: SqliteFile): Files {
 function closeWhole(file: SqliteFile): void {
   if (!file.database.isOpen) return;
   try {
-    markClosed(file);
     checkpoint(file);
   } catch (error) {
     if (!isSqliteError(error)) throw error;
@@ -120,13 +121,18 @@ function closeWhole(file: SqliteFile): void {
   }
 }
 
+/** Where a file is that may be a link: there SQLite keeps the log and the index beside it. */
+function placeOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
 /** SQLite fills up a last page that was cut off; only a log can have left one like that. */
 function checkThere(path: string): void {
   if (!existsSync(path)) throw damaged(path, "it is missing");
   const { size } = statSync(path);
   if (size === 0) throw damaged(path, "it is empty");
-  if (size % PAGE_BYTES !== 0 && !existsSync(`${path}-wal`)) throw damaged(path, "it is cut off");
-  const fault = askOf(path, () => faultOfLogOf(path));
+  if (size % PAGE_BYTES !== 0 && !existsSync(logOf(path))) throw damaged(path, "it is cut off");
+  const fault = existsSync(logOf(path)) ? askOf(path, () => faultOfLog(logOf(path))) : undefined;
   if (fault !== undefined) throw damaged(logOf(path), fault);
   withCompanions(path).filter(existsSync).forEach(createFile);
 }
@@ -142,6 +148,8 @@ interface Expected {
 function openChecked({ options, schema, isChecked }: Expected): SqliteFile {
   const { path } = options;
   const file = askOf(path, () => openSqliteFile(options));
+  // The log was created beside the file just now; without its name it would be lost.
+  syncFolder(dirname(path));
   return closingOnError(file, () => {
     const format = askOf(path, () => readMeta(file).get("format"));
     if (format !== FORMAT) throw new Error(`${path} has a format of another version (${format})`);

@@ -41,8 +41,8 @@ interface Frame {
  * - a header that does not check in front of frames;
  * - a frame that does not check, when two transactions or more end in an unbroken run behind it.
  *
- * What is not found looks like the end of a crash: a log that was cut off, and a flipped bit within
- * the last two transactions.
+ * What is not found looks like the end of a crash, or of a good stop: a log that was cut off or
+ * taken away, and a flipped bit within the last two transactions.
  *
  * @returns What is wrong; nothing when the log is whole or torn at its end.
  */

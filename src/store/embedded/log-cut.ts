@@ -1,7 +1,6 @@
 import { statSync, truncateSync } from "node:fs";
 import type { Holder } from "./files.ts";
-import { logOf } from "./open-mark.ts";
-import { syncFile } from "./paths.ts";
+import { logOf, syncFile } from "./paths.ts";
 import { PAGE_BYTES, type SqliteFile } from "./sqlite-file.ts";
 
 /** Bytes of a write-ahead log before its frames, and of a frame

@@ -9,7 +9,7 @@ export const META_SCHEMA =
 export const FORMAT = "1";
 
 /** What a file may say about itself. */
-export type MetaName = "format" | "id" | "mode" | "created" | "revision" | "moved" | "open";
+export type MetaName = "format" | "id" | "mode" | "created" | "revision" | "moved";
 
 /** A column as SQLite takes and gives it. */
 export type Column = string | number | null;
@@ -27,11 +27,6 @@ export function setMeta(file: SqliteFile, name: MetaName, value: string): void {
        ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`,
     )
     .run(name, value, sumOf([name, value]));
-}
-
-/** Removes a fact. */
-export function removeMeta(file: SqliteFile, name: MetaName): void {
-  file.statement("DELETE FROM meta WHERE name = ?").run(name);
 }
 
 /** The facts of a file. @throws {Error} When one was changed by other means. */

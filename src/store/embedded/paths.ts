@@ -41,9 +41,14 @@ export function pathsIn(given: string): Paths {
   };
 }
 
+/** Where SQLite keeps the write-ahead log of a file. */
+export function logOf(path: string): string {
+  return `${path}-wal`;
+}
+
 /** A file with the write-ahead log and the shared index that SQLite keeps beside it. */
 export function withCompanions(path: string): readonly string[] {
-  return [path, `${path}-wal`, `${path}-shm`];
+  return [path, logOf(path), `${path}-shm`];
 }
 
 /** Whether there is a store in the folder, be it a damaged one. */
