@@ -11,11 +11,11 @@ import {
   type Paths,
   pathsIn,
   settleNext,
-  syncFolder,
   withCompanions,
 } from "../store/embedded/paths.ts";
 import { openPostgres } from "../store/postgres/open.ts";
 import type { Store, StoreIdentity, StoreMode } from "../store/store.ts";
+import { syncFolder } from "../store/sync-folder.ts";
 import type { OpenedStore } from "./command.ts";
 import { keeping, openExisting } from "./direct.ts";
 

@@ -1,17 +1,15 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import {
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
-  openSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { syncFolder } from "./sync-folder.ts";
 
 const KEY_BYTES = 32;
 
@@ -75,15 +73,4 @@ function create(folder: string, file: string): void {
     rmSync(draft, { force: true });
   }
   syncFolder(folder);
-}
-
-/** Windows cannot open a folder. */
-function syncFolder(folder: string): void {
-  if (process.platform === "win32") return;
-  const descriptor = openSync(folder, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

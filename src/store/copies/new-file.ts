@@ -4,7 +4,7 @@ import { link, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { syncFolder } from "../embedded/paths.ts";
+import { syncFolder } from "../sync-folder.ts";
 
 /** Only the owner may read what was in the store. */
 const OWNER_ONLY = 0o600;

@@ -3,11 +3,12 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LowSync } from "lowdb";
 import type { StoreIdentity, StoreMode } from "../store.ts";
+import { syncFolder } from "../sync-folder.ts";
 import { ARCHIVE_SCHEMA, type ArchiveTable, createArchiveTable } from "./archive-table.ts";
 import { damaged, inUse, isBusy, isSqliteError, isUnreachable, messageOf } from "./failure.ts";
 import { faultOfLog } from "./log-check.ts";
 import { checkSchema, FORMAT, readMeta } from "./meta.ts";
-import { createFile, logOf, type Paths, syncFolder, usable, withCompanions } from "./paths.ts";
+import { createFile, logOf, type Paths, usable, withCompanions } from "./paths.ts";
 import {
   createRecordTable,
   RECORD_SCHEMA,

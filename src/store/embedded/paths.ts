@@ -10,6 +10,7 @@ import {
   rmSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { syncFolder } from "../sync-folder.ts";
 
 /** Only the owner reads and writes. */
 const OWNER_FILE = 0o600;
@@ -107,17 +108,6 @@ export function createFile(path: string): void {
 /** Makes the contents of a file durable. */
 export function syncFile(path: string): void {
   const file = openSync(path, "r+");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Makes the names in a folder durable. Windows cannot open a folder, and does it by itself. */
-export function syncFolder(folder: string): void {
-  if (process.platform === "win32") return;
-  const file = openSync(folder, "r");
   try {
     fsyncSync(file);
   } finally {

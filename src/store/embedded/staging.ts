@@ -1,6 +1,7 @@
 import { renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { DumpRow, StoreIdentity } from "../store.ts";
+import { syncFolder } from "../sync-folder.ts";
 import { ARCHIVE_SCHEMA, type ArchiveDumpRow, insertArchived } from "./archive-table.ts";
 import {
   checkInstant,
@@ -11,7 +12,7 @@ import {
   entryOf,
 } from "./entry.ts";
 import { FORMAT, type MetaName, setMeta } from "./meta.ts";
-import { createFile, type Paths, removeNext, syncFile, syncFolder } from "./paths.ts";
+import { createFile, type Paths, removeNext, syncFile } from "./paths.ts";
 import { insertRecord, RECORD_SCHEMA } from "./record-table.ts";
 import { closingOnError, fileOf, PAGE_BYTES, type SqliteFile } from "./sqlite-file.ts";
 
