@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { anonymousCeiling, isScope, type Scope, scopeNames } from "./auth/scopes.ts";
+import { ENCODED_KEY } from "./store/master-key.ts";
 
 /** Where market data come from. */
 export type MarketChoice =
@@ -41,9 +42,6 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max);
 
-/** Base64, plain or URL-safe, of exactly 32 bytes. */
-const BASE64_OF_32_BYTES = /^[\w+/-]{43}=?$/;
-
 /** What the service and the operator's commands agree on. */
 const storeVariables = {
   DATA_DIR: {
@@ -62,7 +60,7 @@ const storeVariables = {
     secret: true,
   },
   MASTER_KEY: {
-    schema: z.string().regex(BASE64_OF_32_BYTES).optional(),
+    schema: z.string().regex(ENCODED_KEY).optional(),
     allowed: "32 bytes as base64, such as `openssl rand -base64 32` gives",
     secret: true,
   },

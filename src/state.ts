@@ -7,15 +7,13 @@ import { type Keyring, openKeyring } from "./store/keyring.ts";
 import { readMasterKey } from "./store/master-key.ts";
 import { put } from "./store/operations.ts";
 import { openPostgres } from "./store/postgres/open.ts";
-import { collection } from "./store/records.ts";
+import { probes } from "./store/probes.ts";
 import type { Store, StoreMode } from "./store/store.ts";
 import { startUpkeep, type Upkeep } from "./store/upkeep.ts";
 
 /** One write answers every readiness check of this many milliseconds, so that checks cost the disk
  *  nothing however many come. */
 const PROBE_SHARED_MS = 1_000;
-
-const probes = collection<Record<string, never>>("probes");
 
 /** What the state is opened with. */
 export interface StateOptions {

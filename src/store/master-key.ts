@@ -14,7 +14,7 @@ import { syncFolder } from "./sync-folder.ts";
 const KEY_BYTES = 32;
 
 /** 32 bytes in base64 or URL-safe base64 (RFC 4648), with or without padding. */
-const ENCODED_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
+export const ENCODED_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 /** Where the master key may come from. */
 export interface MasterKeyPlaces {

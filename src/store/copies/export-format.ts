@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { chainPoints } from "../audit-chain.ts";
+import { leases } from "../lease.ts";
 import { outbox } from "../outbox.ts";
+import { probes } from "../probes.ts";
 import { parseJson } from "./json-text.ts";
 
 /** Name of the format, first in every export. */
@@ -10,7 +12,9 @@ export const EXPORT_FORMAT = "market-signal-export";
 export const EXPORT_VERSION = 1;
 
 /** Collections of work under way, which mean nothing in another store or at another time. */
-export const NOT_EXPORTED: readonly string[] = [outbox.name, chainPoints.name, "leases", "probes"];
+export const NOT_EXPORTED: readonly string[] = [outbox, chainPoints, leases, probes].map(
+  ({ name }) => name,
+);
 
 /** Longest key or group, in UTF-16 units, as in `records.ts`. */
 const MAX_NAME_LENGTH = 512;
