@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
 import { authorizationServerExtras } from "../wellknown/authorization-server.ts";
 import { createAuthenticator } from "./auth/bearer.ts";
-import { createProvider } from "./auth/provider.ts";
+import { createProvider } from "./auth/oidc/provider.ts";
 import type { Config, MarketChoice } from "./config.ts";
 import { createApp } from "./http/app.ts";
 import { oauthRouter } from "./http/oauth.ts";

@@ -1,5 +1,5 @@
 import type { Provider } from "oidc-provider";
-import { covers } from "./resources.ts";
+import { covers } from "./oidc/resources.ts";
 import { isScope, type Scope } from "./scopes.ts";
 
 /** Who is calling, as far as the access token says. */

@@ -1,9 +1,9 @@
 import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import type { Provider } from "oidc-provider";
-import { unavailableBody } from "../auth/answers.ts";
 import { calledFrom } from "../auth/auditor.ts";
-import { refuseInteraction } from "../auth/provider.ts";
-import { revokeByPossession } from "../auth/revocation.ts";
+import { unavailableBody } from "../auth/oidc/answers.ts";
+import { refuseInteraction } from "../auth/oidc/provider.ts";
+import { revokeByPossession } from "../auth/oidc/revocation.ts";
 import { Problem } from "../problem.ts";
 import { onlyMethods } from "./methods.ts";
 import { body, bytesOf, hashSecret, pinned } from "./oauth-request.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { createStoreAdapter } from "../../src/auth/store-adapter.ts";
+import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
 import type { AuditEntry } from "../../src/store/audit.ts";
 import { outbox } from "../../src/store/outbox.ts";
 import type { Records } from "../../src/store/records.ts";

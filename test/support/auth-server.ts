@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
 import { afterAll } from "vitest";
 import { createAuthenticator, mayUse } from "../../src/auth/bearer.ts";
-import { createProvider } from "../../src/auth/provider.ts";
+import { createProvider } from "../../src/auth/oidc/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { oauthRouter } from "../../src/http/oauth.ts";
 import { Problem } from "../../src/problem.ts";

@@ -1,8 +1,8 @@
 import { type Adapter, type AdapterPayload, errors, Provider } from "oidc-provider";
-import { insert, removeAt, removeGroup, replace, update } from "../store/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../store/records.ts";
-import type { Auditor } from "./auditor.ts";
-import { fingerprint, hashClientSecret, isHashed } from "./secrets.ts";
+import { insert, removeAt, removeGroup, replace, update } from "../../store/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import type { Auditor } from "../auditor.ts";
+import { fingerprint, hashClientSecret, isHashed } from "../secrets.ts";
 
 /** What the adapters of all models share. */
 export interface AdapterContext {

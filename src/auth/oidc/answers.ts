@@ -1,6 +1,6 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
-import { Problem } from "../problem.ts";
-import { isHashed } from "./secrets.ts";
+import { Problem } from "../../problem.ts";
+import { isHashed } from "../secrets.ts";
 
 /** The body for a problem that is the service's own and will pass, in the words of RFC 6749
  *  section 4.1.2.1; those of section 5.2 only blame the request. */

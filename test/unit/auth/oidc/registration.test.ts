@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { normaliseRegistration } from "../../../src/auth/registration.ts";
-import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
-import { EXAMPLE_REGISTRATION as example } from "../../support/agent.ts";
+import { normaliseRegistration } from "../../../../src/auth/oidc/registration.ts";
+import { anonymousCeiling, type Scope } from "../../../../src/auth/scopes.ts";
+import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
 
 const codeClient = { ...example, grant_types: ["authorization_code"], response_types: ["code"] };
 

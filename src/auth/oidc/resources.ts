@@ -1,5 +1,5 @@
 import { errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
-import { type Scope, scopeAdvice, scopeNames } from "./scopes.ts";
+import { type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
 
 /** Seconds an access token is good for (interface section 2.5). */
 export const ACCESS_TOKEN_SECONDS = 3600;

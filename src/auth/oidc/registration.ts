@@ -1,4 +1,6 @@
 import { errors } from "oidc-provider";
+import { isLoopbackHost } from "../loopback.ts";
+import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
 import {
   address,
   checkInformation,
@@ -7,8 +9,6 @@ import {
   plainText,
   refuse,
 } from "./client-metadata.ts";
-import { isLoopbackHost } from "./loopback.ts";
-import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "./scopes.ts";
 
 /** Grant types a client can register; others that are asked for are left out of the answer. */
 const grantTypes: readonly unknown[] = ["authorization_code", "client_credentials"];

@@ -1,11 +1,11 @@
 import type { Adapter } from "oidc-provider";
 import { expect, it } from "vitest";
-import { calledFrom } from "../../../src/auth/auditor.ts";
-import { createStoreAdapter } from "../../../src/auth/store-adapter.ts";
-import type { AuditEntry } from "../../../src/store/audit.ts";
-import { outbox } from "../../../src/store/outbox.ts";
-import type { Records } from "../../../src/store/records.ts";
-import { describeStores, dumped, type Engine, openStore, slowed } from "../../support/stores.ts";
+import { calledFrom } from "../../../../src/auth/auditor.ts";
+import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
+import type { AuditEntry } from "../../../../src/store/audit.ts";
+import { outbox } from "../../../../src/store/outbox.ts";
+import type { Records } from "../../../../src/store/records.ts";
+import { describeStores, dumped, type Engine, openStore, slowed } from "../../../support/stores.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ClientMetadata, type Configuration, type JWK, Provider } from "oidc-provider";
+import { type Scope, scopes } from "../scopes.ts";
+import { isSecretOf } from "../secrets.ts";
 import { adaptAnswers } from "./answers.ts";
 import { normaliseRegistration } from "./registration.ts";
 import { ACCESS_TOKEN_SECONDS, type ResourcePolicy, resourceIndicators } from "./resources.ts";
 import { allowOwnTokens } from "./revocation.ts";
-import { type Scope, scopes } from "./scopes.ts";
-import { isSecretOf } from "./secrets.ts";
 import { createStoreAdapter, type StoreAdapterOptions } from "./store-adapter.ts";
 
 interface ProviderOptions extends ResourcePolicy, StoreAdapterOptions {

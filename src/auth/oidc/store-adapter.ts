@@ -13,9 +13,10 @@ import {
   removeGroup,
   replace,
   update,
-} from "../store/operations.ts";
-import { type Collection, collection, type Records, type Stored } from "../store/records.ts";
-import { type AuditorOptions, createAuditor } from "./auditor.ts";
+} from "../../store/operations.ts";
+import { type Collection, collection, type Records, type Stored } from "../../store/records.ts";
+import { type AuditorOptions, createAuditor } from "../auditor.ts";
+import { fingerprint } from "../secrets.ts";
 import {
   type AdapterContext,
   clientAdapter,
@@ -25,7 +26,6 @@ import {
   type ModelAdapter,
   registrationTokenAdapter,
 } from "./client-adapter.ts";
-import { fingerprint } from "./secrets.ts";
 
 /** What the state of the authorization server is kept with. */
 export interface StoreAdapterOptions extends AuditorOptions {
