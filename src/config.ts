@@ -1,7 +1,14 @@
-import { resolve } from "node:path";
-import { z } from "zod";
-import { anonymousCeiling, isScope, type Scope, scopeNames } from "./auth/scopes.ts";
-import { ENCODED_KEY } from "./store/master-key.ts";
+import type { SignUp } from "./auth/accounts/sign-in.ts";
+import type { Scope } from "./auth/scopes.ts";
+import type { Quota, QuotaName } from "./limits/limits.ts";
+import {
+  type Environment,
+  FILES,
+  readVariables,
+  storeVariables,
+  type Values,
+  variables,
+} from "./variables.ts";
 
 /** Where market data come from. */
 export type MarketChoice =
@@ -18,6 +25,21 @@ export interface StoreChoice {
   readonly masterKey: string | undefined;
 }
 
+/** How mail leaves the service. */
+export interface MailChoice {
+  /** `smtp://` or `smtps://` address with the account. */
+  readonly smtpUrl: string;
+  /** Address that mail comes from. */
+  readonly from: string;
+}
+
+/** Another OpenID provider that people can sign in with. */
+export interface UpstreamChoice {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
 /** Everything that may differ between two deployments. */
 export interface Config {
   /** Address to listen on. */
@@ -30,100 +52,19 @@ export interface Config {
   readonly store: StoreChoice;
   /** Scopes of agents that nobody answers for. */
   readonly anonymousScopes: readonly Scope[];
+  /** Who can make an account. */
+  readonly signUp: SignUp;
+  /** `undefined`: messages wait in the outbox for the operator. */
+  readonly mail: MailChoice | undefined;
+  readonly upstream: UpstreamChoice | undefined;
+  /** JSON file of the identity providers whose assertions are trusted; `undefined`: none. */
+  readonly trustedIssuersFile: string | undefined;
+  /** Reverse proxies in front of the service, each of which adds to `X-Forwarded-For`. */
+  readonly proxyHops: number;
+  /** Limits that differ from their defaults. */
+  readonly rateLimits: Readonly<Partial<Record<QuotaName, Quota>>>;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
-
-const FILES = /^files:(.+)$/;
-
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max);
-
-/** What the service and the operator's commands agree on. */
-const storeVariables = {
-  DATA_DIR: {
-    schema: z
-      .string()
-      .default("./data")
-      .transform((path) => resolve(path)),
-    allowed: "a directory",
-  },
-  DATABASE_URL: {
-    schema: z
-      .string()
-      .refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
-      .optional(),
-    allowed: "an address such as postgres://user@host:5432/database",
-    secret: true,
-  },
-  MASTER_KEY: {
-    schema: z.string().regex(ENCODED_KEY).optional(),
-    allowed: "32 bytes as base64, such as `openssl rand -base64 32` gives",
-    secret: true,
-  },
-} as const;
-
-/** Each variable with its default and, for the refusal, what is allowed. */
-const variables = {
-  ...storeVariables,
-  HOST: { schema: z.string().min(1).default("127.0.0.1"), allowed: "an address to listen on" },
-  PORT: {
-    schema: wholeNumber(0, 65_535).default(3000),
-    allowed: "a whole number from 0 to 65535; 0 picks a free port",
-  },
-  BASE_URL: {
-    schema: z
-      .string()
-      .refine((text) => URL.parse(text)?.origin === text && /^https?:/.test(text))
-      .optional(),
-    allowed: "a public origin such as https://signals.example, without a path or trailing slash",
-  },
-  MARKET: {
-    schema: z
-      .string()
-      .refine((text) => text === "sandbox" || FILES.test(text))
-      .default("sandbox"),
-    allowed: "sandbox, or files:<folder>",
-  },
-  AS_OF: {
-    schema: z.iso
-      .datetime({ offset: true })
-      .transform((text) => new Date(text))
-      .optional(),
-    allowed: "an ISO 8601 instant such as 2015-06-30T21:00:00Z",
-  },
-  ANONYMOUS_SCOPES: {
-    schema: z
-      .string()
-      .transform(scopeNames)
-      .refine((names) => names.every((name) => isScope(name) && anonymousCeiling.includes(name)))
-      .transform((names) => names.filter(isScope))
-      .default([...anonymousCeiling]),
-    allowed: `names separated by spaces, of ${anonymousCeiling.join(", ")}`,
-  },
-  SANDBOX_SESSION_SECONDS: {
-    schema: wholeNumber(1, 86_400).default(60),
-    allowed: "a whole number of seconds from 1 to 86400",
-  },
-  SEED: {
-    schema: wholeNumber(0, 4_294_967_295).default(1),
-    allowed: "a whole number from 0 to 4294967295",
-  },
-  LOG_LEVEL: {
-    schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
-    allowed: "debug, info, warn, error or silent",
-  },
-} as const;
-
-/** How one variable is read. A secret is not repeated in the refusal. */
-type Variables = Readonly<
-  Record<string, { readonly schema: z.ZodType; readonly allowed: string; readonly secret?: true }>
->;
-type Values<V extends Variables> = { readonly [N in keyof V]: z.output<V[N]["schema"]> };
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings.
@@ -135,9 +76,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(env: Environment): Config {
   const values = readVariables(env, variables);
   const files = FILES.exec(values.MARKET);
-  if (values.AS_OF !== undefined && files === null) {
-    throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
-  }
+  checkTogether(values);
   return {
     host: values.HOST,
     port: values.PORT,
@@ -148,6 +87,12 @@ export function readConfig(env: Environment): Config {
         : { kind: "files", folder: files[1] as string, asOf: values.AS_OF },
     store: storeChoice(values),
     anonymousScopes: values.ANONYMOUS_SCOPES,
+    signUp: values.SIGN_UP ?? (files === null ? "open" : "applications"),
+    mail: mailChoice(values),
+    upstream: upstreamChoice(values),
+    trustedIssuersFile: values.TRUSTED_ISSUERS,
+    proxyHops: values.TRUST_PROXY,
+    rateLimits: values.RATE_LIMITS ?? {},
     logLevel: values.LOG_LEVEL,
   };
 }
@@ -161,23 +106,43 @@ export function readStoreChoice(env: Environment): StoreChoice {
   return storeChoice(readVariables(env, storeVariables));
 }
 
+/** @throws {Error} When settings that need each other are not all there. */
+function checkTogether(values: Values<typeof variables>): void {
+  const { MARKET, AS_OF, SMTP_URL, MAIL_FROM } = values;
+  if (AS_OF !== undefined && !FILES.test(MARKET)) {
+    throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
+  }
+  if (SMTP_URL !== undefined && MAIL_FROM === undefined) {
+    throw new Error("MAIL_FROM: SMTP_URL needs it, the address that mail comes from.");
+  }
+  const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET } = values;
+  const upstream = Object.entries({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET });
+  const missing = upstream.filter(([, value]) => value === undefined).map(([name]) => name);
+  if (missing.length > 0 && missing.length < upstream.length) {
+    throw new Error(
+      `${missing.join(", ")}: set all of OIDC_ISSUER, _CLIENT_ID and _CLIENT_SECRET.`,
+    );
+  }
+}
+
+function mailChoice(values: Values<typeof variables>): MailChoice | undefined {
+  const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
+  return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
+}
+
+function upstreamChoice(values: Values<typeof variables>): UpstreamChoice | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = values;
+  const { OIDC_CLIENT_SECRET: clientSecret } = values;
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
+    return undefined;
+  }
+  return { issuer, clientId, clientSecret };
+}
+
 function storeChoice(values: Values<typeof storeVariables>): StoreChoice {
   return {
     folder: values.DATA_DIR,
     databaseUrl: values.DATABASE_URL,
     masterKey: values.MASTER_KEY,
   };
-}
-
-function readVariables<V extends Variables>(env: Environment, known: V): Values<V> {
-  const wrong: string[] = [];
-  const entries = Object.entries(known).map(([name, { schema, allowed, secret }]) => {
-    const text = env[name] === "" ? undefined : env[name];
-    const result = schema.safeParse(text);
-    const shown = secret ? "its value" : JSON.stringify(text);
-    if (!result.success) wrong.push(`${name}: ${shown} is not ${allowed}.`);
-    return [name, result.data];
-  });
-  if (wrong.length > 0) throw new Error(wrong.join("\n"));
-  return Object.fromEntries(entries) as Values<V>;
 }

@@ -11,6 +11,7 @@ const catalogue = {
   content_too_large: { status: 413, title: "The request body is too large." },
   unsupported_media_type: { status: 415, title: "The content type is not supported." },
   not_available_then: { status: 422, title: "Nothing was recorded for that time." },
+  rate_limited: { status: 429, title: "Too many requests." },
   internal_error: { status: 500, title: "The service failed." },
   not_ready: { status: 503, title: "The service is starting." },
   store_unavailable: { status: 503, title: "The store cannot answer just now." },

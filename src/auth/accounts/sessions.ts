@@ -1,0 +1,36 @@
+/** A person at a browser. */
+export interface Session {
+  readonly accountId: string;
+  /** When the person proved who they are, in milliseconds since the epoch. */
+  readonly signedInAt: number;
+}
+
+/** What a browser is told in a `Set-Cookie` header. */
+export type SetCookie = string;
+
+/** A browser as its cookie shows it. */
+export interface Browser {
+  /** 256 random bits that only this browser has; what is kept under it is kept under its hash. */
+  readonly secret: string;
+  /** To be sent along when the browser had no cookie yet. */
+  readonly setCookie: SetCookie | undefined;
+  readonly session: Session | undefined;
+  /** Stands in every form of a page: another site cannot read it. */
+  readonly formToken: string;
+}
+
+/** Who is at which browser. One cookie, `__Host-` when the service is reached by https; HttpOnly,
+ *  SameSite=Lax. */
+export interface Sessions {
+  /** @param cookie The request's Cookie header. */
+  browserOf(cookie: string | undefined): Promise<Browser>;
+
+  /** Whether a form came from a page of this browser; constant time. */
+  isFormTokenOf(browser: Browser, formToken: unknown): boolean;
+
+  /** Signs a person in; the browser gets another secret (session fixation). */
+  open(browser: Browser, accountId: string): Promise<SetCookie>;
+
+  /** Signs the person out. */
+  close(browser: Browser): Promise<SetCookie>;
+}

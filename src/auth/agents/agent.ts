@@ -1,0 +1,51 @@
+import type { AdapterPayload } from "oidc-provider";
+import { collection } from "../../store/records.ts";
+import type { Scope } from "../scopes.ts";
+
+/** How an agent said who it is when it registered (interface section 3). */
+export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" | "agent";
+
+/** Who answers for an agent. */
+export interface Ownership {
+  readonly accountId: string;
+  /** What the agent may hold at most. */
+  readonly scopes: readonly Scope[];
+  /** Milliseconds since the epoch. */
+  readonly claimedAt: number;
+}
+
+/** What the service knows of a registered client beside its metadata. */
+export interface Agent {
+  readonly identityType: IdentityType;
+  /** Milliseconds since the epoch. */
+  readonly registeredAt: number;
+  /** The e-mail address of the only person who may claim it, when the agent named one. */
+  readonly loginHint?: string;
+  /** Absent: nobody has claimed it. */
+  readonly owner?: Ownership;
+}
+
+/** A registered client. */
+export interface ClientRecord {
+  /** As oidc-provider keeps it; the client writes most of it, so that nothing that decides over
+   *  rights may be in it. The secret is hashed. */
+  readonly metadata: AdapterPayload;
+  readonly agent: Agent;
+}
+
+/** Registered clients by client id. */
+export const clients = collection<ClientRecord>("oidc:Client");
+
+/** Group of everything that was issued to a client, in all collections. */
+export const issuedTo = (clientId: string): string => `client:${clientId}`;
+
+/** Group of the clients that an account answers for. */
+export const claimedBy = (accountId: string): string => `agents-of:${accountId}`;
+
+/** Group of everything that ends with an account, in all collections. */
+export const belongingTo = (accountId: string): string => `account:${accountId}`;
+
+/** Whether the scopes of a client's own tokens can be widened by a claim. */
+export function isClaimable({ metadata }: ClientRecord): boolean {
+  return Array.isArray(metadata.grant_types) && metadata.grant_types.includes("client_credentials");
+}

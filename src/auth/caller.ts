@@ -1,0 +1,23 @@
+import type { Scope } from "./scopes.ts";
+
+/** Who is calling, as far as the credential says. */
+export interface Caller {
+  /** An agent by client credentials, a person by a client they consented to, or whoever holds an
+   *  API key. */
+  readonly kind: "agent" | "user" | "service";
+  /** Id of the client for an agent, of the account for a person, of the key for a service. */
+  readonly id: string;
+  /** The client that the token was issued to; API keys have none. */
+  readonly clientId: string | undefined;
+  /** The account that answers for the caller, if there is one. */
+  readonly accountId: string | undefined;
+  readonly scopes: ReadonlySet<Scope>;
+  /** The resource the credential is good for (RFC 8707). */
+  readonly resource: string;
+  /** When the person behind a user's token signed in, in milliseconds since the epoch. */
+  readonly signedInAt: number | undefined;
+}
+
+/** Finds who is behind an access token or an API key; `undefined` when it is unknown, expired or
+ *  revoked, or when whoever it was issued to is no longer there. */
+export type Authenticate = (credential: string) => Promise<Caller | undefined>;
