@@ -25,6 +25,14 @@ export function replace<T>(
   return { kind: "replace", collection: to.name, key, revision, value, placing };
 }
 
+/** Lets the commit hold only while a record that was read before is as it was. */
+export function unchanged<T>(
+  from: Collection<T>,
+  { key, revision }: Pick<Stored<T>, "key" | "revision">,
+): Operation {
+  return { kind: "check", collection: from.name, key, revision };
+}
+
 /** Makes the one use of a record. */
 export function consume<T>(of: Collection<T>, key: string): Operation {
   return { kind: "consume", collection: of.name, key };

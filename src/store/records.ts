@@ -76,6 +76,13 @@ export type Operation =
       readonly value: unknown;
       readonly placing: Replacing;
     }
+  /** Changes nothing; does not hold unless the record is there and still at `revision`. */
+  | {
+      readonly kind: "check";
+      readonly collection: string;
+      readonly key: string;
+      readonly revision: number;
+    }
   /** Makes the one use of a record; does not hold when there is none or it was made before. */
   | { readonly kind: "consume"; readonly collection: string; readonly key: string }
   /** Removes the record, if there is one; with `revision`, does not hold unless it is at that. */
