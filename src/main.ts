@@ -4,6 +4,7 @@ import pino, { type Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, readConfig } from "./config.ts";
 import { sendPlainProblem } from "./http/errors.ts";
+import { type Letter, letterText } from "./mail/letter.ts";
 import { Problem } from "./problem.ts";
 import { createService, NAME, type Service } from "./service.ts";
 
@@ -34,6 +35,7 @@ async function main(): Promise<void> {
       now: () => new Date(),
       log,
       onProgress: showProgress,
+      onLetter: process.stderr.isTTY ? showLetter : undefined,
     });
     const admin = await takeCommands(service, config);
     server.off("request", starting).on("request", service.app);
@@ -105,6 +107,11 @@ function showProgress(done: number, total: number): void {
   const start = process.stderr.isTTY ? "\r" : "";
   const end = isDone ? "; now scoring them\n" : "";
   process.stderr.write(`${start}Reading the market: ${done} of ${total} instruments${end}`);
+}
+
+/** Without a mail server whoever runs the service passes messages on. */
+function showLetter(letter: Letter): void {
+  process.stderr.write(`\nA message that no mail server took:\n${letterText(letter)}\n`);
 }
 
 /** Scores again whenever the market has moved on. */

@@ -1,12 +1,15 @@
 import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
-import { authorizationServerExtras } from "../wellknown/authorization-server.ts";
-import { createAuthenticator } from "./auth/bearer.ts";
-import { createProvider } from "./auth/oidc/provider.ts";
+import { type Access, type AccessOptions, createAccess } from "./access.ts";
 import type { Config, MarketChoice } from "./config.ts";
-import { createApp } from "./http/app.ts";
+import { type App, createApp } from "./http/app.ts";
+import { claimRouter } from "./http/claim.ts";
+import { intakeRouter } from "./http/intake.ts";
 import { oauthRouter } from "./http/oauth.ts";
+import { pagesRouter } from "./http/pages/pages.ts";
+import type { Readiness } from "./http/readiness.ts";
+import type { ServedRoute } from "./http/routes.ts";
 import type { Market } from "./market/market.ts";
 import { createEngine } from "./score/engine.ts";
 import { readMarketFolder } from "./sources/files/market-folder.ts";
@@ -19,8 +22,8 @@ import type { ToolContext } from "./tool.ts";
 export const NAME = "Market Signal";
 
 /** What the service is built from. */
-export interface ServiceOptions {
-  readonly config: Pick<Config, "market" | "store" | "anonymousScopes">;
+export interface ServiceOptions extends Pick<AccessOptions, "outbound" | "onLetter"> {
+  readonly config: Pick<Config, "store" | "proxyHops"> & AccessOptions["config"];
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   readonly now: () => Date;
@@ -32,6 +35,8 @@ export interface ServiceOptions {
 /** The running service without its socket. */
 export interface Service {
   readonly app: RequestListener;
+  /** Everything that is served over HTTP. */
+  readonly routes: readonly ServedRoute[];
   /** What is served, for the operator. */
   readonly market: ToolContext["market"];
   readonly state: State;
@@ -66,7 +71,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 }
 
 async function createOn(state: State, options: ServiceOptions): Promise<Service> {
-  const { config, baseUrl, now, log, onProgress } = options;
+  const { config, now, onProgress } = options;
   const { market, clock } = await openMarket(config.market, onProgress);
   const archive = createSnapshotArchive();
   const engine = createEngine(market, archive);
@@ -78,31 +83,20 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
   };
   refresh();
 
-  const onError = (error: unknown) => log.error({ err: error }, "a request failed");
-  const provider = followKeys(state, options, onError);
+  const access = await createAccess({ ...options, state, name: NAME });
   const context = toolContext(market, archive, {
     now: () => clock.now(now().getTime()),
     knownUntil: () => knownUntil,
   });
-  const app = createApp({
-    name: NAME,
-    version: pkg.version,
-    baseUrl,
-    context,
-    authenticate: createAuthenticator(provider),
-    anonymousScopes: config.anonymousScopes,
-    oauth: oauthRouter({ provider, baseUrl }),
-    readiness: async () => ({
-      process: { ok: !isDraining, detail: isDraining ? "stopping" : "running" },
-      store: await state.probe(),
-    }),
-    now,
-    onError,
-    onReport: (error) => log.debug({ err: error }, "reported by the MCP SDK"),
+  const readiness = async () => ({
+    process: { ok: !isDraining, detail: isDraining ? "stopping" : "running" },
+    store: await state.probe(),
   });
+  const app = serve({ options, access, context, readiness });
   state.startUpkeep();
   return {
-    app,
+    app: app.handle,
+    routes: app.routes,
     market: context.market,
     state,
     refresh,
@@ -110,35 +104,40 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
     drain: () => {
       isDraining = true;
     },
-    close: state.close,
+    async close() {
+      await access.close();
+      await state.close();
+    },
   };
 }
 
-/** The authorization server of the moment: another one takes its place when the keys change. */
-function followKeys(
-  { store: { records }, keyring }: State,
-  { baseUrl, config, now }: ServiceOptions,
-  onError: (error: unknown) => void,
-): () => ReturnType<typeof createProvider> {
-  const build = () =>
-    createProvider({
-      baseUrl,
-      anonymousScopes: config.anonymousScopes,
-      discovery: authorizationServerExtras({ baseUrl, name: NAME }),
-      records,
-      keys: {
-        signing: keyring.keys("token-signing").map(({ jwk }) => jwk),
-        cookies: keyring.keys("cookie-signing").map(({ jwk }) => jwk.k),
-      },
-      hashAddress: keyring.hashAddress,
-      now,
-      onError,
-    });
-  let current = build();
-  keyring.onChange(() => {
-    current = build();
+interface Surface {
+  readonly options: ServiceOptions;
+  readonly access: Access;
+  readonly context: ToolContext;
+  readonly readiness: Readiness;
+}
+
+/** Puts the parts together that speak HTTP. */
+function serve({ options, access, context, readiness }: Surface): App {
+  const { config, baseUrl, now, log } = options;
+  const onError = (error: unknown) => log.error({ err: error }, "a request failed");
+  return createApp({
+    ...{ name: NAME, version: pkg.version, baseUrl, context, now, onError, readiness },
+    ...{ authenticate: access.authenticate, limits: access.limits },
+    proxyHops: config.proxyHops,
+    anonymousScopes: config.anonymousScopes,
+    routers: [
+      claimRouter({ ...access, baseUrl, now }),
+      pagesRouter({
+        ...{ ...access, name: NAME, baseUrl, now, onError },
+        mailHint: config.mail === undefined,
+      }),
+      oauthRouter({ ...access, baseUrl }),
+      intakeRouter(access),
+    ],
+    onReport: (error) => log.debug({ err: error }, "reported by the MCP SDK"),
   });
-  return () => current;
 }
 
 /** How the time on the wall maps to market time; everything in milliseconds. */

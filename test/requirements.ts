@@ -48,6 +48,8 @@ const purpose = [
     "1/mcp": "Automated clients are served over the Model Context Protocol.",
     "1/json": "Request and response bodies are JSON wherever no form is asked for.",
     "1/form": "Only the token request and the revocation request are form-encoded.",
+    "1/apply": "Applications for early access are taken in by POST /api/apply.",
+    "1/contact": "Inquiries are taken in by POST /api/contact.",
   }),
   ...later("engine", {
     "1/verification": "A caller can verify a score from its factors and the published method.",
@@ -57,10 +59,6 @@ const purpose = [
   }),
   ...later("alerts", {
     "1/alerts": "Webhooks can be registered to be told of volatility and of signal shifts.",
-  }),
-  ...later("authorization", {
-    "1/apply": "Applications for early access are taken in by POST /api/apply.",
-    "1/contact": "Inquiries are taken in by POST /api/contact.",
   }),
   ...later("discovery", {
     "1/discovery": "Automated clients find everything they need in discovery documents.",
@@ -76,7 +74,7 @@ const health = met({
 });
 
 const application = [
-  ...later("authorization", {
+  ...met({
     "2.2/name": "An application must have a name, a string for a person or an organisation.",
     "2.2/email": "An application must have an email, a string that is an e-mail address.",
     "2.2/focus": "An application may leave focus out; other than the four values is not taken.",
@@ -99,7 +97,7 @@ const application = [
   }),
 ];
 
-const inquiry = later("authorization", {
+const inquiry = met({
   "2.3/email": "An inquiry must have an email, the sender's address as a string in e-mail format.",
   "2.3/message": "An inquiry must have a message, a string with something in it.",
 });
@@ -165,6 +163,17 @@ const endpoints = [
     "4/base-url": "Every path, also one that a document publishes, starts at the base URL.",
     "4.1/request": "GET /api/health takes no body and no parameters.",
     "4.1/200": "GET /api/health answers 200 with the health object as JSON.",
+    "4.2/json": "POST /api/apply takes a JSON body with the application fields.",
+    "4.2/200": "POST /api/apply answers 200 with the application object as JSON.",
+    "4.2/validated": "POST /api/apply validates what was sent.",
+    "4.2/sanitized": "POST /api/apply sanitizes what was sent.",
+    "4.2/seat": "POST /api/apply reserves a seat in the queue.",
+    "4.2/400": "POST /api/apply answers 400 to a wrong email, a wrong name or a wrong structure.",
+    "4.2/429": "POST /api/apply answers 429 to a caller over the rate limit.",
+    "4.2/test-credentials": "POST /api/apply with name, email and focus yields test credentials.",
+    "4.3/json": "POST /api/contact takes a JSON body with the inquiry fields.",
+    "4.3/200": "POST /api/contact records the inquiry and answers 200.",
+    "4.3/400": "POST /api/contact answers 400 to wrong input or to an empty message.",
     "4.4/symbol": "GET /api/signals takes an instrument's symbol as a query parameter.",
     "4.4/bearer": "GET /api/signals lets a bearer token in.",
     "4.4/protected": "GET /api/signals refuses a call without a credential.",
@@ -184,17 +193,6 @@ const endpoints = [
     "4.8/effect": "A credential that an agent was issued is worthless once revoked.",
   }),
   ...later("authorization", {
-    "4.2/json": "POST /api/apply takes a JSON body with the application fields.",
-    "4.2/200": "POST /api/apply answers 200 with the application object as JSON.",
-    "4.2/validated": "POST /api/apply validates what was sent.",
-    "4.2/sanitized": "POST /api/apply sanitizes what was sent.",
-    "4.2/seat": "POST /api/apply reserves a seat in the queue.",
-    "4.2/400": "POST /api/apply answers 400 to a wrong email, a wrong name or a wrong structure.",
-    "4.2/429": "POST /api/apply answers 429 to a caller over the rate limit.",
-    "4.2/test-credentials": "POST /api/apply with name, email and focus yields test credentials.",
-    "4.3/json": "POST /api/contact takes a JSON body with the inquiry fields.",
-    "4.3/200": "POST /api/contact records the inquiry and answers 200.",
-    "4.3/400": "POST /api/contact answers 400 to wrong input or to an empty message.",
     "4.4/api-key": "GET /api/signals lets an API key in.",
     "4.7/json": "POST /oauth/claim takes a JSON body with the claim fields.",
     "4.7/bearer": "POST /oauth/claim takes its caller from a bearer token in the header.",
@@ -280,13 +278,13 @@ const rules = [
     "5.4/1-life": "A bearer token is good for expires_in seconds.",
     "5.4/2-bearer": "A protected call takes the bearer token that it presents.",
     "5.4/3-health": "GET /api/health needs no credential.",
+    "5.4/3-apply": "POST /api/apply needs no credential.",
+    "5.4/3-contact": "POST /api/contact needs no credential.",
     "5.4/3-register": "POST /oauth/register needs no credential.",
     "5.4/3-token": "POST /oauth/token needs no credential but the client's own.",
   }),
   ...later("authorization", {
     "5.4/2-api-key": "A protected call takes the API key that it presents.",
-    "5.4/3-apply": "POST /api/apply needs no credential.",
-    "5.4/3-contact": "POST /api/contact needs no credential.",
   }),
   ...later("discovery", {
     "5.4/3-described": "The interface description declares no security for these five operations.",
@@ -299,7 +297,7 @@ const events = later("alerts", {
   "6/scope": "Who registers an endpoint for alerts needs alerts:write.",
 });
 
-const errors = later("authorization", {
+const errors = met({
   "7/apply-email": "POST /api/apply with a wrong email is a 400.",
   "7/apply-name": "POST /api/apply with a wrong name is a 400.",
   "7/apply-payload": "POST /api/apply with a malformed payload is a 400.",
@@ -314,8 +312,6 @@ const limits = [
     "8/secret-life": "A client secret whose client_secret_expires_at is 0 never expires.",
     "8/secret-life-restart": "A client secret that never expires outlives a restart too.",
     "8/score-range": "No score lies under 0 or over 100.",
-  }),
-  ...later("authorization", {
     "8/apply-rate": "POST /api/apply has a rate limit, and a caller over it gets 429.",
     "8/sanitized": "Script and injection content in what callers send does no harm.",
   }),

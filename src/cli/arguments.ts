@@ -54,7 +54,7 @@ export function readArguments(
   const { help, json, ...options } = values;
   if (help === true) return { kind: "help", command: name };
   const known = withVariables(command, options, env);
-  const args = checked(command, withFile(command, { options: known, positionals, folder }));
+  const args = checked(command, withOperand(command, { options: known, positionals, folder }));
   return { kind: "run", name, command, args, isJson: json === true };
 }
 
@@ -107,20 +107,22 @@ function withVariables(
   return Object.fromEntries(Object.entries(given).map(read));
 }
 
-function withFile({ operand }: Command, { options, positionals, folder }: Parsed): object {
+/** Adds the operand under the name that is written in its brackets; only a file is a place. */
+function withOperand({ operand }: Command, { options, positionals, folder }: Parsed): object {
   const wanted = operand === undefined ? 0 : 1;
   const [extra] = positionals.slice(wanted);
   if (extra !== undefined) throw new UsageError(`There is nothing to do with ${extra}.`);
-  const [file] = positionals;
-  return file === undefined ? options : { ...options, file: resolve(folder, file) };
+  const [given] = positionals;
+  if (operand === undefined || given === undefined) return options;
+  const name = operand.slice(1, -1);
+  return { ...options, [name]: name === "file" ? resolve(folder, given) : given };
 }
 
 function checked(command: Command, args: object): unknown {
   const { success, data, error } = command.args.safeParse(args);
   if (success) return data;
   const [issue] = error.issues;
-  const name = issue?.path[0];
-  throw new UsageError(
-    `${name === "file" ? command.operand : `--${String(name)}`}: ${issue?.message}.`,
-  );
+  const name = String(issue?.path[0]);
+  const isOperand = command.operand === `<${name}>`;
+  throw new UsageError(`${isOperand ? command.operand : `--${name}`}: ${issue?.message}.`);
 }

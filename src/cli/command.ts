@@ -53,10 +53,10 @@ export interface Command<A extends z.ZodType = z.ZodType> {
   readonly summary: string;
   /** What else one should know; lines of at most 100 characters. */
   readonly notes: readonly string[];
-  /** Name of the file that it works on, for example `<file>`. */
-  readonly operand?: string;
+  /** What it works on: `<file>`, or another name in brackets, for example `<email>`. */
+  readonly operand?: `<${string}>`;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** The options by name, and the absolute path `file`. */
+  /** The options by name, and the operand by the name in its brackets; `file` is an absolute path. */
   readonly args: A;
 
   run(args: z.output<A>, context: CommandContext, onProgress: OnProgress): Promise<Outcome>;

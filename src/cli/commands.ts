@@ -1,9 +1,18 @@
 import type { Command } from "./command.ts";
+import { applicationsAccept } from "./commands/applications-accept.ts";
+import { applicationsList } from "./commands/applications-list.ts";
+import { applicationsReject } from "./commands/applications-reject.ts";
 import { backup } from "./commands/backup.ts";
 import { exportRecords } from "./commands/export.ts";
+import { forget } from "./commands/forget.ts";
 import { importRecords } from "./commands/import.ts";
+import { inquiriesList } from "./commands/inquiries-list.ts";
+import { keyCreate } from "./commands/key-create.ts";
+import { keyList } from "./commands/key-list.ts";
+import { keyRevoke } from "./commands/key-revoke.ts";
 import { keysList } from "./commands/keys-list.ts";
 import { keysRotate } from "./commands/keys-rotate.ts";
+import { mail } from "./commands/mail.ts";
 import { migrateStore } from "./commands/migrate.ts";
 import { restore } from "./commands/restore.ts";
 import { status } from "./commands/status.ts";
@@ -24,6 +33,15 @@ export const adminCommands: ReadonlyMap<string, Command> = new Map([
   ["status", status],
   ["keys list", keysList],
   ["keys rotate", keysRotate],
+  ["key create", keyCreate],
+  ["key list", keyList],
+  ["key revoke", keyRevoke],
+  ["applications list", applicationsList],
+  ["applications accept", applicationsAccept],
+  ["applications reject", applicationsReject],
+  ["inquiries list", inquiriesList],
+  ["mail", mail],
+  ["forget", forget],
 ]);
 
 /** Every command by name. */

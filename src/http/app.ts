@@ -1,7 +1,8 @@
 import type { RequestListener } from "node:http";
 import express, { type Express, type RequestHandler, type Router } from "express";
-import type { Authenticate } from "../auth/bearer.ts";
+import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
+import type { Limits } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
 import type { ToolContext } from "../tool.ts";
 import { discoveryRouter } from "./discovery.ts";
@@ -11,6 +12,7 @@ import { healthRouter } from "./health.ts";
 import { mcpRouter } from "./mcp.ts";
 import { type Readiness, readinessRouter } from "./readiness.ts";
 import { restRouter } from "./rest.ts";
+import { routesOf, type ServedRoute } from "./routes.ts";
 
 /** What the HTTP surface is made from. */
 export interface AppOptions {
@@ -20,9 +22,12 @@ export interface AppOptions {
   readonly baseUrl: string;
   readonly context: ToolContext;
   readonly authenticate: Authenticate;
+  readonly limits: Limits;
   readonly anonymousScopes: readonly Scope[];
-  /** The OAuth endpoints; they read bodies themselves and so come first. */
-  readonly oauth: Router;
+  /** Reverse proxies whose word on the caller's address counts. */
+  readonly proxyHops: number;
+  /** What has paths of its own; they read bodies themselves and so come first. */
+  readonly routers: readonly Router[];
   readonly readiness: Readiness;
   readonly now: () => Date;
   /** Told about every failure that is not the caller's. */
@@ -36,15 +41,25 @@ const hardenHeaders: RequestHandler = (_req, res, next) => {
   next();
 };
 
+/** The HTTP surface. */
+export interface App {
+  readonly handle: RequestListener;
+  /** Everything that it serves. */
+  readonly routes: readonly ServedRoute[];
+}
+
 /**
  * Builds the application. A request target that is no address never reaches Express, which would
  * answer it with a page of its own.
  */
-export function createApp(options: AppOptions): RequestListener {
+export function createApp(options: AppOptions): App {
   const app = createExpress(options);
-  return (req, res) => {
-    if (URL.canParse(req.url ?? "", "http://localhost")) app(req, res);
-    else sendPlainProblem(res, UNREADABLE);
+  return {
+    routes: routesOf(app),
+    handle(req, res) {
+      if (URL.canParse(req.url ?? "", "http://localhost")) app(req, res);
+      else sendPlainProblem(res, UNREADABLE);
+    },
   };
 }
 
@@ -53,13 +68,14 @@ const UNREADABLE = new Problem("invalid_request", {
 });
 
 function createExpress(options: AppOptions): Express {
-  const { name, version, baseUrl, context, oauth, now, onError, onReport } = options;
+  const { name, version, baseUrl, context, routers, now, onError, onReport } = options;
   const gate = (path: ResourcePath) => createGate(options, path);
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
+  app.set("trust proxy", options.proxyHops);
   app.use(hardenHeaders);
-  app.use(oauth);
+  for (const router of routers) app.use(router);
   app.use(discoveryRouter({ baseUrl, name }));
   app.use(healthRouter({ context, name, version, now }));
   app.use(readinessRouter(options.readiness));

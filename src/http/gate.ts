@@ -1,8 +1,13 @@
-import type { Request, RequestHandler, Response } from "express";
-import { type Authenticate, type Caller, mayUse } from "../auth/bearer.ts";
+import type { RequestHandler, Response } from "express";
+import { mayUse } from "../auth/authenticator.ts";
+import type { Authenticate, Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
+import { addressKey } from "../limits/address-key.ts";
+import type { Limits } from "../limits/limits.ts";
+import { refusalOf } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
-import { queryOf } from "./query.ts";
+import { credentialOf, type Refuse } from "./credential.ts";
+import { limitBy } from "./limited.ts";
 
 /** What the gate needs to know about the service. */
 export interface GateOptions {
@@ -11,17 +16,20 @@ export interface GateOptions {
   readonly baseUrl: string;
   /** What an agent can get by itself, and so is told to ask for (RFC 6750 section 3). */
   readonly anonymousScopes: readonly Scope[];
+  /** `credential-address` counts wrong credentials, `calls` what a caller does. */
+  readonly limits: Limits;
 }
 
 /** One of the two resources: "" is the base address, "/mcp" the MCP endpoint. */
 export type ResourcePath = "" | "/mcp";
 
-/** Credentials of RFC 6750 section 2.1. */
-const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+/** RFC 6750 section 3.1, for a credential that was looked at. */
+const INVALID = "invalid_token";
 
 /** Guards one of the two resources and says why it refused. */
 export interface Gate {
-  /** Lets only requests with a valid token for the resource pass; `callerOf` then finds them. */
+  /** Lets only requests with a valid credential for the resource pass, and no caller too often;
+   *  `callerOf` then finds them. */
   readonly enter: RequestHandler;
   /**
    * @throws {Problem} `insufficient_scope` with a challenge that names every scope needed.
@@ -31,9 +39,9 @@ export interface Gate {
 
 /** Creates the gate of one resource. */
 export function createGate(options: GateOptions, path: ResourcePath): Gate {
-  const { authenticate, baseUrl, anonymousScopes } = options;
+  const { authenticate, baseUrl, anonymousScopes, limits } = options;
   const metadataUrl = `${baseUrl}/.well-known/oauth-protected-resource${path}`;
-  const refuse = (detail: string, error?: "invalid_token") =>
+  const refuse: Refuse = (detail, error) =>
     new Problem("unauthenticated", {
       detail,
       next: `Register at ${baseUrl}/oauth/register, then get a token at ${baseUrl}/oauth/token.`,
@@ -46,11 +54,11 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
       },
     });
 
+  const limitCalls = limitBy(limits, "calls", ({ res }) => callerKey(res as Response));
   return {
     async enter(req, res, next) {
-      const caller = await callerBy(bearerToken(req, refuse));
-      res.locals.caller = caller;
-      next();
+      res.locals.caller = await callerBy(credentialOf(req, refuse), req.ip);
+      await limitCalls(req, res, next);
     },
     requireScopes(caller, needed) {
       const missing = needed.filter((scope) => !caller.scopes.has(scope));
@@ -71,13 +79,16 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
     },
   };
 
-  async function callerBy(token: string): Promise<Caller> {
-    const caller = await authenticate(token);
+  async function callerBy(credential: string, ip: string | undefined): Promise<Caller> {
+    const caller = await authenticate(credential);
     if (caller === undefined) {
-      throw refuse("The token is unknown, expired or revoked.", "invalid_token");
+      const failures = await limits.count("credential-address", addressKey(ip));
+      throw (
+        refusalOf([failures]) ?? refuse("The credential is unknown, expired or revoked.", INVALID)
+      );
     }
     if (!mayUse(caller, `${baseUrl}${path}`)) {
-      throw refuse(`The token was issued for ${caller.resource}.`, "invalid_token");
+      throw refuse(`The token was issued for ${caller.resource}.`, INVALID);
     }
     return caller;
   }
@@ -86,21 +97,9 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
 /** The caller that the gate let in. */
 export const callerOf = (res: Response): Caller => res.locals.caller;
 
-function bearerToken(req: Request, refuse: (detail: string) => Problem): string {
-  if (queryOf(req).has("access_token")) {
-    throw refuse("A token in the address is refused: it would end up in logs. Use the header.");
-  }
-  const [authorization, ...others] = req.headersDistinct.authorization ?? [];
-  if (others.length > 0) {
-    throw new Problem("invalid_request", {
-      detail: "The header Authorization stands there more than once.",
-      next: "Send one credential.",
-    });
-  }
-  if (authorization === undefined) throw refuse("The header Authorization is missing.");
-  const [, token] = BEARER.exec(authorization) ?? [];
-  if (token === undefined) throw refuse('The header must read "Authorization: Bearer <token>".');
-  return token;
+function callerKey(res: Response): string {
+  const { kind, id } = callerOf(res);
+  return `${kind}:${id}`;
 }
 
 /** A WWW-Authenticate value (RFC 6750 section 3); no parameter holds quotes or backslashes. */

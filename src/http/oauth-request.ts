@@ -1,7 +1,11 @@
 import { IncomingMessage } from "node:http";
 import express, { type RequestHandler } from "express";
+import { resourceMeant } from "../auth/oidc/resources.ts";
 import { withHashedSecret } from "../auth/secrets.ts";
 import { Problem } from "../problem.ts";
+
+/** What a form is sent as (RFC 6749 appendix B). */
+export const FORM = "application/x-www-form-urlencoded";
 
 /** Reads a body of one content type, as bytes. @param limit Largest body, in bytes.
  *  @throws {Problem} `unsupported_media_type` */
@@ -20,6 +24,11 @@ export function bytesOf(req: express.Request): Buffer {
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
 
+/** The form that was read. */
+export function formOf(req: express.Request): URLSearchParams {
+  return new URLSearchParams(bytesOf(req).toString());
+}
+
 /** Hashes the client secret in an update that was read. */
 export const hashSecret: RequestHandler = (req, _res, next) => {
   req.body = withHashedSecret(bytesOf(req));
@@ -28,19 +37,25 @@ export const hashSecret: RequestHandler = (req, _res, next) => {
 
 /**
  * The request as the authorization server may see it. It builds addresses from the request target
- * and the forwarded headers, which a stranger can write, so both are replaced; and it reads the
- * body as a stream, which here has been read already.
+ * and takes them and the caller's from the forwarded headers, which a stranger can write, so all of
+ * those are replaced; it compares resources as text, so those are written as they are known here; and
+ * it reads the body as a stream, which here has been read already.
+ *
+ * @param baseUrl Public origin, without a trailing slash.
  */
-export function pinned(req: express.Request, base: URL): IncomingMessage {
-  const bytes = bytesOf(req);
+export function pinned(req: express.Request, baseUrl: string): IncomingMessage {
+  const base = new URL(baseUrl);
+  const bytes = withKnownResources(req, baseUrl);
   const copy = new IncomingMessage(req.socket);
   const query = req.originalUrl.indexOf("?");
 
   copy.method = req.method;
-  copy.url = req.path + (query === -1 ? "" : req.originalUrl.slice(query));
+  copy.url = req.path;
+  if (query !== -1) copy.url += `?${knownResources(req.originalUrl.slice(query + 1), baseUrl)}`;
   copy.headers = {
     ...req.headers,
     "content-length": String(bytes.length),
+    "x-forwarded-for": req.ip,
     "x-forwarded-host": base.host,
     "x-forwarded-proto": base.protocol.slice(0, -1),
   };
@@ -48,4 +63,22 @@ export function pinned(req: express.Request, base: URL): IncomingMessage {
   copy.push(null);
   copy.complete = true;
   return copy;
+}
+
+function withKnownResources(req: express.Request, baseUrl: string): Buffer {
+  const bytes = bytesOf(req);
+  if (!bytes.includes("resource=") || !req.is(FORM)) return bytes;
+  return Buffer.from(knownResources(bytes.toString(), baseUrl));
+}
+
+/** A query or form in which each resource that is known here has the name that it has here. */
+function knownResources(text: string, baseUrl: string): string {
+  const named = new URLSearchParams(text).getAll("resource");
+  const known = named.map((indicator) => resourceMeant(indicator, baseUrl) ?? indicator);
+  if (known.every((resource, at) => resource === named[at])) return text;
+  const parameters = [...new URLSearchParams(text)].filter(([name]) => name !== "resource");
+  return new URLSearchParams([
+    ...parameters,
+    ...known.map((resource) => ["resource", resource]),
+  ] as [string, string][]).toString();
 }

@@ -1,18 +1,30 @@
-import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  Router,
+} from "express";
 import type { Provider } from "oidc-provider";
 import { calledFrom } from "../auth/auditor.ts";
+import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { unavailableBody } from "../auth/oidc/answers.ts";
-import { refuseInteraction } from "../auth/oidc/provider.ts";
 import { revokeByPossession } from "../auth/oidc/revocation.ts";
+import { addressKey } from "../limits/address-key.ts";
+import type { Limits } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
+import { guardProofs, limitTokens } from "./client-limits.ts";
+import { answerOAuthLimit, limitBy } from "./limited.ts";
 import { onlyMethods } from "./methods.ts";
-import { body, bytesOf, hashSecret, pinned } from "./oauth-request.ts";
+import { body, FORM, formOf, hashSecret, pinned } from "./oauth-request.ts";
 
 interface OAuthOptions {
   /** Gives the authorization server of the moment; it changes with its keys. */
   readonly provider: () => Provider;
   /** Public address of the service; every address in an answer starts with it. */
   readonly baseUrl: string;
+  readonly keys: Pick<ApiKeys, "find" | "revoke">;
+  readonly limits: Limits;
 }
 
 type Method = "get" | "post" | "put" | "delete";
@@ -24,16 +36,14 @@ const MAX_REGISTRATION_BYTES = 8 * 1024;
 /** Largest body of a form, in bytes. */
 const MAX_FORM_BYTES = 16 * 1024;
 
-const FORM = "application/x-www-form-urlencoded";
-
 /** Form members that say the caller authenticates as a client (RFC 6749 section 2.3). */
 const clientMembers = ["client_id", "client_secret", "client_assertion"];
 
 /** Revocation without client credentials, as spec 4.8 shows it; others are handed on. An access
  *  token in the header is no client authentication. */
-function possession(provider: () => Provider): RequestHandler {
+function possession({ provider, keys }: OAuthOptions): RequestHandler {
   return async (req, res, next) => {
-    const form = new URLSearchParams(bytesOf(req).toString());
+    const form = formOf(req);
     const { authorization } = req.headers;
     const authenticates =
       (authorization !== undefined && !/^bearer /i.test(authorization)) ||
@@ -47,7 +57,7 @@ function possession(provider: () => Provider): RequestHandler {
       res.status(400).json({ error: "invalid_request", error_description });
       return;
     }
-    await calledFrom(req.ip, () => revokeByPossession(provider(), token));
+    await calledFrom(req.ip, () => revokeByPossession({ provider: provider(), keys }, token));
     res.end();
   };
 }
@@ -64,14 +74,17 @@ function callbacks(): (provider: Provider) => Callback {
   };
 }
 
-function endpoints({ provider, baseUrl }: OAuthOptions): Endpoints {
-  const base = new URL(baseUrl);
+function endpoints(options: OAuthOptions): Endpoints {
+  const { provider, baseUrl, limits } = options;
   const callbackOf = callbacks();
-  const handOn: RequestHandler = (req, res) =>
-    calledFrom(req.ip, () => callbackOf(provider())(pinned(req, base), res));
-  const refuse: RequestHandler = (req, res) => refuseInteraction(provider(), req, res);
+  const handOn = (req: Request, res: Response): Promise<void> =>
+    calledFrom(req.ip, () => callbackOf(provider())(pinned(req, baseUrl), res));
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
   const form = body(FORM, MAX_FORM_BYTES);
+  const limitRegistrations = [
+    limitBy(limits, "register", ({ ip }) => addressKey(ip)),
+    limitBy(limits, "register-all", () => "all"),
+  ];
 
   return {
     "/.well-known/oauth-authorization-server": { get: [handOn] },
@@ -79,10 +92,9 @@ function endpoints({ provider, baseUrl }: OAuthOptions): Endpoints {
     "/.well-known/jwks.json": { get: [handOn] },
     "/oauth/authorize": { get: [handOn] },
     "/oauth/authorize/:uid": { get: [handOn] },
-    "/oauth/interaction/:uid": { get: [refuse] },
-    "/oauth/token": { post: [...form, handOn] },
-    "/oauth/revoke": { post: [...form, possession(provider), handOn] },
-    "/oauth/register": { post: [...registration, handOn] },
+    "/oauth/token": { post: [...form, limitTokens(limits), guardProofs(limits, handOn)] },
+    "/oauth/revoke": { post: [...form, possession(options), guardProofs(limits, handOn)] },
+    "/oauth/register": { post: [...limitRegistrations, ...registration, handOn] },
     "/oauth/register/:clientId": {
       get: [handOn],
       put: [...registration, hashSecret, handOn],
@@ -91,8 +103,7 @@ function endpoints({ provider, baseUrl }: OAuthOptions): Endpoints {
   };
 }
 
-/** Failures of the body reader and of an interaction, in the words of the service, and of the
- *  store, in those of OAuth. */
+/** Failures of the body reader, in the words of the service, and of the store, in those of OAuth. */
 const translate: ErrorRequestHandler = (error, _req, res, next) => {
   if (error instanceof Problem && error.code === "store_unavailable") {
     return res.status(error.status).set(error.headers).json(unavailableBody(error));
@@ -103,9 +114,7 @@ const translate: ErrorRequestHandler = (error, _req, res, next) => {
   if (error.type === "encoding.unsupported") {
     return next(new Problem("unsupported_media_type", { detail: "The body must not be encoded." }));
   }
-  if (error.error === undefined || !error.expose) return next(error);
-  const { error: code, error_description } = error;
-  return res.status(error.status).json({ error: code, error_description });
+  return next(error);
 };
 
 /**
@@ -114,7 +123,8 @@ const translate: ErrorRequestHandler = (error, _req, res, next) => {
  * root and before any body parser, since it reads bodies itself.
  *
  * Failures of the protocol have the body of RFC 6749 section 5.2.
- * A store that cannot answer is 503 with the error `temporarily_unavailable`.
+ * A store that cannot answer is 503, and who came too often 429, both with `Retry-After` and the error
+ * `temporarily_unavailable`.
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
 export function oauthRouter(options: OAuthOptions): Router {
@@ -126,6 +136,6 @@ export function oauthRouter(options: OAuthOptions): Router {
     }
     route.all(onlyMethods(Object.keys(handlers)));
   }
-  router.use(translate);
+  router.use(answerOAuthLimit, translate);
   return router;
 }

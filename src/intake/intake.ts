@@ -1,3 +1,23 @@
+import { ofEmail } from "../auth/accounts/email.ts";
+import type { Auditor } from "../auth/auditor.ts";
+import type { ApiKeys } from "../auth/keys/api-keys.ts";
+import { randomBase62 } from "../auth/keys/base62.ts";
+import { anonymousCeiling } from "../auth/scopes.ts";
+import { fingerprint } from "../auth/secrets.ts";
+import { insert, removeGroup, unchanged } from "../store/operations.ts";
+import type { Operation, Records, Stored } from "../store/records.ts";
+import type { StoreMode } from "../store/store.ts";
+import {
+  APPLICATION_KEPT_MS,
+  applications,
+  INQUIRY_KEPT_MS,
+  inquiries,
+  type KeptApplication,
+  ofApplication,
+  queueTokens,
+} from "./kept.ts";
+import { seated, seatFor } from "./seats.ts";
+
 /** What applicants say they are (interface section 2.2). */
 export const focuses = ["retail", "quant", "fund", "general"] as const;
 
@@ -22,13 +42,24 @@ export interface Application extends ApplicationRequest {
 
 /** Takes in applications and inquiries. */
 export interface Intake {
-  /** Keeps an application. The queue token is in no other answer ever again. */
+  /**
+   * Keeps an application. An address has one: what it sent first stays, and so does its place in
+   * the queue. Every answer has a token of its own and the time of the request, so that it tells
+   * nobody who applied before. The queue token is in no other answer ever again.
+   *
+   * @throws {Problem} `rate_limited` when too many applications wait to be decided.
+   */
   apply(request: ApplicationRequest): Promise<{
     readonly queueToken: string;
     readonly registeredAt: number;
   }>;
 
-  /** Keeps an inquiry. @returns A reference for the sender. */
+  /**
+   * Keeps an inquiry.
+   *
+   * @returns A reference for the sender.
+   * @throws {Problem} `rate_limited` when too many inquiries are kept.
+   */
   contact(inquiry: { readonly email: string; readonly message: string }): Promise<{
     readonly reference: string;
     readonly receivedAt: number;
@@ -36,4 +67,126 @@ export interface Intake {
 
   /** Whether the operator accepted an application of this address. @param email Normalised. */
   isAccepted(email: string): Promise<boolean>;
+}
+
+/** What applications and inquiries are kept with. */
+export interface IntakeOptions {
+  readonly records: Records;
+  readonly now: () => Date;
+  readonly audit: Auditor;
+  readonly keys: Pick<ApiKeys, "created">;
+  /** Of the store: in the sandbox a queue token is an API key. */
+  readonly mode: StoreMode;
+}
+
+/** How long a queue token works as a key in the sandbox, in milliseconds (architecture section 7). */
+const QUEUE_KEY_MS = 7 * 86_400_000;
+
+/** Random characters of an id and of a queue token: 95 and 190 bits. */
+const ID_LENGTH = 16;
+const TOKEN_LENGTH = 32;
+
+/** A queue token and the steps that keep it. */
+interface QueueToken {
+  readonly queueToken: string;
+  readonly steps: readonly Operation[];
+}
+
+/** Creates the intake. */
+export function createIntake(options: IntakeOptions): Intake {
+  const { records, now } = options;
+  return {
+    async apply(request) {
+      const { queueToken, registeredAt } = await seated(records, async () => {
+        const registeredAt = now().getTime();
+        const kept = await records.get(applications, request.email);
+        const { id, steps } =
+          kept === undefined
+            ? firstApplication({ ...request, registeredAt }, options)
+            : repeatedApplication(kept, options);
+        const token = newQueueToken({ id, email: request.email }, options);
+        return { ...token, registeredAt, steps: [...steps, ...token.steps] };
+      });
+      return { queueToken, registeredAt };
+    },
+    async contact(inquiry) {
+      const { reference, receivedAt } = await seated(records, async () =>
+        newInquiry(inquiry, options),
+      );
+      return { reference, receivedAt };
+    },
+    async isAccepted(email) {
+      return (await records.get(applications, email))?.value.state === "accepted";
+    },
+  };
+}
+
+function firstApplication(
+  request: ApplicationRequest & Pick<Application, "registeredAt">,
+  { audit }: IntakeOptions,
+) {
+  const { email } = request;
+  const id = `app_${randomBase62(ID_LENGTH)}`;
+  const placing = { groups: [ofEmail(email)], ttlMs: APPLICATION_KEPT_MS };
+  const { seat, step } = seatFor("application", placing);
+  const application = insert(applications, {
+    key: email,
+    value: { ...request, id, state: "waiting", seat },
+    ...placing,
+    groups: [...placing.groups, ofApplication(id)],
+  });
+  const entry = { action: "application.received", actor: "anonymous", target: id };
+  return { id, steps: [step, application, ...audit(entry)] };
+}
+
+function repeatedApplication(kept: Stored<KeptApplication>, { audit }: IntakeOptions) {
+  const { id } = kept.value;
+  const entry = { action: "application.repeated", actor: "anonymous", target: id };
+  return { id, steps: [unchanged(applications, kept), ...audit(entry)] };
+}
+
+/** Spec 4.2 leaves open what the token is good for: in the sandbox it is the test credential that
+ *  is spoken of there; elsewhere it names the seat, and the newest one counts. */
+function newQueueToken(
+  { id, email }: Pick<Application, "id" | "email">,
+  { mode, keys }: IntakeOptions,
+): QueueToken {
+  if (mode === "sandbox") return newQueueKey({ id, email }, keys);
+  const queueToken = `queue_${randomBase62(TOKEN_LENGTH)}`;
+  const group = `${ofApplication(id)}:token`;
+  const placed = insert(queueTokens, {
+    key: fingerprint(queueToken),
+    value: { applicationId: id },
+    groups: [group, ofEmail(email)],
+    ttlMs: APPLICATION_KEPT_MS,
+  });
+  return { queueToken, steps: [removeGroup(group), placed] };
+}
+
+function newQueueKey(
+  { id, email }: Pick<Application, "id" | "email">,
+  keys: IntakeOptions["keys"],
+): QueueToken {
+  const placing = { groups: [ofEmail(email)], ttlMs: QUEUE_KEY_MS };
+  const { step } = seatFor("queue-key", placing);
+  const name = `Queue token of ${id}`;
+  const made = keys.created({ name, scopes: anonymousCeiling, by: "system", ...placing });
+  return { queueToken: made.key, steps: [step, ...made.steps] };
+}
+
+function newInquiry(
+  { email, message }: { readonly email: string; readonly message: string },
+  { now, audit }: IntakeOptions,
+) {
+  const receivedAt = now().getTime();
+  const reference = `inq_${randomBase62(ID_LENGTH)}`;
+  const placing = { groups: [ofEmail(email)], ttlMs: INQUIRY_KEPT_MS };
+  const value = { reference, email, message, receivedAt };
+  const entry = { action: "inquiry.received", actor: "anonymous", target: reference };
+  const steps = [
+    seatFor("inquiry", placing).step,
+    insert(inquiries, { key: reference, value, ...placing }),
+    ...audit(entry),
+  ];
+  return { reference, receivedAt, steps };
 }

@@ -54,9 +54,12 @@ export type QuotaName = keyof typeof quotas;
 /** What is left of a quota. */
 export interface Remaining {
   readonly quota: QuotaName;
+  /** The quota as it is set here. */
+  readonly policy: Quota;
   readonly points: number;
   /** Milliseconds until the window ends. */
   readonly resetMs: number;
+  /** What was counted was too much; where nothing was counted, one more would be. */
   readonly isExceeded: boolean;
 }
 

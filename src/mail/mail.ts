@@ -1,14 +1,10 @@
 import type { Operation } from "../store/records.ts";
+import type { Letter } from "./letter.ts";
 
 /** A message to one person. */
-export interface Mail {
-  /** Normalised address. */
-  readonly to: string;
-  /** One line. */
-  readonly subject: string;
-  /** Plain text. */
-  readonly text: string;
-  /** The message is of no use after this many milliseconds, and is then not sent any more. */
+export interface Mail extends Readonly<Letter> {
+  /** The message is of no use after this many milliseconds, and is then not sent any more. One that
+   *  is of no use from the start, 0, costs the same work and reaches nobody. */
   readonly usefulMs: number;
 }
 

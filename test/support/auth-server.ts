@@ -1,13 +1,28 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
 import { afterAll } from "vitest";
-import { createAuthenticator, mayUse } from "../../src/auth/bearer.ts";
+import { createAccounts } from "../../src/auth/accounts/account-store.ts";
+import type { Accounts } from "../../src/auth/accounts/accounts.ts";
+import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
+import type { Sessions } from "../../src/auth/accounts/sessions.ts";
+import type { Claims } from "../../src/auth/agents/claims.ts";
+import { createClaims } from "../../src/auth/agents/create-claims.ts";
+import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
+import type { TrustedIssuer } from "../../src/auth/assertions/trusted-issuers.ts";
+import { createAuditor } from "../../src/auth/auditor.ts";
+import { createAuthenticator } from "../../src/auth/authenticator.ts";
+import { type ApiKeys, createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { createLastUse } from "../../src/auth/last-use.ts";
+import { createInteractions, type Interactions } from "../../src/auth/oidc/interactions.ts";
 import { createProvider } from "../../src/auth/oidc/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
+import { callerOf, createGate, type ResourcePath } from "../../src/http/gate.ts";
 import { oauthRouter } from "../../src/http/oauth.ts";
+import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
+import { createLimits } from "../../src/limits/memory-limits.ts";
 import { Problem } from "../../src/problem.ts";
 import type { Records } from "../../src/store/records.ts";
 
@@ -34,10 +49,25 @@ interface AuthServerOptions {
   readonly now: () => Date;
   /** Its public address when that is not where it listens. */
   readonly publicUrl?: string;
+  /** Limits that a test runs into; all others are out of reach. */
+  readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
+  /** What it gets for addresses that clients name; absent: nothing. */
+  readonly fetch?: typeof fetch;
+  readonly issuers?: readonly TrustedIssuer[];
 }
 
-/** The OAuth endpoints alone, on a socket of their own, with two resources that they protect. */
-export interface AuthServer {
+/** What stands behind an authorization server. */
+interface Parts {
+  readonly accounts: Accounts;
+  readonly sessions: Sessions;
+  readonly apiKeys: ApiKeys;
+  readonly claims: Claims;
+  readonly limits: Limits;
+}
+
+/** The OAuth endpoints alone, on a socket of their own, with two resources that they protect and, as
+ *  the page of an interaction, its data. */
+export interface AuthServer extends Parts {
   /** Where it listens. */
   readonly local: string;
   readonly port: number;
@@ -58,6 +88,10 @@ afterAll(() => {
   }
 });
 
+const OUT_OF_REACH: Quota = { points: 1_000_000, windowSeconds: 60 };
+
+const hashAddress = (address: string): string => `hash of ${address}`;
+
 /** Starts an authorization server on a free port; it stops when the tests of the file have run. */
 export async function startAuthServer(options: AuthServerOptions): Promise<AuthServer> {
   const app = express();
@@ -69,21 +103,26 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
   const baseUrl = options.publicUrl ?? local;
 
   const failures: unknown[] = [];
+  const onError = (error: unknown) => void failures.push(error);
+  const parts = createParts(options, baseUrl, onError);
   const build = (keys: AuthServerKeys): Provider =>
     createProvider({
-      records: options.records,
-      now: options.now,
-      hashAddress: (address) => `hash of ${address}`,
-      keys,
-      baseUrl,
+      ...parts,
+      ...{ records: options.records, now: options.now, hashAddress, keys, baseUrl, onError },
+      verifier: createAssertionVerifier({
+        ...{ issuers: options.issuers ?? [], audience: baseUrl },
+        ...{ records: options.records, now: options.now, audit: auditOf(options) },
+      }),
       anonymousScopes: anonymousCeiling,
+      signedIn: async (cookie) => (await parts.sessions.browserOf(cookie)).session,
+      fetch: options.fetch ?? (() => Promise.reject(new Error("there is no internet here"))),
       discovery: { service_documentation: `${baseUrl}/docs/api`, issuer: "https://evil.example" },
-      onError: (error) => failures.push(error),
     });
   let keys = await newKeys();
   let current = build(keys);
-  mount(app, { provider: () => current, baseUrl });
+  mount(app, { ...parts, records: options.records, provider: () => current, baseUrl });
   return {
+    ...parts,
     local,
     port,
     failures,
@@ -96,22 +135,72 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
   };
 }
 
+const auditOf = ({ now }: AuthServerOptions) => createAuditor({ hashAddress, now });
+
+function createParts(
+  options: AuthServerOptions,
+  baseUrl: string,
+  onError: (error: unknown) => void,
+): Parts & { readonly lastUse: ReturnType<typeof createLastUse> } {
+  const { records, now } = options;
+  const audit = auditOf(options);
+  const lastUse = createLastUse({ records, now, onError });
+  const far = Object.keys(quotas).map((name) => [name, OUT_OF_REACH]);
+  return {
+    lastUse,
+    accounts: createAccounts({ records, now, audit, lastUse }),
+    sessions: createSessions({ records, now, secure: false, audit }),
+    apiKeys: createApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
+    claims: createClaims({ records, now, hashAddress, baseUrl, anonymousScopes: anonymousCeiling }),
+    limits: createLimits({ overrides: { ...Object.fromEntries(far), ...options.limits } }),
+  };
+}
+
 const problems: ErrorRequestHandler = (error, _req, res, next) => {
   if (!(error instanceof Problem)) return next(error);
   res.status(error.status).set(error.headers).type("application/problem+json");
   res.send(JSON.stringify(error));
 };
 
-function mount(app: Express, options: { provider: () => Provider; baseUrl: string }): void {
-  const { provider, baseUrl } = options;
-  const authenticate = createAuthenticator(provider);
+interface Mounted extends ReturnType<typeof createParts> {
+  readonly records: Records;
+  readonly provider: () => Provider;
+  readonly baseUrl: string;
+}
+
+function mount(app: Express, parts: Mounted): void {
+  const { provider, baseUrl, apiKeys: keys, limits } = parts;
+  const authenticate = createAuthenticator({ ...parts, keys });
   app.disable("x-powered-by");
-  app.use(oauthRouter({ provider, baseUrl }));
-  app.get(["/api/probe", "/mcp"], async (req, res) => {
-    const caller = await authenticate(req.headers.authorization?.slice("Bearer ".length) ?? "");
-    const resource = req.path === "/mcp" ? `${baseUrl}/mcp` : baseUrl;
-    if (caller === undefined || !mayUse(caller, resource)) return res.sendStatus(401);
-    return res.json({ clientId: caller.clientId, scopes: [...caller.scopes] });
-  });
+  app.use(oauthRouter({ provider, baseUrl, keys, limits }));
+  mountInteraction(app, createInteractions(provider), parts.sessions);
+  for (const path of ["/api/probe", "/mcp"]) {
+    const resource: ResourcePath = path === "/mcp" ? "/mcp" : "";
+    const options = { authenticate, baseUrl, anonymousScopes: anonymousCeiling, limits };
+    app.get(path, createGate(options, resource).enter, (_req, res) => {
+      const caller = callerOf(res);
+      res.json({ ...caller, scopes: [...caller.scopes] });
+    });
+  }
   app.use(problems);
+}
+
+/** The pages of an interaction without any page: what it is about, and a form to answer it. */
+function mountInteraction(app: Express, interactions: Interactions, sessions: Sessions): void {
+  const path = "/oauth/interaction/:uid";
+  const ask: RequestHandler = async (req, res) => {
+    const interaction = await interactions.find(req, res);
+    if (interaction === undefined) return void res.status(400).json({ error: "invalid_request" });
+    const { session } = await sessions.browserOf(req.headers.cookie);
+    const isSignedIn = session !== undefined && session.signedInAt >= interaction.signedInSince;
+    if (interaction.prompt === "login" && isSignedIn) return interactions.signIn(req, res, session);
+    res.json(interaction);
+  };
+  const answer: RequestHandler = async (req, res) => {
+    const { decision, scope = [] } = req.body;
+    if (decision === "deny") return interactions.deny(req, res);
+    return interactions.consent(req, res, [scope].flat());
+  };
+  app.get(path, ask);
+  app.post(path, express.urlencoded({ extended: false }), answer);
 }

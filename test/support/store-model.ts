@@ -168,6 +168,9 @@ function afterStep(before: Held, operation: Operation, now: number): Held | unde
     const holds = revision === undefined || there?.revision === revision;
     return holds ? without(before, there) : undefined;
   }
+  if (operation.kind === "check") {
+    return there?.revision === operation.revision ? before : undefined;
+  }
   const row = rowAfter(there, operation, now);
   return row && written(before, row);
 }
@@ -175,7 +178,7 @@ function afterStep(before: Held, operation: Operation, now: number): Held | unde
 /** @returns The record after a step that writes it; `undefined` when the step does not hold. */
 function rowAfter(
   there: RecordRow | undefined,
-  operation: Exclude<Operation, { kind: "remove" | "removeGroup" | "announce" }>,
+  operation: Exclude<Operation, { kind: "check" | "remove" | "removeGroup" | "announce" }>,
   now: number,
 ): RecordRow | undefined {
   switch (operation.kind) {

@@ -52,6 +52,9 @@ export interface Accounts {
   /** Whether there is an account of an address. @param email Normalised. */
   hasEmail(email: string): Promise<boolean>;
 
+  /** Whether there is an account of a person at an identity provider. */
+  hasSubject(subject: Pick<Subject, "issuer" | "subject">): Promise<boolean>;
+
   /** The account of a person at an identity provider, made when there is none. It is never joined
    *  to another account because the addresses are equal. */
   ofSubject(subject: Subject): Promise<Account>;

@@ -1,6 +1,7 @@
 import type { AdapterPayload } from "oidc-provider";
 import { collection } from "../../store/records.ts";
 import type { Scope } from "../scopes.ts";
+import { fingerprint } from "../secrets.ts";
 
 /** How an agent said who it is when it registered (interface section 3). */
 export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" | "agent";
@@ -38,6 +39,9 @@ export const clients = collection<ClientRecord>("oidc:Client");
 
 /** Group of everything that was issued to a client, in all collections. */
 export const issuedTo = (clientId: string): string => `client:${clientId}`;
+
+/** Group of the client that holds a registration access token (RFC 7592). */
+export const registeredBy = (token: string): string => `registration:${fingerprint(token)}`;
 
 /** Group of the clients that an account answers for. */
 export const claimedBy = (accountId: string): string => `agents-of:${accountId}`;

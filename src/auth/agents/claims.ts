@@ -1,5 +1,6 @@
 import type { Operation } from "../../store/records.ts";
 import type { Scope } from "../scopes.ts";
+import type { IdentityType } from "./agent.ts";
 
 /** What an agent is told so that a person can claim it; said once. */
 export interface ClaimStart {
@@ -33,6 +34,7 @@ export type ClaimOutcome =
   | {
       readonly status: "claimed";
       readonly agentId: string;
+      readonly identityType: IdentityType;
       readonly accountId: string;
       readonly scopes: readonly Scope[];
       /** Milliseconds since the epoch. */

@@ -1,5 +1,15 @@
-import type { Operation } from "../../store/records.ts";
+import { insert, removeAt, removeGroup, replace, unchanged } from "../../store/operations.ts";
+import { readAll } from "../../store/read-all.ts";
+import { collection, type Operation, type Records } from "../../store/records.ts";
+import type { StoreMode } from "../../store/store.ts";
+import { accounts } from "../accounts/account-records.ts";
+import { belongingTo } from "../agents/agent.ts";
+import type { Auditor } from "../auditor.ts";
+import { type LastUse, withoutLastUse } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
+import { fingerprint } from "../secrets.ts";
+import { randomBase62 } from "./base62.ts";
+import { hintOf, isKeyText, newKeyText } from "./key-text.ts";
 
 /** A long-lived key (interface section 5.1). The key itself is kept as a hash only. */
 export interface ApiKey {
@@ -18,6 +28,9 @@ export interface ApiKey {
   readonly lastUsedAt: number | undefined;
 }
 
+/** A key without what is kept apart from it. */
+type KeptKey = Omit<ApiKey, "lastUsedAt">;
+
 /** What a new key is made from. */
 export interface NewApiKey {
   readonly name: string;
@@ -27,6 +40,8 @@ export interface NewApiKey {
   readonly ttlMs?: number;
   /** Who makes it, for the audit: an account id, `operator` or `system`. */
   readonly by: string;
+  /** Groups that it goes with. */
+  readonly groups?: readonly string[];
 }
 
 /** Most keys that a person can have. */
@@ -44,18 +59,124 @@ export interface ApiKeys {
 
   create(key: NewApiKey): Promise<{ readonly key: string; readonly id: string }>;
 
-  /** Makes one for a person. @returns `undefined` when they have `KEYS_PER_ACCOUNT` already. */
+  /** Makes one for a person. @returns `undefined` when they have `KEYS_PER_ACCOUNT` already, or are
+   *  not there any more. */
   createFor(
     accountId: string,
     key: Pick<NewApiKey, "name" | "scopes">,
   ): Promise<{ readonly key: string; readonly id: string } | undefined>;
 
-  /** The key behind what a caller presented; notes the use. */
-  find(presented: string): Promise<ApiKey | undefined>;
+  /** The key behind what a caller presented; notes the use. Something that cannot be a key of this
+   *  service is refused without a look into the store. */
+  find(presented: string): Promise<KeptKey | undefined>;
 
   /** All keys, or those of an account; oldest first. */
   list(accountId?: string): Promise<readonly ApiKey[]>;
 
   /** @param accountId Only if it belongs to this account. @returns Whether there was one. */
   revoke(id: string, by: string, accountId?: string): Promise<boolean>;
+}
+
+/** What keys are kept with. */
+export interface ApiKeysOptions {
+  readonly records: Records;
+  /** Of the store: a key is only good where it was made, for the real market or not. */
+  readonly mode: StoreMode;
+  readonly now: () => Date;
+  readonly audit: Auditor;
+  readonly lastUse: LastUse;
+}
+
+/** Keys by the fingerprint of their text. */
+const apiKeys = collection<KeptKey>("api-keys");
+
+/** Written by whoever makes a key for an account, so that no two do at the same time. */
+const turns = collection<{ readonly keyId: string }>("api-key-turns");
+
+/** Random characters of an id. */
+const ID_LENGTH = 16;
+
+const ID = /^key_[0-9A-Za-z]{16}$/;
+
+/** Group of a key and of everything that ends with it, in all collections. */
+const ofKey = (id: string): string => `api-key:${id}`;
+
+/** Creates the keeper of API keys. */
+export function createApiKeys(options: ApiKeysOptions): ApiKeys {
+  const { records, mode, lastUse } = options;
+  return {
+    created: (key) => created(key, options),
+    async create(wanted) {
+      const { key, id, steps } = created(wanted, options);
+      await records.commit(steps);
+      return { key, id };
+    },
+    createFor: (accountId, key) => createFor({ ...key, accountId, by: accountId }, options),
+    async find(presented) {
+      if (!isKeyText(presented, mode)) return undefined;
+      const stored = await records.get(apiKeys, fingerprint(presented));
+      if (stored !== undefined) lastUse.note(stored.value.id);
+      return stored?.value;
+    },
+    async list(accountId) {
+      const group = accountId === undefined ? undefined : belongingTo(accountId);
+      const keys = (await readAll(records, apiKeys, group)).map(({ value }) => value);
+      const usedAt = await lastUse.of(keys.map(({ id }) => id));
+      return keys.map((key) => ({ ...key, lastUsedAt: usedAt.get(key.id) }));
+    },
+    revoke: (id, by, accountId) => revoke({ id, by, accountId }, options),
+  };
+}
+
+function created(wanted: NewApiKey, { mode, now, audit }: ApiKeysOptions) {
+  const { by, ttlMs, groups = [], accountId, name, scopes } = wanted;
+  const key = newKeyText(mode);
+  const id = `key_${randomBase62(ID_LENGTH)}`;
+  const createdAt = now().getTime();
+  const expiresAt = ttlMs === undefined ? undefined : createdAt + ttlMs;
+  const owner = accountId === undefined ? [] : [belongingTo(accountId)];
+  const placed = insert(apiKeys, {
+    key: fingerprint(key),
+    value: { id, name, scopes, hint: hintOf(key), accountId, createdAt, expiresAt },
+    groups: [ofKey(id), ...owner, ...groups],
+    ...(ttlMs !== undefined && { ttlMs }),
+  });
+  return { key, id, steps: [placed, ...audit({ action: "key.created", actor: by, target: id })] };
+}
+
+/** Takes a turn and counts the keys within it: whoever was not alone tries again. */
+async function createFor(
+  wanted: NewApiKey & { readonly accountId: string },
+  options: ApiKeysOptions,
+): ReturnType<ApiKeys["createFor"]> {
+  const { records } = options;
+  const group = belongingTo(wanted.accountId);
+  for (;;) {
+    const account = await records.get(accounts, wanted.accountId);
+    const turn = await records.get(turns, wanted.accountId);
+    const own = await records.list(apiKeys, { group, limit: KEYS_PER_ACCOUNT });
+    if (account === undefined || own.length === KEYS_PER_ACCOUNT) return undefined;
+    const { key, id, steps } = created(wanted, options);
+    const value = { keyId: id };
+    const taken =
+      turn === undefined
+        ? insert(turns, { key: wanted.accountId, value, groups: [group] })
+        : replace(turns, turn, { value });
+    if (await records.commit([unchanged(accounts, account), taken, ...steps])) return { key, id };
+  }
+}
+
+async function revoke(
+  { id, by, accountId }: { id: string; by: string; accountId: string | undefined },
+  { records, audit }: ApiKeysOptions,
+): Promise<boolean> {
+  if (!ID.test(id)) return false;
+  for (;;) {
+    const [stored] = await records.list(apiKeys, { group: ofKey(id), limit: 1 });
+    const isTheirs = accountId === undefined || stored?.value.accountId === accountId;
+    if (stored === undefined || !isTheirs) return false;
+    const gone = [removeAt(apiKeys, stored), removeGroup(ofKey(id)), withoutLastUse(id)];
+    const entry = { action: "key.revoked", actor: by, target: id };
+    if (await records.commit([...gone, ...audit(entry)])) return true;
+  }
 }

@@ -1,6 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
+import { readsOf } from "./reads.ts";
 
 /** The body for a problem that is the service's own and will pass, in the words of RFC 6749
  *  section 4.1.2.1; those of section 5.2 only blame the request. */
@@ -20,6 +21,13 @@ function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
 function hideHashedSecret(ctx: KoaContextWithOIDC): void {
   const { client_secret, ...others } = (ctx.body ?? {}) as { client_secret?: unknown };
   if (isHashed(client_secret)) ctx.body = others;
+}
+
+/** A client is told the scope that it registered, not what the library was told (client-adapter.ts). */
+function showRegisteredScope(ctx: KoaContextWithOIDC): void {
+  if (ctx.oidc?.route !== "client" || ctx.status !== 200) return;
+  const client = readsOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
+  ctx.body = { ...(ctx.body as object), scope: client?.value.metadata.scope };
 }
 
 /**
@@ -44,7 +52,8 @@ export function adaptAnswers(provider: Provider, onError: (error: unknown) => vo
       problems.set(ctx, error);
     }
     const problem = problems.get(ctx);
-    if (problem === undefined) hideHashedSecret(ctx);
-    else answerProblem(ctx, problem);
+    if (problem !== undefined) return answerProblem(ctx, problem);
+    hideHashedSecret(ctx);
+    showRegisteredScope(ctx);
   });
 }

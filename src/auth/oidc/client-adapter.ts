@@ -1,55 +1,17 @@
-import { type Adapter, type AdapterPayload, errors, Provider } from "oidc-provider";
+import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { insert, removeAt, removeGroup, replace, update } from "../../store/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
-import type { Auditor } from "../auditor.ts";
-import { fingerprint, hashClientSecret, isHashed } from "../secrets.ts";
-
-/** What the adapters of all models share. */
-export interface AdapterContext {
-  readonly records: Records;
-  readonly audit: Auditor;
-  /** The clock by which a life is reckoned that began at another time. */
-  readonly now: () => Date;
-}
-
-/** What a model does in a way of its own. */
-export type ModelAdapter = Pick<Adapter, "upsert" | "find" | "destroy">;
-
-const HOUR_MS = 3_600_000;
-
-/** Life of a client that was never given a token, in milliseconds (architecture section 7). */
-const UNUSED_MS = 24 * HOUR_MS;
-
-/** Life of a client that no person has claimed, in milliseconds (architecture section 7). */
-const UNCLAIMED_MS = 30 * 24 * HOUR_MS;
-
-/** Group of the clients that were never given a token. */
-const UNUSED = "clients:unused";
+import type { Operation, Stored } from "../../store/records.ts";
+import { type ClientRecord, clients, issuedTo, registeredBy } from "../agents/agent.ts";
+import { hashClientSecret, isHashed } from "../secrets.ts";
+import { type AdapterContext, copied, type ModelAdapter } from "./adapter-context.ts";
+import { refuseAssertion } from "./asked-identity.ts";
+import { placingOf } from "./client-life.ts";
+import { newcomerOf } from "./identity.ts";
+import { readsOf } from "./reads.ts";
+import { withPersonalScopes } from "./resources.ts";
 
 /** What the group starts with that finds a client by its registration access token. */
 const REGISTRATION = "registration:";
-
-/** Client metadata by client id; the secret is hashed. */
-export const clients = collection<AdapterPayload>("oidc:Client");
-
-/** Group of everything that was issued to a client, in all collections. */
-export const issuedTo = (clientId: string): string => `client:${clientId}`;
-
-/** The step that lets a client live on when it is given its first token; none later on. */
-export function longerLife(
-  client: Stored<AdapterPayload> | undefined,
-  now: Date,
-): readonly Operation[] {
-  if (client?.expiresAt === undefined || !client.groups.includes(UNUSED)) return [];
-  const { value, groups, expiresAt } = client;
-  return [
-    replace(clients, client, {
-      value,
-      groups: groups.filter((group) => group !== UNUSED),
-      ttlMs: expiresAt + UNCLAIMED_MS - UNUSED_MS - now.getTime(),
-    }),
-  ];
-}
 
 function storable(metadata: AdapterPayload): AdapterPayload {
   const { client_secret } = metadata;
@@ -57,35 +19,55 @@ function storable(metadata: AdapterPayload): AdapterPayload {
   return { ...metadata, client_secret: hashClientSecret(client_secret) };
 }
 
+/** To a client that people consent to, `openid` and `offline_access` are open without being
+ *  registered: oidc-provider would refuse them, and clients ask for them of their own accord. */
+function handedOut({ metadata }: ClientRecord): AdapterPayload {
+  const { grant_types: types, scope } = metadata;
+  const usesCode = Array.isArray(types) && types.includes("authorization_code");
+  if (!usesCode || scope === undefined) return copied(metadata);
+  return { ...copied(metadata), scope: withPersonalScopes(scope) };
+}
+
 /**
- * Keeps clients. One that is registered lives for a day, or for thirty once it was given a token;
- * an update leaves its life as it is. What was issued to a client goes together with it; a token
- * that was being issued at that moment is good for nothing and ends with its own life.
+ * Keeps clients. One that is registered lives for a day, or for thirty once it was given a token, or
+ * for thirty from the last time that a person let it act for them, or for ever when somebody answers
+ * for it. An update leaves its life as it is, and who it is. What was issued to a client goes
+ * together with it.
  */
 export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter {
-  const created = (id: string, value: AdapterPayload): readonly Operation[] => {
+  const create = async (key: string, metadata: AdapterPayload): Promise<void> => {
     // An update that comes after the removal must not bring the client back.
     if (Provider.ctx?.oidc.route === "client_update") throw new errors.InvalidToken("client gone");
-    return [
-      insert(clients, { key: id, value, groups: [UNUSED], ttlMs: UNUSED_MS }),
-      ...audit({ action: "client.registered", actor: "anonymous", target: id }),
-    ];
+    const { agent, steps } = newcomerOf(Provider.ctx, key, metadata);
+    const isKept = await records.commit([
+      insert(clients, { key, value: { metadata, agent }, ...placingOf(agent) }),
+      ...audit({ action: "client.registered", actor: "anonymous", target: key }),
+      ...steps,
+    ]);
+    // Ids are random, so that it was the assertion that the steps use up.
+    if (!isKept) refuseAssertion("replay_detected");
   };
+  const updated = (
+    client: Stored<ClientRecord>,
+    metadata: AdapterPayload,
+  ): readonly Operation[] => [
+    replace(clients, client, { value: { ...client.value, metadata } }),
+    ...audit({ action: "client.updated", actor: client.key, target: client.key }),
+  ];
 
   return {
     async upsert(id, metadata) {
-      const value = storable(metadata);
-      await update(records, { collection: clients, key: id }, (client) =>
-        client === undefined
-          ? created(id, value)
-          : [
-              replace(clients, client, { value }),
-              ...audit({ action: "client.updated", actor: id, target: id }),
-            ],
+      const value = storable(copied(metadata));
+      const isThere = await update(records, { collection: clients, key: id }, (client) =>
+        client === undefined ? undefined : updated(client, value),
       );
+      if (!isThere) await create(id, value);
     },
     async find(id) {
-      return structuredClone((await records.get(clients, id))?.value);
+      const client = await records.get(clients, id);
+      if (client === undefined) return undefined;
+      readsOf(Provider.ctx).clients.set(id, client);
+      return handedOut(client.value);
     },
     async destroy(id) {
       await update(records, { collection: clients, key: id }, (client) =>
@@ -106,14 +88,13 @@ export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter 
  * exactly as long as its client. A client has one; a new one takes the place of the old one.
  */
 export function registrationTokenAdapter({ records }: AdapterContext): ModelAdapter {
-  const groupOf = (token: string): string => REGISTRATION + fingerprint(token);
-  const holderOf = async (token: string): Promise<Stored<AdapterPayload> | undefined> =>
-    (await records.list(clients, { group: groupOf(token), limit: 1 }))[0];
+  const holderOf = async (token: string): Promise<Stored<ClientRecord> | undefined> =>
+    (await records.list(clients, { group: registeredBy(token), limit: 1 }))[0];
 
   /** Of several updates with one token, only the first gets another for it. */
   const checkStillHeld = (groups: readonly string[]): void => {
     const old = Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken?.jti;
-    if (old !== undefined && !groups.includes(groupOf(old))) {
+    if (old !== undefined && !groups.includes(registeredBy(old))) {
       throw new errors.InvalidToken("used before");
     }
   };
@@ -129,7 +110,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
     async upsert(token, { clientId = "" }) {
       const isKept = await regroup(clientId, (groups) => {
         checkStillHeld(groups);
-        return [...groups.filter((group) => !group.startsWith(REGISTRATION)), groupOf(token)];
+        return [...groups.filter((group) => !group.startsWith(REGISTRATION)), registeredBy(token)];
       });
       if (!isKept) throw new errors.InvalidToken("client gone");
     },
@@ -143,7 +124,9 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
       if (Provider.ctx?.oidc.entities.RotatedRegistrationAccessToken !== undefined) return;
       const client = await holderOf(token);
       if (client === undefined) return;
-      await regroup(client.key, (groups) => groups.filter((group) => group !== groupOf(token)));
+      await regroup(client.key, (groups) =>
+        groups.filter((group) => group !== registeredBy(token)),
+      );
     },
   };
 }

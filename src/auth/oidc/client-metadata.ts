@@ -15,9 +15,40 @@ const MAX_CONTACT_LENGTH = 254;
 /** Most entries in a member that is a list, such as `redirect_uris`. */
 const MAX_ENTRIES = 10;
 
-/** Control characters, lone surrogates, line separators and bidirectional controls: each can make
- *  a name read as something else on a page or in a log. */
-const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+/** Deepest nesting of a body: a key set in a registration needs five levels. */
+const MAX_DEPTH = 8;
+
+/** Control characters, lone surrogates, line separators, bidirectional controls, and what cannot be
+ *  seen save for the joiners and variants that scripts and emoji need: each can make a name read as
+ *  something else on a page or in a log, or hide text in it. */
+const DECEPTIVE =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}[\p{Default_Ignorable_Code_Point}--[\u200c\u200d\ufe0e\ufe0f]]]/v;
+
+/** Whether everything in a body is at most `depth` levels deep, and nothing is named `__proto__`:
+ *  oidc-provider copies members by assignment, which would take that one for the prototype. */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (depth === 0) return false;
+  return Object.entries(value).every(
+    ([name, inner]) => name !== "__proto__" && isPlain(inner, depth - 1),
+  );
+}
+
+/**
+ * Checks a whole registration or update before any member of it is looked at. Spec 2.4 names no
+ * software statement and this server trusts no signer of one (RFC 7591 section 2.3), so that one
+ * is refused; to leave it out would let a client believe that what it states was heard.
+ *
+ * @throws `invalid_client_metadata` or `unapproved_software_statement`.
+ */
+export function checkBody(body: Metadata): void {
+  if (!isPlain(body, MAX_DEPTH)) {
+    refuse(`the body must be at most ${MAX_DEPTH} levels deep, without __proto__`);
+  }
+  if (body.software_statement !== undefined) {
+    throw new errors.UnapprovedSoftwareStatement("no signer of software statements is trusted");
+  }
+}
 
 /** Ends a registration. @throws `invalid_redirect_uri` when the description starts with
  *  `redirect_uris`, else `invalid_client_metadata` (RFC 7591 section 3.2.2). */
@@ -41,20 +72,24 @@ export function plainText(member: string, value: unknown): string | undefined {
 }
 
 /** The entries of a member that is an array. @throws `invalid_client_metadata` */
-export function list(member: string, value: unknown): readonly unknown[] {
+export function list(member: string, value: unknown, most = MAX_ENTRIES): readonly unknown[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) refuse(`${member} must be an array`);
-  if (value.length > MAX_ENTRIES) refuse(`${member} must have at most ${MAX_ENTRIES} entries`);
+  if (value.length > most) refuse(`${member} must have at most ${most} entries`);
   return value;
 }
 
-/** An absolute address. @throws `invalid_client_metadata` */
+/** An absolute address; a user name in front of the host could be taken for the host.
+ *  @throws `invalid_client_metadata` */
 export function address(member: string, value: unknown): URL {
   if (typeof value !== "string" || value.length > MAX_URI_LENGTH) {
     refuse(`${member} must be strings of at most ${MAX_URI_LENGTH} characters`);
   }
   const url = DECEPTIVE.test(value) ? null : URL.parse(value);
-  return url ?? refuse(`${member} must only contain valid uris`);
+  if (url === null || url.username !== "" || url.password !== "") {
+    refuse(`${member} must only contain valid uris without user information`);
+  }
+  return url;
 }
 
 /** Checks the members that only inform. @throws `invalid_client_metadata` */

@@ -1,5 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { errors, type Provider } from "oidc-provider";
 import type { Session } from "../accounts/sessions.ts";
+import { isScope, scopeNames } from "../scopes.ts";
+import { decideOn } from "./consent.ts";
+import { isByDocument } from "./document-clients.ts";
 
 /** A client as people see it: nothing of it was checked. */
 export interface AskingClient {
@@ -31,4 +35,110 @@ export interface Interactions {
   /** @param scopes Those of `Interaction.scopes` that the person allows; the others are refused. */
   consent(req: IncomingMessage, res: ServerResponse, scopes: readonly string[]): Promise<void>;
   deny(req: IncomingMessage, res: ServerResponse): Promise<void>;
+}
+
+type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
+
+/** Reasons of the consent prompt for which everything is asked again. */
+const afresh = ["consent_prompt", "native_client_prompt"];
+
+/** @param provider Gives the authorization server of the moment. */
+export function createInteractions(provider: () => Provider): Interactions {
+  return {
+    async find(req, res) {
+      const details = await detailsOf(provider(), req, res);
+      return details && interactionOf(provider(), details);
+    },
+    async signIn(req, res, { accountId, signedInAt }) {
+      const details = await provider().interactionDetails(req, res);
+      if (details.session !== undefined && details.session.accountId !== accountId) {
+        // The library's session of the person before ends when the request goes on (people.ts).
+        details.session = undefined;
+        await details.persist();
+      }
+      const login = { accountId, ts: Math.floor(signedInAt / 1000) };
+      await provider().interactionFinished(req, res, { login }, { mergeWithLastSubmission: false });
+    },
+    async consent(req, res, allowed) {
+      const details = await provider().interactionDetails(req, res);
+      const grantId = await decide(provider(), details, allowed);
+      await provider().interactionFinished(req, res, { consent: { grantId } });
+    },
+    async deny(req, res) {
+      const result = { error: "access_denied", error_description: "the person said no" };
+      await provider().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
+    },
+  };
+}
+
+async function detailsOf(
+  provider: Provider,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<Details | undefined> {
+  try {
+    return await provider.interactionDetails(req, res);
+  } catch (error) {
+    if (error instanceof errors.SessionNotFound) return undefined;
+    throw error;
+  }
+}
+
+async function interactionOf(
+  { Client }: Provider,
+  details: Details,
+): Promise<Interaction | undefined> {
+  const { uid, prompt, params } = details;
+  const client = await Client.find(String(params.client_id));
+  if (client === undefined) return undefined;
+  const { clientId, clientName: name } = client;
+  return {
+    uid,
+    prompt: prompt.name === "login" ? "login" : "consent",
+    client: {
+      clientId,
+      name,
+      redirectUri: String(params.redirect_uri),
+      documentHost: isByDocument(clientId) ? new URL(clientId).host : undefined,
+    },
+    scopes: openScopes(details),
+    signedInSince: signedInSince(details),
+  };
+}
+
+/** The scopes to be decided on; those of OpenID Connect go with every consent. */
+function openScopes({ prompt, params }: Details): readonly string[] {
+  const asked = scopeNames(String(params.scope ?? "")).filter(isScope);
+  if (prompt.reasons.some((reason) => afresh.includes(reason))) return asked;
+  const missing = Object.values(prompt.details.missingResourceScopes ?? {}).flat();
+  return asked.filter((scope) => missing.includes(scope));
+}
+
+/** OpenID Connect Core section 3.1.2.1: `prompt=login` wants a sign-in for this request, `max_age` one
+ *  of at most so many seconds ago. */
+function signedInSince({ prompt, params, iat }: Details): number {
+  if (prompt.reasons.includes("login_prompt")) return iat * 1000;
+  const maxAge = Number(params.max_age);
+  return Number.isFinite(maxAge) ? (iat - maxAge) * 1000 : 0;
+}
+
+/** Writes down what a person decided. @returns Id of the grant. */
+async function decide(
+  { Grant }: Provider,
+  details: Details,
+  allowed: readonly string[],
+): Promise<string> {
+  const { grantId, session, params } = details;
+  const clientId = String(params.client_id);
+  const known = grantId === undefined ? undefined : await Grant.find(grantId);
+  const grant = known ?? new Grant({ accountId: session?.accountId, clientId });
+  decideOn(grant, {
+    resources: [params.resource].flat().map(String),
+    asked: scopeNames(String(params.scope ?? "")),
+    open: openScopes(details),
+    allowed,
+  });
+  // A decision is good for as long as a first one.
+  delete grant.exp;
+  return grant.save();
 }

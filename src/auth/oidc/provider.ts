@@ -1,17 +1,40 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ClientMetadata, type Configuration, type JWK, Provider } from "oidc-provider";
-import { type Scope, scopes } from "../scopes.ts";
+import { type Configuration, type JWK, Provider } from "oidc-provider";
+import type { Limits } from "../../limits/limits.ts";
+import type { Records } from "../../store/records.ts";
+import { JWT_BEARER } from "../assertions/names.ts";
+import { type AuditorOptions, createAuditor } from "../auditor.ts";
+import { scopes } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
 import { adaptAnswers } from "./answers.ts";
-import { normaliseRegistration } from "./registration.ts";
-import { ACCESS_TOKEN_SECONDS, type ResourcePolicy, resourceIndicators } from "./resources.ts";
+import { clientMetadata } from "./client-validation.ts";
+import { documentClients, type Fetch, limitedFetch } from "./document-clients.ts";
+import { adaptRegistration, newClientId, type RegistrationOptions } from "./identity.ts";
+import { registerJwtBearer } from "./jwt-bearer.ts";
+import {
+  accountFinder,
+  extraTokenClaims,
+  followSignIn,
+  type People,
+  signInPolicy,
+} from "./people.ts";
+import { ACCESS_TOKEN_SECONDS, personalScopes, resourceIndicators } from "./resources.ts";
 import { allowOwnTokens } from "./revocation.ts";
-import { createStoreAdapter, type StoreAdapterOptions } from "./store-adapter.ts";
+import { settleExchanges } from "./settlement.ts";
+import { createStoreAdapter } from "./store-adapter.ts";
 
-interface ProviderOptions extends ResourcePolicy, StoreAdapterOptions {
+/** What the authorization server is made from. */
+export interface ProviderOptions
+  extends Pick<RegistrationOptions, "baseUrl" | "anonymousScopes" | "claims" | "verifier">,
+    Pick<AuditorOptions, "hashAddress" | "now">,
+    Pick<People, "signedIn"> {
+  readonly records: Records;
+  readonly accounts: RegistrationOptions["accounts"] & People["accounts"];
   /** Members to add to both metadata documents; they cannot replace what the server states. */
   readonly discovery: Readonly<Record<string, unknown>>;
   readonly keys: ProviderKeys;
+  readonly limits: Limits;
+  /** Fetches addresses that strangers name, and none within the operator's network. */
+  readonly fetch: Fetch;
   /** Told about every failure that is not the caller's, save that the store cannot answer. */
   readonly onError: (error: unknown) => void;
 }
@@ -28,11 +51,28 @@ interface ProviderKeys {
 /** Signing algorithm of ID tokens, and so of every key in the key set. */
 const SIGNING_ALGORITHM = "ES256";
 
-/** Seconds a person has to finish an authorization request. */
-const INTERACTION_SECONDS = 600;
+/** How a client may sign that it is itself: with a private key of its own. */
+const clientSigningAlgorithms = ["ES256", "ES384", "EdDSA", "Ed25519", "PS256", "RS256"] as const;
 
 /** How a client may authenticate; `none` is for public clients that use PKCE. */
-const clientAuthMethods = ["client_secret_post", "client_secret_basic", "none"] as const;
+const clientAuthMethods = [
+  "client_secret_post",
+  "client_secret_basic",
+  "private_key_jwt",
+  "none",
+] as const;
+
+/** How long things last, in seconds. */
+const ttl = {
+  AccessToken: ACCESS_TOKEN_SECONDS,
+  AuthorizationCode: 60,
+  ClientCredentials: ACCESS_TOKEN_SECONDS,
+  Grant: 30 * 86_400,
+  IdToken: ACCESS_TOKEN_SECONDS,
+  Interaction: 600,
+  RefreshToken: 30 * 86_400,
+  Session: 14 * 86_400,
+};
 
 const routes = {
   authorization: "/oauth/authorize",
@@ -42,26 +82,14 @@ const routes = {
   jwks: "/.well-known/jwks.json",
 };
 
-/** The hook runs before validation on every registration and update. It needs a member of its own
- *  to run for; without `ctx` a stored client is being loaded, which was normalised before. */
-function clientMetadata(anonymousScopes: readonly Scope[]) {
-  const properties = ["software_id", "software_version"];
-  return {
-    properties,
-    validator(ctx: unknown, member: string, _value: unknown, metadata: ClientMetadata): void {
-      if (ctx === undefined || member !== properties[0]) return;
-      Object.assign(metadata, normaliseRegistration({ ...metadata }, anonymousScopes));
-    },
-  };
-}
-
 function features(options: ProviderOptions): Configuration["features"] {
   return {
     clientCredentials: { enabled: true },
-    registration: { enabled: true },
+    clientIdMetadataDocument: documentClients(options.limits),
+    registration: { enabled: true, idFactory: newClientId },
     registrationManagement: { enabled: true, rotateRegistrationAccessToken: true },
     revocation: { enabled: true, allowedPolicy: allowOwnTokens },
-    resourceIndicators: resourceIndicators(options, Object.keys(scopes).join(" ")),
+    resourceIndicators: resourceIndicators(options),
     devInteractions: { enabled: false },
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
@@ -70,10 +98,24 @@ function features(options: ProviderOptions): Configuration["features"] {
   };
 }
 
+/** What holds for every token. */
+function tokens(people: People): Configuration {
+  return {
+    ttl,
+    extraTokenClaims,
+    findAccount: accountFinder(people),
+    // What a person allowed lasts until they or the client end it, not until they close a browser.
+    expiresWithSession: () => false,
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed("refresh_token"),
+    rotateRefreshToken: true,
+    pkce: { required: () => true },
+  };
+}
+
 function configuration(options: ProviderOptions): Configuration {
   const { signing, cookies } = options.keys;
   return {
-    adapter: createStoreAdapter(options),
+    ...tokens(options),
     routes,
     features: features(options),
     discovery: {
@@ -82,15 +124,20 @@ function configuration(options: ProviderOptions): Configuration {
     },
     jwks: { keys: [...signing] },
     cookies: { keys: [...cookies] },
-    scopes: Object.keys(scopes),
+    scopes: [...personalScopes, ...Object.keys(scopes)],
     responseTypes: ["code"],
     clientAuthMethods,
     clientDefaults: { id_token_signed_response_alg: SIGNING_ALGORITHM },
-    enabledJWA: { idTokenSigningAlgValues: [SIGNING_ALGORITHM] },
+    enabledJWA: {
+      idTokenSigningAlgValues: [SIGNING_ALGORITHM],
+      clientAuthSigningAlgValues: clientSigningAlgorithms,
+    },
     extraClientMetadata: clientMetadata(options.anonymousScopes),
-    pkce: { required: () => true },
-    ttl: { ClientCredentials: ACCESS_TOKEN_SECONDS, Interaction: INTERACTION_SECONDS },
-    interactions: { url: (_ctx, { uid }) => `/oauth/interaction/${uid}` },
+    fetch: limitedFetch(options.fetch, options.limits),
+    interactions: {
+      policy: signInPolicy(),
+      url: (_ctx, { uid }) => `/oauth/interaction/${uid}`,
+    },
     // No cookie or other ambient credential counts, so a token may be asked for from any page.
     clientBasedCORS: () => true,
     // As data, never as a page: nothing of the request can become markup.
@@ -100,33 +147,45 @@ function configuration(options: ProviderOptions): Configuration {
   };
 }
 
+/** Grants that a client has for itself: to one that cannot prove who it is, its id would do. */
+const confidentialGrants = ["client_credentials", JWT_BEARER];
+
+/** What clients are held to, also those that were kept before a rule was made. */
+function holdClients({ Client: { prototype } }: Provider): void {
+  prototype.compareClientSecret = function (presented) {
+    return isSecretOf(this.clientSecret, presented);
+  };
+  const { grantTypeAllowed } = prototype;
+  prototype.grantTypeAllowed = function (type) {
+    const isPublic = this.clientAuthMethod === "none";
+    if (isPublic && confidentialGrants.includes(type)) return false;
+    return grantTypeAllowed.call(this, type);
+  };
+}
+
 /**
- * The authorization server: open dynamic registration with management (RFC 7591, 7592), client
- * credentials with opaque tokens, revocation (RFC 7009) and both metadata documents.
+ * The authorization server: open dynamic registration with management (RFC 7591, 7592), clients by
+ * metadata document, the grants client_credentials, authorization_code with PKCE (RFC 7636),
+ * refresh_token with rotation and jwt-bearer (RFC 7523), opaque access tokens, ID tokens, revocation
+ * (RFC 7009), resources (RFC 8707), issuer identification (RFC 9207) and both metadata documents.
  *
- * It takes its own address from the forwarded headers of the request, so whoever mounts it must
- * overwrite those with the configured address.
+ * It takes its own address and the caller's from the forwarded headers of the request, so whoever
+ * mounts it must overwrite those. A person's part of a request is shown by pages elsewhere, at
+ * /oauth/interaction/:uid (`createInteractions`).
  *
  * All state is in the store, so that another one, with other keys, can take its place at any time.
  */
 export function createProvider(options: ProviderOptions): Provider {
-  const provider = new Provider(options.baseUrl, configuration(options));
+  const { records, now, onError } = options;
+  const context = { records, now, audit: createAuditor(options) };
+  const adapter = createStoreAdapter(context);
+  const provider = new Provider(options.baseUrl, { ...configuration(options), adapter });
   provider.proxy = true;
-  provider.Client.prototype.compareClientSecret = function (presented) {
-    return isSecretOf(this.clientSecret, presented);
-  };
-  adaptAnswers(provider, options.onError);
+  holdClients(provider);
+  followSignIn(provider, options);
+  registerJwtBearer(provider, { ...options, ...context });
+  adaptAnswers(provider, onError);
+  adaptRegistration(provider, { ...options, ...context });
+  settleExchanges(provider, context);
   return provider;
-}
-
-/** Ends a person's part of an authorization request: the client is told why by a redirect. */
-export async function refuseInteraction(
-  provider: Provider,
-  req: IncomingMessage,
-  res: ServerResponse,
-): Promise<void> {
-  await provider.interactionFinished(req, res, {
-    error: "access_denied",
-    error_description: "this server has no user accounts yet; use client_credentials",
-  });
 }

@@ -1,6 +1,9 @@
 import { errors } from "oidc-provider";
+import { allScopes } from "../agents/claim-completion.ts";
+import { JWT_BEARER } from "../assertions/names.ts";
 import { isLoopbackHost } from "../loopback.ts";
-import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
+import { type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
+import { publicKeys } from "./client-keys.ts";
 import {
   address,
   checkInformation,
@@ -9,9 +12,18 @@ import {
   plainText,
   refuse,
 } from "./client-metadata.ts";
+import { personalScopes } from "./resources.ts";
 
 /** Grant types a client can register; others that are asked for are left out of the answer. */
-const grantTypes: readonly unknown[] = ["authorization_code", "client_credentials"];
+const grantTypes: readonly unknown[] = [
+  "authorization_code",
+  "client_credentials",
+  "refresh_token",
+  JWT_BEARER,
+];
+
+/** Grants without a person at a browser: without authentication, the id alone would do. */
+const confidentialGrants = ["client_credentials", JWT_BEARER];
 
 /** Members that would make this server fetch or call an address of the client's choice, or that
  *  name an algorithm it has no key for. */
@@ -39,29 +51,34 @@ function applicationType(redirects: readonly URL[]): "native" | "web" {
   return redirects.some((uri) => uri.protocol !== "https:") ? "native" : "web";
 }
 
+/** RFC 6749 section 4.4.3: there is a refresh token only for what a person consented to. */
 function grantedTypes(metadata: Metadata): readonly unknown[] {
-  const granted = list("grant_types", metadata.grant_types).filter((type) =>
-    grantTypes.includes(type),
+  const asked = list("grant_types", metadata.grant_types);
+  const usesCode = asked.includes("authorization_code");
+  const granted = grantTypes.filter(
+    (type) => asked.includes(type) && (usesCode || type !== "refresh_token"),
   );
   if (granted.length === 0) refuse(`grant_types must contain one of ${grantTypes.join(", ")}`);
 
   const isPublic = metadata.token_endpoint_auth_method === "none";
-  if (isPublic && granted.includes("client_credentials")) {
-    refuse("client_credentials needs a token_endpoint_auth_method other than none");
+  if (isPublic && confidentialGrants.some((type) => granted.includes(type))) {
+    refuse(`${confidentialGrants.join(" and ")} need a token_endpoint_auth_method other than none`);
   }
   return granted;
 }
 
-function grantedScope(
-  asked: unknown,
-  ceiling: readonly Scope[],
-  whenNone: readonly Scope[],
-): string {
+/** The scopes a client may register. What a person decides over is theirs to limit, so that a client
+ *  which asks one, or their identity provider, may ask for all. */
+function scopeCeiling(types: readonly unknown[], own: readonly Scope[]): readonly string[] {
+  if (types.includes("authorization_code")) return [...allScopes, ...personalScopes];
+  return types.includes(JWT_BEARER) ? allScopes : own;
+}
+
+function grantedScope(asked: unknown, ceiling: readonly string[]): string {
   if (asked !== undefined && typeof asked !== "string") refuse("scope must be a string");
 
   const names = scopeNames(asked ?? "");
-  const wanted = names.length === 0 ? whenNone : names.filter(isScope);
-  const granted = wanted.filter((scope) => ceiling.includes(scope));
+  const granted = names.length === 0 ? ceiling : names.filter((name) => ceiling.includes(name));
   if (granted.length === 0) {
     const choice = ceiling.length === 0 ? "no scope" : ceiling.join(" ");
     throw new errors.InvalidScope(
@@ -77,24 +94,22 @@ function grantedScope(
  * offers, and refuses what is unsafe. Spec 2.4 leaves the required fields open: a client without
  * `grant_types` is an authorization code client, as in RFC 7591, and then needs `redirect_uris`.
  *
- * A client that only has client_credentials gets at most `anonymousScopes`; one that asks for no
- * scope gets those too. The response type `token` and the grant `refresh_token` are accepted in
- * the request and left out of the answer, since this server offers neither.
+ * The response type `token`, and the grant `refresh_token` without `authorization_code`, are
+ * accepted in the request and left out of the answer, since this server offers neither.
  *
+ * A client that asks for no scope gets all it may have.
+ *
+ * @param ceiling What a client that asks nobody may have; never taken from the metadata.
  * @returns The members to replace; `undefined` stands for removal.
  * @throws `invalid_client_metadata`, `invalid_redirect_uri` or `invalid_scope`, each with a
  *   description for the caller.
  */
-export function normaliseRegistration(
-  metadata: Metadata,
-  anonymousScopes: readonly Scope[],
-): Metadata {
+export function normaliseRegistration(metadata: Metadata, ceiling: readonly Scope[]): Metadata {
   const types = grantedTypes(metadata);
   const usesCode = types.includes("authorization_code");
-  const ceiling = usesCode ? Object.keys(scopes).filter(isScope) : anonymousScopes;
   const redirects = redirectsOf(metadata);
   if (usesCode && redirects.length === 0) {
-    refuse("redirect_uris are needed, unless grant_types is client_credentials alone");
+    refuse("redirect_uris are needed, unless an agent asks for client_credentials alone");
   }
   checkInformation(metadata);
 
@@ -103,7 +118,8 @@ export function normaliseRegistration(
     grant_types: types,
     response_types: usesCode ? ["code"] : [],
     application_type: applicationType(redirects),
-    scope: grantedScope(metadata.scope, ceiling, anonymousScopes),
+    scope: grantedScope(metadata.scope, scopeCeiling(types, ceiling)),
+    jwks: publicKeys(metadata),
     client_name: plainText("client_name", metadata.client_name),
     software_id: plainText("software_id", metadata.software_id),
     software_version: plainText("software_version", metadata.software_version),

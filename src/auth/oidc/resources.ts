@@ -1,5 +1,6 @@
-import { errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
-import { type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
+import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
+import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
+import { readsOf } from "./reads.ts";
 
 /** Seconds an access token is good for (interface section 2.5). */
 export const ACCESS_TOKEN_SECONDS = 3600;
@@ -7,11 +8,19 @@ export const ACCESS_TOKEN_SECONDS = 3600;
 /** The MCP endpoint is a resource of its own, below the resource of the whole service. */
 const MCP_PATH = "/mcp";
 
-/** What decides over a client_credentials token. */
+/** Scopes of OpenID Connect, which go with every consent: who the person is, and for how long. */
+export const personalScopes: readonly string[] = ["openid", "offline_access"];
+
+/** A scope with those of OpenID Connect added. */
+export function withPersonalScopes(scope: string): string {
+  return [...new Set([...scopeNames(scope), ...personalScopes])].join(" ");
+}
+
+/** What decides over the tokens of clients that nobody answers for. */
 export interface ResourcePolicy {
   /** The issuer, and the resource that covers the whole service; no trailing slash. */
   readonly baseUrl: string;
-  /** What a client_credentials token may hold at most. */
+  /** What a client_credentials token of such a client may hold at most. */
   readonly anonymousScopes: readonly Scope[];
 }
 
@@ -25,12 +34,24 @@ function canonical(uri: string): string | undefined {
   return URL.parse(uri)?.href.replace(/\/$/, "");
 }
 
-function audienceOf(resource: string, baseUrl: string): string {
-  const audience = [baseUrl, baseUrl + MCP_PATH].find(
-    (known) => canonical(known) === canonical(resource),
-  );
+/** The resource that an indicator means, as this server writes it; a slash at the end is no
+ *  difference. @returns `undefined` when there is no such resource here. */
+export function resourceMeant(indicator: string, baseUrl: string): string | undefined {
+  const wanted = canonical(indicator);
+  return [baseUrl, baseUrl + MCP_PATH].find((known) => canonical(known) === wanted);
+}
+
+/** The resource that an indicator means. @throws `invalid_target` when there is no such one. */
+export function audienceOf(resource: string, baseUrl: string): string {
+  const audience = resourceMeant(resource, baseUrl);
   if (audience === undefined) throw new errors.InvalidTarget();
   return audience;
+}
+
+function refuseScope(reach: readonly string[], refused: readonly string[]): never {
+  const choice = reach.length === 0 ? "no scope" : reach.join(" ");
+  const description = `this client may ask for ${choice}; ${scopeAdvice}`;
+  throw new errors.InvalidScope(description, refused.join(" "));
 }
 
 /**
@@ -38,44 +59,61 @@ function audienceOf(resource: string, baseUrl: string): string {
  * asks for nothing (RFC 6749 section 3.3). oidc-provider would leave out a scope it does not know
  * and issue a token that can do less than asked, so any scope out of reach is refused.
  */
-function clientCredentialsScope(asked: string, ceiling: readonly string[]): string {
-  const names = scopeNames(asked);
-  const refused = names.filter((name) => !ceiling.includes(name));
-  if (refused.length > 0 || ceiling.length === 0) {
-    const choice = ceiling.length === 0 ? "no scope" : ceiling.join(" ");
-    throw new errors.InvalidScope(
-      `this client may ask for ${choice}; ${scopeAdvice}`,
-      refused.join(" "),
-    );
-  }
-  return (names.length === 0 ? ceiling : names).join(" ");
+function ownScope(asked: readonly string[], ceiling: readonly string[]): readonly string[] {
+  const refused = asked.filter((name) => !ceiling.includes(name));
+  if (refused.length > 0 || ceiling.length === 0) refuseScope(ceiling, refused);
+  return asked.length === 0 ? ceiling : asked;
 }
 
-function settleScope(ctx: KoaContextWithOIDC, registered: string, policy: ResourcePolicy): void {
-  const { params } = ctx.oidc;
-  if (params?.grant_type !== "client_credentials") return;
+/**
+ * The scope of an authorization request: what it asks for, or everything that the client registered
+ * when it asks for nothing to be done (RFC 6749 section 3.3). Names that this server does not know
+ * are left out as long as there is another, since clients ask for what they know from elsewhere.
+ */
+function askedScope(asked: readonly string[], registered: readonly Scope[]): readonly string[] {
+  const personal = asked.filter((name) => personalScopes.includes(name));
+  const refused = asked.filter((name) => isScope(name) && !registered.includes(name));
+  if (refused.length > 0) refuseScope(registered, refused);
 
-  const ceiling = scopeNames(registered).filter((name) =>
-    policy.anonymousScopes.some((scope) => scope === name),
-  );
-  params.scope = clientCredentialsScope(String(params.scope ?? ""), ceiling);
+  const known = asked.filter(isScope);
+  if (known.length > 0 || personal.includes("openid")) return [...known, ...personal];
+  if (asked.length > personal.length) refuseScope(registered, asked);
+  return [...registered, ...personal];
+}
+
+function settleScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourcePolicy): void {
+  const { params, route } = ctx.oidc;
+  if (params === undefined) return;
+  const registered = scopeNames(client.scope ?? "").filter(isScope);
+  const asked = scopeNames(String(params.scope ?? ""));
+
+  if (params.grant_type === "client_credentials") {
+    const owner = readsOf(ctx).clients.get(client.clientId)?.value.agent.owner;
+    const most = owner?.scopes ?? policy.anonymousScopes;
+    const ceiling = registered.filter((scope) => most.includes(scope));
+    params.scope = ownScope(asked, ceiling).join(" ");
+  } else if (route !== "token") {
+    params.scope = askedScope(asked, registered).join(" ");
+  }
 }
 
 /** The resource indicators feature (RFC 8707): two resources, the whole service by default. */
-export function resourceIndicators(policy: ResourcePolicy, allScopes: string) {
+export function resourceIndicators(policy: ResourcePolicy) {
   return {
     enabled: true,
     defaultResource: () => policy.baseUrl,
+    /** Who leaves out the resource at the token endpoint means the one that was consented to. */
+    useGrantedResource: () => true,
     getResourceServerInfo(
       ctx: KoaContextWithOIDC,
       resource: string,
-      client: { readonly scope?: string | undefined },
+      client: Client,
     ): ResourceServer {
       const audience = audienceOf(resource, policy.baseUrl);
-      settleScope(ctx, client.scope ?? "", policy);
+      settleScope(ctx, client, policy);
       return {
         audience,
-        scope: allScopes,
+        scope: Object.keys(scopes).join(" "),
         accessTokenTTL: ACCESS_TOKEN_SECONDS,
         accessTokenFormat: "opaque",
       };

@@ -5,32 +5,17 @@ import {
   errors,
   Provider,
 } from "oidc-provider";
-import {
-  consume,
-  insert,
-  put,
-  removeAt,
-  removeGroup,
-  replace,
-  update,
-} from "../../store/operations.ts";
-import { type Collection, collection, type Records, type Stored } from "../../store/records.ts";
-import { type AuditorOptions, createAuditor } from "../auditor.ts";
+import { consume, insert, removeAt, replace, update } from "../../store/operations.ts";
+import { type Collection, collection, type Stored } from "../../store/records.ts";
+import { underGrant } from "../accounts/grants.ts";
+import { belongingTo, issuedTo } from "../agents/agent.ts";
 import { fingerprint } from "../secrets.ts";
-import {
-  type AdapterContext,
-  clientAdapter,
-  clients,
-  issuedTo,
-  longerLife,
-  type ModelAdapter,
-  registrationTokenAdapter,
-} from "./client-adapter.ts";
-
-/** What the state of the authorization server is kept with. */
-export interface StoreAdapterOptions extends AuditorOptions {
-  readonly records: Records;
-}
+import { type AdapterContext, copied, type ModelAdapter } from "./adapter-context.ts";
+import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
+import { endFamily, withoutFamily } from "./families.ts";
+import { type Document, endReplayed, issue } from "./issuance.ts";
+import { readsOf } from "./reads.ts";
+import { exchangeUnderWay } from "./settlement.ts";
 
 /** Models whose ids are secrets: whoever has one may use it. A device code would be one too, but
  *  must be found by its user code and then say its id; this server offers no device flow. */
@@ -43,11 +28,21 @@ const bearers: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models that let a client live on. */
-const accessTokens: ReadonlySet<string> = new Set(["AccessToken", "ClientCredentials"]);
+/** Models that rest on a client, and most of them on a grant. */
+const issued: ReadonlySet<string> = new Set([
+  "AccessToken",
+  "AuthorizationCode",
+  "ClientCredentials",
+  "Grant",
+  "RefreshToken",
+]);
 
 /** Models whose removal is a revocation. */
-const revocable: ReadonlySet<string> = new Set([...accessTokens, "RefreshToken"]);
+const revocable: ReadonlySet<string> = new Set([
+  "AccessToken",
+  "ClientCredentials",
+  "RefreshToken",
+]);
 
 /** One model, and where it is kept. */
 interface Shelf extends AdapterContext {
@@ -55,23 +50,17 @@ interface Shelf extends AdapterContext {
   readonly documents: Collection<AdapterPayload>;
 }
 
-interface Document {
-  readonly key: string;
-  readonly value: AdapterPayload;
-  readonly groups: readonly string[];
-  readonly ttlMs?: number;
-}
-
-const underGrant = (grantId: string): string => `grant:${grantId}`;
 const underUid = (uid: string): string => `uid:${uid}`;
 const underUserCode = (userCode: string): string => `userCode:${userCode}`;
 
-function groupsOf({ clientId, grantId, uid, userCode }: AdapterPayload): readonly string[] {
+function groupsOf(payload: AdapterPayload): readonly string[] {
+  const { clientId, grantId, uid, userCode, accountId } = payload;
   return [
     clientId === undefined ? [] : issuedTo(clientId),
     grantId === undefined ? [] : underGrant(grantId),
     uid === undefined ? [] : underUid(uid),
     userCode === undefined ? [] : underUserCode(userCode),
+    accountId === undefined ? [] : belongingTo(accountId),
   ].flat();
 }
 
@@ -80,48 +69,55 @@ function payloadOf(stored: Stored<AdapterPayload> | undefined): AdapterPayload |
   if (stored === undefined) return undefined;
   const { value, consumedAt } = stored;
   const use = consumedAt === undefined ? {} : { consumed: Math.floor(consumedAt / 1000) };
-  return { ...structuredClone(value), ...use };
+  return { ...copied(value), ...use };
 }
 
-async function record({ records, documents }: Shelf, document: Document): Promise<void> {
-  if (await records.commit([insert(documents, document)])) return;
-  throw new errors.InvalidGrant("seen before");
+/** Keeps that something was seen; only the first of several at once does. */
+async function record({ records }: Shelf, document: Document): Promise<void> {
+  if (await records.commit([insert(document.documents, document)])) return;
+  const isOfClient = Provider.ctx?.oidc.client?.clientId === document.value.iss;
+  throw isOfClient
+    ? new errors.InvalidClientAuth("assertion seen before")
+    : new errors.InvalidGrant("seen before");
 }
 
-async function issue({ records, documents, now }: Shelf, document: Document): Promise<void> {
-  const owner = document.value.clientId ?? "";
-  await update(records, { collection: clients, key: owner }, (client) => [
-    put(documents, document),
-    ...longerLife(client, now()),
-  ]);
+async function give(shelf: Shelf, document: Document): Promise<void> {
+  const exchange = exchangeUnderWay();
+  if (exchange !== undefined) exchange.documents.push(document);
+  else await issue({ uses: [], documents: [document] }, readsOf(Provider.ctx), shelf);
 }
 
 /** What is written again keeps that its one use was made. */
 async function save({ records, documents }: Shelf, document: Document): Promise<void> {
-  const { key, ttlMs = null, ...rest } = document;
+  const { key, value, groups, ttlMs = null } = document;
   await update(records, { collection: documents, key }, (stored) => [
     stored === undefined
       ? insert(documents, document)
-      : replace(documents, stored, { ...rest, ttlMs }),
+      : replace(documents, stored, { value, groups, ttlMs }),
   ]);
 }
 
 function writeOf(model: string): typeof save {
   if (model === "ReplayDetection") return record;
-  return accessTokens.has(model) ? issue : save;
-}
-
-async function recordReplay(shelf: Shelf, stored: Stored<AdapterPayload>): Promise<void> {
-  const actor = Provider.ctx?.oidc.client?.clientId ?? String(stored.value.clientId);
-  const target = `${shelf.model}:${stored.key}`;
-  await shelf.records.commit(shelf.audit({ action: "grant.replayed", actor, target }));
+  return issued.has(model) ? give : save;
 }
 
 /** Whatever has been used and comes to the token endpoint is a replay. */
+async function recordReplay(
+  { model, records, audit }: Shelf,
+  { key, value }: Stored<AdapterPayload>,
+) {
+  const actor = Provider.ctx?.oidc.client?.clientId ?? String(value.clientId);
+  await records.commit(audit({ action: "grant.replayed", actor, target: `${model}:${key}` }));
+}
+
 async function load(shelf: Shelf, key: string): Promise<AdapterPayload | undefined> {
   const stored = await shelf.records.get(shelf.documents, key);
   if (stored?.consumedAt !== undefined && Provider.ctx?.oidc.route === "token") {
     await recordReplay(shelf, stored);
+  }
+  if (stored !== undefined && shelf.model === "Grant") {
+    readsOf(Provider.ctx).grants.set(key, stored as Stored<object>);
   }
   return payloadOf(stored);
 }
@@ -131,32 +127,50 @@ async function first(shelf: Shelf, group: string): Promise<AdapterPayload | unde
 }
 
 async function use(shelf: Shelf, key: string): Promise<void> {
-  if (await shelf.records.commit([consume(shelf.documents, key)])) return;
-  const stored = await shelf.records.get(shelf.documents, key);
-  if (stored !== undefined) await recordReplay(shelf, stored);
+  const { model, documents, records } = shelf;
+  const exchange = exchangeUnderWay();
+  if (exchange !== undefined) return void exchange.uses.push({ model, documents, key });
+  if (await records.commit([consume(documents, key)])) return;
+  const stored = await records.get(documents, key);
+  if (stored !== undefined) await endReplayed({ model, documents, key }, stored.value, shelf);
   throw new errors.InvalidGrant("used before");
 }
 
-async function drop({ model, records, documents, audit }: Shelf, key: string): Promise<void> {
+/** A refresh token takes along all that came of the same grant (RFC 7009 section 2.1). */
+async function drop(shelf: Shelf, key: string): Promise<void> {
+  const { model, records, documents, audit } = shelf;
   await update(records, { collection: documents, key }, (stored) => {
     if (stored === undefined) return undefined;
-    const actor = String(stored.value.clientId);
-    const entry = { action: "token.revoked", actor, target: `${model}:${key}` };
-    return [removeAt(documents, stored), ...(revocable.has(model) ? audit(entry) : [])];
+    const { clientId, grantId } = stored.value;
+    const entry = { action: "token.revoked", actor: String(clientId), target: `${model}:${key}` };
+    return [
+      removeAt(documents, stored),
+      ...(model === "RefreshToken" ? withoutFamily(grantId) : []),
+      ...(revocable.has(model) ? audit(entry) : []),
+    ];
   });
 }
 
+/** Whether an access token is being revoked, which goes alone: whoever was handed it must not be able
+ *  to end what it came of (RFC 7009 section 2.1 leaves that open). */
+function isOneRevoked(): boolean {
+  const { oidc } = Provider.ctx ?? {};
+  return oidc?.route === "revocation" && oidc.entities.RefreshToken === undefined;
+}
+
 function modelAdapter(model: string, context: AdapterContext): Adapter {
-  const shelf = { ...context, model, documents: collection<AdapterPayload>(`oidc:${model}`) };
+  const documents = collection<AdapterPayload>(`oidc:${model}`);
+  const shelf = { ...context, model, documents };
   const write = writeOf(model);
   const isBearer = bearers.has(model);
   const keyOf = isBearer ? fingerprint : (id: string) => id;
 
   return {
     async upsert(id, { jti, ...rest }, expiresIn) {
-      const value = isBearer || jti === undefined ? rest : { ...rest, jti };
+      const value = copied(isBearer || jti === undefined ? rest : { ...rest, jti });
       const life = expiresIn === undefined ? {} : { ttlMs: expiresIn * 1000 };
-      await write(shelf, { key: keyOf(id), value, groups: groupsOf(value), ...life });
+      const groups = groupsOf(value);
+      await write(shelf, { model, documents, key: keyOf(id), value, groups, ...life });
     },
     async find(id) {
       const payload = await load(shelf, keyOf(id));
@@ -165,9 +179,9 @@ function modelAdapter(model: string, context: AdapterContext): Adapter {
     findByUid: (uid) => first(shelf, underUid(uid)),
     findByUserCode: (userCode) => first(shelf, underUserCode(userCode)),
     consume: (id) => use(shelf, keyOf(id)),
-    destroy: (id) => drop(shelf, keyOf(id)),
+    destroy: (id) => (model === "Grant" ? endFamily(context, id) : drop(shelf, keyOf(id))),
     async revokeByGrantId(grantId) {
-      await context.records.commit([removeGroup(underGrant(grantId))]);
+      if (!isOneRevoked()) await endFamily(context, grantId);
     },
   };
 }
@@ -180,16 +194,17 @@ const special: Readonly<Record<string, (context: AdapterContext) => ModelAdapter
 
 /**
  * Keeps the state of the authorization server in the store, each model in a collection of its own.
- * Single use holds under concurrency and across processes: `consume`, and an upsert of
- * `ReplayDetection`, throw `invalid_grant` the second time. Secrets are kept hashed.
+ * Single use holds under concurrency and across processes: of several uses at once one holds, and an
+ * upsert of `ReplayDetection` throws `invalid_grant` or `invalid_client` the second time. Secrets are
+ * kept hashed. In a request for a token, what is issued and what is used up for it wait until the
+ * answer is ready (`settleExchanges`).
  *
- * Every token, code and grant of a client is in the group `client:<id>`. Registrations, updates and
- * removals of clients, revocations of single tokens and refused replays are in the audit.
+ * Every token, code and grant of a client is in the group `client:<id>`, and what a person let it do
+ * in the group of the account too. Registrations, updates and removals of clients, revocations and
+ * refused replays are in the audit.
  *
  * Every method throws the problem `store_unavailable` when the store cannot answer.
  */
-export function createStoreAdapter(options: StoreAdapterOptions): AdapterFactory {
-  const { records, now } = options;
-  const context = { records, now, audit: createAuditor(options) };
+export function createStoreAdapter(context: AdapterContext): AdapterFactory {
   return (model) => ({ ...modelAdapter(model, context), ...special[model]?.(context) });
 }

@@ -43,6 +43,8 @@ export function stepOf(operation: Operation): Step {
       return insertStep(operation);
     case "replace":
       return replaceStep(operation);
+    case "check":
+      return checkStep(operation);
     case "consume":
       return consumeStep(operation);
     case "remove":
@@ -88,6 +90,10 @@ function replaceStep({ collection, key, revision, ...given }: OfKind<"replace">)
     writeNext(layer, (next) => changedEntry(entry, { ...parts, revision: next }));
     return true;
   };
+}
+
+function checkStep({ collection, key, revision }: OfKind<"check">): Step {
+  return (layer, now) => aliveAt(layer, { collection, key }, now)?.stored.revision === revision;
 }
 
 function consumeStep({ collection, key }: OfKind<"consume">): Step {

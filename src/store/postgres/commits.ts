@@ -120,6 +120,10 @@ function encode(operation: Operation): object {
       checkRevision(operation.revision);
       return { ...placed(operation), revision: operation.revision, ...keeps };
     }
+    case "check":
+      checkNames([operation.collection, operation.key]);
+      checkRevision(operation.revision);
+      return operation;
     case "consume":
       checkNames([operation.collection, operation.key]);
       return operation;
@@ -143,7 +147,7 @@ function placed(operation: Extract<Operation, { readonly value: unknown }>): obj
   return { kind, collection, key, value: jsonText(value), groups, ...spans };
 }
 
-/** What is none would become `null` in JSON: a remove without a condition. */
+/** What is none would become `null` in JSON: a remove or check without a condition. */
 function checkRevision(revision: number): void {
   if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is a whole number.");
 }

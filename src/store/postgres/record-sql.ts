@@ -46,10 +46,10 @@ create index record_expiry on market_signal.record (expires_at) where expires_at
  * which commits become visible, so that no reader who goes on after a revision misses one, and
  * leaves no two that could deadlock.
  */
-export const recordFunctions = `
+export const commitFunction = `
 /* Whether each commit held; one that did not has changed nothing. Null: none held. All of them are
    undone when they have not ended by "finish". */
-create function market_signal.commit(commits json, now bigint, finish bigint) returns json
+create or replace function market_signal.commit(commits json, now bigint, finish bigint) returns json
 language plpgsql as $$
 declare
   held boolean[] := '{}';
@@ -83,6 +83,10 @@ begin
             due_at = case when step."keepsDue" then due_at else now + step.due end
           where collection = step.collection and key = step.key and revision = step.revision
             and (expires_at is null or expires_at > now);
+        when 'check' then
+          perform from market_signal.record
+          where collection = step.collection and key = step.key and revision = step.revision
+            and (expires_at is null or expires_at > now);
         when 'consume' then
           update market_signal.record set
             consumed_at = now, revision = nextval('market_signal.revision')
@@ -113,7 +117,10 @@ begin
   end loop;
   return case when true = any (held) then to_json(held) end;
 end $$;
+`;
 
+/** What else the records need. */
+export const recordFunctions = `
 create function market_signal.claim(source text, most int, lease bigint, given bigint)
 returns setof market_signal.record language plpgsql as $$
 declare

@@ -2,7 +2,7 @@ import type { StoreIdentity } from "../store.ts";
 import { archiveFunctions, archiveTables } from "./archive-sql.ts";
 import { lockKey } from "./locks.ts";
 import { onceFunctions, onceTables } from "./once-sql.ts";
-import { recordFunctions, recordTables } from "./record-sql.ts";
+import { commitFunction, recordFunctions, recordTables } from "./record-sql.ts";
 import { checkServer } from "./server-check.ts";
 import type { Session } from "./session.ts";
 
@@ -39,8 +39,10 @@ create table market_signal.meta (
 const steps: readonly string[] = [
   [
     ...[migrations, meta, onceTables, recordTables, archiveTables],
-    ...[onceFunctions, recordFunctions, archiveFunctions],
+    ...[onceFunctions, commitFunction, recordFunctions, archiveFunctions],
   ].join("\n"),
+  // Commits learned the step `check`; version 1 is created with it since.
+  commitFunction,
 ];
 
 /** What a database says of the store in it. */

@@ -20,6 +20,12 @@ export type Step =
       readonly collection: string;
       readonly key: string;
       readonly age: number;
+    }
+  | {
+      readonly kind: "check";
+      readonly collection: string;
+      readonly key: string;
+      readonly age: number;
     };
 
 /** Something that can be asked of a store, as plain data. */
@@ -94,6 +100,7 @@ const step = weighted<Step>(
   [2, fc.record({ kind: is("consume"), ...at })],
   [1, fc.record({ kind: is("remove"), ...at })],
   [1, fc.record({ kind: is("removeAt"), ...at, age })],
+  [1, fc.record({ kind: is("check"), ...at, age })],
   [1, fc.record({ kind: is("removeGroup"), group })],
 );
 const steps = weighted(

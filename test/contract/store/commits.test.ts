@@ -9,6 +9,7 @@ import {
   removeAt,
   removeGroup,
   replace,
+  unchanged,
   update,
 } from "../../../src/store/operations.ts";
 import { archived, OUTBOX_TOPIC, outbox } from "../../../src/store/outbox.ts";
@@ -47,6 +48,8 @@ describeStores("a commit", (engine) => {
     ["a second use", () => consume(pages, "used")],
     ["a use of nothing", () => consume(pages, "gone")],
     ["a removal at an old revision", (at) => removeAt(pages, { key: "there", revision: at })],
+    ["a check at an old revision", (at) => unchanged(pages, { key: "there", revision: at })],
+    ["a check of nothing", (at) => unchanged(pages, { key: "gone", revision: at })],
     ["a removal at a revision of nothing", (at) => removeAt(pages, { key: "gone", revision: at })],
   ])("with %s", (_, failing) => {
     it.each([
@@ -92,11 +95,40 @@ describeStores("a commit", (engine) => {
     });
   });
 
+  it("of checks alone holds while they do, and changes nothing", async () => {
+    const opened = await openStore(engine);
+    const { records } = opened;
+    await records.commit([
+      put(pages, { key: "a", value: 1, groups: ["g"] }),
+      put(pages, { key: "b", value: 1 }),
+    ]);
+    const before = await dumped(opened.store);
+    const [a, b] = [await revisionOf(records, "a"), await revisionOf(records, "b")];
+    const checks = [
+      unchanged(pages, { key: "a", revision: a }),
+      unchanged(pages, { key: "b", revision: b }),
+    ];
+    expect(await records.commit(checks)).toBe(true);
+    expect(await records.commit([...checks, ...checks])).toBe(true);
+    expect(await dumped(opened.store)).toEqual(before);
+    await records.commit([remove(pages, "b")]);
+    expect(await records.commit(checks)).toBe(false);
+    expect(await records.commit(checks.slice(0, 1))).toBe(true);
+  });
+
+  it("tells a record from one of the same key in another collection", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([put(pages, { key: "a", value: 1 })]);
+    const read = { key: "a", revision: await revisionOf(records, "a") };
+    expect(await records.commit([unchanged(notes, read)])).toBe(false);
+  });
+
   it("holds as a whole when every step does", async () => {
     const { records } = await openStore(engine);
     await records.commit([put(pages, { key: "a", value: 1 }), put(pages, { key: "b", value: 1 })]);
     const a = { key: "a", revision: await revisionOf(records, "a") };
     const steps = [
+      unchanged(pages, a),
       replace(pages, a, { value: 2 }),
       consume(pages, "b"),
       insert(pages, { key: "c", value: 1, groups: ["g"] }),
@@ -164,6 +196,21 @@ describeStores("the steps of a commit see what earlier ones did", (engine) => {
     expect(await records.commit([step, removeAt(pages, read)])).toBe(false);
     expect(await pageOf(records, "a")).toBe(1);
     expect(await records.commit([removeAt(pages, read), step])).toBe(step.kind !== "consume");
+  });
+
+  it.each<[string, Operation]>([
+    ["a put", put(pages, { key: "a", value: 2 })],
+    ["a use", consume(pages, "a")],
+    ["a removal", remove(pages, "a")],
+    ["a removal of the group", removeGroup("g")],
+  ])("and %s is noticed by a check that comes after it, not by one before", async (_, step) => {
+    const { records } = await openStore(engine);
+    await records.commit([first]);
+    const read = { key: "a", revision: await revisionOf(records, "a") };
+    expect(await records.commit([step, unchanged(pages, read)])).toBe(false);
+    expect(await pageOf(records, "a")).toBe(1);
+    expect(await records.commit([unchanged(pages, read), step])).toBe(true);
+    expect(await records.commit([unchanged(pages, read)])).toBe(false);
   });
 
   it("and a replacement cannot be made twice", async () => {

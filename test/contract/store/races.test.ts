@@ -8,6 +8,7 @@ import {
   removeAt,
   removeGroup,
   replace,
+  unchanged,
   update,
 } from "../../../src/store/operations.ts";
 import { collection, type Operation, type Records } from "../../../src/store/records.ts";
@@ -186,6 +187,30 @@ describeStores("50 who ask for work at once", (engine) => {
     expect(left.filter(({ key }) => all.includes(key))).toEqual([]);
     expect(left.filter(({ value }) => value % 10 === 3 || value % 10 === 7)).toEqual([]);
     expect(all.length + left.length).toBeGreaterThanOrEqual(160);
+  });
+});
+
+describeStores("100 writes that need a record as it is", (engine) => {
+  it("hold when they come before the one that replaces it, and not after", async () => {
+    const on = await handles(engine);
+    await on[0]?.commit([put(codes, { key: "one", value: 1 })]);
+    const read = await on[0]?.get(codes, "one");
+    if (read === undefined) throw new Error("It was put there.");
+    const held = await atOnce(on, 101, (records, at) =>
+      records.commit(
+        at === 50
+          ? [replace(codes, read, { value: 2 })]
+          : [unchanged(codes, read), put(jobs, { key: `k${at}`, value: at })],
+      ),
+    );
+    expect(held[50]).toBe(true);
+    const { revision } = (await on[0]?.get(codes, "one")) ?? { revision: 0 };
+    const written = (await on[0]?.list(jobs, { limit: 1000 })) ?? [];
+    const won = numbers(101).filter((at) => at !== 50 && held[at]);
+    expect(written.map(({ value }) => value).sort((a, b) => a - b)).toEqual(won);
+    expect(written.filter((job) => job.revision > revision)).toEqual([]);
+    expect(won.length).toBeGreaterThan(0);
+    expect(won.length).toBeLessThan(100);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   removeAt,
   removeGroup,
   replace,
+  unchanged,
 } from "../../../src/store/operations.ts";
 import { collection, type Records, type Stored } from "../../../src/store/records.ts";
 import { describeStores, openStore } from "../../support/stores.ts";
@@ -501,6 +502,7 @@ describeStores("keys, groups and collections", (engine) => {
         consume(pages, bad),
         remove(pages, bad),
         removeAt(pages, { key: bad, revision: 1 }),
+        unchanged(pages, { key: bad, revision: 1 }),
         removeGroup(bad),
       ];
       const [first, last] = [

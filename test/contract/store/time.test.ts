@@ -7,6 +7,7 @@ import {
   removeAt,
   removeGroup,
   replace,
+  unchanged,
 } from "../../../src/store/operations.ts";
 import { collection, type Records, type Stored } from "../../../src/store/records.ts";
 import { describeStores, dumped, openStore } from "../../support/stores.ts";
@@ -78,9 +79,11 @@ describeStores("a record that has expired", (engine) => {
     expect(await records.get(pages, "a")).toMatchObject({ value: 2, expiresAt: clock.now + 10 });
   });
 
-  it("cannot be replaced, consumed or removed at its revision", async () => {
+  it("cannot be checked, replaced, consumed or removed at its revision", async () => {
     const { records, clock, read } = await expiring();
+    expect(await records.commit([unchanged(pages, read)])).toBe(true);
     clock.now += 100;
+    expect(await records.commit([unchanged(pages, read)])).toBe(false);
     expect(await records.commit([replace(pages, read, { value: 2, ttlMs: null })])).toBe(false);
     expect(await records.commit([consume(pages, "a")])).toBe(false);
     expect(await records.commit([removeAt(pages, read)])).toBe(false);

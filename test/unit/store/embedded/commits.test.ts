@@ -8,7 +8,7 @@ import { cutLogs } from "../../../../src/store/embedded/log-cut.ts";
 import { pathsIn } from "../../../../src/store/embedded/paths.ts";
 import { createPump } from "../../../../src/store/embedded/pump.ts";
 import { createRecords } from "../../../../src/store/embedded/records.ts";
-import { insert, put, remove, removeAt } from "../../../../src/store/operations.ts";
+import { insert, put, remove, removeAt, unchanged } from "../../../../src/store/operations.ts";
 import type { Records } from "../../../../src/store/records.ts";
 import { fill, NOW, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
@@ -206,8 +206,10 @@ describe("values", () => {
     async (revision) => {
       const { records } = await openIn(newFolder());
       await records.commit([put(pages, { key: "a", value: 1 })]);
-      const removal = removeAt(pages, { key: "a", revision });
-      await expect(records.commit([removal])).rejects.toThrow(RangeError);
+      const at = { key: "a", revision };
+      for (const step of [removeAt(pages, at), unchanged(pages, at)]) {
+        await expect(records.commit([step])).rejects.toThrow(RangeError);
+      }
       expect(await keysOf(records)).toEqual(["a"]);
     },
   );

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { put, remove, removeAt, replace } from "../../../../src/store/operations.ts";
+import { put, remove, removeAt, replace, unchanged } from "../../../../src/store/operations.ts";
 import { collection } from "../../../../src/store/records.ts";
 import type { DumpRow, Store } from "../../../../src/store/store.ts";
 import { describePostgres, open } from "./server.ts";
@@ -87,7 +87,8 @@ describePostgres("revisions", (server) => {
     const { records } = await open({ url: await server().createDatabase() });
     await records.commit([put(pages, { key: "a", value: 1 })]);
     const at = { key: "a", revision };
-    for (const step of [removeAt(pages, at), replace(pages, at, { value: 2 })]) {
+    const steps = [removeAt(pages, at), replace(pages, at, { value: 2 }), unchanged(pages, at)];
+    for (const step of steps) {
       await expect(records.commit([step])).rejects.toThrow(RangeError);
     }
     expect((await records.get(pages, "a"))?.value).toBe(1);

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { put } from "../../../../src/store/operations.ts";
+import { put, unchanged } from "../../../../src/store/operations.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
 import { collection } from "../../../../src/store/records.ts";
 import { describePostgres, open } from "./server.ts";
@@ -15,7 +15,8 @@ describePostgres("opening a database", (server) => {
     expect(ids.size).toBe(1);
     await stores[0]?.records.commit([put(pages, { key: "a", value: 1 })]);
     for (const { records } of stores) expect((await records.get(pages, "a"))?.value).toBe(1);
-    expect(await sql(url, "select version from market_signal.migration")).toEqual([{ version: 1 }]);
+    const versions = await sql(url, "select version from market_signal.migration order by 1");
+    expect(versions).toEqual([{ version: 1 }, { version: 2 }]);
   });
 
   it("finds the same store again, of any mode when none is named", async () => {
@@ -47,6 +48,24 @@ describePostgres("opening a database", (server) => {
     await open({ url });
     await sql(url, "insert into market_signal.migration (version) values (99)");
     await expect(openPostgres({ url, mode: "sandbox" })).rejects.toThrow(/newer version.+99/);
+  });
+
+  it("teaches a store of the first schema to check records", async () => {
+    const url = await server().createDatabase();
+    const first = await open({ url });
+    await first.records.commit([put(pages, { key: "a", value: 1 })]);
+    await first.close();
+    await sql(url, "delete from market_signal.migration where version > 1");
+    await sql(
+      url,
+      `create or replace function market_signal.commit(commits json, now bigint, finish bigint)
+       returns json language plpgsql as $$ begin raise 'of the first schema'; end $$`,
+    );
+    const { records } = await open({ url });
+    const [stored] = await records.list(pages, { limit: 1 });
+    expect(await records.commit(stored ? [unchanged(pages, stored)] : [])).toBe(true);
+    const versions = await sql(url, "select version from market_signal.migration order by 1");
+    expect(versions).toEqual([{ version: 1 }, { version: 2 }]);
   });
 
   it("refuses a store whose move has not ended, and says how to end it", async () => {

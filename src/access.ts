@@ -1,0 +1,142 @@
+import type { Logger } from "pino";
+import { authorizationServerExtras } from "../wellknown/authorization-server.ts";
+import { createAccounts } from "./auth/accounts/account-store.ts";
+import { createSessions } from "./auth/accounts/browser-sessions.ts";
+import { createSignIn } from "./auth/accounts/code-sign-in.ts";
+import { createUpstream } from "./auth/accounts/upstream.ts";
+import { createClaims } from "./auth/agents/create-claims.ts";
+import { createAgentOf } from "./auth/agents/registration-token.ts";
+import { createAssertionVerifier } from "./auth/assertions/id-jag.ts";
+import { readTrustedIssuers, type TrustedIssuer } from "./auth/assertions/trusted-issuers.ts";
+import { createAuditor } from "./auth/auditor.ts";
+import { createAuthenticator } from "./auth/authenticator.ts";
+import { createApiKeys } from "./auth/keys/api-keys.ts";
+import { createLastUse } from "./auth/last-use.ts";
+import { createInteractions } from "./auth/oidc/interactions.ts";
+import { createProvider, type ProviderOptions } from "./auth/oidc/provider.ts";
+import type { Config } from "./config.ts";
+import { createIntake } from "./intake/intake.ts";
+import { createLimits } from "./limits/memory-limits.ts";
+import { createKeyringVault } from "./mail/keyring-vault.ts";
+import type { Letter } from "./mail/letter.ts";
+import { createOutbox } from "./mail/outbox.ts";
+import { createPostman } from "./mail/postman.ts";
+import { createGuardedFetch, type GuardedFetchOptions } from "./outbound/guarded-fetch.ts";
+import type { State } from "./state.ts";
+
+/** What decides who may do what. */
+export interface AccessOptions {
+  readonly config: Pick<
+    Config,
+    | "anonymousScopes"
+    | "signUp"
+    | "mail"
+    | "upstream"
+    | "trustedIssuersFile"
+    | "rateLimits"
+    | "market"
+  >;
+  readonly state: State;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Human name of the service. */
+  readonly name: string;
+  readonly now: () => Date;
+  readonly log: Logger;
+  /** What of the internet may be asked for strangers; for tests. */
+  readonly outbound?: GuardedFetchOptions | undefined;
+  /** Shows a message to the operator when no mail server is set. */
+  readonly onLetter?: ((letter: Letter) => void) | undefined;
+}
+
+/** The parts that decide who may do what. */
+export type Access = Awaited<ReturnType<typeof createAccess>>;
+
+/** Builds accounts, agents, keys, intake, mail and the authorization server over them. */
+export async function createAccess(options: AccessOptions) {
+  const { config, state, baseUrl, now, log } = options;
+  const issuers = await trustedIssuers(config.trustedIssuersFile);
+  const onError = (error: unknown) => log.error({ err: error }, "a part of a request failed");
+  const basics = basicsOf(options, onError);
+  const { records, audit, keys, accounts, lastUse, mailbox } = basics;
+  const { hashAddress } = state.keyring;
+  const { anonymousScopes, signUp } = config;
+  const limits = createLimits({ overrides: config.rateLimits });
+  const intake = createIntake({ records, now, audit, keys, mode: config.market.kind });
+  const { isAccepted } = intake;
+  const sessions = createSessions({ records, now, secure: isHttps(baseUrl), audit });
+  const claims = createClaims({ ...basics, hashAddress, now, baseUrl, anonymousScopes });
+  const outbound = createGuardedFetch(options.outbound);
+  const provider = followKeys(state, {
+    ...{ records, accounts, claims, limits, hashAddress, now, onError, baseUrl, anonymousScopes },
+    discovery: authorizationServerExtras({ baseUrl, name: options.name }),
+    verifier: createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now }),
+    signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
+    fetch: outbound.fetch,
+  });
+  const postman = createPostman({
+    ...{ records, vault: basics.vault, smtp: config.mail, onTerminal: options.onLetter, now },
+    onError: (error) => log.error({ err: error }, "a message could not be sent"),
+  });
+  postman.start();
+  return {
+    ...{ accounts, keys, claims, intake, limits, sessions, provider },
+    agentOf: createAgentOf(records),
+    authenticate: createAuthenticator({ records, provider, keys, accounts, lastUse, baseUrl }),
+    interactions: createInteractions(provider),
+    signIn: createSignIn({
+      ...{ records, accounts, mailbox, signUp, isAccepted, audit },
+      serviceName: options.name,
+    }),
+    upstream:
+      config.upstream &&
+      createUpstream({
+        ...{ choice: config.upstream, records, accounts, signUp, isAccepted, onError },
+        redirectUri: `${baseUrl}/sign-in/callback`,
+      }),
+    async close() {
+      await postman.stop();
+      await outbound.close();
+    },
+  };
+}
+
+/** What most parts need. */
+function basicsOf({ state, config, now }: AccessOptions, onError: (error: unknown) => void) {
+  const { records } = state.store;
+  const audit = createAuditor({ hashAddress: state.keyring.hashAddress, now });
+  const lastUse = createLastUse({ records, now, onError });
+  const vault = createKeyringVault(state.keyring);
+  return {
+    ...{ records, audit, lastUse, vault },
+    accounts: createAccounts({ records, now, audit, lastUse }),
+    keys: createApiKeys({ records, mode: config.market.kind, now, audit, lastUse }),
+    mailbox: createOutbox({ vault, now }),
+  };
+}
+
+const isHttps = (url: string): boolean => new URL(url).protocol === "https:";
+
+async function trustedIssuers(file: string | undefined): Promise<readonly TrustedIssuer[]> {
+  return file === undefined ? [] : readTrustedIssuers(file);
+}
+
+/** The authorization server of the moment: another one takes its place when the keys change. */
+function followKeys(
+  { keyring }: State,
+  options: Omit<ProviderOptions, "keys">,
+): () => ReturnType<typeof createProvider> {
+  const build = () =>
+    createProvider({
+      ...options,
+      keys: {
+        signing: keyring.keys("token-signing").map(({ jwk }) => jwk),
+        cookies: keyring.keys("cookie-signing").map(({ jwk }) => jwk.k),
+      },
+    });
+  let current = build();
+  keyring.onChange(() => {
+    current = build();
+  });
+  return () => current;
+}

@@ -1,0 +1,138 @@
+import { createHmac, randomBytes, randomInt } from "node:crypto";
+import type { Mailbox } from "../../mail/mail.ts";
+import { put, removeAt, replace } from "../../store/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import type { Auditor } from "../auditor.ts";
+import { fingerprint } from "../secrets.ts";
+import type { Accounts } from "./accounts.ts";
+import { isSameText } from "./constant-time.ts";
+import { ofEmail } from "./email.ts";
+import type { SignIn, SignUp } from "./sign-in.ts";
+
+/** Digits of a code (authorization section 6). */
+const DIGITS = 8;
+
+/** Length of an HMAC-SHA256. */
+const PROOF_BYTES = 32;
+
+/** Life of a code in minutes, and how often one may be wrong (authorization section 6). */
+const LIFE_MINUTES = 10;
+const TRIES = 5;
+
+const LIFE_MS = LIFE_MINUTES * 60_000;
+
+/** A code that was sent. */
+interface SentCode {
+  /** Normalised. */
+  readonly email: string;
+  /** HMAC of the code under the secret of the browser, so that not even whoever reads the store can
+   *  find out eight digits. */
+  readonly proof: string;
+  readonly triesLeft: number;
+}
+
+/** Codes that can still be used, by the hash of the browser's secret. */
+export const signInCodes = collection<SentCode>("sign-in-codes");
+
+/** What people are signed in with. */
+export interface SignInOptions {
+  readonly records: Records;
+  readonly accounts: Pick<Accounts, "ofEmail" | "hasEmail">;
+  readonly mailbox: Mailbox;
+  /** Human name of the service, for the message. */
+  readonly serviceName: string;
+  readonly signUp: SignUp;
+  /** Whether the operator accepted an application of this address. */
+  readonly isAccepted: (email: string) => Promise<boolean>;
+  readonly audit: Auditor;
+}
+
+/**
+ * Creates the sign-in by a code. A new code takes the place of the one before in the same browser.
+ * For an address that may not sign in everything is the same, save that its message is of no use
+ * from the start and that no code fits.
+ */
+export function createSignIn(options: SignInOptions): SignIn {
+  const { records, accounts, mailbox, serviceName, audit } = options;
+  const judged = async (browser: string, code: string): Promise<string | undefined> => {
+    const sent = await records.get(signInCodes, fingerprint(browser));
+    if (sent === undefined) return undefined;
+    const { email, proof } = sent.value;
+    const isRight = isSameText(proof, proofOf(browser, { email, code }));
+    const steps = isRight ? [removeAt(signInCodes, sent)] : afterWrong(sent, audit);
+    // When it does not hold, another attempt came between.
+    if (!(await records.commit(steps))) return judged(browser, code);
+    return isRight ? email : undefined;
+  };
+  return {
+    async sendCode(browser, email) {
+      const isWelcome = await maySignIn(email, options);
+      const code = newCode();
+      const fitting = proofOf(browser, { email, code });
+      const proof = isWelcome ? fitting : randomBytes(PROOF_BYTES).toString("base64url");
+      const placing = { groups: [ofEmail(email)], ttlMs: LIFE_MS };
+      const value = { email, proof, triesLeft: TRIES };
+      await records.commit([
+        put(signInCodes, { key: fingerprint(browser), value, ...placing }),
+        ...mailbox.queued({
+          to: email,
+          subject: `Your code for ${serviceName}`,
+          text: messageText(code, serviceName),
+          usefulMs: isWelcome ? LIFE_MS : 0,
+        }),
+      ]);
+    },
+    async pending(browser) {
+      const sent = await records.get(signInCodes, fingerprint(browser));
+      return sent && { email: sent.value.email };
+    },
+    async complete(browser, typed) {
+      const email = await judged(browser, typed.replace(/[\s-]/g, ""));
+      return email === undefined ? undefined : (await accounts.ofEmail(email)).id;
+    },
+  };
+}
+
+/** Asks everything whatever the answers are, so that they cannot be told by the time it takes. */
+async function maySignIn(
+  email: string,
+  { accounts, isAccepted, signUp }: SignInOptions,
+): Promise<boolean> {
+  const [isKnown, wasAccepted] = await Promise.all([accounts.hasEmail(email), isAccepted(email)]);
+  return { open: true, applications: isKnown || wasAccepted, closed: isKnown }[signUp];
+}
+
+function newCode(): string {
+  return String(randomInt(10 ** DIGITS)).padStart(DIGITS, "0");
+}
+
+/** Good in one browser and for one address only. */
+function proofOf(
+  browser: string,
+  { email, code }: { readonly email: string; readonly code: string },
+): string {
+  return createHmac("sha256", browser)
+    .update(JSON.stringify([email, code]))
+    .digest("base64url");
+}
+
+function afterWrong(sent: Stored<SentCode>, audit: Auditor): readonly Operation[] {
+  const triesLeft = sent.value.triesLeft - 1;
+  if (triesLeft > 0) return [replace(signInCodes, sent, { value: { ...sent.value, triesLeft } })];
+  const entry = { action: "sign_in.code_burnt", actor: "anonymous", target: "sign-in" };
+  return [removeAt(signInCodes, sent), ...audit(entry)];
+}
+
+function messageText(code: string, serviceName: string): string {
+  return [
+    `Somebody, most likely you, wants to sign in to ${serviceName} with this e-mail address.`,
+    "",
+    `Your code: ${code}`,
+    "",
+    "Type it on the page where you asked for it. It works once, only in that browser, and ends in",
+    `${LIFE_MINUTES} minutes. Give it to nobody: nobody who means well will ask you for it.`,
+    "",
+    "If you did not ask for it, ignore this message: without the code nobody gets in.",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,44 @@
+import { update } from "../../store/operations.ts";
+import type { Records, Stored } from "../../store/records.ts";
+import { belongingTo, clients } from "../agents/agent.ts";
+import type { AccountsOptions } from "./account-store.ts";
+import type { Accounts, ConnectedApplication } from "./accounts.ts";
+import { allowedScopes, type GrantRecord, grants, withoutGrant } from "./grants.ts";
+
+/** More applications than a page can show. */
+const MAX_SHOWN = 1_000;
+
+/** The applications that people let act for them, the first allowed first. */
+export function createConnectedApplications({
+  records,
+  audit,
+}: AccountsOptions): Pick<Accounts, "applicationsOf" | "removeApplication"> {
+  return {
+    async applicationsOf(accountId) {
+      const selection = { group: belongingTo(accountId), limit: MAX_SHOWN };
+      const found = await records.list(grants, selection);
+      const shown = await Promise.all(found.map((grant) => application(grant, records)));
+      return shown.toSorted((a, b) => a.grantedAt - b.grantedAt);
+    },
+    removeApplication: (accountId, grantId) =>
+      update(records, { collection: grants, key: grantId }, (grant) =>
+        grant?.value.accountId === accountId
+          ? [
+              ...withoutGrant(grant),
+              ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
+            ]
+          : undefined,
+      ),
+  };
+}
+
+/** The name is unknown when the client came by a document, or is gone. */
+async function application(
+  { key: grantId, value }: Stored<GrantRecord>,
+  records: Records,
+): Promise<ConnectedApplication> {
+  const { clientId = "", iat = 0 } = value;
+  const client = await records.get(clients, clientId);
+  const name = client?.value.metadata.client_name;
+  return { grantId, clientId, name, scopes: allowedScopes(value), grantedAt: iat * 1000 };
+}

@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { fingerprint } from "../secrets.ts";
+
+/** Most characters of an address: a path of 256 (RFC 5321 section 4.5.3.1.3) without its brackets. */
+const MAX_LENGTH = 254;
+
+/** Most characters before the `@` (RFC 5321 section 4.5.3.1.1). */
+const MAX_LOCAL_LENGTH = 64;
+
+/** Looked at before anything is trimmed or folded, so that no other text becomes an address. */
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
+
+/**
+ * One e-mail address, normalised: trimmed and in lower case; ASCII is in NFC as it is. No display
+ * name, no list, no control characters.
+ *
+ * A host may tell `A@` from `a@` (RFC 5321 section 2.4), but none in wide use does, and two spellings
+ * would give one person two accounts. The account, the limits and the message all go by the
+ * normalised address, so that whoever reads the message is whoever the account belongs to.
+ */
+export const EmailAddress = z
+  .string("must be an e-mail address")
+  .regex(PRINTABLE_ASCII, { error: "must be of printable ASCII characters", abort: true })
+  .trim()
+  .toLowerCase()
+  .max(MAX_LENGTH, { error: `must have at most ${MAX_LENGTH} characters`, abort: true })
+  .pipe(z.email("must be one e-mail address such as name@host.example"))
+  .refine((address) => address.indexOf("@") <= MAX_LOCAL_LENGTH, {
+    error: `must have at most ${MAX_LOCAL_LENGTH} characters before the @`,
+  });
+
+/** Group of everything that is kept under an address, in all collections. @param email Normalised. */
+export const ofEmail = (email: string): string => `email:${fingerprint(email)}`;

@@ -1,0 +1,89 @@
+import { audited } from "../../store/audit.ts";
+import { removeGroup } from "../../store/operations.ts";
+import { readAll } from "../../store/read-all.ts";
+import type { Collection, Records, Stored } from "../../store/records.ts";
+import { belongingTo, claimedBy, clients } from "../agents/agent.ts";
+import { accounts } from "./account-records.ts";
+import { ofEmail } from "./email.ts";
+import { grants, underGrant } from "./grants.ts";
+import { withoutAgent } from "./own-agents.ts";
+
+/** Whoever forgets, for the audit. */
+const ACTOR = "operator";
+
+/** What a person is forgotten with. */
+export interface ForgetOptions {
+  readonly records: Records;
+  readonly now: () => Date;
+  /** What is counted, by the name that it has in the answer. Everything goes, counted or not. */
+  readonly counted: Readonly<Record<string, Collection<unknown>>>;
+}
+
+/** What was there of a person, by its name; the agents that they answered for are `agents`. */
+export type Forgotten = Readonly<Record<string, number>>;
+
+/**
+ * Removes a person: every account that shows the address and all that belongs to it, the agents that
+ * it answers for or that named the address, and everything else that is kept under the address.
+ *
+ * Agents go one by one, before their account, and all the rest in one commit: when it is cut off,
+ * doing it again does what is left. The audit has a row for each agent and account, by their ids.
+ *
+ * @param email Normalised.
+ */
+export async function forgetEmail(options: ForgetOptions, email: string): Promise<Forgotten> {
+  const { records, now } = options;
+  const people = await readAll(records, accounts, ofEmail(email));
+  const groups = [ofEmail(email), ...people.map(({ key }) => belongingTo(key))];
+  const agentGroups = [ofEmail(email), ...people.map(({ key }) => claimedBy(key))];
+
+  const counts = await countsIn(groups, options);
+  const agents = await removeAgents(agentGroups, options);
+  const allowed = await allIn(groups, { records, from: grants });
+  await records.commit([
+    ...allowed.map(({ key }) => removeGroup(underGrant(key))),
+    ...groups.map(removeGroup),
+    ...people.flatMap(({ key }) =>
+      audited({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
+    ),
+  ]);
+  // Whatever was claimed while the others went.
+  const late = await removeAgents(agentGroups, options);
+  return { ...counts, agents: agents + late };
+}
+
+async function countsIn(
+  groups: readonly string[],
+  { records, counted }: ForgetOptions,
+): Promise<Forgotten> {
+  const counts = Object.entries(counted).map(
+    async ([name, from]) => [name, (await allIn(groups, { records, from })).length] as const,
+  );
+  return Object.fromEntries(await Promise.all(counts));
+}
+
+/** Each record once, however many of the groups it is in. */
+async function allIn<T>(
+  groups: readonly string[],
+  { records, from }: { readonly records: Records; readonly from: Collection<T> },
+): Promise<readonly Stored<T>[]> {
+  const found = await Promise.all(groups.map((group) => readAll(records, from, group)));
+  return [...new Map(found.flat().map((stored) => [stored.key, stored])).values()];
+}
+
+async function removeAgents(
+  groups: readonly string[],
+  { records, now }: ForgetOptions,
+): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const found = await allIn(groups, { records, from: clients });
+    if (found.length === 0) return removed;
+    for (const agent of found) {
+      const entry = { action: "client.deleted", actor: ACTOR, target: agent.key };
+      // One that was changed meanwhile comes again.
+      const steps = [...withoutAgent(agent), ...audited(entry, now().getTime())];
+      if (await records.commit(steps)) removed += 1;
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { removeAt, removeGroup } from "../../store/operations.ts";
+import { collection, type Operation, type Stored } from "../../store/records.ts";
+import { scopeNames } from "../scopes.ts";
+
+/** Scopes by resource, and those that go with the ID token; names separated by spaces. */
+interface GrantedScopes {
+  readonly resources?: Readonly<Record<string, string>>;
+  readonly openid?: { readonly scope?: string };
+}
+
+/** What a person let a client do, as oidc-provider keeps it (its model `Grant`). */
+export interface GrantRecord extends GrantedScopes {
+  readonly accountId?: string;
+  readonly clientId?: string;
+  /** Seconds since the epoch. */
+  readonly iat?: number;
+  /** What the person was asked for and did not allow. */
+  readonly rejected?: GrantedScopes;
+}
+
+/** Grants by id. */
+export const grants = collection<GrantRecord>("oidc:Grant");
+
+/** Group of the codes and tokens that were issued under a grant. */
+export const underGrant = (grantId: string): string => `grant:${grantId}`;
+
+/** The steps that end a grant that was read before, with its codes and tokens. */
+export function withoutGrant(grant: Stored<GrantRecord>): readonly Operation[] {
+  return [removeAt(grants, grant), removeGroup(underGrant(grant.key))];
+}
+
+/** The names of the scopes that a grant allows for any resource, each once. */
+export function allowedScopes(grant: GrantRecord): readonly string[] {
+  const { resources = {}, openid, rejected } = grant;
+  const ofResources = Object.entries(resources).flatMap(([resource, scopes]) =>
+    without(scopes, rejected?.resources?.[resource]),
+  );
+  return [...new Set([...without(openid?.scope, rejected?.openid?.scope), ...ofResources])];
+}
+
+function without(allowed = "", rejected = ""): readonly string[] {
+  const refused = scopeNames(rejected);
+  return scopeNames(allowed).filter((name) => !refused.includes(name));
+}

@@ -1,0 +1,53 @@
+import { removeAt, removeGroup, update } from "../../store/operations.ts";
+import type { Operation, Stored } from "../../store/records.ts";
+import { type ClientRecord, claimedBy, clients, issuedTo } from "../agents/agent.ts";
+import { withoutLastUse } from "../last-use.ts";
+import type { AccountsOptions } from "./account-store.ts";
+import type { Accounts, OwnAgent } from "./accounts.ts";
+
+/** More agents than a page can show. */
+const MAX_SHOWN = 1_000;
+
+/** The steps that remove a client that was read before, with everything that was issued to it. */
+export function withoutAgent(client: Stored<ClientRecord>): readonly Operation[] {
+  const { key } = client;
+  return [removeAt(clients, client), removeGroup(issuedTo(key)), withoutLastUse(key)];
+}
+
+/** The agents that people answer for, the first claimed first. */
+export function createOwnAgents({
+  records,
+  audit,
+  lastUse,
+}: AccountsOptions): Pick<Accounts, "agentsOf" | "removeAgent"> {
+  return {
+    async agentsOf(accountId) {
+      const selection = { group: claimedBy(accountId), limit: MAX_SHOWN };
+      const found = await records.list(clients, selection);
+      const usedAt = await lastUse.of(found.map(({ key }) => key));
+      return found
+        .flatMap((client) => ownAgent(client, usedAt.get(client.key)))
+        .toSorted((a, b) => a.claimedAt - b.claimedAt);
+    },
+    removeAgent: (accountId, agentId) =>
+      update(records, { collection: clients, key: agentId }, (client) =>
+        client?.value.agent.owner?.accountId === accountId
+          ? [
+              ...withoutAgent(client),
+              ...audit({ action: "client.deleted", actor: accountId, target: agentId }),
+            ]
+          : undefined,
+      ),
+  };
+}
+
+function ownAgent(
+  { key, value: { metadata, agent } }: Stored<ClientRecord>,
+  lastUsedAt: number | undefined,
+): readonly OwnAgent[] {
+  const { identityType, owner } = agent;
+  if (owner === undefined) return [];
+  const { scopes, claimedAt } = owner;
+  const name = metadata.client_name;
+  return [{ agentId: key, name, identityType, scopes, claimedAt, lastUsedAt }];
+}

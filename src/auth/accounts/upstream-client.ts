@@ -1,0 +1,130 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  type CustomFetch,
+  calculatePKCECodeChallenge,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  fetchUserInfo,
+} from "openid-client";
+import { isLoopbackHost } from "../loopback.ts";
+import { EmailAddress } from "./email.ts";
+
+/** An answer of the provider has to be there within this many seconds. */
+const TIMEOUT_SECONDS = 5;
+
+/** What is asked for: who it is, and the address if the provider knows one. */
+const SCOPE = "openid email";
+
+/** This service as a client of an OpenID provider. */
+export interface UpstreamClientOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Where the provider sends browsers back to, as it is registered there. */
+  readonly redirectUri: string;
+  /** Instead of the one of the process. */
+  readonly fetch?: CustomFetch;
+}
+
+/** What ties an answer to the browser that asked. */
+export interface Checks {
+  readonly state: string;
+  readonly nonce: string;
+  /** PKCE code verifier (RFC 7636 section 4.1). */
+  readonly verifier: string;
+}
+
+/** A person as the provider names them. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Normalised, and the provider says that it is theirs. */
+  readonly email: string | undefined;
+  /** For people to recognise the account. */
+  readonly label: string;
+}
+
+/** Talks to the provider. Every method throws what openid-client throws. */
+export interface UpstreamClient {
+  authorizationUrl(checks: Checks): Promise<URL>;
+  /** @param callback Only its query counts. */
+  identify(callback: URL, checks: Checks): Promise<Identity>;
+}
+
+/** Creates the client. What the provider says of itself is asked for when it is first needed, and
+ *  asked for again after a failure. */
+export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+  const { redirectUri } = options;
+  let known: Promise<Configuration> | undefined;
+  const provider = (): Promise<Configuration> => {
+    known ??= discovered(options).catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  };
+  return {
+    async authorizationUrl({ state, nonce, verifier }) {
+      const code_challenge = await calculatePKCECodeChallenge(verifier);
+      return buildAuthorizationUrl(await provider(), {
+        ...{ redirect_uri: redirectUri, scope: SCOPE, state, nonce },
+        ...{ code_challenge, code_challenge_method: "S256" },
+      });
+    },
+    async identify(callback, { state, nonce, verifier }) {
+      const configuration = await provider();
+      // The library tells the provider this address as the redirect URI: never that of the request.
+      const answer = new URL(redirectUri);
+      answer.search = callback.search;
+      const tokens = await authorizationCodeGrant(configuration, answer, {
+        ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier },
+      });
+      const claims: Claims = tokens.claims() ?? { sub: "" };
+      const { userinfo_endpoint, issuer } = configuration.serverMetadata();
+      if (claims.email !== undefined || userinfo_endpoint === undefined) {
+        return identity(issuer, claims);
+      }
+      return identity(issuer, await fetchUserInfo(configuration, tokens.access_token, claims.sub));
+    },
+  };
+}
+
+function discovered(options: UpstreamClientOptions): Promise<Configuration> {
+  const { issuer, clientId, clientSecret, fetch } = options;
+  const server = new URL(issuer);
+  const isLocal = server.protocol === "http:" && isLoopbackHost(server.hostname);
+  return discovery(server, clientId, undefined, authentication(clientSecret), {
+    timeout: TIMEOUT_SECONDS,
+    execute: [enableNonRepudiationChecks, ...(isLocal ? [allowInsecureRequests] : [])],
+    ...(fetch && { [customFetch]: fetch }),
+  });
+}
+
+/** In the Authorization header, which is the default (OpenID Connect Discovery 1.0 section 3), unless
+ *  the provider lists other ways only. */
+function authentication(secret: string): ClientAuth {
+  const [inHeader, inBody] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
+  return (server, ...rest) => {
+    const { token_endpoint_auth_methods_supported: ways = ["client_secret_basic"] } = server;
+    return (ways.includes("client_secret_basic") ? inHeader : inBody)(server, ...rest);
+  };
+}
+
+interface Claims {
+  readonly sub: string;
+  readonly email?: unknown;
+  readonly email_verified?: unknown;
+}
+
+/** Only an address that the provider vouches for is one (OpenID Connect Core 1.0 section 5.1). */
+function identity(issuer: string, { sub, email, email_verified }: Claims): Identity {
+  const { data } = EmailAddress.safeParse(email_verified === true ? email : undefined);
+  return { issuer, subject: sub, email: data, label: data ?? sub };
+}

@@ -1,0 +1,64 @@
+import { randomBytes } from "node:crypto";
+import { isSameText } from "../accounts/constant-time.ts";
+import { fingerprint } from "../secrets.ts";
+
+/** Crockford's base32: no letter that is taken for a digit or for another letter. */
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** 40 bits (architecture section 7). */
+const CHARACTERS = 8;
+
+/** Wrong tries that end a code (architecture section 7). */
+const MAX_TRIES = 5;
+
+/** Life of a code in milliseconds (architecture section 7). */
+export const CLAIM_CODE_MS = 10 * 60_000;
+
+/** A claim code as it is kept. */
+export interface KeptCode {
+  /** Of the agent's id and the code. */
+  readonly hash: string;
+  /** Wrong tries so far. */
+  readonly tries: number;
+}
+
+/** A code that somebody gives for an agent. */
+export interface PresentedCode {
+  readonly agentId: string;
+  readonly code: string;
+}
+
+/** A new code. 32 divides 256, so that every character is equally likely. */
+export function newClaimCode(): string {
+  return Array.from(randomBytes(CHARACTERS), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+}
+
+/** How a new code is kept. */
+export function keptCode(code: PresentedCode): KeptCode {
+  return { hash: hashOf(code), tries: 0 };
+}
+
+/**
+ * Whether a presented code is the kept one and has tries left; in the same time whatever is kept.
+ * People may write it in either case, with spaces and hyphens, and take O for 0, I or L for 1.
+ */
+export function isCode(kept: KeptCode | undefined, presented: PresentedCode): boolean {
+  const isEqual = isSameText(kept?.hash ?? HASH_OF_NONE, hashOf(presented));
+  return isEqual && kept !== undefined && !isUsedUp(kept);
+}
+
+/** Whether no try is left. */
+export function isUsedUp({ tries }: KeptCode): boolean {
+  return tries >= MAX_TRIES;
+}
+
+/** As long as every other; no agent has the empty id. */
+const HASH_OF_NONE = hashOf({ agentId: "", code: "" });
+
+function hashOf({ agentId, code }: PresentedCode): string {
+  return fingerprint(`${agentId} ${normalised(code)}`);
+}
+
+function normalised(code: string): string {
+  return code.toUpperCase().replaceAll(/[\s-]/g, "").replaceAll("O", "0").replaceAll(/[IL]/g, "1");
+}

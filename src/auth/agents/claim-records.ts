@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import { put, replace } from "../../store/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import type { AccountRecord } from "../accounts/account-records.ts";
+import { ofEmail } from "../accounts/email.ts";
+import { fingerprint } from "../secrets.ts";
+import { belongingTo, type ClientRecord, clients, isClaimable, issuedTo } from "./agent.ts";
+import { CLAIM_CODE_MS, isUsedUp, type KeptCode, keptCode, newClaimCode } from "./claim-code.ts";
+import type { Claimer, ClaimStart } from "./claims.ts";
+
+/** Bytes of an attempt: nobody guesses it. */
+const ATTEMPT_BYTES = 32;
+
+/** A claim under way; an agent has at most one. */
+export interface ClaimRecord {
+  readonly codes: {
+    /** The one that the agent was given, for a person to complete the claim. */
+    readonly given: KeptCode;
+    /** The one that a person was shown, for the agent to complete the claim. */
+    readonly shown?: KeptCode;
+  };
+  /** The e-mail address of the only person who may take part, when the agent named one. */
+  readonly loginHint?: string;
+  /** Who was shown a code, and what they agreed to. */
+  readonly confirmed?: Claimer;
+}
+
+/** Claims by agent id. One that an agent has completed stays for its life, so that the agent can
+ *  ask again when it did not hear the answer. */
+export const claims = collection<ClaimRecord>("claims");
+
+/** An agent and its claim, as far as they are there. */
+export interface Standing {
+  readonly client: Stored<ClientRecord> | undefined;
+  readonly claim: Stored<ClaimRecord> | undefined;
+}
+
+/** An agent that waits for somebody to answer for it, and its claim. */
+export interface OpenClaim {
+  readonly client: Stored<ClientRecord>;
+  readonly claim: Stored<ClaimRecord>;
+}
+
+/** Reads an agent and its claim. */
+export async function standingOf(records: Records, agentId: string): Promise<Standing> {
+  const [client, claim] = await Promise.all([
+    records.get(clients, agentId),
+    records.get(claims, agentId),
+  ]);
+  return { client, claim };
+}
+
+/** Reads the agent and the claim behind the address of a page. */
+export async function standingBehind(records: Records, attempt: string): Promise<Standing> {
+  const [claim] = await records.list(claims, { group: attemptGroup(attempt), limit: 1 });
+  const client = claim && (await records.get(clients, claim.key));
+  return { client, claim };
+}
+
+/** Whether a client waits for somebody to answer for it. */
+export function isUnclaimed({ value }: Stored<ClientRecord>): boolean {
+  return value.agent.owner === undefined && isClaimable(value);
+}
+
+/** The claim, as long as it can be completed. */
+export function openClaim({ client, claim }: Standing): OpenClaim | undefined {
+  if (client === undefined || claim === undefined || !isUnclaimed(client)) return undefined;
+  return { client, claim };
+}
+
+/** Whether a person is the one that the agent named, if it named one. The address that it
+ *  registered with counts more than one that it named later. */
+export function isAwaited(
+  account: AccountRecord | undefined,
+  { client, claim }: OpenClaim,
+): boolean {
+  const hint = client.value.agent.loginHint ?? claim.value.loginHint;
+  return account !== undefined && (hint === undefined || hint === account.email);
+}
+
+/** A new claim, and the step that puts it and its codes in the place of the one before. */
+export function begunClaim(
+  agentId: string,
+  { now, loginHint }: { readonly now: Date; readonly loginHint?: string | undefined },
+): { readonly start: ClaimStart; readonly steps: readonly Operation[] } {
+  const code = newClaimCode();
+  const attempt = randomBytes(ATTEMPT_BYTES).toString("base64url");
+  const value = { codes: { given: keptCode({ agentId, code }) }, ...(loginHint && { loginHint }) };
+  const groups = [
+    issuedTo(agentId),
+    attemptGroup(attempt),
+    ...(loginHint ? [ofEmail(loginHint)] : []),
+  ];
+  return {
+    start: { code, attempt, expiresAt: now.getTime() + CLAIM_CODE_MS },
+    steps: [put(claims, { key: agentId, value, groups, ttlMs: CLAIM_CODE_MS })],
+  };
+}
+
+/** The step that notes what a person agreed to, and the code that they are shown for it. The claim
+ *  then ends with their account too. */
+export function confirmedClaim(
+  claim: Stored<ClaimRecord>,
+  { code, claimer }: { readonly code: string; readonly claimer: Claimer },
+): Operation {
+  const shown = keptCode({ agentId: claim.key, code });
+  const codes = { ...claim.value.codes, shown };
+  const account = belongingTo(claimer.accountId);
+  const groups = [...new Set([...claim.groups, account])];
+  return replace(claims, claim, { value: { ...claim.value, codes, confirmed: claimer }, groups });
+}
+
+/** The steps that count a wrong try; they hold only while no other was counted. */
+export function countedTry(
+  { claim }: Standing,
+  which: keyof ClaimRecord["codes"],
+): readonly Operation[] {
+  const kept = claim?.value.codes[which];
+  if (claim === undefined || kept === undefined || isUsedUp(kept)) return [];
+  const codes = { ...claim.value.codes, [which]: { ...kept, tries: kept.tries + 1 } };
+  return [replace(claims, claim, { value: { ...claim.value, codes } })];
+}
+
+/** The step that keeps a completed claim when everything of its agent has gone. */
+export function keptClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
+  return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_MS });
+}
+
+function attemptGroup(attempt: string): string {
+  return `claim-attempt:${fingerprint(attempt)}`;
+}

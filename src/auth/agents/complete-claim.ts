@@ -1,0 +1,176 @@
+import type { Mailbox } from "../../mail/mail.ts";
+import { unchanged } from "../../store/operations.ts";
+import type { Operation, Records, Stored } from "../../store/records.ts";
+import { type AccountRecord, accounts } from "../accounts/account-records.ts";
+import type { Auditor } from "../auditor.ts";
+import type { ClientRecord, Ownership } from "./agent.ts";
+import { isCode, type PresentedCode } from "./claim-code.ts";
+import { claimNotice, completedClaim, ownership } from "./claim-completion.ts";
+import {
+  type ClaimRecord,
+  countedTry,
+  isAwaited,
+  keptClaim,
+  type OpenClaim,
+  openClaim,
+  type Standing,
+  standingOf,
+} from "./claim-records.ts";
+import type { Claimer, ClaimOutcome } from "./claims.ts";
+
+/** What the steps of a claim work with. */
+export interface ClaimContext {
+  readonly records: Records;
+  readonly audit: Auditor;
+  readonly now: () => Date;
+  /** Absent: nobody is told by mail. */
+  readonly mailbox: Mailbox | undefined;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+}
+
+/** What a look at the store leads to. */
+interface Decision<T> {
+  readonly answer: T;
+  readonly steps: readonly Operation[];
+}
+
+/** A person who may complete a claim, and the claim. */
+interface Match extends OpenClaim {
+  readonly account: Stored<AccountRecord>;
+}
+
+/** What was found for a code that a person gives. */
+export interface Found {
+  readonly standing: Standing;
+  /** `undefined`: the code is wrong, or this person may not complete the claim. */
+  readonly match: Match | undefined;
+}
+
+/** Decides anew until nothing that the decision rests on was written in between. */
+export async function settled<T>(records: Records, decide: () => Promise<Decision<T>>): Promise<T> {
+  for (;;) {
+    const { answer, steps } = await decide();
+    if (await records.commit(steps)) return answer;
+  }
+}
+
+/** Looks for the claim that a person gives the code of; reads and hashes the same whatever there
+ *  is, so that the time tells nothing. */
+export async function foundBy(
+  { records }: ClaimContext,
+  presented: PresentedCode,
+  accountId: string,
+): Promise<Found> {
+  const [standing, account] = await Promise.all([
+    standingOf(records, presented.agentId),
+    records.get(accounts, accountId),
+  ]);
+  const isRight = isCode(standing.claim?.value.codes.given, presented);
+  const open = openClaim(standing);
+  const isMatch = isRight && open !== undefined && isAwaited(account?.value, open);
+  const match = isMatch && account !== undefined ? { ...open, account } : undefined;
+  return { standing, match };
+}
+
+/** The steps of every refusal. There is something to write for an agent that does not exist too, so
+ *  that the time tells nothing. */
+export function refusal(
+  { audit }: ClaimContext,
+  { standing, which, agentId, actor }: Refused,
+): readonly Operation[] {
+  const entry = { action: "claim.refused", actor, target: agentId };
+  return [...countedTry(standing, which), ...audit(entry)];
+}
+
+interface Refused {
+  readonly standing: Standing;
+  readonly which: keyof ClaimRecord["codes"];
+  readonly agentId: string;
+  /** Id of the account or of the agent that gave the code. */
+  readonly actor: string;
+}
+
+/** A person gives the code that the agent was given. Whoever answers for the agent already has
+ *  nothing to prove. */
+export function completeByPerson(
+  context: ClaimContext,
+  presented: PresentedCode,
+  claimer: Claimer,
+): Promise<ClaimOutcome> {
+  const { accountId: actor } = claimer;
+  return settled(context.records, async () => {
+    const { standing, match } = await foundBy(context, presented, actor);
+    const owner = standing.client?.value.agent.owner;
+    if (standing.client !== undefined && owner?.accountId === actor) {
+      return { answer: claimed(standing.client, owner), steps: [] };
+    }
+    if (match !== undefined) return completion(context, match, claimer);
+    const { agentId } = presented;
+    const steps = refusal(context, { standing, which: "given", agentId, actor });
+    return { answer: { status: "invalid_claim_code" }, steps };
+  });
+}
+
+/** The agent gives the code that a person was shown. */
+export function completeByAgent(
+  context: ClaimContext,
+  presented: PresentedCode,
+): Promise<ClaimOutcome> {
+  const { agentId } = presented;
+  return settled(context.records, async () => {
+    const standing = await standingOf(context.records, agentId);
+    const { codes, confirmed } = standing.claim?.value ?? {};
+    const open = openClaim(standing);
+    if (open !== undefined && confirmed === undefined) {
+      return { answer: { status: "claim_not_confirmed" }, steps: [] };
+    }
+    if (confirmed !== undefined && isCode(codes?.shown, presented)) {
+      const decision = await confirmedCompletion(context, standing, confirmed);
+      if (decision !== undefined) return decision;
+    }
+    const steps = refusal(context, { standing, which: "shown", agentId, actor: agentId });
+    return { answer: { status: "invalid_claim_code" }, steps };
+  });
+}
+
+/** What the right code leads to: the claim, or its answer once more when it was lost. */
+async function confirmedCompletion(
+  context: ClaimContext,
+  standing: Standing,
+  confirmed: Claimer,
+): Promise<Decision<ClaimOutcome> | undefined> {
+  const owner = standing.client?.value.agent.owner;
+  if (standing.client !== undefined && owner?.accountId === confirmed.accountId) {
+    return { answer: claimed(standing.client, owner), steps: [] };
+  }
+  const account = await context.records.get(accounts, confirmed.accountId);
+  const open = openClaim(standing);
+  if (account === undefined || open === undefined) return undefined;
+  const { answer, steps } = completion(context, { ...open, account }, confirmed);
+  return { answer, steps: [...steps, keptClaim(open.claim)] };
+}
+
+function completion(
+  { audit, now, mailbox, baseUrl }: ClaimContext,
+  match: Match,
+  claimer: Claimer,
+): Decision<ClaimOutcome> {
+  const { client, account } = match;
+  const agentId = client.key;
+  const owner = ownership(claimer, now());
+  return {
+    answer: claimed(client, owner),
+    steps: [
+      ...completedClaim(match, owner),
+      ...audit({ action: "client.claimed", actor: account.key, target: agentId }),
+      ...claimNotice({ mailbox, baseUrl }, { email: account.value.email, agentId, owner }),
+    ],
+  };
+}
+
+function claimed({ key, value }: Stored<ClientRecord>, owner: Ownership): ClaimOutcome {
+  const { accountId, scopes, claimedAt } = owner;
+  const { identityType } = value.agent;
+  return { status: "claimed", agentId: key, identityType, accountId, scopes, claimedAt };
+}

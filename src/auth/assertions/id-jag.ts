@@ -1,0 +1,128 @@
+import { collection, type Records } from "../../store/records.ts";
+import type { Subject } from "../accounts/accounts.ts";
+import type { Auditor } from "../auditor.ts";
+import { isScope, type Scope, scopeNames } from "../scopes.ts";
+import { fingerprint } from "../secrets.ts";
+import {
+  type ClaimSet,
+  issuerNamedBy,
+  type Refusal,
+  SKEW_SECONDS,
+  signedClaims,
+} from "./signed-claims.ts";
+import type { TrustedIssuer } from "./trusted-issuers.ts";
+
+/** That an assertion was used. */
+export type UsedAssertion = Readonly<Record<string, never>>;
+
+/** Assertions that were used, by the hash of their `iss` and `jti`. */
+export const usedAssertions = collection<UsedAssertion>("assertions:used");
+
+/** A valid assertion. It counts once: that it was used must be inserted into `usedAssertions` in the
+ *  commit of what it grants. */
+export interface Assertion {
+  readonly subject: Subject;
+  /** The scopes it allows; `undefined` when it does not limit them. */
+  readonly scopes: readonly Scope[] | undefined;
+  /** The resources it allows (RFC 8707); `undefined` when it does not limit them. */
+  readonly resources: readonly string[] | undefined;
+  /** What is inserted; does not hold when it was used before. */
+  readonly use: { readonly key: string; readonly value: UsedAssertion; readonly ttlMs: number };
+}
+
+/** Verifies identity assertions (ID-JAG, discovery section 1.6). */
+export interface AssertionVerifier {
+  /** At the token endpoint: it must have been issued to the client that presents it. */
+  ofClient(assertion: string, clientId: string): Promise<Assertion | Refusal>;
+
+  /** At registration, where there is no client yet: it must name the provider itself or a client by
+   *  its address, and the person must have signed in within the last hour. */
+  ofNewcomer(assertion: string): Promise<Assertion | Refusal>;
+
+  /** Records that another use was refused, after what an assertion was used for did not hold; nothing
+   *  when that was for another reason. @param actor Id of the client, or `anonymous`. */
+  recordReplay(assertion: Assertion, actor: string): Promise<void>;
+}
+
+/** What assertions are verified with. */
+export interface AssertionVerifierOptions {
+  readonly issuers: readonly TrustedIssuer[];
+  /** The issuer identifier of this server. */
+  readonly audience: string;
+  readonly records: Records;
+  readonly audit: Auditor;
+  readonly now: () => Date;
+}
+
+/** How long ago a person may have signed in at most, in seconds (auth.md 0.5). */
+export const MAX_LOGIN_AGE_SECONDS = 3600;
+
+/** What is wrong with claims at the place where they are presented; time in seconds. */
+type Rule = (claims: ClaimSet, now: number) => Refusal | undefined;
+
+/** auth.md lets a provider speak for itself or for a client with a metadata document. An assertion
+ *  that was issued to a client of this server is for the token endpoint alone, with its secret. */
+const newcomerRule: Rule = ({ client_id, iss, auth_time }, now) => {
+  const isForNewcomer = client_id === iss || URL.parse(client_id)?.protocol === "https:";
+  if (!isForNewcomer) return "invalid_client_id";
+  const age = auth_time === undefined ? Number.POSITIVE_INFINITY : now - auth_time;
+  return age > MAX_LOGIN_AGE_SECONDS || age < -SKEW_SECONDS ? "login_required" : undefined;
+};
+
+const keyOf = ({ iss, jti }: ClaimSet): string => fingerprint(JSON.stringify([iss, jti]));
+
+/** The provider's name is in the label, so that no account looks like one that an address made. */
+function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): Assertion {
+  const { iss, sub, email, scope, resource, exp } = claims;
+  // A minute longer than the last clock calls the assertion good.
+  const ttlMs = Math.ceil((exp + 2 * SKEW_SECONDS - now) * 1000);
+  return {
+    subject: { issuer: iss, subject: sub, label: `${email ?? sub} (${name})` },
+    scopes: scope === undefined ? undefined : scopeNames(scope).filter(isScope),
+    resources: resource,
+    use: { key: keyOf(claims), value: {}, ttlMs },
+  };
+}
+
+/**
+ * Creates the verifier. This server never believes itself (discovery section 1.6), whatever the list
+ * says.
+ */
+export function createAssertionVerifier(options: AssertionVerifierOptions): AssertionVerifier {
+  const { issuers, audience, records, audit, now } = options;
+  const others = issuers.filter(({ issuer }) => issuer !== audience);
+  const trusted = new Map(others.map((each) => [each.issuer, each]));
+
+  const isReplayed = async (key: string, actor: string): Promise<boolean> => {
+    if ((await records.get(usedAssertions, key)) === undefined) return false;
+    await records.commit(audit({ action: "grant.replayed", actor, target: `assertion:${key}` }));
+    return true;
+  };
+
+  const verify = async (assertion: string, actor: string, rule: Rule) => {
+    const name = issuerNamedBy(assertion);
+    if (name === undefined) return "invalid_request";
+    const issuer = trusted.get(name);
+    if (issuer === undefined) return "issuer_not_enabled";
+    const at = now();
+    const claims = await signedClaims(assertion, issuer, { audience, now: at });
+    if (typeof claims === "string") return claims;
+
+    const seconds = at.getTime() / 1000;
+    const fault = rule(claims, seconds);
+    if (fault !== undefined) return fault;
+    if (await isReplayed(keyOf(claims), actor)) return "replay_detected";
+    return assertionOf(claims, issuer, seconds);
+  };
+
+  return {
+    async recordReplay({ use }, actor) {
+      await isReplayed(use.key, actor);
+    },
+    ofNewcomer: (assertion) => verify(assertion, "anonymous", newcomerRule),
+    ofClient: (assertion, clientId) =>
+      verify(assertion, clientId, ({ client_id }) =>
+        client_id === clientId ? undefined : "invalid_client_id",
+      ),
+  };
+}

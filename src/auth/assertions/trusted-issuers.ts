@@ -1,0 +1,75 @@
+import { readFile } from "node:fs/promises";
+import { createRemoteJWKSet, type JWTVerifyGetKey } from "jose";
+import { z } from "zod";
+import { isLoopbackHost } from "../loopback.ts";
+
+/** An identity provider whose assertions are believed. */
+export interface TrustedIssuer {
+  /** For people. */
+  readonly name: string;
+  /** Its `iss`, compared character for character (RFC 8414 section 2). */
+  readonly issuer: string;
+  /** Finds the public key that a header names. */
+  readonly keys: JWTVerifyGetKey;
+}
+
+/** How the keys of an issuer are fetched: at most 3 s for an answer, which then counts for ten
+ *  minutes; an unknown key is looked for again at most every 30 s. All in milliseconds. */
+const FETCHING = { timeoutDuration: 3000, cacheMaxAge: 600_000, cooldownDuration: 30_000 };
+
+/** Plain http would let whoever is on the way put in keys of their own. */
+function isSafe(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
+}
+
+const Address = z
+  .string("is not a text")
+  .refine(isSafe, "is not an https address; http is for the machine itself only");
+
+const Entry = z.strictObject({
+  name: z.string("is not a text").min(1, "is empty").max(100, "is longer than 100 characters"),
+  issuer: Address.refine((text) => !/[?#]/.test(text), "has a query or a fragment"),
+  jwks_uri: Address,
+});
+
+const Entries = z
+  .array(Entry, "is not an array of {name, issuer, jwks_uri}")
+  .refine(
+    (entries) => new Set(entries.map(({ issuer }) => issuer)).size === entries.length,
+    "names an issuer twice",
+  );
+
+function placeOf([index, member]: readonly PropertyKey[]): string {
+  if (index === undefined) return "";
+  const entry = `entry ${Number(index) + 1}`;
+  return member === undefined ? `${entry} ` : `${entry}, ${String(member)} `;
+}
+
+async function contentOf(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, "utf8"));
+  } catch (cause) {
+    const reason = cause instanceof SyntaxError ? "it is not JSON" : "it cannot be read";
+    throw new Error(`TRUSTED_ISSUERS: ${file}: ${reason}.`, { cause });
+  }
+}
+
+/**
+ * Reads whose assertions are trusted (`TRUSTED_ISSUERS`, architecture section 9): a JSON array of
+ * `{name, issuer, jwks_uri}`. The keys are fetched when an assertion first needs them.
+ *
+ * @throws {Error} With one line per fault that says where it is and what is allowed.
+ */
+export async function readTrustedIssuers(file: string): Promise<readonly TrustedIssuer[]> {
+  const { data, error } = Entries.safeParse(await contentOf(file));
+  if (error !== undefined) {
+    const faults = error.issues.map(({ path, message }) => `${placeOf(path)}${message}`);
+    throw new Error(faults.map((fault) => `TRUSTED_ISSUERS: ${file}: ${fault}.`).join("\n"));
+  }
+  return data.map(({ name, issuer, jwks_uri }) => ({
+    name,
+    issuer,
+    keys: createRemoteJWKSet(new URL(jwks_uri), FETCHING),
+  }));
+}

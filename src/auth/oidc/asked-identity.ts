@@ -1,0 +1,120 @@
+import { errors } from "oidc-provider";
+import { insert } from "../../store/operations.ts";
+import type { Operation } from "../../store/records.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import { EmailAddress } from "../accounts/email.ts";
+import type { Agent } from "../agents/agent.ts";
+import { allScopes } from "../agents/claim-completion.ts";
+import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
+import { ID_JAG } from "../assertions/names.ts";
+import { type Refusal, refusals } from "../assertions/signed-claims.ts";
+import type { Auditor } from "../auditor.ts";
+import type { Metadata } from "./client-metadata.ts";
+
+/** What a registration says of who the agent is, once it was verified. */
+export interface AskedIdentity {
+  readonly agent: Pick<Agent, "identityType" | "loginHint" | "owner">;
+  /** What it rests on. */
+  readonly assertion?: Assertion;
+  /** To be committed with the agent. @param clientId Id of the agent. */
+  steps(clientId: string): readonly Operation[];
+}
+
+/** What identities are verified with. */
+export interface IdentityOptions {
+  readonly verifier: AssertionVerifier;
+  readonly accounts: Pick<Accounts, "ofSubject">;
+  readonly audit: Auditor;
+  readonly now: () => Date;
+}
+
+/** Types of the interface (section 3) that do not register here, and where they go instead. */
+const elsewhere: Readonly<Record<string, string>> = {
+  user: "a user signs in by the authorization code flow at /oauth/authorize",
+  service: "a service uses an API key, which the operator issues or accepts an application for",
+};
+
+function refuse(error: string, description: string): never {
+  throw new errors.CustomOIDCProviderError(error, description);
+}
+
+/** Spec 2.4 knows no `type`: a registration without one is of an anonymous agent. */
+function plain(identityType: "anonymous" | "agent"): AskedIdentity {
+  return { agent: { identityType }, steps: () => [] };
+}
+
+function serviceAuth({ login_hint }: Metadata): AskedIdentity {
+  const { data: loginHint } = EmailAddress.safeParse(login_hint);
+  if (loginHint === undefined) {
+    refuse(
+      "invalid_login_hint",
+      "login_hint must be the e-mail address of who may claim the agent",
+    );
+  }
+  return { agent: { identityType: "service_auth", loginHint }, steps: () => [] };
+}
+
+const statuses: Partial<Readonly<Record<Refusal, number>>> = {
+  login_required: 401,
+  issuer_unreachable: 503,
+};
+
+/** Ends a registration whose assertion is refused. @throws With auth.md's names and statuses. */
+export function refuseAssertion(reason: Refusal): never {
+  const name = reason === "issuer_unreachable" ? "temporarily_unavailable" : reason;
+  const error = new errors.CustomOIDCProviderError(name, refusals[reason]);
+  const status = statuses[reason] ?? 400;
+  throw Object.assign(error, { status, statusCode: status });
+}
+
+async function identityAssertion(
+  { assertion_type, assertion }: Metadata,
+  { verifier, accounts, audit, now }: IdentityOptions,
+): Promise<AskedIdentity> {
+  if (assertion_type !== ID_JAG || typeof assertion !== "string") {
+    refuse("invalid_request", `assertion_type must be ${ID_JAG}, and assertion a JWT`);
+  }
+  const verified = await verifier.ofNewcomer(assertion);
+  if (typeof verified === "string") refuseAssertion(verified);
+
+  const { id: accountId } = await accounts.ofSubject(verified.subject);
+  const scopes = allScopes.filter((scope) => verified.scopes?.includes(scope) ?? true);
+  const owner = { accountId, scopes, claimedAt: now().getTime() };
+  return {
+    agent: { identityType: "identity_assertion", owner },
+    assertion: verified,
+    steps: (clientId) => [
+      insert(usedAssertions, verified.use),
+      ...audit({ action: "client.claimed", actor: accountId, target: clientId }),
+    ],
+  };
+}
+
+function registersItself({ grant_types }: Metadata): boolean {
+  return Array.isArray(grant_types) && grant_types.includes("client_credentials");
+}
+
+/**
+ * Verifies what the `type` of a registration claims (interface section 3, architecture section 7).
+ *
+ * @throws `unsupported_identity_type`, `invalid_login_hint`, or why the assertion is refused.
+ */
+export async function askedIdentity(
+  body: Metadata,
+  options: IdentityOptions,
+): Promise<AskedIdentity> {
+  const { type = "anonymous" } = body;
+  if (type === "anonymous") return plain(type);
+
+  const isKnown = type === "agent" || type === "service_auth" || type === "identity_assertion";
+  if (!isKnown) {
+    const advice = Object.hasOwn(elsewhere, String(type)) ? elsewhere[String(type)] : undefined;
+    const known = "type must be anonymous, identity_assertion, service_auth or agent";
+    refuse("unsupported_identity_type", advice ?? known);
+  }
+  if (!registersItself(body)) {
+    refuse("invalid_client_metadata", `the type ${type} needs the grant type client_credentials`);
+  }
+  if (type === "agent") return plain(type);
+  return type === "service_auth" ? serviceAuth(body) : identityAssertion(body, options);
+}

@@ -1,0 +1,67 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
+import { list, type Metadata, refuse } from "./client-metadata.ts";
+
+/** Most keys of a client. */
+const MAX_KEYS = 20;
+
+/** The members that are kept of a key: what it is made of and what it is for (RFC 7517 section 4,
+ *  RFC 7518 section 6). */
+const keptMembers = ["kty", "kid", "use", "alg", "crv", "x", "y", "n", "e"];
+
+/** Members of a private or symmetric key (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
+const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
+
+/** Lengths of an RSA modulus, in bits: RFC 7518 section 3.3 and, since whoever verifies pays for the
+ *  length, the longest in use. */
+const RSA_BITS = { min: 2048, max: 4096 };
+
+/** Highest RSA exponent: each bit more costs whoever verifies. 65537 is the one in use. */
+const MAX_RSA_EXPONENT = 0xffffffffn;
+
+function isUsable({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObject): boolean {
+  const { modulusLength = 0, publicExponent = 0n } = asymmetricKeyDetails;
+  if (type === "ec" || type === "ed25519") return true;
+  const isLong = modulusLength >= RSA_BITS.min && modulusLength <= RSA_BITS.max;
+  return type === "rsa" && isLong && publicExponent <= MAX_RSA_EXPONENT;
+}
+
+function imported(key: JsonWebKey): KeyObject | undefined {
+  try {
+    return createPublicKey({ key, format: "jwk" });
+  } catch {
+    return undefined;
+  }
+}
+
+function publicKey(entry: unknown): JsonWebKey {
+  if (typeof entry !== "object" || entry === null) refuse("jwks must contain keys");
+  if (secretMembers.some((member) => Object.hasOwn(entry, member))) {
+    refuse("jwks must not contain private or symmetric keys");
+  }
+  const members = Object.entries(entry).filter(([name]) => keptMembers.includes(name));
+  const jwk: JsonWebKey = Object.fromEntries(members);
+  const key = imported(jwk);
+  if (key === undefined || !isUsable(key)) {
+    refuse(
+      `jwks must contain EC, Ed25519 or RSA keys, RSA of ${RSA_BITS.min} to ${RSA_BITS.max} bits`,
+    );
+  }
+  return jwk;
+}
+
+/**
+ * The key set of a client (RFC 7591 section 2) with nothing but public keys that can verify.
+ *
+ * @throws `invalid_client_metadata`
+ */
+export function publicKeys({
+  jwks,
+}: Metadata): { readonly keys: readonly JsonWebKey[] } | undefined {
+  if (jwks === undefined) return undefined;
+  if (typeof jwks !== "object" || jwks === null || !("keys" in jwks)) {
+    refuse("jwks must be a JSON Web Key Set");
+  }
+  const keys = list("jwks", jwks.keys, MAX_KEYS);
+  if (keys.length === 0) refuse("jwks must contain at least one key");
+  return { keys: keys.map(publicKey) };
+}

@@ -1,0 +1,51 @@
+import { replace, unchanged } from "../../store/operations.ts";
+import type { Operation, Placing, Replacing, Stored } from "../../store/records.ts";
+import { type Agent, type ClientRecord, claimedBy, clients } from "../agents/agent.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Life of a client that was never given a token, in milliseconds (architecture section 7). */
+const UNUSED_MS = DAY_MS;
+
+/** Life of a client that no person has claimed, in milliseconds (architecture section 7): from its
+ *  registration, or from the last time that a person let it act for them. */
+const UNCLAIMED_MS = 30 * DAY_MS;
+
+/** Group of the clients that were never given a token. */
+const UNUSED = "clients:unused";
+
+/** For whom a token is issued: the client itself, or a person. */
+export type Beneficiary = "client" | "person";
+
+/** How a new client is kept: for ever when somebody answers for it. */
+export function placingOf({ owner }: Agent): Placing {
+  if (owner !== undefined) return { groups: [claimedBy(owner.accountId)] };
+  return { groups: [UNUSED], ttlMs: UNUSED_MS };
+}
+
+/** The step that holds only while a client is as it was read, and that lets it live on when it is
+ *  given a token. @param beneficiary `undefined`: no token. */
+export function whileUnchanged(
+  client: Stored<ClientRecord>,
+  beneficiary: Beneficiary | undefined,
+  now: Date,
+): Operation {
+  const ttlMs = beneficiary && lifeOf(client, beneficiary, now);
+  if (ttlMs === undefined) return unchanged(clients, client);
+  const placing: Replacing = { ttlMs, groups: client.groups.filter((group) => group !== UNUSED) };
+  return replace(clients, client, { value: client.value, ...placing });
+}
+
+/** @returns A new life in milliseconds from now; `undefined` leaves the life as it is. */
+function lifeOf(
+  { expiresAt, groups }: Stored<ClientRecord>,
+  beneficiary: Beneficiary,
+  now: Date,
+): number | undefined {
+  if (expiresAt === undefined) return undefined;
+  const leftMs = expiresAt - now.getTime();
+  if (beneficiary === "client") {
+    return groups.includes(UNUSED) ? leftMs + UNCLAIMED_MS - UNUSED_MS : undefined;
+  }
+  return leftMs < UNCLAIMED_MS - DAY_MS ? UNCLAIMED_MS : undefined;
+}

@@ -1,0 +1,180 @@
+import { randomBytes } from "node:crypto";
+import { type AdapterPayload, errors, type KoaContextWithOIDC, type Provider } from "oidc-provider";
+import type { Operation, Records } from "../../store/records.ts";
+import { type Agent, type ClientRecord, clients, isClaimable } from "../agents/agent.ts";
+import type { ClaimStart, Claims } from "../agents/claims.ts";
+import { MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
+import type { Scope } from "../scopes.ts";
+import { type AskedIdentity, askedIdentity, type IdentityOptions } from "./asked-identity.ts";
+import { checkBody, type Metadata } from "./client-metadata.ts";
+import { type AnswerOptions, identityMembers } from "./registration-answer.ts";
+
+/** An agent that is about to be kept. */
+export interface Newcomer {
+  readonly agent: Agent;
+  /** To be committed together with the client. They do not hold when an assertion was used in
+   *  between; the client must then not be kept, and trying again is of no use. */
+  readonly steps: readonly Operation[];
+}
+
+/** What registrations are adapted with. */
+export interface RegistrationOptions extends IdentityOptions, AnswerOptions {
+  readonly records: Records;
+  readonly claims: Pick<Claims, "begun">;
+}
+
+/** What is known of the client of a request, other than by its metadata. */
+interface Standing {
+  readonly ceiling: readonly Scope[];
+  /** Absent: an update. */
+  readonly newcomer?: (clientId: string, metadata: AdapterPayload) => Newcomer;
+}
+
+type Next = () => Promise<unknown>;
+
+/** By the context of the request, which the library hands to its hooks. */
+const standings = new WeakMap<object, Standing>();
+
+/** Random bytes of a client id. */
+const ID_BYTES = 16;
+
+/** What `newClientId` makes; nothing else is looked for in the store. */
+const CLIENT_ID = /^agt_[\w-]{22}$/;
+
+/** The id of a new client. */
+export function newClientId(): string {
+  return `agt_${randomBytes(ID_BYTES).toString("base64url")}`;
+}
+
+/** What a client that asks nobody may have, for `normaliseRegistration`. @param otherwise For a
+ *  request that is neither a registration nor an update. */
+export function scopeCeiling(
+  ctx: KoaContextWithOIDC,
+  otherwise: readonly Scope[],
+): readonly Scope[] {
+  return standings.get(ctx)?.ceiling ?? otherwise;
+}
+
+/** The agent of a client that is to be kept for the first time. */
+export function newcomerOf(
+  ctx: KoaContextWithOIDC | undefined,
+  clientId: string,
+  metadata: AdapterPayload,
+): Newcomer {
+  const newcomer = ctx && standings.get(ctx)?.newcomer;
+  if (newcomer !== undefined) return newcomer(clientId, metadata);
+  const registeredAt = (metadata.client_id_issued_at ?? 0) * 1000;
+  return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
+}
+
+/** The body, looked at and left in its place; it was read whole before it came here. `undefined`:
+ *  the library will refuse it. */
+function bodyOf({ req }: KoaContextWithOIDC): Metadata | undefined {
+  const bytes: Buffer | null = req.read();
+  if (bytes === null) return undefined;
+  req.unshift(bytes);
+  try {
+    const body: unknown = JSON.parse(bytes.toString());
+    return typeof body === "object" && body !== null ? { ...body } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refused(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void {
+  const { error, error_description, statusCode } = cause;
+  ctx.status = statusCode;
+  ctx.set("cache-control", "no-store");
+  ctx.body = { error, error_description };
+  if (error !== "login_required") return;
+  ctx.set("www-authenticate", `AgentAuth error="${error}", max_age="${MAX_LOGIN_AGE_SECONDS}"`);
+  ctx.body = { error, error_description, max_age: MAX_LOGIN_AGE_SECONDS };
+}
+
+/** What a registration leads to, and what its answer needs of it. */
+function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationOptions) {
+  const seen: { client?: { clientId: string; record: ClientRecord }; start?: ClaimStart } = {};
+  const newcomer = (clientId: string, metadata: AdapterPayload): Newcomer => {
+    const record = { metadata, agent: { ...agent, registeredAt: now().getTime() } };
+    const waits = agent.owner === undefined && isClaimable(record);
+    const begun = waits ? claims.begun(clientId) : undefined;
+    Object.assign(seen, { client: { clientId, record }, start: begun?.start });
+    return { agent: record.agent, steps: [...steps(clientId), ...(begun?.steps ?? [])] };
+  };
+  return { seen, newcomer };
+}
+
+async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
+  const body = bodyOf(ctx);
+  if (body === undefined) return next();
+  checkBody(body);
+  const asked = await askedIdentity(body, options);
+  const { seen, newcomer } = arrival(asked, options);
+  const ceiling = asked.agent.owner?.scopes ?? options.anonymousScopes;
+  standings.set(ctx, { ceiling, newcomer });
+  await next();
+
+  if (ctx.status === 201 && seen.client !== undefined) {
+    ctx.body = { ...(ctx.body as object), ...identityMembers(seen.client, options, seen.start) };
+  } else if (seen.client !== undefined && asked.assertion !== undefined) {
+    await options.verifier.recordReplay(asked.assertion, "anonymous");
+  }
+}
+
+/** RFC 7592 section 2.2: an update replaces the metadata; who the agent is and who answers for it
+ *  is no part of them. */
+async function manage(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
+  const { records, anonymousScopes } = options;
+  if (ctx.method === "PUT") {
+    checkBody(bodyOf(ctx) ?? {});
+    const id = ctx.path.slice(ctx.path.lastIndexOf("/") + 1);
+    const client = CLIENT_ID.test(id) ? await records.get(clients, id) : undefined;
+    standings.set(ctx, { ceiling: client?.value.agent.owner?.scopes ?? anonymousScopes });
+  }
+  await next();
+
+  const clientId = ctx.oidc?.client?.clientId;
+  if (ctx.status !== 200 || clientId === undefined) return;
+  const record = (await records.get(clients, clientId))?.value;
+  if (record === undefined) return;
+  // The library is not told the scope of a client that it loads.
+  const { scope } = record.metadata;
+  ctx.body = { ...(ctx.body as object), scope, ...identityMembers({ clientId, record }, options) };
+}
+
+/** Secret scanners know a registration access token by what it starts with. */
+function prefixRegistrationTokens({ RegistrationAccessToken }: Provider): void {
+  const { prototype } = RegistrationAccessToken as unknown as { prototype: TokenPrototype };
+  const { generateTokenId } = prototype;
+  prototype.generateTokenId = function () {
+    return `rat_${generateTokenId.call(this)}`;
+  };
+}
+
+/** A member of every model that the types of the library leave out. */
+interface TokenPrototype {
+  generateTokenId(): string;
+}
+
+/**
+ * Gives registrations an identity (`type`, discovery section 1.7): what it needs is verified before
+ * the library sees the request, and the answers say who the client is, what it may have and how a
+ * person can claim it. Registering twice makes two clients that know nothing of each other; an
+ * assertion makes one.
+ *
+ * The members that ask for an identity are none of the metadata, so that nothing of them is kept.
+ */
+export function adaptRegistration(provider: Provider, options: RegistrationOptions): void {
+  prefixRegistrationTokens(provider);
+  const path = provider.pathFor("registration");
+  provider.use(async (context, next) => {
+    const ctx = context as KoaContextWithOIDC;
+    if (ctx.path !== path && !ctx.path.startsWith(`${path}/`)) return next();
+    try {
+      await (ctx.path === path ? register : manage)(ctx, next, options);
+    } catch (error) {
+      if (!(error instanceof errors.OIDCProviderError)) throw error;
+      refused(ctx, error);
+    }
+  });
+}

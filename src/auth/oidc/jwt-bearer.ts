@@ -1,0 +1,145 @@
+import {
+  errors,
+  type KoaContextWithOIDC,
+  type Provider,
+  type TokenEndpointGrantContext,
+} from "oidc-provider";
+import type { Accounts } from "../accounts/accounts.ts";
+import { allScopes } from "../agents/claim-completion.ts";
+import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
+import { JWT_BEARER } from "../assertions/names.ts";
+import { refusals } from "../assertions/signed-claims.ts";
+import { scopeAdvice, scopeNames } from "../scopes.ts";
+import { readsOf } from "./reads.ts";
+import {
+  ACCESS_TOKEN_SECONDS,
+  covers,
+  type ResourcePolicy,
+  resourceIndicators,
+  resourceMeant,
+} from "./resources.ts";
+import { exchangeUnderWay } from "./settlement.ts";
+
+/** What the grant works with. */
+export interface JwtBearerOptions extends ResourcePolicy {
+  readonly verifier: AssertionVerifier;
+  readonly accounts: Pick<Accounts, "ofSubject">;
+}
+
+type Context = TokenEndpointGrantContext<{ readonly assertion?: string }>;
+
+/** Everything but that the issuer cannot be reached has one answer, so that nobody learns by trying
+ *  what an assertion lacks. */
+async function verifiedFor(ctx: Context, { verifier }: JwtBearerOptions): Promise<Assertion> {
+  const { params, client } = ctx.oidc;
+  if (!params.assertion) throw new errors.InvalidRequest("the parameter assertion is required");
+
+  const verified = await verifier.ofClient(params.assertion, client.clientId);
+  if (typeof verified !== "string") return verified;
+  if (verified !== "issuer_unreachable") throw new errors.InvalidGrant(verified);
+  const error = new errors.TemporarilyUnavailable(refusals[verified]);
+  throw Object.assign(error, { status: 503, statusCode: 503 });
+}
+
+/** The resource that is asked for, or else the first that the assertion names (RFC 8707). */
+function grantedAudience(ctx: Context, { resources }: Assertion, policy: ResourcePolicy): string {
+  const { params, client } = ctx.oidc;
+  const { baseUrl } = policy;
+  const asked = String(params.resource ?? resources?.[0] ?? baseUrl);
+  const { audience = baseUrl } = resourceIndicators(policy).getResourceServerInfo(
+    ctx,
+    asked,
+    client,
+  );
+  const isAllowed = resources?.some((resource) =>
+    covers(resourceMeant(resource, baseUrl) ?? "", audience),
+  );
+  if (isAllowed === false) throw new errors.InvalidTarget();
+  return audience;
+}
+
+/** What the request asks for of what the assertion and the client's registration allow; all of that
+ *  when it asks for nothing (RFC 6749 section 3.3). */
+function grantedScope(ctx: Context, { scopes }: Assertion): string {
+  const { params, client } = ctx.oidc;
+  const { metadata = client } = readsOf(ctx).clients.get(client.clientId)?.value ?? {};
+  const registered = scopeNames(metadata.scope ?? "");
+  const allowed = allScopes.filter(
+    (scope) => registered.includes(scope) && (scopes?.includes(scope) ?? true),
+  );
+  const asked = scopeNames(params.scope ?? "");
+  const granted = allowed.filter((scope) => asked.length === 0 || asked.includes(scope));
+  if (granted.length > 0) return granted.join(" ");
+  const choice = allowed.length === 0 ? "no scope" : allowed.join(" ");
+  throw new errors.InvalidScope(`this assertion allows ${choice}; ${scopeAdvice}`, asked.join(" "));
+}
+
+/** That the assertion was used is kept in the commit of the token. */
+function use({ use: document }: Assertion): void {
+  exchangeUnderWay()?.documents.push({
+    model: "IdentityAssertion",
+    documents: usedAssertions,
+    groups: [],
+    ...document,
+  });
+}
+
+/** @returns The assertion that the token rests on. */
+async function exchange(ctx: Context, provider: Provider, options: JwtBearerOptions) {
+  const { client } = ctx.oidc;
+  const assertion = await verifiedFor(ctx, options);
+  const aud = grantedAudience(ctx, assertion, options);
+  const scope = grantedScope(ctx, assertion);
+  const { id: accountId } = await options.accounts.ofSubject(assertion.subject);
+
+  const grant = new provider.Grant({ accountId, clientId: client.clientId });
+  // The types leave it out; nothing else may come of this grant.
+  Object.assign(grant, { expiresIn: ACCESS_TOKEN_SECONDS });
+  grant.addResourceScope(aud, scope);
+  const grantId = await grant.save();
+  const life = { expiresIn: ACCESS_TOKEN_SECONDS };
+  const token = new provider.AccessToken({
+    client,
+    accountId,
+    grantId,
+    gty: JWT_BEARER,
+    aud,
+    scope,
+    ...life,
+  });
+  ctx.oidc.entity("AccessToken", token);
+  ctx.body = {
+    access_token: await token.save(),
+    expires_in: token.expiration,
+    token_type: token.tokenType,
+    scope,
+  };
+  use(assertion);
+  return assertion;
+}
+
+/**
+ * The grant of RFC 7523 for identity assertions: an access token in the name of the person whom a
+ * trusted provider vouches for, good for the client that the assertion was issued to. There is no
+ * refresh token: the provider decides anew each time (discovery section 1.5). The token does not say
+ * when the person signed in, since they did not do so here: it cannot claim an agent.
+ *
+ * To be called before `settleExchanges`, so that a replay which only the store notices is recorded.
+ */
+export function registerJwtBearer(provider: Provider, options: JwtBearerOptions): void {
+  const presented = new WeakMap<object, Assertion>();
+  provider.registerGrantType(
+    JWT_BEARER,
+    async (ctx) => {
+      presented.set(ctx, await exchange(ctx as Context, provider, options));
+    },
+    ["assertion", "scope", "resource"],
+  );
+  provider.use(async (ctx, next) => {
+    await next();
+    const assertion = presented.get(ctx);
+    if (assertion === undefined || ctx.status === 200) return;
+    const { client } = (ctx as KoaContextWithOIDC).oidc;
+    await options.verifier.recordReplay(assertion, String(client?.clientId));
+  });
+}

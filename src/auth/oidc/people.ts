@@ -1,0 +1,90 @@
+import {
+  type AccessToken,
+  type ClientCredentials,
+  type Configuration,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+  type Provider,
+} from "oidc-provider";
+import type { Accounts } from "../accounts/accounts.ts";
+import type { Session } from "../accounts/sessions.ts";
+import { readsOf } from "./reads.ts";
+
+/** Who the people are that clients act for. */
+export interface People {
+  readonly accounts: Pick<Accounts, "find">;
+  /** Who is signed in at a browser. @param cookie Its Cookie header. */
+  readonly signedIn: (cookie: string | undefined) => Promise<Session | undefined>;
+}
+
+/** Finds a person for an ID token: it says who they are by a name that says nothing else. */
+export function accountFinder({ accounts }: People): Configuration["findAccount"] {
+  return async (_ctx, sub) => {
+    const account = await accounts.find(sub);
+    return account && { accountId: sub, claims: () => ({ sub }) };
+  };
+}
+
+/**
+ * When a person is asked: as oidc-provider does, and to sign in whenever nobody, or somebody else, is
+ * signed in at the browser, which they do for the whole service and not for one request.
+ */
+export function signInPolicy(): readonly interactionPolicy.Prompt[] {
+  const policy = interactionPolicy.base();
+  policy.get("login")?.checks.add(
+    new interactionPolicy.Check(
+      "not_signed_in",
+      "nobody is signed in here",
+      "login_required",
+      (ctx) => {
+        const { accountId } = readsOf(ctx);
+        return accountId === undefined || ctx.oidc.account?.accountId !== accountId;
+      },
+    ),
+  );
+  return policy;
+}
+
+/** The part of the library's sessions that its types leave out. */
+interface Sessions {
+  get(ctx: KoaContextWithOIDC): Promise<{
+    readonly accountId?: string | undefined;
+    destroy(): Promise<void>;
+  }>;
+  new (): Awaited<ReturnType<Sessions["get"]>>;
+}
+
+/**
+ * Ends what oidc-provider remembers of a browser as soon as its person has signed out or somebody else
+ * has signed in, so that signing out counts everywhere at once. It would otherwise go on for the
+ * person before, or hand the browser to pages of its own that this server does not have.
+ */
+export function followSignIn(provider: Provider, { signedIn }: People): void {
+  const sessions = provider.Session as unknown as Sessions;
+  const { get } = sessions;
+  sessions.get = async function (this: Sessions, ctx) {
+    const session = await get.call(this, ctx);
+    const person = await signedIn(ctx.headers.cookie);
+    readsOf(ctx).accountId = person?.accountId;
+    if (session.accountId === undefined || session.accountId === person?.accountId) return session;
+    await session.destroy();
+    const fresh = new sessions();
+    ctx.oidc.entity("Session", fresh);
+    return fresh;
+  };
+}
+
+/** What an access token says beside what every one does: of a person, when they signed in; of an agent
+ *  that somebody answers for, who does. */
+export function extraTokenClaims(
+  ctx: KoaContextWithOIDC | undefined,
+  token: AccessToken | ClientCredentials,
+) {
+  if (token.kind === "ClientCredentials") {
+    const agent = readsOf(ctx).clients.get(token.clientId ?? "")?.value.agent;
+    return agent?.owner && { owner: agent.owner.accountId, identity_type: agent.identityType };
+  }
+  const { AuthorizationCode, RefreshToken } = ctx?.oidc.entities ?? {};
+  const { authTime: auth_time } = AuthorizationCode ?? RefreshToken ?? {};
+  return auth_time === undefined ? token.extra : { ...token.extra, auth_time };
+}

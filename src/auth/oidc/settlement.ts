@@ -1,0 +1,42 @@
+import { errors, Provider } from "oidc-provider";
+import type { AdapterContext } from "./adapter-context.ts";
+import { type Document, issue, type Place } from "./issuance.ts";
+import { readsOf } from "./reads.ts";
+
+/** What a request for a token has used up and issued so far. */
+interface OpenExchange {
+  readonly uses: Place[];
+  readonly documents: Document[];
+}
+
+const open = new WeakMap<object, OpenExchange>();
+
+/** The exchange of the token request under way; `undefined` in any other request. */
+export function exchangeUnderWay(): OpenExchange | undefined {
+  const { ctx } = Provider;
+  if (ctx?.oidc.route !== "token") return undefined;
+  const exchange = open.get(ctx) ?? { uses: [], documents: [] };
+  open.set(ctx, exchange);
+  return exchange;
+}
+
+/**
+ * Makes the exchange of each token request when its answer is ready, and only then lets the answer
+ * go: oidc-provider uses up a code, then stores one token and then another, and between two steps a
+ * second request with the same code would end the first one's tokens or be too late to.
+ */
+export function settleExchanges(provider: Provider, context: AdapterContext): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    const exchange = open.get(ctx);
+    if (exchange === undefined || ctx.status !== 200) return;
+    try {
+      await issue(exchange, readsOf(ctx), context);
+    } catch (error) {
+      if (!(error instanceof errors.OIDCProviderError)) throw error;
+      const { status, error: code, error_description } = error;
+      ctx.status = status;
+      ctx.body = { error: code, error_description };
+    }
+  });
+}

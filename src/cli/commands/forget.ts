@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { accounts } from "../../auth/accounts/account-records.ts";
+import { sessions } from "../../auth/accounts/browser-sessions.ts";
+import { EmailAddress } from "../../auth/accounts/email.ts";
+import { forgetEmail } from "../../auth/accounts/forget.ts";
+import { grants } from "../../auth/accounts/grants.ts";
+import { applications, inquiries } from "../../intake/kept.ts";
+import { mails } from "../../mail/outbox.ts";
+import { defineCommand } from "../command.ts";
+import { countsText } from "../wording.ts";
+
+/** What the operator is told the number of. */
+const counted = {
+  accounts,
+  sessions,
+  grants,
+  applications,
+  inquiries,
+  messages: mails,
+};
+
+/** Removes a person. */
+export const forget = defineCommand({
+  summary: "Removes everything that is kept of a person with an e-mail address.",
+  notes: [
+    "Their account with its sessions, keys and tokens, the agents that they answer for, what they",
+    "sent, and messages to them. The audit keeps ids, never the address.",
+  ],
+  operand: "<email>",
+  options: {},
+  args: z.strictObject({ email: EmailAddress }),
+
+  async run({ email }, { store, now }) {
+    const clock = () => new Date(now());
+    const removed = await forgetEmail({ records: store.records, now: clock, counted }, email);
+    const isKnown = Object.values(removed).some((count) => count > 0);
+    return {
+      isGood: true,
+      text: isKnown
+        ? `Removed what was kept of ${email}:\n${countsText(removed)}`
+        : `Nothing is kept of ${email}.`,
+      result: { isKnown, removed },
+      notes: isKnown ? ["Backups and exports that were made before still have it."] : [],
+    };
+  },
+});

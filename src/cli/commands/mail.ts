@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { createKeyringVault } from "../../mail/keyring-vault.ts";
+import { type Letter, letterText } from "../../mail/letter.ts";
+import { mails, openedLetter } from "../../mail/outbox.ts";
+import { readAll } from "../../store/read-all.ts";
+import { defineCommand } from "../command.ts";
+
+/** Shows the messages that wait. */
+export const mail = defineCommand({
+  summary: "Shows the messages that wait to be sent, the newest last.",
+  notes: [
+    "Without SMTP_URL nothing is sent: sign-in codes are read here, and it is the operator who",
+    "passes them on. A message goes when it is sent or of no use any more.",
+  ],
+  options: {},
+  args: z.strictObject({}),
+
+  async run(_args, { store, keyring, now }) {
+    const vault = createKeyringVault(await keyring());
+    const waiting = (await readAll(store.records, mails))
+      .toSorted((a, b) => a.value.queuedAt - b.value.queuedAt)
+      .map((stored) => ({
+        ...openedLetter(vault, stored),
+        queuedAt: new Date(stored.value.queuedAt).toISOString(),
+        secondsLeft: Math.ceil(((stored.expiresAt ?? now()) - now()) / 1000),
+        failures: stored.value.failures,
+      }));
+    return {
+      isGood: true,
+      text: waiting.map(messageText).join("\n\n") || "No message waits.",
+      result: { messages: waiting },
+      notes: [],
+    };
+  },
+});
+
+interface Waiting extends Letter {
+  readonly queuedAt: string;
+  readonly secondsLeft: number;
+  readonly failures: number;
+}
+
+function messageText({ queuedAt, secondsLeft, failures, ...letter }: Waiting): string {
+  const minutes = Math.floor(secondsLeft / 60);
+  const left = minutes > 0 ? `${minutes} min` : `${secondsLeft} s`;
+  const tried = failures > 0 ? `, tried ${failures} times in vain` : "";
+  return `--- ${queuedAt}, of use for ${left}${tried}\n${letterText(letter)}`.trimEnd();
+}

@@ -1,0 +1,48 @@
+import type { Request } from "express";
+import { Problem } from "../problem.ts";
+import { queryOf } from "./query.ts";
+
+/** Says why nobody is let in. @param error Of RFC 6750 section 3.1; absent when no credential was
+ *  looked at. */
+export type Refuse = (detail: string, error?: "invalid_token") => Problem;
+
+/** Credentials of RFC 6750 section 2.1. */
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/** What a token or key in an address is called: by RFC 6750 section 2.3, and by habit. */
+const inAddress = ["access_token", "api_key", "x-api-key"];
+
+/**
+ * The one credential of a request: a token or an API key in the header `Authorization`, or an API key
+ * in the header `x-api-key` (spec 5.1).
+ *
+ * @throws {Problem} `invalid_request` when there are two, else what `refuse` makes.
+ */
+export function credentialOf(req: Request, refuse: Refuse): string {
+  const query = queryOf(req);
+  if (inAddress.some((name) => query.has(name))) {
+    throw refuse("A credential in the address is refused: it would end up in logs. Use a header.");
+  }
+  const { authorization = [], "x-api-key": keys = [] } = req.headersDistinct;
+  if (authorization.length + keys.length > 1) {
+    throw new Problem("invalid_request", {
+      detail: "There is more than one credential in the headers Authorization and x-api-key.",
+      next: "Send one credential.",
+    });
+  }
+  const [header] = authorization;
+  const [key] = keys;
+  return header === undefined ? keyIn(key, refuse) : tokenIn(header, refuse);
+}
+
+function keyIn(key: string | undefined, refuse: Refuse): string {
+  if (key === undefined) throw refuse("The header Authorization or x-api-key is missing.");
+  if (key === "") throw refuse("The header x-api-key is empty.");
+  return key;
+}
+
+function tokenIn(header: string, refuse: Refuse): string {
+  const [, token] = BEARER.exec(header) ?? [];
+  if (token === undefined) throw refuse('The header must read "Authorization: Bearer <token>".');
+  return token;
+}

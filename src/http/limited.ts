@@ -1,0 +1,50 @@
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import { unavailableBody } from "../auth/oidc/answers.ts";
+import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
+import { refusalOf, secondsLeft } from "../limits/refusal.ts";
+import { Problem } from "../problem.ts";
+
+/**
+ * Counts each request against one or more quotas, all of them whatever the others say, and tells
+ * every caller what is left. Several of these on one route make one list of all quotas.
+ *
+ * @param keyOf Who or what is counted; an address as `addressKey` gives it.
+ * @throws {Problem} `rate_limited`, with the longest of the waits, when a quota is exceeded.
+ */
+export function limitBy(
+  limits: Limits,
+  quota: QuotaName | readonly QuotaName[],
+  keyOf: (req: Request) => string,
+): RequestHandler {
+  const names = [quota].flat();
+  return async (req, res, next) => {
+    const key = keyOf(req);
+    const counted = await Promise.all(names.map((name) => limits.count(name, key)));
+    res.append("RateLimit-Policy", counted.map(policyItem).join(", "));
+    res.append("RateLimit", counted.map(stateItem).join(", "));
+    const refusal = refusalOf(counted);
+    if (refusal !== undefined) throw refusal;
+    next();
+  };
+}
+
+/** An item of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11). */
+function policyItem({ quota, policy }: Remaining): string {
+  return `"${quota}";q=${policy.points};w=${policy.windowSeconds}`;
+}
+
+/** An item of `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
+function stateItem(counted: Remaining): string {
+  return `"${counted.quota}";r=${counted.points};t=${secondsLeft(counted)}`;
+}
+
+/**
+ * Tells a client of OAuth in the words of its protocol that it came too often: 429, `Retry-After`
+ * and the error `temporarily_unavailable`. No code of RFC 6749 section 5.2 fits; this one of
+ * section 4.1.2.1 says what is true, that the same request will do later. `slow_down` (RFC 8628)
+ * means the polling of the device flow alone.
+ */
+export const answerOAuthLimit: ErrorRequestHandler = (error, _req, res, next) => {
+  if (!(error instanceof Problem) || error.code !== "rate_limited") return next(error);
+  res.status(error.status).set(error.headers).json(unavailableBody(error));
+};

@@ -1,0 +1,38 @@
+import type { ErrorRequestHandler } from "express";
+import { unavailableBody } from "../auth/oidc/answers.ts";
+import { Problem } from "../problem.ts";
+
+/** What a caller of an OAuth endpoint is told. */
+interface Refusal {
+  /** HTTP status code. */
+  readonly status: number;
+  /** As RFC 6749 section 5.2 has it; printable ASCII without quotes and backslashes. */
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A refusal in the words of OAuth, where `Problem` has those of the service. */
+export class OAuthRefusal extends Error {
+  override readonly name = "OAuthRefusal";
+  readonly error: string;
+  readonly refusal: Refusal;
+
+  constructor(error: string, refusal: Refusal) {
+    super(`${error}: ${refusal.description}`);
+    this.error = error;
+    this.refusal = refusal;
+  }
+}
+
+/** Answers refusals, and a store that cannot answer, with the body of RFC 6749 section 5.2. */
+export const answerOAuthRefusal: ErrorRequestHandler = (error, _req, res, next) => {
+  if (error instanceof Problem && error.code === "store_unavailable") {
+    return res.status(error.status).set(error.headers).json(unavailableBody(error));
+  }
+  if (!(error instanceof OAuthRefusal)) return next(error);
+  const { status, description, headers = {} } = error.refusal;
+  return res.status(status).set(headers).json({
+    error: error.error,
+    error_description: description,
+  });
+};

@@ -1,0 +1,120 @@
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { z } from "zod";
+import type { Account, Accounts } from "../../auth/accounts/accounts.ts";
+import type { Browser } from "../../auth/accounts/sessions.ts";
+import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
+import { onlyMethods } from "../methods.ts";
+import { accountPage } from "./account.ts";
+import type { ShowPage } from "./answer.ts";
+import type { FieldErrors } from "./elements.ts";
+import { type Door, filled, readForm, Scopes, typed } from "./form.ts";
+import { MAX_KEY_NAME, newKeyPage } from "./keys.ts";
+import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
+
+/** What the account page needs. */
+export interface AccountRoutesOptions {
+  readonly door: Door;
+  readonly show: ShowPage;
+  readonly accounts: Accounts;
+  readonly keys: ApiKeys;
+}
+
+/** Control characters, halves of surrogate pairs, what is invisible or turns the direction of text
+ *  (reliability section 5). */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+const KeyForm = z.object({
+  name: z
+    .string("Give the key a name.")
+    .normalize()
+    .trim()
+    .min(1, "Give the key a name.")
+    .max(MAX_KEY_NAME, `The name has at most ${MAX_KEY_NAME} characters.`)
+    .refine((name) => !UNPRINTABLE.test(name), "The name has characters that cannot be shown."),
+  scope: Scopes,
+});
+
+/** The form is not shown then, but another window can have it open. */
+const FULL: FieldErrors = [
+  { id: "keys", text: `You have ${KEYS_PER_ACCOUNT} keys already. Revoke one to make another.` },
+];
+
+/** A signed-in person at the account page. */
+interface Visit {
+  readonly req: Request;
+  readonly res: Response;
+  readonly browser: Browser;
+  readonly account: Account;
+}
+
+/** The page where a person sees and ends what acts for them. */
+export function accountRoutes(options: AccountRoutesOptions): Router {
+  const { accounts, keys } = options;
+  const router = Router();
+  const signedIn = (by: keyof Door, handle: (visit: Visit) => Promise<void>) =>
+    forSignedIn(options, by, handle);
+  const ends = (path: string, end: (accountId: string, id: string) => Promise<boolean>) => {
+    const handle = signedIn("enterByForm", async ({ req, res, account }) => {
+      await end(account.id, String(req.params.id));
+      res.redirect(303, ACCOUNT_PATH);
+    });
+    router
+      .route(path)
+      .post(...readForm, handle)
+      .all(onlyMethods(["post"]));
+  };
+  router
+    .route(ACCOUNT_PATH)
+    .get(signedIn("enter", (visit) => showAccount(visit, options)))
+    .all(onlyMethods(["get"]));
+  router
+    .route("/account/keys")
+    .post(
+      ...readForm,
+      signedIn("enterByForm", (visit) => makeKey(visit, options)),
+    )
+    .all(onlyMethods(["post"]));
+  ends("/account/keys/:id/revoke", (accountId, id) => keys.revoke(id, accountId, accountId));
+  ends("/account/agents/:id/remove", accounts.removeAgent);
+  ends("/account/applications/:id/remove", accounts.removeApplication);
+  return router;
+}
+
+function forSignedIn(
+  { door, accounts }: AccountRoutesOptions,
+  by: keyof Door,
+  handle: (visit: Visit) => Promise<void>,
+): RequestHandler {
+  return async (req, res) => {
+    const browser = await door[by](req, res);
+    const account = browser.session && (await accounts.find(browser.session.accountId));
+    if (account === undefined) return res.redirect(303, withReturn("/sign-in", ACCOUNT_PATH));
+    return handle({ req, res, browser, account });
+  };
+}
+
+async function showAccount(
+  { res, browser, account }: Visit,
+  { show, accounts, keys }: AccountRoutesOptions,
+  wrong: { readonly errors?: FieldErrors; readonly keyName?: string | undefined } = {},
+): Promise<void> {
+  const [agents, applications, ownKeys] = await Promise.all([
+    accounts.agentsOf(account.id),
+    accounts.applicationsOf(account.id),
+    keys.list(account.id),
+  ]);
+  const { formToken } = browser;
+  show(res, accountPage({ formToken, account, agents, applications, keys: ownKeys, ...wrong }));
+}
+
+async function makeKey(visit: Visit, options: AccountRoutesOptions): Promise<void> {
+  const { req, res, account } = visit;
+  const { data, errors } = filled(KeyForm, req);
+  if (errors !== undefined) {
+    return showAccount(visit, options, { errors, keyName: typed(req, "name") });
+  }
+  const { name, scope } = data;
+  const made = await options.keys.createFor(account.id, { name, scopes: scope });
+  if (made === undefined) return showAccount(visit, options, { errors: FULL });
+  options.show(res, newKeyPage({ name, key: made.key }));
+}

@@ -1,0 +1,102 @@
+import type { Account, ConnectedApplication, OwnAgent } from "../../auth/accounts/accounts.ts";
+import type { PageAnswer } from "./answer.ts";
+import {
+  ending,
+  errorSummary,
+  facts,
+  form,
+  lastUse,
+  moment,
+  scopeNames,
+  stranger,
+  unverifiedTitle,
+} from "./elements.ts";
+import { type Html, html } from "./html.ts";
+import { type KeysView, keysSection } from "./keys.ts";
+
+/** What the account page shows. */
+export interface AccountView extends KeysView {
+  readonly account: Account;
+  readonly agents: readonly OwnAgent[];
+  readonly applications: readonly ConnectedApplication[];
+}
+
+/** Page of a signed-in person: who acts for them, and how to end it. */
+export function accountPage(view: AccountView): PageAnswer {
+  const { formToken, account, agents, applications, errors = [] } = view;
+  return {
+    status: errors.length > 0 ? 400 : 200,
+    heading: "Your account",
+    hasErrors: errors.length > 0,
+    body: html`${errorSummary(errors)}
+<div class="who">
+<p>Signed in as <strong>${stranger(account.label)}</strong></p>
+${form({ action: "/sign-out", formToken }, html`<button class="second">Sign out</button>`)}
+</div>
+${section("agents", "Agents you answer for", agentsList(agents, formToken))}
+${section("applications", "Connected applications", applicationsList(applications, formToken))}
+${section("keys", "Your keys", keysSection(view))}`,
+  };
+}
+
+const section = (id: string, heading: string, inside: Html): Html =>
+  html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${inside}</section>`;
+
+function agentsList(agents: readonly OwnAgent[], formToken: string): Html {
+  if (agents.length === 0) {
+    return html`<div class="empty">
+<p>An agent that you claim may do more than one that nobody answers for: register alerts, and stay registered when it rests.</p>
+<p>Tell your agent to ask for a claim. It gives you a link, or its id and a code.</p>
+<p class="buttons"><a class="second" href="/claim">Claim an agent</a></p>
+</div>`;
+  }
+  return html`<ul class="cards">${agents.map((agent) => agentCard(agent, formToken))}</ul>
+<p class="buttons"><a class="second" href="/claim">Claim another agent</a></p>`;
+}
+
+function agentCard(agent: OwnAgent, formToken: string): Html {
+  const { agentId, name, scopes, claimedAt, lastUsedAt } = agent;
+  return html`<li class="card">
+<h3>${unverifiedTitle("Agent", name)}</h3>
+${facts([
+  ["Id", html`<code>${stranger(agentId)}</code>`],
+  ["Access", scopeNames(scopes)],
+  ["Claimed", moment(claimedAt)],
+  ["Last use", lastUse(lastUsedAt)],
+])}
+${ending({
+  action: `/account/agents/${encodeURIComponent(agentId)}/remove`,
+  formToken,
+  summary: "Remove this agent",
+  consequence:
+    "Its registration and all its tokens end at once. It cannot come back as the same agent.",
+  button: "Remove agent and end its tokens",
+})}
+</li>`;
+}
+
+function applicationsList(applications: readonly ConnectedApplication[], formToken: string): Html {
+  if (applications.length === 0) {
+    return html`<div class="empty"><p>An application that you let act for you, such as a chat program with access to signals, stands here. When one asks, you see first what it wants.</p></div>`;
+  }
+  return html`<ul class="cards">${applications.map((one) => applicationCard(one, formToken))}</ul>`;
+}
+
+function applicationCard(application: ConnectedApplication, formToken: string): Html {
+  const { grantId, clientId, name, scopes, grantedAt } = application;
+  return html`<li class="card">
+<h3>${unverifiedTitle("Application", name)}</h3>
+${facts([
+  ["Id", html`<code>${stranger(clientId)}</code>`],
+  ["Access", scopeNames(scopes)],
+  ["Allowed", moment(grantedAt)],
+])}
+${ending({
+  action: `/account/applications/${encodeURIComponent(grantId)}/remove`,
+  formToken,
+  summary: "End its access",
+  consequence: "Its tokens for your account end at once. It has to ask you again.",
+  button: "End access of this application",
+})}
+</li>`;
+}

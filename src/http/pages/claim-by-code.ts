@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { addressKey } from "../../limits/address-key.ts";
+import { queryOf } from "../query.ts";
+import { claimedPage, claimFormPage, confirmPage } from "./claim.ts";
+import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
+import type { FieldErrors } from "./elements.ts";
+import { filled, Scopes, typed } from "./form.ts";
+
+const AgentId = z
+  .string()
+  .trim()
+  .regex(/^[!-~]{1,200}$/);
+
+/** An agent and its code, with whatever a person puts between its 8 characters. */
+const CodeForm = z.object({ agent_id: AgentId, code: z.string().min(1).max(64) });
+
+const ConfirmForm = CodeForm.extend({ scope: Scopes });
+
+/** The same for an unknown agent, a wrong code and one that is too old: a stranger learns nothing. */
+const invalid: FieldErrors = [
+  {
+    id: "code",
+    text: "The id or the code is wrong, or the code is too old. Ask the agent for a new code.",
+  },
+];
+
+/** Asks for an agent and its code. The code is never filled in, so that no link can bring it. */
+export async function askForCode(visit: ClaimVisit, { show }: ClaimRoutesOptions): Promise<void> {
+  const { data: agentId } = AgentId.safeParse(queryOf(visit.req).get("agent"));
+  show(visit.res, claimFormPage({ formToken: visit.browser.formToken, agentId }));
+}
+
+/** Shows the agent behind a code. */
+export async function showAgent(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
+  await countTry(visit, options);
+  return showBehind(visit, options);
+}
+
+/** Completes the claim of an agent. */
+export async function answerForAgent(
+  visit: ClaimVisit,
+  options: ClaimRoutesOptions,
+): Promise<void> {
+  await countTry(visit, options);
+  const { data, errors } = filled(ConfirmForm, visit.req);
+  if (errors !== undefined) return showBehind(visit, options, errors);
+  const outcome = await options.claims.completeByPerson(
+    { agentId: data.agent_id, code: data.code },
+    { accountId: visit.session.accountId, scopes: data.scope },
+  );
+  if (outcome.status !== "claimed") return refuse(visit, options);
+  options.show(visit.res, claimedPage(outcome));
+}
+
+/** Both steps are tries of a code. The keys are those of POST /oauth/claim: one way to claim is no
+ *  way around the limits of the other. */
+function countTry({ req, session }: ClaimVisit, { throttle }: ClaimRoutesOptions): Promise<void> {
+  return throttle({
+    "claim-address": addressKey(req.ip),
+    "claim-agent": `person:${typed(req, "agent_id")}`,
+    "claim-user": session.accountId,
+  });
+}
+
+async function showBehind(
+  visit: ClaimVisit,
+  options: ClaimRoutesOptions,
+  errors: FieldErrors = [],
+): Promise<void> {
+  const { data } = filled(CodeForm, visit.req);
+  if (data === undefined) return refuse(visit, options);
+  const { agent_id: agentId, code } = data;
+  const agent = await options.claims.preview({ agentId, code }, visit.session.accountId);
+  if (agent === undefined) return refuse(visit, options);
+  const chosen = errors.length > 0 ? [] : agent.scopesAfter;
+  const { formToken } = visit.browser;
+  options.show(visit.res, confirmPage({ formToken, agent, code, chosen, errors }));
+}
+
+function refuse({ req, res, browser }: ClaimVisit, { show }: ClaimRoutesOptions): void {
+  const { formToken } = browser;
+  show(res, claimFormPage({ formToken, agentId: typed(req, "agent_id"), errors: invalid }));
+}

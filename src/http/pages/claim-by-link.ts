@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { addressKey } from "../../limits/address-key.ts";
+import { approvePage, noAttemptPage, shownCodePage, wrongAccountPage } from "./claim.ts";
+import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
+import type { FieldErrors } from "./elements.ts";
+import { filled, Scopes, typed } from "./form.ts";
+
+/** What an agent put into the link. */
+const Attempt = z.string().regex(/^[\w-]{1,200}$/);
+
+const ApproveForm = z.object({ attempt: Attempt, scope: Scopes });
+
+/** Shows the agent that sent the person here. */
+export async function showAttempt(
+  visit: ClaimVisit,
+  options: ClaimRoutesOptions,
+  { attempt, errors = [] }: { readonly attempt: string; readonly errors?: FieldErrors },
+): Promise<void> {
+  const { res, browser, session } = visit;
+  const { accountId } = session;
+  const isAttempt = Attempt.safeParse(attempt).success;
+  const agent = isAttempt ? await options.claims.attempted(attempt, accountId) : undefined;
+  if (agent === undefined) return options.show(res, noAttemptPage);
+  if (agent === "wrong_account") {
+    const account = await options.accounts.find(accountId);
+    return options.show(res, wrongAccountPage(account?.label ?? accountId));
+  }
+  const chosen = errors.length > 0 ? [] : agent.scopesAfter;
+  const { formToken } = browser;
+  options.show(res, approvePage({ formToken, agent, attempt, chosen, errors }));
+}
+
+/** Notes that the person agrees, and shows the code for the agent. */
+export async function agreeToAgent(visit: ClaimVisit, options: ClaimRoutesOptions): Promise<void> {
+  const { req, res, session } = visit;
+  const { accountId } = session;
+  await options.throttle({ "claim-address": addressKey(req.ip), "claim-user": accountId });
+  const { data, errors } = filled(ApproveForm, req);
+  if (errors !== undefined) {
+    return showAttempt(visit, options, { attempt: typed(req, "attempt") ?? "", errors });
+  }
+  const confirmed = await options.claims.confirm(data.attempt, { accountId, scopes: data.scope });
+  options.show(res, confirmed ? shownCodePage(confirmed.code) : noAttemptPage);
+}

@@ -1,0 +1,190 @@
+import type { ClaimableAgent } from "../../auth/agents/claims.ts";
+import type { Scope } from "../../auth/scopes.ts";
+import type { PageAnswer } from "./answer.ts";
+import {
+  errorSummary,
+  type FieldErrors,
+  facts,
+  field,
+  form,
+  moment,
+  type ScopeChoice,
+  scopeChoice,
+  scopeList,
+  stranger,
+  unverifiedName,
+} from "./elements.ts";
+import { type Html, html } from "./html.ts";
+
+/** What somebody who lays a trap says: a person must know it before the code is typed (RFC 8628
+ *  section 5.4). */
+const warning = html`<div class="note warning">
+<h2>Only go on if you started this agent yourself</h2>
+<p>Whoever sends you an agent’s id and code wants you to answer for an agent of theirs. What it does is then done in your name.</p>
+</div>`;
+
+/** What the page asks for. */
+export interface ClaimFormView {
+  readonly formToken: string;
+  readonly agentId: string | undefined;
+  readonly errors?: FieldErrors;
+}
+
+/** Page to type the id of an agent and its code. */
+export function claimFormPage({ formToken, agentId, errors = [] }: ClaimFormView): PageAnswer {
+  const machine = html`type="text" autocomplete="off" autocapitalize="none" spellcheck="false" required`;
+  const code = html`class="code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="64"`;
+  const fields = html`${field({
+    id: "agent_id",
+    label: "Id of the agent",
+    hint: "The agent knows it as its client_id.",
+    value: agentId,
+    errors,
+    attributes: html`${machine} maxlength="200"`,
+  })}
+${field({
+  id: "code",
+  label: "Claim code",
+  hint: "8 letters and digits that the agent was given. They work for 10 minutes.",
+  errors,
+  attributes: code,
+})}
+<button>Look at the agent</button>`;
+  return {
+    status: errors.length > 0 ? 400 : 200,
+    heading: "Claim an agent",
+    hasErrors: errors.length > 0,
+    isSignedIn: true,
+    body: html`${errorSummary(errors)}
+<p class="lead">Whoever claims an agent answers for it. The agent may then do what you allow, until you end it.</p>
+${warning}
+<div class="card">
+${form({ action: "/claim", formToken }, fields)}
+</div>`,
+  };
+}
+
+/** What a person decides on. */
+export interface AgentView {
+  readonly formToken: string;
+  readonly agent: ClaimableAgent;
+  /** Boxes that are ticked. */
+  readonly chosen: readonly string[];
+  readonly errors?: FieldErrors;
+}
+
+/** Page to look at the agent behind a code before answering for it. */
+export function confirmPage(view: AgentView & { readonly code: string }): PageAnswer {
+  const { formToken, agent, code } = view;
+  const hidden = { agent_id: agent.agentId, code };
+  return agentPage(view, {
+    form: { action: "/claim/confirm", formToken, hidden },
+    button: "Answer for this agent",
+  });
+}
+
+/** Page to look at the agent that sent a person here, before they are shown the code for it. */
+export function approvePage(view: AgentView & { readonly attempt: string }): PageAnswer {
+  const { formToken, attempt } = view;
+  return agentPage(view, {
+    form: { action: "/claim/approve", formToken, hidden: { attempt } },
+    button: "Agree and show me the code",
+  });
+}
+
+interface Step {
+  readonly form: Parameters<typeof form>[0];
+  readonly button: string;
+}
+
+function agentPage({ agent, chosen, errors = [] }: AgentView, step: Step): PageAnswer {
+  const choice: ScopeChoice = {
+    legend: "Access after the claim",
+    offered: agent.scopesAfter,
+    chosen: new Set(chosen),
+    errors,
+  };
+  return {
+    status: errors.length > 0 ? 400 : 200,
+    heading: "Is this your agent?",
+    hasErrors: errors.length > 0,
+    isSignedIn: true,
+    body: html`${errorSummary(errors)}
+${warning}
+<div class="card">
+${facts([
+  ["Agent", unverifiedName(agent.name)],
+  ["Its id", html`<code>${stranger(agent.agentId)}</code>`],
+  ["Registered", moment(agent.registeredAt)],
+  ["Access now", scopeList(agent.scopesNow)],
+])}
+</div>
+<div class="card">
+${form(
+  step.form,
+  html`${scopeChoice(choice)}
+<div class="buttons">
+<button>${step.button}</button>
+<a class="second" href="/account">Cancel</a>
+</div>`,
+)}
+</div>`,
+  };
+}
+
+const howToEnd = html`<p>You can end it at any time: on <a href="/account">your account page</a>, remove the agent.</p>`;
+
+/** Page after a claim. */
+export function claimedPage({
+  agentId,
+  scopes,
+}: {
+  readonly agentId: string;
+  readonly scopes: readonly Scope[];
+}): PageAnswer {
+  return donePage(
+    "You answer for this agent now",
+    html`<div class="card">
+${facts([
+  ["Its id", html`<code>${stranger(agentId)}</code>`],
+  ["Access", scopeList(scopes)],
+])}
+</div>
+<p>All tokens that the agent had until now have ended. It gets new ones by itself.</p>
+${howToEnd}
+<p class="buttons"><a class="main" href="/account">Go to your account</a></p>`,
+  );
+}
+
+/** Page with the code that a person reads to the agent. */
+export function shownCodePage(code: string): PageAnswer {
+  return donePage(
+    "Give this code to your agent",
+    html`<p class="lead">The claim is complete as soon as the agent has used it.</p>
+<p class="secret code-shown"><code>${code}</code></p>
+<p>It works once, for this agent only, and as long as the link that brought you here. Give it to nobody else, and close this page when the agent has it.</p>
+${howToEnd}`,
+  );
+}
+
+/** Page for a link that leads to nothing any more, or never did. */
+export const noAttemptPage: PageAnswer = {
+  status: 400,
+  heading: "This link does not work any more",
+  isSignedIn: true,
+  body: html`<p class="lead">It was used already, took too long, or is not complete.</p>
+<p>Ask your agent for a new one.</p>`,
+};
+
+/** Page for somebody whom the agent did not name. */
+export const wrongAccountPage = (person: string): PageAnswer => ({
+  status: 403,
+  heading: "The agent waits for somebody else",
+  isSignedIn: true,
+  body: html`<p class="lead">It named another e-mail address than that of <strong>${stranger(person)}</strong>.</p>
+<p>If that address is yours too, sign out on <a href="/account">your account page</a> and sign in with it. Else there is nothing for you to do here.</p>`,
+});
+
+function donePage(heading: string, body: Html): PageAnswer {
+  return { heading, isSignedIn: true, body };
+}

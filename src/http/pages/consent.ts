@@ -1,0 +1,86 @@
+import type { AskingClient } from "../../auth/oidc/interactions.ts";
+import type { PageAnswer } from "./answer.ts";
+import {
+  errorSummary,
+  type FieldErrors,
+  facts,
+  form,
+  scopeChoice,
+  stranger,
+  unverifiedName,
+} from "./elements.ts";
+import { type Html, html } from "./html.ts";
+
+/** What the consent page shows. */
+export interface ConsentView {
+  readonly formToken: string;
+  readonly uid: string;
+  readonly client: AskingClient;
+  readonly asked: readonly string[];
+  /** How the signed-in person is called. */
+  readonly person: string;
+  readonly errors?: FieldErrors;
+}
+
+/** Loopback hosts as RFC 8252 section 7.3 has them, and the name that also leads there. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/** Where the answer goes, as far as a person can judge it. */
+function destination(redirectUri: string): Html {
+  const { protocol, hostname } = new URL(redirectUri);
+  if (!/^https?:$/.test(protocol)) {
+    return html`a program on your device, as <strong>${stranger(protocol)}</strong>`;
+  }
+  const host = html`<strong>${stranger(hostname)}</strong>`;
+  return LOOPBACK.test(hostname) ? html`a program on this computer, at ${host}` : host;
+}
+
+/**
+ * The source that lets a form end at a redirect address: Chromium holds the redirects after a form
+ * to `form-action`. There is no source for an IPv6 address or for a scheme's host, so that the whole
+ * scheme has to do.
+ */
+export function formTarget(redirectUri: string): string {
+  const { protocol, hostname, origin } = new URL(redirectUri);
+  return /^https?:$/.test(protocol) && !hostname.startsWith("[") ? origin : protocol;
+}
+
+function application({ name, clientId, documentHost, redirectUri }: AskingClient): Html {
+  return facts([
+    ["Application", unverifiedName(name)],
+    documentHost === undefined
+      ? ["Its id", html`<code>${stranger(clientId)}</code>`]
+      : ["Described at", html`<strong>${stranger(documentHost)}</strong>`],
+    ["You are sent back to", destination(redirectUri)],
+  ]);
+}
+
+/** Page where a person decides what an application may do for them. */
+export function consentPage(view: ConsentView): PageAnswer {
+  const { formToken, uid, client, asked, person, errors = [] } = view;
+  const choice = { legend: "Access it asks for", offered: asked, chosen: new Set(asked), errors };
+  return {
+    status: errors.length > 0 ? 400 : 200,
+    heading: "Let this application act for you?",
+    hasErrors: errors.length > 0,
+    isSignedIn: true,
+    formTargets: [formTarget(client.redirectUri)],
+    body: html`${errorSummary(errors)}
+<p class="lead">You are signed in as <strong>${stranger(person)}</strong>.</p>
+<div class="card">
+${application(client)}
+</div>
+<p class="note">Only allow what you started yourself. Anybody can register an application under any name; what tells you more is where you are sent back to.</p>
+<div class="card">
+${form(
+  { action: `/oauth/interaction/${uid}`, formToken },
+  html`${scopeChoice(choice)}
+<div class="buttons">
+<button name="decision" value="allow">Allow what is ticked</button>
+<button class="second" name="decision" value="deny">Refuse</button>
+</div>`,
+)}
+</div>
+<p>You can end it at any time on <a href="/account">your account page</a>.</p>`,
+  };
+}

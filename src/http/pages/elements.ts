@@ -1,0 +1,199 @@
+import { isScope, scopes } from "../../auth/scopes.ts";
+import { type Content, type Html, html } from "./html.ts";
+
+/** Most characters of a stranger's text that are shown. */
+const MAX_STRANGER_CHARACTERS = 100;
+
+/** Characters that make a text read as something else. */
+const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/** Something in a form that must be corrected. */
+export interface FieldError {
+  /** Id of the field in the page. */
+  readonly id: string;
+  readonly text: string;
+}
+
+/** The errors of a form by field. */
+export type FieldErrors = readonly FieldError[];
+
+/** A text that a stranger chose: bounded, kept apart from what surrounds it, its tricks visible. */
+export function stranger(text: string): Html {
+  const characters = [...text.replace(DECEPTIVE, "\uFFFD")];
+  const isLong = characters.length > MAX_STRANGER_CHARACTERS;
+  const shown = characters.slice(0, MAX_STRANGER_CHARACTERS).join("");
+  return html`<bdi class="stranger">${shown}${isLong && "…"}</bdi>`;
+}
+
+const notVerified = html`<span class="tag">not verified</span>`;
+
+const noName = html`<span class="quiet">no name given</span>`;
+
+/** What an agent or an application calls itself, and that nobody checked it. */
+export function unverifiedName(name: string | undefined): Html {
+  return isBlank(name) ? noName : html`calls itself “${stranger(name)}” ${notVerified}`;
+}
+
+/** The same as the title of a card. */
+export function unverifiedTitle(kind: string, name: string | undefined): Html {
+  return isBlank(name) ? html`${kind} without a name` : html`“${stranger(name)}” ${notVerified}`;
+}
+
+function isBlank(name: string | undefined): name is undefined {
+  return name === undefined || name.trim() === "";
+}
+
+const instant = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "long",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZone: "UTC",
+});
+
+/** A point in time. @param ms Milliseconds since the epoch. */
+export function moment(ms: number): Html {
+  const text = instant.format(ms).replace(" at ", ", ");
+  return html`<time datetime="${new Date(ms).toISOString()}">${text} UTC</time>`;
+}
+
+/** When something was last used, which is noted by the hour. */
+export function lastUse(at: number | undefined): Html {
+  return at === undefined ? html`<span class="quiet">never</span>` : html`about ${moment(at)}`;
+}
+
+/** A fact: its name and what it is. */
+export type Fact = readonly [name: string, value: Content];
+
+/** A list of facts, without those that are not there. */
+export function facts(entries: readonly (Fact | false)[]): Html {
+  const there = entries.filter((entry) => entry !== false);
+  return html`<dl>${there.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** Scopes with what each one allows. */
+export function scopeList(names: readonly string[]): Html {
+  if (names.length === 0) return html`<p class="quiet">Nothing.</p>`;
+  return html`<ul class="scopes">${names.map(
+    (name) => html`<li>${meaningOf(name)} <code>${name}</code></li>`,
+  )}</ul>`;
+}
+
+/** The names of scopes, where there is no room for words. */
+export function scopeNames(names: readonly string[]): Html {
+  return html`<ul class="chips">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
+}
+
+/** Scopes of OpenID Connect (Core, sections 3.1.2.1 and 11), which are not the service's own. */
+const openIdScopes: ReadonlyMap<string, string> = new Map([
+  ["openid", "Know you again, by an id without your address"],
+  ["offline_access", "Go on while you are away, until you end it"],
+]);
+
+/** What a scope allows, in words. */
+export function meaningOf(name: string): string {
+  return isScope(name) ? scopes[name] : (openIdScopes.get(name) ?? "Not described");
+}
+
+/** Boxes to choose scopes by. */
+export interface ScopeChoice {
+  readonly legend: string;
+  /** Names of the scopes. */
+  readonly offered: readonly string[];
+  readonly chosen: ReadonlySet<string>;
+  readonly errors?: FieldErrors;
+}
+
+/** Id of the first box of `scopeChoice`, for errors. */
+export const SCOPES_ID = "scope-0";
+
+/** A group of boxes named `scope`. */
+export function scopeChoice({ legend, offered, chosen, errors = [] }: ScopeChoice): Html {
+  const error = errorOf(errors, SCOPES_ID);
+  return html`<fieldset${error && html` aria-describedby="${SCOPES_ID}-error"`}>
+<legend>${legend}</legend>
+${errorText(errors, SCOPES_ID)}
+${offered.map(
+  (name, index) => html`<div class="choice">
+<input type="checkbox" id="scope-${index}" name="scope" value="${name}"${chosen.has(name) && html` checked`}>
+<label for="scope-${index}">${meaningOf(name)} <code>${name}</code></label>
+</div>`,
+)}
+</fieldset>`;
+}
+
+/** A line of input. */
+export interface Field {
+  readonly id: string;
+  readonly label: string;
+  readonly hint?: Content;
+  readonly value?: string | undefined;
+  /** Attributes of its own kind, such as `autocomplete`. */
+  readonly attributes: Html;
+  readonly errors?: FieldErrors;
+}
+
+/** A labelled line of input whose hint and error are read with it; its name is its id. */
+export function field({ id, label, hint, value, attributes, errors = [] }: Field): Html {
+  const hasError = errorOf(errors, id) !== undefined;
+  const described = [hint && `${id}-hint`, hasError && `${id}-error`].filter(Boolean).join(" ");
+  return html`<div class="field">
+<label for="${id}">${label}</label>
+${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+${errorText(errors, id)}
+<input id="${id}" name="${id}"${value && html` value="${value}"`}${described !== "" && html` aria-describedby="${described}"`}${hasError && html` aria-invalid="true"`} ${attributes}>
+</div>`;
+}
+
+const errorOf = (errors: FieldErrors, id: string): FieldError | undefined =>
+  errors.find((error) => error.id === id);
+
+function errorText(errors: FieldErrors, id: string): Html | undefined {
+  const error = errorOf(errors, id);
+  return error && html`<p class="error" id="${id}-error">${error.text}</p>`;
+}
+
+/** What is wrong with a form, before the form, with links to the fields. */
+export function errorSummary(errors: FieldErrors): Html | undefined {
+  if (errors.length === 0) return undefined;
+  return html`<div class="note wrong" role="alert" tabindex="-1" autofocus>
+<h2>Please correct this</h2>
+<ul>${errors.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`)}</ul>
+</div>`;
+}
+
+/** A form whose sender can be told from another site. */
+export interface Form {
+  readonly action: string;
+  readonly formToken: string;
+  /** Values that the person does not see. */
+  readonly hidden?: Readonly<Record<string, string>>;
+}
+
+/** A form around its fields and buttons. */
+export function form({ action, formToken, hidden = {} }: Form, inside: Html): Html {
+  const values = Object.entries({ form_token: formToken, ...hidden });
+  return html`<form method="post" action="${action}">
+${inside}
+${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+</form>`;
+}
+
+/** A step that cannot be undone. */
+export interface Ending extends Form {
+  /** What the person wants to do. */
+  readonly summary: string;
+  /** What it leads to, in a sentence or two. */
+  readonly consequence: string;
+  readonly button: string;
+}
+
+/** A button that first has to be brought to light, since without a script nothing asks again. */
+export function ending({ summary, consequence, button, ...where }: Ending): Html {
+  return html`<details>
+<summary>${summary}</summary>
+<p>${consequence}</p>
+${form(where, html`<button class="danger">${button}</button>`)}
+</details>`;
+}

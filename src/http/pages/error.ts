@@ -1,0 +1,73 @@
+import type { ErrorRequestHandler } from "express";
+import { Problem, type ProblemCode } from "../../problem.ts";
+import type { PageAnswer, ShowPage } from "./answer.ts";
+import { moment } from "./elements.ts";
+import { type Html, html } from "./html.ts";
+
+/** Headings for people, where the title of the problem is for programs. */
+const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
+  invalid_request: "This did not work",
+  forbidden_origin: "Open the page again",
+  method_not_allowed: "This page cannot do that",
+  content_too_large: "This form is too large",
+  unsupported_media_type: "This form cannot be read",
+  rate_limited: "Too many attempts",
+  internal_error: "Something went wrong here",
+  not_ready: "Not possible just now",
+  store_unavailable: "Not possible just now",
+};
+
+/** What the error pages need. */
+export interface ErrorPageOptions {
+  readonly show: ShowPage;
+  readonly now: () => Date;
+  /** Told about every failure that is not the person's. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Turns every failure on a page into a page with the words of the problem; nothing else of an error
+ *  is ever shown. */
+export function errorPages({ show, now, onError }: ErrorPageOptions): ErrorRequestHandler {
+  return (error, _req, res, next) => {
+    const problem = asProblem(error);
+    if (problem.status === 500) onError(error);
+    if (res.headersSent) return next(error);
+    show(res, errorPage(problem, now().getTime()));
+  };
+}
+
+/** Failures that are no problem come from the reader of forms, or are bugs. */
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const { status = 500 } = error as { status?: number };
+  if (status === 413) {
+    return new Problem("content_too_large", { detail: "No form of these pages is so large." });
+  }
+  return status >= 400 && status < 500
+    ? new Problem("invalid_request", { detail: "The form could not be read." })
+    : new Problem("internal_error", { detail: "The failure was logged.", next: "Try it again." });
+}
+
+function errorPage(problem: Problem, now: number): PageAnswer {
+  const { code, status, detail, next, headers } = problem;
+  return {
+    status,
+    headers,
+    heading: headings[code] ?? String(problem.toJSON().title),
+    body:
+      code === "rate_limited"
+        ? comeAgain(Number(headers["Retry-After"]), now)
+        : html`<p class="lead">${detail}</p>${next && html`<p>${next}</p>`}`,
+  };
+}
+
+const MINUTE_MS = 60_000;
+
+/** When to come again, as a time and as a wait. */
+function comeAgain(seconds: number, now: number): Html {
+  const at = Math.ceil((now + seconds * 1000) / MINUTE_MS) * MINUTE_MS;
+  const minutes = Math.ceil(seconds / 60);
+  const wait = minutes === 1 ? "a minute" : `${minutes} minutes`;
+  return html`<p class="lead">This was tried so often that it has to rest for a while.</p>
+<p>Come again after ${moment(at)}, which is in ${wait}.</p>`;
+}

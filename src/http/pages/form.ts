@@ -1,0 +1,102 @@
+import express, { type Request, type RequestHandler, type Response } from "express";
+import { z } from "zod";
+import type { Browser, Sessions } from "../../auth/accounts/sessions.ts";
+import { isScope } from "../../auth/scopes.ts";
+import { Problem } from "../../problem.ts";
+import { type FieldErrors, SCOPES_ID } from "./elements.ts";
+
+/** Largest form, in bytes. */
+const MAX_FORM_BYTES = 8 * 1024;
+
+/** Most fields of a form; none of ours has half as many. */
+const MAX_FIELDS = 20;
+
+const FORM = "application/x-www-form-urlencoded";
+
+/** Reads the fields of a form, all of them text or lists of text. */
+export const readForm: readonly RequestHandler[] = [
+  (req, _res, next) => {
+    if (req.is(FORM)) return next();
+    throw new Problem("unsupported_media_type", { detail: `The body must be ${FORM}.` });
+  },
+  express.urlencoded({
+    extended: false,
+    limit: MAX_FORM_BYTES,
+    parameterLimit: MAX_FIELDS,
+    inflate: false,
+  }),
+];
+
+/** Boxes of one name that are ticked: none, one, or several. */
+export const Ticked = z
+  .union([z.string().transform((one) => [one]), z.array(z.string())])
+  .default([]);
+
+/** Scopes of this service that are ticked, at least one. */
+export const Scopes = Ticked.transform((names) => names.filter(isScope)).refine(
+  (names) => names.length > 0,
+  "Choose at least one thing that it may do.",
+);
+
+/** What a checked form holds, or what is wrong with it. */
+export type Filled<S extends z.ZodType> =
+  | { readonly data: z.output<S>; readonly errors?: undefined }
+  | { readonly data?: undefined; readonly errors: FieldErrors };
+
+/** Checks a form. An error names a field by its id, which is its name save for boxes. */
+export function filled<S extends z.ZodType>(schema: S, req: Request): Filled<S> {
+  const { success, data, error } = schema.safeParse(req.body);
+  if (success) return { data };
+  const errors = error.issues.map(({ path, message }) => ({
+    id: path[0] === "scope" ? SCOPES_ID : String(path[0]),
+    text: message,
+  }));
+  return { errors: [...new Map(errors.map((one) => [one.id, one])).values()] };
+}
+
+/** A text of a form as it was sent, to be shown again. */
+export function typed(req: Request, name: string): string | undefined {
+  const value: unknown = req.body?.[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Tells who is at a browser. */
+export interface Door {
+  /** For a page that changes nothing. */
+  enter(req: Request, res: Response): Promise<Browser>;
+
+  /**
+   * For a form. What the browser itself says about where the form comes from must fit, and the
+   * form must hold what only a page of this browser can.
+   *
+   * @throws {Problem} `forbidden_origin`
+   */
+  enterByForm(req: Request): Promise<Browser>;
+}
+
+/** Creates the door. @param baseUrl Public origin of the service. */
+export function createDoor(sessions: Sessions, baseUrl: string): Door {
+  return {
+    async enter(req, res) {
+      const browser = await sessions.browserOf(req.headers.cookie);
+      if (browser.setCookie !== undefined) res.append("set-cookie", browser.setCookie);
+      return browser;
+    },
+    async enterByForm(req) {
+      const browser = await sessions.browserOf(req.headers.cookie);
+      const isOwn = isFromSite(req, baseUrl);
+      if (isOwn && sessions.isFormTokenOf(browser, req.body?.form_token)) return browser;
+      throw new Problem("forbidden_origin", {
+        detail: "This form did not come from a page that is open in this browser now.",
+        next: "Open the page again, and send the form from there.",
+      });
+    },
+  };
+}
+
+/** A browser sends both fields by itself, and no page can change them (Fetch, sections 3.2 and
+ *  4.1 of Fetch Metadata); older ones leave them out. */
+function isFromSite({ headers }: Request, baseUrl: string): boolean {
+  const { origin = baseUrl, "sec-fetch-site": site = "same-origin" } = headers;
+  return origin === baseUrl && site === "same-origin";
+}

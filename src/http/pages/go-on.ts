@@ -1,0 +1,20 @@
+import type { Request } from "express";
+import type { PageAnswer } from "./answer.ts";
+import { html } from "./html.ts";
+
+/**
+ * Whether a request may be the end of a form. Chromium holds every redirect that follows a form to the
+ * `form-action` of the form's page, so that a person who is sent on to another site would be stuck.
+ */
+export function followsForm({ headers }: Request): boolean {
+  return headers["sec-fetch-site"] === "same-origin";
+}
+
+/** A page that goes on by itself: what follows it is no longer the end of a form. */
+export function goOnPage(goesOnTo: string): PageAnswer {
+  return {
+    heading: "One moment",
+    goesOnTo,
+    body: html`<p class="lead">You are taken on. If nothing happens, <a href="${goesOnTo}">continue here</a>.</p>`,
+  };
+}

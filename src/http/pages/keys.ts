@@ -1,0 +1,98 @@
+import { allScopes } from "../../auth/agents/claim-completion.ts";
+import { type ApiKey, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
+import { anonymousCeiling } from "../../auth/scopes.ts";
+import type { PageAnswer } from "./answer.ts";
+import {
+  ending,
+  type FieldErrors,
+  facts,
+  field,
+  form,
+  lastUse,
+  moment,
+  scopeChoice,
+  scopeNames,
+  stranger,
+} from "./elements.ts";
+import { type Html, html } from "./html.ts";
+
+/** Most characters of the name of a key. */
+export const MAX_KEY_NAME = 60;
+
+/** What the keys on the account page are shown from. */
+export interface KeysView {
+  readonly formToken: string;
+  readonly keys: readonly ApiKey[];
+  /** What is wrong with the form for a new key. */
+  readonly errors?: FieldErrors;
+  /** The name that was typed for it. */
+  readonly keyName?: string | undefined;
+}
+
+/** The keys of a person, and the form for a new one. */
+export function keysSection(view: KeysView): Html {
+  const { keys, formToken } = view;
+  return html`<p>A key lets a program of yours read signals without signing in. You can have ${KEYS_PER_ACCOUNT}.</p>
+${keys.length > 0 && html`<ul class="cards">${keys.map((key) => keyCard(key, formToken))}</ul>`}
+${keys.length < KEYS_PER_ACCOUNT ? newKeyForm(view) : full}`;
+}
+
+const full = html`<p class="note">You have ${KEYS_PER_ACCOUNT} keys, which is as many as there can be. Revoke one to make another.</p>`;
+
+function keyCard(key: ApiKey, formToken: string): Html {
+  return html`<li class="card">
+<h3>${stranger(key.name)}</h3>
+${facts([
+  ["Begins with", html`<code>${key.hint}…</code>`],
+  ["Access", scopeNames(key.scopes)],
+  ["Made", moment(key.createdAt)],
+  ["Last use", lastUse(key.lastUsedAt)],
+  key.expiresAt !== undefined && ["Ends", moment(key.expiresAt)],
+])}
+${ending({
+  action: `/account/keys/${encodeURIComponent(key.id)}/revoke`,
+  formToken,
+  summary: "Revoke this key",
+  consequence: "Programs that use it are refused at once. It cannot be brought back.",
+  button: "Revoke key for good",
+})}
+</li>`;
+}
+
+function newKeyForm({ formToken, errors = [], keyName }: KeysView): Html {
+  const name = field({
+    id: "name",
+    label: "What is it for?",
+    hint: "A name for you to know it by, such as: notebook at home.",
+    value: keyName,
+    errors,
+    attributes: html`type="text" autocomplete="off" required maxlength="${MAX_KEY_NAME}"`,
+  });
+  const choice = scopeChoice({
+    legend: "Access",
+    offered: allScopes,
+    chosen: new Set<string>(anonymousCeiling),
+    errors,
+  });
+  return html`<div class="card"><h3>Make a key</h3>
+${form({ action: "/account/keys", formToken }, html`${name}${choice}<button>Make key</button>`)}
+</div>`;
+}
+
+/** Page that shows a new key; no other ever does. */
+export function newKeyPage({
+  name,
+  key,
+}: {
+  readonly name: string;
+  readonly key: string;
+}): PageAnswer {
+  return {
+    heading: "Your new key",
+    isSignedIn: true,
+    body: html`<p class="lead">This is the key for <strong>${stranger(name)}</strong>. Copy it now: it is shown this once and never again.</p>
+<p class="secret"><code>${key}</code></p>
+<p>Send it in the header <code>x-api-key</code>. Keep it like a password: whoever has it can do what it may.</p>
+<p class="buttons"><a class="main" href="/account">I have kept it</a></p>`,
+  };
+}

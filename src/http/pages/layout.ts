@@ -1,0 +1,60 @@
+import { type Html, html } from "./html.ts";
+
+/** A page without what all pages share. */
+export interface Page {
+  /** What the page is about, in a few words; its only `h1`. */
+  readonly heading: string;
+  /** What follows the heading. */
+  readonly body: Html;
+  /** A form was not as it must be: screen readers hear of it first. */
+  readonly hasErrors?: boolean;
+  /** Whether the link to the account is there. */
+  readonly isSignedIn?: boolean;
+  /** Address that the browser goes on to by itself. */
+  readonly goesOnTo?: string;
+}
+
+/** What is the same on every page. */
+export interface Frame {
+  /** Name of the service. */
+  readonly name: string;
+  /** Path of the style sheet. */
+  readonly stylePath: string;
+}
+
+/** Three bars that rise, in the accent colour of the pages. */
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='%230b6e69'%3E%3Crect x='1' y='9' width='3.5' height='6' rx='1'/%3E%3Crect x='6.25' y='5' width='3.5' height='10' rx='1'/%3E%3Crect x='11.5' y='1' width='3.5' height='14' rx='1'/%3E%3C/svg%3E";
+
+const mark = html`<svg viewBox="0 0 16 16" width="20" height="20" aria-hidden="true" focusable="false"><rect x="1" y="9" width="3.5" height="6" rx="1"/><rect x="6.25" y="5" width="3.5" height="10" rx="1"/><rect x="11.5" y="1" width="3.5" height="14" rx="1"/></svg>`;
+
+/** The whole document. */
+export function layout(page: Page, { name, stylePath }: Frame): Html {
+  const { heading, body, hasErrors = false, isSignedIn = false, goesOnTo } = page;
+  const refresh = html`<meta http-equiv="refresh" content="0; url=${goesOnTo}">`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${hasErrors && "Error: "}${heading} – ${name}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+${goesOnTo !== undefined && refresh}
+<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="${stylePath}">
+</head>
+<body>
+<header class="top">
+<p class="brand">${mark}${name}</p>
+${isSignedIn && html`<nav aria-label="Pages"><a href="/account">Your account</a></nav>`}
+</header>
+<main>
+<h1>${heading}</h1>
+${body}
+</main>
+<footer><p>All times are in UTC.</p></footer>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,63 @@
+import { type RequestHandler, Router } from "express";
+import type { Accounts } from "../../auth/accounts/accounts.ts";
+import type { Sessions } from "../../auth/accounts/sessions.ts";
+import type { SignIn, Upstream } from "../../auth/accounts/sign-in.ts";
+import type { Claims } from "../../auth/agents/claims.ts";
+import { calledFrom } from "../../auth/auditor.ts";
+import type { ApiKeys } from "../../auth/keys/api-keys.ts";
+import type { Interactions } from "../../auth/oidc/interactions.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { accountRoutes } from "./account-routes.ts";
+import { createShowPage } from "./answer.ts";
+import { claimRoutes } from "./claim-routes.ts";
+import { errorPages } from "./error.ts";
+import { createDoor } from "./form.ts";
+import { interactionRoutes } from "./interaction-routes.ts";
+import { signInRoutes } from "./sign-in-routes.ts";
+import { styleAddress, styleRoute } from "./style-route.ts";
+import { createThrottle } from "./throttle.ts";
+
+/** What the pages are made from. */
+export interface PagesOptions {
+  /** Human name of the service. */
+  readonly name: string;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly sessions: Sessions;
+  readonly signIn: SignIn;
+  /** Another OpenID provider, when there is one. */
+  readonly upstream: Upstream | undefined;
+  readonly accounts: Accounts;
+  readonly claims: Claims;
+  readonly interactions: Interactions;
+  readonly keys: ApiKeys;
+  readonly limits: Limits;
+  /** Whether messages wait for the operator of this service instead of being sent. */
+  readonly mailHint: boolean;
+  readonly now: () => Date;
+  /** Told about every failure that is not the person's. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** What the audit says of where a person was. */
+const nameCaller: RequestHandler = (req, _res, next) => calledFrom(req.ip, next);
+
+const paths = ["/sign-in", "/sign-out", "/oauth/interaction", "/claim", "/account"];
+
+/**
+ * The pages for people: sign-in, consent, claim and account. They work without JavaScript. To be
+ * mounted at the root, before whatever else answers `/oauth/interaction/:uid` and before any body
+ * parser. What fails on a page is a page too; other paths fall through.
+ */
+export function pagesRouter(options: PagesOptions): Router {
+  const { name, baseUrl, sessions, limits, now, onError } = options;
+  const show = createShowPage({ name, stylePath: styleAddress });
+  const throttle = createThrottle(limits);
+  const parts = { ...options, show, throttle, door: createDoor(sessions, baseUrl) };
+  const router = Router();
+  router.use(styleRoute());
+  router.use(paths, nameCaller);
+  router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
+  router.use(accountRoutes(parts), errorPages({ show, now, onError }));
+  return router;
+}

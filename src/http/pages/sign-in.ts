@@ -1,0 +1,60 @@
+import type { PageAnswer } from "./answer.ts";
+import { errorSummary, type FieldErrors, field, form } from "./elements.ts";
+import { type Html, html } from "./html.ts";
+
+/** What the sign-in page shows. */
+export interface SignInView {
+  readonly formToken: string;
+  readonly place: string;
+  /** Stands in the field already. */
+  readonly email: string | undefined;
+  readonly errors?: FieldErrors;
+  /** Host of the other way in. */
+  readonly upstream: string | undefined;
+}
+
+/** Why a person is asked to sign in, by where they want to go. */
+function reason(place: string): Html | undefined {
+  if (place.startsWith("/claim")) {
+    return html`<p class="note">To claim an agent, sign in now, even if you did today: so that nobody else who uses this browser can do it in your name.</p>`;
+  }
+  if (place.startsWith("/oauth/")) {
+    return html`<p class="note">An application wants to act for you. Sign in first; then you see what it asks for, and decide.</p>`;
+  }
+  return undefined;
+}
+
+/** Page to ask for a code. */
+export function signInPage({
+  formToken,
+  place,
+  email,
+  errors = [],
+  upstream,
+}: SignInView): PageAnswer {
+  const hidden = { return_to: place };
+  const byProvider = html`<p class="or">or</p>
+${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="second">Sign in with ${upstream}</button>`)}`;
+  return {
+    status: errors.length > 0 ? 400 : 200,
+    heading: "Sign in",
+    hasErrors: errors.length > 0,
+    body: html`${errorSummary(errors)}
+<p class="lead">You get a code by e-mail. There is no password.</p>
+${reason(place)}
+<div class="card">
+${form(
+  { action: "/sign-in", formToken, hidden },
+  html`${field({
+    id: "email",
+    label: "Your e-mail address",
+    value: email,
+    errors,
+    attributes: html`type="email" autocomplete="email" required maxlength="254"`,
+  })}
+<button>Send me a code</button>`,
+)}
+${upstream !== undefined && byProvider}
+</div>`,
+  };
+}

@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { EmailAddress } from "../auth/accounts/email.ts";
+import { Label } from "../auth/keys/label.ts";
+import { focuses } from "./intake.ts";
+
+/** Most characters of a message (reliability section 5). */
+const MAX_MESSAGE_CHARACTERS = 5000;
+
+/** As in a label, but a message has lines. */
+const UNPRINTABLE = /[\p{Cs}\u202a-\u202e\u2066-\u2069]|(?!\n)\p{Cc}/u;
+
+/** What makes a reader, or a program that shows the name, follow an address: a scheme, `www.`, or a
+ *  host with a path. A company may be called after its host. */
+const ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.\p{L}{2,}\//iu;
+
+/** Name of a person or an organisation. No legal name has a tag or an address in it. */
+const PersonName = Label.refine((text) => !/[<>]/.test(text), "must not have < or >").refine(
+  (text) => !ADDRESS.test(text),
+  "must not have a web address",
+);
+
+/** Text of 1 to 5,000 characters in NFC, without white space around it. */
+const Message = z
+  .string("must be a text")
+  .transform((text) => text.normalize("NFC").replaceAll("\r\n", "\n").trim())
+  .refine((text) => text !== "", "must not be empty")
+  .refine((text) => !UNPRINTABLE.test(text), "must have no control characters other than new line")
+  .refine(
+    (text) => [...text].length <= MAX_MESSAGE_CHARACTERS,
+    `has at most ${MAX_MESSAGE_CHARACTERS} characters`,
+  );
+
+/** Spec 2.2 leaves open what happens to members that it does not list, here and in an inquiry: they
+ *  are ignored and not kept. */
+export const ApplicationFields = z.object(
+  {
+    name: PersonName,
+    email: EmailAddress,
+    focus: z.enum(focuses, `must be one of ${focuses.join(", ")}`).optional(),
+  },
+  "must be a JSON object",
+);
+
+/** Spec 2.3. */
+export const InquiryFields = z.object(
+  { email: EmailAddress, message: Message },
+  "must be a JSON object",
+);

@@ -1,0 +1,51 @@
+import { readAll } from "../store/read-all.ts";
+import { collection, type Records } from "../store/records.ts";
+import type { Application } from "./intake.ts";
+
+const DAY_MS = 86_400_000;
+
+/** How long an application is kept that is not accepted, in milliseconds: as long as the audit of
+ *  it. An accepted one stays, since it lets a person in. */
+export const APPLICATION_KEPT_MS = 400 * DAY_MS;
+
+/** How long an inquiry is kept, in milliseconds. */
+export const INQUIRY_KEPT_MS = 180 * DAY_MS;
+
+/** An application and its seat in the queue. */
+export interface KeptApplication extends Application {
+  /** Key of the seat, until it was decided. */
+  readonly seat: string | undefined;
+}
+
+/** Applications by e-mail address: each has one. */
+export const applications = collection<KeptApplication>("applications");
+
+/** Group of an application and of its queue token. */
+export const ofApplication = (id: string): string => `application:${id}`;
+
+/** A kept inquiry. */
+export interface Inquiry {
+  /** `inq_` and random characters. */
+  readonly reference: string;
+  readonly email: string;
+  readonly message: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+}
+
+/** Inquiries by reference. */
+export const inquiries = collection<Inquiry>("inquiries");
+
+/** Queue tokens that are no API keys, by fingerprint. */
+export const queueTokens = collection<{ readonly applicationId: string }>("queue-tokens");
+
+/** All applications, in the order in which they came. */
+export async function readApplications(records: Records): Promise<readonly Application[]> {
+  const found = await readAll(records, applications);
+  return found.map(({ value }) => value).toSorted((a, b) => a.registeredAt - b.registeredAt);
+}
+
+/** All inquiries, in the order in which they came. */
+export async function readInquiries(records: Records): Promise<readonly Inquiry[]> {
+  return (await readAll(records, inquiries)).map(({ value }) => value);
+}

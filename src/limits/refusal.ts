@@ -1,0 +1,27 @@
+import { Problem } from "../problem.ts";
+import type { Remaining } from "./limits.ts";
+
+/**
+ * What a caller is told who did something too often: of several quotas the one that lasts longest.
+ * The text has no quotes, so that it can be an `error_description` (RFC 6749 section 5.2).
+ *
+ * @returns `rate_limited` with `Retry-After` (RFC 9110 section 10.2.3); `undefined` when no quota
+ *   is exceeded.
+ */
+export function refusalOf(counted: readonly Remaining[]): Problem | undefined {
+  const [strictest] = counted
+    .filter(({ isExceeded }) => isExceeded)
+    .sort((a, b) => b.resetMs - a.resetMs);
+  if (strictest === undefined) return undefined;
+  const { quota, policy } = strictest;
+  const seconds = secondsLeft(strictest);
+  return new Problem("rate_limited", {
+    detail: `The limit ${quota} allows ${policy.points} in ${policy.windowSeconds} seconds. Come again in ${seconds} seconds.`,
+    headers: { "Retry-After": String(seconds) },
+  });
+}
+
+/** Whole seconds until the window ends, rounded up: who waits so long is not too early. */
+export function secondsLeft({ resetMs }: Pick<Remaining, "resetMs">): number {
+  return Math.ceil(resetMs / 1000);
+}

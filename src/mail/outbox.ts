@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import { ofEmail } from "../auth/accounts/email.ts";
+import { announce, insert } from "../store/operations.ts";
+import { collection, type Stored } from "../store/records.ts";
+import type { Vault } from "../store/vault.ts";
+import { Letter } from "./letter.ts";
+import type { Mailbox } from "./mail.ts";
+
+/** A message that waits. */
+export interface QueuedMail {
+  /** The letter as JSON, sealed for the key of the record. */
+  readonly sealed: string;
+  /** Milliseconds since the epoch. */
+  readonly queuedAt: number;
+  /** How often it could not be sent. */
+  readonly failures: number;
+}
+
+/** Messages that wait, until they are sent or of no use any more. */
+export const mails = collection<QueuedMail>("mail");
+
+/** Topic that is announced when there is a message to send. */
+export const MAIL_TOPIC = "mail";
+
+/** What messages are kept with. */
+export interface OutboxOptions {
+  /** Codes stand in messages, so that they are sealed at rest, with the address. */
+  readonly vault: Vault;
+  readonly now: () => Date;
+}
+
+const contextOf = (id: string): string => `mail:${id}`;
+
+/** Creates the outbox. `queued` throws a `ZodError` for what is no letter, which is a bug of the
+ *  caller. */
+export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
+  return {
+    queued({ usefulMs, ...rest }) {
+      const letter = Letter.parse(rest);
+      const key = randomUUID();
+      const sealed = vault.seal(JSON.stringify(letter), contextOf(key));
+      const value = { sealed, queuedAt: now().getTime(), failures: 0 };
+      const placing = { groups: [ofEmail(letter.to)], ttlMs: usefulMs, dueInMs: 0 };
+      return [insert(mails, { key, value, ...placing }), announce(MAIL_TOPIC)];
+    },
+  };
+}
+
+/** @throws {Error} When it was sealed under a key that is gone. */
+export function openedLetter(vault: Vault, { key, value }: Stored<QueuedMail>): Letter {
+  return Letter.parse(JSON.parse(vault.open(value.sealed, contextOf(key))));
+}

@@ -1,0 +1,69 @@
+import { createTransport } from "nodemailer";
+import { isLoopbackHost } from "../auth/loopback.ts";
+import type { Letter } from "./letter.ts";
+
+/** How long one step of a conversation with the server may take, in milliseconds. */
+const STEP_MS = 10_000;
+
+/** Connections that are open at once. */
+const MAX_CONNECTIONS = 5;
+
+/** Where mail goes out. */
+export interface SmtpOptions {
+  /** `smtp://` or `smtps://` address with the account. */
+  readonly smtpUrl: string;
+  /** Address that mail comes from. */
+  readonly from: string;
+}
+
+/** One message as it is handed to the server. */
+export interface Dispatch {
+  readonly letter: Letter;
+  /** The same whenever it is sent again, so that a reader can tell. */
+  readonly id: string;
+  readonly date: Date;
+  /** Ends the attempt. */
+  readonly signal: AbortSignal;
+}
+
+/** A connection to the mail server. */
+export interface Smtp {
+  /** @throws {Error} Unless the server has taken the message. */
+  send(dispatch: Dispatch): Promise<void>;
+  close(): void;
+}
+
+/** Connects to a mail server when there is something to send, and keeps the connection for a while.
+ *  Parameters of the address can change what is set here, for example `?requireTLS=false`. */
+export function createSmtp({ smtpUrl, from }: SmtpOptions): Smtp {
+  const { username, hostname } = new URL(smtpUrl);
+  const host = from.slice(from.lastIndexOf("@") + 1);
+  const transport = createTransport({
+    ...{ url: smtpUrl, pool: true, maxConnections: MAX_CONNECTIONS, maxRequeues: 0 },
+    ...{ dnsTimeout: STEP_MS, connectionTimeout: STEP_MS, greetingTimeout: STEP_MS },
+    socketTimeout: STEP_MS,
+    // A password must not go where others can read it, whoever answers for the server.
+    requireTLS: username !== "" && !isLoopbackHost(hostname),
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+  });
+  return {
+    async send({ letter: { to, subject, text }, id, date, signal }) {
+      await transport.sendMail({
+        from,
+        // Not as text, which would be read as a list of addresses with names.
+        to: { name: "", address: to },
+        envelope: { from, to },
+        ...{ subject, text, date, signal, messageId: `<${id}@${host}>` },
+        // RFC 3834 section 5: no answers by machines.
+        headers: { "Auto-Submitted": "auto-generated" },
+      });
+    },
+    close: () => transport.close({ force: true }),
+  };
+}
+
+/** Whether the server will never take a message for this address (RFC 5321 section 4.2.1). */
+export function isRefusedForGood(error: unknown): boolean {
+  const { command, responseCode = 0 } = error as { command?: string; responseCode?: number };
+  return command === "RCPT TO" && responseCode >= 500;
+}

@@ -1,0 +1,134 @@
+import { isIP, type LookupFunction } from "node:net";
+import { Agent, type BodyInit, fetch as undiciFetch } from "undici";
+import { createNameLookup, type NameLookup } from "./name-lookup.ts";
+import { isReachable, type UrlPolicy, urlFault } from "./url-policy.ts";
+
+/** What a guarded fetch may do. */
+export interface GuardedFetchOptions extends UrlPolicy {
+  /** Default: the name servers of the system. */
+  readonly lookup?: NameLookup;
+  /** Certificates that are trusted in place of the usual ones, PEM. */
+  readonly ca?: string;
+  /** Largest body, decompressed, in bytes. Default: 64 KiB. */
+  readonly maxBytes?: number;
+  /** Longest wait for a connection, in milliseconds. Default: 5 s. */
+  readonly connectMs?: number;
+  /** Longest wait for all of the answer, in milliseconds. Default: 15 s. */
+  readonly totalMs?: number;
+}
+
+/** Asks addresses that strangers named. */
+export interface GuardedFetch {
+  /**
+   * Like `fetch`, but the whole body is there when it resolves, redirects are never followed
+   * (`manual` shows them, everything else fails), and a dispatcher is ignored.
+   *
+   * @throws {OutboundError} Whatever went wrong.
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
+
+/**
+ * A host was not asked or did not answer. The text is always the same, since who named the host
+ * could learn from it what is in our network; the reason is the `cause`, for our eyes only.
+ */
+export class OutboundError extends Error {
+  override readonly name = "OutboundError";
+
+  constructor(cause: unknown) {
+    super("The address could not be fetched.", { cause });
+  }
+}
+
+/** Bounds that hold where nothing else is said. */
+const DEFAULTS = { maxBytes: 64 * 1024, connectMs: 5_000, totalMs: 15_000 };
+
+/** Connections to one origin at a time. */
+const MAX_CONNECTIONS = 4;
+
+/**
+ * Creates a fetch that connects to hosts of the internet only. A host that is an address is
+ * checked in the URL. What a name stands for is checked when a connection is made, the very
+ * addresses it is made to, so that it cannot be one when it is checked and another when it is used.
+ */
+export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
+  const { maxBytes, totalMs } = { ...DEFAULTS, ...options };
+  const dispatcher = guardedAgent(options);
+  const ask = async (url: string, init: RequestInit): Promise<Response> => {
+    const fault = urlFault(url, options);
+    if (fault !== undefined) throw new Error(fault);
+    const signals = [AbortSignal.timeout(totalMs), ...(init.signal ? [init.signal] : [])];
+    const response = await undiciFetch(url, {
+      method: init.method ?? "GET",
+      headers: [...new Headers(init.headers)],
+      body: (init.body ?? null) as BodyInit | null,
+      redirect: init.redirect === "manual" ? "manual" : "error",
+      signal: AbortSignal.any(signals),
+      dispatcher,
+    });
+    const body = response.body && (await wholeBody(response.body, maxBytes));
+    const { status, statusText, headers } = response;
+    return new Response(body, { status, statusText, headers: [...headers] });
+  };
+  return {
+    async fetch(input, init = {}) {
+      try {
+        return await ask(String(input), init);
+      } catch (error) {
+        throw new OutboundError(error);
+      }
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+/** Every connection is new: one that is kept would outlive what its name stands for. */
+function guardedAgent(options: GuardedFetchOptions): Agent {
+  const { maxBytes, connectMs } = { ...DEFAULTS, ...options };
+  const { ca, lookup = createNameLookup() } = options;
+  return new Agent({
+    pipelining: 0,
+    connections: MAX_CONNECTIONS,
+    maxResponseSize: maxBytes,
+    allowH2: false,
+    connect: {
+      timeout: connectMs,
+      lookup: guardedLookup(lookup, options),
+      autoSelectFamily: true,
+      ...(ca !== undefined && { ca }),
+    },
+  });
+}
+
+/** One address that may not be asked spoils them all: whoever mixes them wants it to be tried. */
+function guardedLookup(lookup: NameLookup, policy: UrlPolicy): LookupFunction {
+  const find = async (name: string) => {
+    const addresses = await lookup(name);
+    if (addresses.length === 0) throw new Error(`${name} has no address.`);
+    const bad = addresses.find((address) => !isReachable(address, policy));
+    if (bad !== undefined) throw new Error(`${name} stands for ${bad}, which is not public.`);
+    return addresses.map((address) => ({ address, family: isIP(address) }));
+  };
+  return (name, _options, callback) => {
+    find(name).then(
+      (found) => callback(null, found),
+      (error) => callback(error, []),
+    );
+  };
+}
+
+async function wholeBody(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Error(`The body has more than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

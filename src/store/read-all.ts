@@ -1,0 +1,26 @@
+import type { Collection, Records, Stored } from "./records.ts";
+
+/** Records that are read at once. */
+const PAGE = 1_000;
+
+/**
+ * Reads every record of a collection, the oldest change first.
+ *
+ * @param group Only records of this group.
+ */
+export async function readAll<T>(
+  records: Records,
+  from: Collection<T>,
+  group?: string,
+): Promise<readonly Stored<T>[]> {
+  // What is changed meanwhile comes again.
+  const found = new Map<string, Stored<T>>();
+  for (let after = 0; ; ) {
+    const selection = { ...(group !== undefined && { group }), after, limit: PAGE };
+    const page = await records.list(from, selection);
+    for (const stored of page) found.set(stored.key, stored);
+    const last = page.at(-1);
+    if (last === undefined) return [...found.values()];
+    after = last.revision;
+  }
+}

@@ -1,0 +1,336 @@
+import { describe, expect, it } from "vitest";
+import { getWith, newToken, postJson, register } from "../support/agent.ts";
+import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
+import { sendRaw } from "../support/raw.ts";
+import { startTown } from "../support/town.ts";
+import { createWeb } from "../support/web.ts";
+
+const town = await startTown();
+const { base } = town;
+const EVIL = "evil.example";
+
+/** Every header that a proxy or a stranger says another address with. */
+const poison = {
+  host: EVIL,
+  "x-forwarded-host": EVIL,
+  "x-forwarded-proto": "https",
+  "x-forwarded-server": EVIL,
+  "x-forwarded-port": "1",
+  "x-forwarded-prefix": `/${EVIL}`,
+  forwarded: `host=${EVIL};proto=https`,
+  "x-original-url": `//${EVIL}/`,
+  "x-rewrite-url": `//${EVIL}/`,
+  "x-host": EVIL,
+};
+
+describe.each([
+  ["without a proxy", "0"],
+  ["behind a proxy", "1"],
+])("a poisoned Host %s", (_where, TRUST_PROXY) => {
+  it("is in no document, redirect, page or challenge", async () => {
+    const { base: own, service } = await startTown({ TRUST_PROXY });
+    const { client_id } = await registerPublic(own);
+    const { url } = authorizationRequest(own, { client_id });
+    const paths = service.routes
+      .filter(({ method }) => method === "GET")
+      .map(({ path }) => path.replace(/:\w+/g, "x"));
+    for (const path of [...paths, url.pathname + url.search, "/nowhere", "/claim?agent=x"]) {
+      const answer = await sendRaw(own + path, { headers: poison });
+      const said = JSON.stringify([answer.headers, answer.body]);
+      expect(said, path).not.toContain(EVIL);
+      expect(said, path).not.toContain(own.replace("http:", "https:"));
+    }
+  });
+
+  it("is in no answer to what is sent", async () => {
+    const { base: own } = await startTown({ TRUST_PROXY });
+    const post = (path: string, body: object) =>
+      sendRaw(own + path, {
+        method: "POST",
+        headers: { ...poison, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const registered = await post("/oauth/register", { grant_types: ["client_credentials"] });
+    expect(registered.status).toBe(201);
+    const { client_id, registration_client_uri } = JSON.parse(registered.body) as {
+      client_id: string;
+      registration_client_uri: string;
+    };
+    expect(registration_client_uri).toBe(`${own}/oauth/register/${client_id}`);
+    const answers = [
+      registered,
+      await post("/oauth/claim", {}),
+      await post("/mcp", {}),
+      await post("/api/apply", { name: "Eve", email: "eve@example.com" }),
+      await post("/api/contact", {}),
+      await post("/oauth/token", {}),
+      await post("/sign-in", {}),
+    ];
+    for (const { headers, body } of answers) {
+      expect(JSON.stringify([headers, body])).not.toContain(EVIL);
+    }
+  });
+});
+
+describe("a forged address of the caller", () => {
+  const apply = (own: string, from: string) =>
+    postJson(
+      `${own}/api/apply`,
+      { name: "Flood", email: "flood@example.com" },
+      {
+        "x-forwarded-for": from,
+        "x-real-ip": from,
+        forwarded: `for=${from}`,
+        "cf-connecting-ip": from,
+      },
+    );
+
+  it("does not get around a limit", async () => {
+    const { base: own } = await startTown({ RATE_LIMITS: "apply=2/3600" });
+    const statuses = [];
+    for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
+      statuses.push((await apply(own, from)).status);
+    }
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
+  it("does not get around a limit behind a proxy, which writes the last one", async () => {
+    const { base: own } = await startTown({ RATE_LIMITS: "apply=2/3600", TRUST_PROXY: "1" });
+    const statuses = [];
+    for (const from of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) {
+      statuses.push((await apply(own, `${from}, 198.51.100.7`)).status);
+    }
+    expect(statuses).toEqual([200, 200, 429]);
+    expect((await apply(own, "192.0.2.1, 198.51.100.8")).status).toBe(200);
+  });
+});
+
+/** Spellings of another site that something somewhere has once taken for a local path. */
+const elsewhere = [
+  "//evil.example",
+  "///evil.example",
+  "/\\evil.example",
+  "\\\\evil.example",
+  "/%2F%2Fevil.example",
+  "/%2f/evil.example",
+  "/%5Cevil.example",
+  "https:evil.example",
+  "https:/evil.example",
+  "https://evil.example",
+  "HtTpS://evil.example",
+  "http://127.0.0.1@evil.example",
+  "//127.0.0.1@evil.example",
+  "/account@evil.example",
+  "/account.evil.example",
+  "/\t/evil.example",
+  "/\n/evil.example",
+  "\t//evil.example",
+  " //evil.example",
+  "/\r\nLocation: https://evil.example",
+  "/account\r\nSet-Cookie: a=b",
+  "javascript:alert(1)",
+  "data:text/html,<script>alert(1)</script>",
+  "/account/../../evil",
+  "/./\\evil.example",
+  "/claim?agent=x&next=//evil.example",
+  "/claim//evil.example",
+  "/oauth/interaction/..%2f..%2f..%2fevil.example",
+  "/oauth/interaction/x/../../../evil",
+  "/oauth/authorize?client_id=x",
+  "/account#//evil.example",
+  "/account?//evil.example",
+  "?evil",
+  "evil.example",
+  "",
+  "%",
+];
+
+describe("a place to return to", () => {
+  it("is one of this site after a sign-in, however it is spelt", async () => {
+    for (const target of elsewhere) {
+      const person = town.person();
+      const start = await person.web.get(`/sign-in?return_to=${encodeURIComponent(target)}`);
+      const code = async () => (await town.codesTo(person.email)).at(-1) ?? "";
+      const landed = await person.web.signIn(person.email, code, start);
+      expect(landed.leavesFor, target).toBeUndefined();
+      expect(landed.url.href, target).toBe(`${base}/account`);
+    }
+  });
+
+  it("is one of this site when a form is made by hand, too", async () => {
+    for (const target of elsewhere) {
+      const person = town.person();
+      const form = (await person.web.get("/sign-in")).form("/sign-in");
+      const asked = await person.web.submit(form, { email: person.email, return_to: target });
+      expect(asked.url.pathname, target).toBe("/sign-in/code");
+      const [code] = await town.codesTo(person.email);
+      const landed = await person.web.submit(asked.form("/sign-in/code"), {
+        code,
+        return_to: target,
+      });
+      expect(landed.leavesFor, target).toBeUndefined();
+      expect(landed.url.href, target).toBe(`${base}/account`);
+    }
+  });
+
+  it("cannot be had without signing in, and signing out leads nowhere else", async () => {
+    const person = town.person();
+    await person.signIn();
+    const form = (await person.web.get("/account")).form("/sign-out");
+    const out = await person.web.submit(form, {
+      return_to: "https://evil.example",
+      post_logout_redirect_uri: "https://evil.example",
+    });
+    expect(out.leavesFor).toBeUndefined();
+    expect(out.url.pathname).toBe("/sign-in");
+    const metadata = await (await fetch(`${base}/.well-known/openid-configuration`)).json();
+    expect(metadata).not.toHaveProperty("end_session_endpoint");
+  });
+});
+
+describe("a redirect address", () => {
+  const registered = "https://app.example/callback";
+  const tricks = [
+    "https://app.example.evil.example/callback",
+    "https://app.example@evil.example/callback",
+    "https://app.example/callback/../../evil",
+    "https://app.example/callback/",
+    "https://app.example/callback?x=1",
+    "https://app.example/callback#x",
+    "https://app.example/Callback",
+    "https://APP.example/callback",
+    "http://app.example/callback",
+    "https://app.example:443/callback",
+    "https://app.example:8443/callback",
+    "https://app.example/callback%0d%0aLocation:https://evil.example",
+    "//app.example/callback",
+    "javascript:alert(1)",
+    "",
+  ];
+
+  it.each(tricks)("other than the registered one is never followed: %s", async (redirect_uri) => {
+    const { client_id } = await registerPublic(base, { redirect_uris: [registered] });
+    const { url } = authorizationRequest(base, { client_id, redirect_uri });
+    const answer = await fetch(url, { redirect: "manual" });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("location")).toBeNull();
+  });
+
+  it("may be left out when there is one, and is not when there are two", async () => {
+    const one = await registerPublic(base, { redirect_uris: [registered] });
+    const two = await registerPublic(base, { redirect_uris: [registered, `${registered}2`] });
+    const ask = ({ client_id }: { client_id: string }) =>
+      fetch(authorizationRequest(base, { client_id, redirect_uri: undefined }).url, {
+        redirect: "manual",
+      });
+    expect([303, 302, 400]).toContain((await ask(one)).status);
+    expect((await ask(two)).status).toBe(400);
+  });
+
+  it("that stands there twice is refused", async () => {
+    const { client_id } = await registerPublic(base);
+    const { url } = authorizationRequest(base, { client_id });
+    url.searchParams.append("redirect_uri", "https://evil.example/callback");
+    const answer = await fetch(url, { redirect: "manual" });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("location")).toBeNull();
+  });
+
+  it.each([
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "http://app.example/callback",
+    "https://app.example/callback#fragment",
+    "http://localhost.evil.example/callback",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "about:blank",
+    "blob:https://app.example/x",
+    "https://user:password@app.example/callback",
+  ])("that is not safe is not registered: %s", async (redirect_uri) => {
+    const answer = await postJson(`${base}/oauth/register`, {
+      redirect_uris: [redirect_uri],
+      grant_types: ["authorization_code"],
+      token_endpoint_auth_method: "none",
+    });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({
+      error: expect.stringMatching(/^invalid_(redirect_uri|client_metadata)$/),
+    });
+  });
+
+  it("gets the error when the request is at fault, with iss and without more", async () => {
+    const { client_id } = await registerPublic(base);
+    const { url } = authorizationRequest(base, { client_id, code_challenge: undefined });
+    const web = createWeb(base);
+    const { leavesFor } = await web.get(url);
+    expect(leavesFor?.href.startsWith(CALLBACK)).toBe(true);
+    expect(leavesFor?.searchParams.get("error")).toBe("invalid_request");
+    expect(leavesFor?.searchParams.get("iss")).toBe(base);
+    expect(leavesFor?.searchParams.has("code")).toBe(false);
+  });
+});
+
+describe("a token", () => {
+  it("in the address is refused, whatever it is called and wherever it goes", async () => {
+    const token = await newToken(base);
+    const key = await town.person().createKey(["signals:read"]);
+    for (const [name, value] of [
+      ["access_token", token],
+      ["access_token", key],
+      ["token", token],
+      ["api_key", key],
+      ["apikey", key],
+      ["x-api-key", key],
+      ["authorization", `Bearer ${token}`],
+    ] as const) {
+      const query = new URLSearchParams({ limit: "1", [name]: value });
+      const answer = await fetch(`${base}/api/signals?${query}`);
+      expect(answer.status, name).toBe(401);
+      expect(await answer.text()).not.toContain(value);
+    }
+  });
+
+  it("in the body of an MCP message or a form is no credential", async () => {
+    const token = await newToken(base);
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/list", access_token: token };
+    expect((await postJson(`${base}/mcp`, message)).status).toBe(401);
+  });
+
+  it("beside another credential is refused, even when both are good and the same", async () => {
+    const token = await newToken(base);
+    const key = await town.person().createKey(["signals:read"]);
+    const signals = `${base}/api/signals?limit=1`;
+    const bearer = { authorization: `Bearer ${token}` };
+    const both: readonly Readonly<Record<string, string | string[]>>[] = [
+      { ...bearer, "x-api-key": key },
+      { ...bearer, "x-api-key": "nonsense" },
+      { authorization: `Bearer ${key}`, "x-api-key": key },
+      { authorization: [`Bearer ${token}`, `Bearer ${token}`] },
+      { "x-api-key": [key, key] },
+    ];
+    for (const headers of both) {
+      const host = new URL(base).host;
+      expect((await sendRaw(signals, { headers: { host, ...headers } })).status).toBe(400);
+      const mcp = await sendRaw(`${base}/mcp`, { method: "POST", headers: { host, ...headers } });
+      expect(mcp.status).toBe(400);
+    }
+    expect((await getWith(token, signals)).status).toBe(200);
+  });
+
+  it("of a client and its secret together are refused at the token endpoint", async () => {
+    const { client_id, client_secret } = await register(base);
+    const basic = Buffer.from(`${client_id}:${client_secret}`).toString("base64");
+    const answer = await fetch(`${base}/oauth/token`, {
+      method: "POST",
+      headers: { authorization: `Basic ${basic}` },
+      body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
+    });
+    expect([400, 401]).toContain(answer.status);
+    expect(await answer.json()).toMatchObject({ error: expect.stringMatching(/^invalid_/) });
+  });
+});
+
+it("no attack made the service log a failure of its own", () => {
+  expect(town.logged).toEqual([]);
+});

@@ -1,0 +1,237 @@
+import { SignJWT, UnsecuredJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
+import { type Claims, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
+import { startTown } from "../support/town.ts";
+
+const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
+const trusted = await startIdentityProvider();
+const stranger = await startIdentityProvider();
+const [key] = trusted.keys;
+const entry = { name: "Example ID", issuer: trusted.issuer, jwks_uri: `${trusted.issuer}/jwks` };
+const town = await startTown({ TRUSTED_ISSUERS: await trustFile(JSON.stringify([entry])) });
+const { base } = town;
+const seconds = () => Math.floor(town.clock.now.getTime() / 1000);
+
+/** How an assertion differs from a right one. */
+interface Changes {
+  readonly claims?: Claims;
+  readonly header?: Claims;
+  /** Who signs. */
+  readonly by?: typeof trusted;
+}
+
+const claimsOf = (clientId: string, changes: Claims = {}): Claims => ({
+  iss: trusted.issuer,
+  sub: "alice",
+  aud: base,
+  client_id: clientId,
+  jti: crypto.randomUUID(),
+  iat: seconds(),
+  exp: seconds() + 300,
+  auth_time: seconds(),
+  scope: "signals:read factor:read",
+  resource: base,
+  ...changes,
+});
+
+const assertionFor = (
+  clientId: string,
+  { claims, header, by = trusted }: Changes = {},
+): Promise<string> => by.sign(claimsOf(clientId, claims), header);
+
+const newClient = () => register(base, { grant_types: ["client_credentials", GRANT] });
+
+async function present({ client_id, client_secret }: Registered, assertion: string, changes = {}) {
+  const answer = await postForm(`${base}/oauth/token`, {
+    grant_type: GRANT,
+    client_id,
+    client_secret,
+    assertion,
+    ...changes,
+  });
+  return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+}
+
+describe("an identity assertion at the token endpoint", () => {
+  it("brings a token with no more than it says", async () => {
+    const client = await newClient();
+    const { status, body } = await present(client, await assertionFor(client.client_id));
+    expect(status).toBe(200);
+    expect(body.scope).toBe("signals:read factor:read");
+    expect(body).not.toHaveProperty("refresh_token");
+    const read = (path: string) => getWith(body.access_token ?? "", `${base}/api/${path}`);
+    expect((await read("signals?limit=1")).status).toBe(200);
+    expect((await read("darkpool?symbol=ALDER.SIM")).status).toBe(403);
+  });
+
+  const wrong: readonly (readonly [string, () => Changes])[] = [
+    ["another typ", () => ({ header: { typ: "JWT" } })],
+    ["no typ", () => ({ header: { typ: undefined } })],
+    ["the type of an access token", () => ({ header: { typ: "at+jwt" } })],
+    ["another audience", () => ({ claims: { aud: "https://evil.example" } })],
+    ["the token endpoint as audience", () => ({ claims: { aud: `${base}/oauth/token` } })],
+    ["the audience with a slash", () => ({ claims: { aud: `${base}/` } })],
+    ["a second audience", () => ({ claims: { aud: [base, "https://evil.example"] } })],
+    ["no audience", () => ({ claims: { aud: undefined } })],
+    ["another client", () => ({ claims: { client_id: "somebody-else" } })],
+    ["no client", () => ({ claims: { client_id: undefined } })],
+    ["an issuer that nobody trusts", () => ({ claims: { iss: stranger.issuer }, by: stranger })],
+    ["the issuer with a slash", () => ({ claims: { iss: `${trusted.issuer}/` } })],
+    ["this server as issuer", () => ({ claims: { iss: base } })],
+    ["a key of somebody else", () => ({ by: stranger, header: { kid: key?.kid } })],
+    ["an unknown kid", () => ({ header: { kid: "other" } })],
+    ["an end in the past", () => ({ claims: { exp: seconds() - 120, iat: seconds() - 300 } })],
+    ["no end", () => ({ claims: { exp: undefined } })],
+    ["an end in ten years", () => ({ claims: { exp: seconds() + 315_360_000 } })],
+    [
+      "a start in the future",
+      () => ({ claims: { iat: seconds() + 3_600, exp: seconds() + 3_900 } }),
+    ],
+    ["a start that is not yet", () => ({ claims: { nbf: seconds() + 3_600 } })],
+    ["no jti", () => ({ claims: { jti: undefined } })],
+    ["no subject", () => ({ claims: { sub: undefined } })],
+    ["a resource of somebody else", () => ({ claims: { resource: "https://evil.example" } })],
+  ];
+
+  it.each(wrong)("is refused with %s", async (_what, changes) => {
+    const client = await newClient();
+    const assertion = await assertionFor(client.client_id, changes());
+    const { status, body } = await present(client, assertion);
+    expect(status).toBe(400);
+    expect(body.error).toMatch(/^invalid_(grant|target)$/);
+    expect(JSON.stringify(body)).not.toContain(stranger.issuer);
+  });
+
+  it("is refused when nobody signed it, or the public key did", async () => {
+    const client = await newClient();
+    const claims = claimsOf(client.client_id);
+    const none = new UnsecuredJWT({ ...claims }).encode().split(".");
+    const header = (alg: string) =>
+      Buffer.from(JSON.stringify({ alg, typ: "oauth-id-jag+jwt", kid: key?.kid })).toString(
+        "base64url",
+      );
+    const hmac = await new SignJWT({ ...claims })
+      .setProtectedHeader({ alg: "HS256", typ: "oauth-id-jag+jwt", kid: String(key?.kid) })
+      .sign(Buffer.from(JSON.stringify(key)));
+    const signed = await assertionFor(client.client_id);
+    const [head, , signature] = signed.split(".");
+    const other = Buffer.from(JSON.stringify({ ...claims, sub: "root" })).toString("base64url");
+    for (const assertion of [
+      none.join("."),
+      [header("none"), none[1], ""].join("."),
+      [header("nOnE"), none[1], ""].join("."),
+      [header("ES256"), none[1], ""].join("."),
+      hmac,
+      [head, other, signature].join("."),
+      "",
+      "x",
+      "a.b.c",
+      `${signed}.x`,
+    ]) {
+      const { status, body } = await present(client, assertion);
+      expect(status, assertion.slice(0, 40)).toBe(400);
+      expect(body.error).toMatch(/^invalid_(grant|request)$/);
+    }
+  });
+
+  it("is refused without the client's own secret", async () => {
+    const client = await newClient();
+    const assertion = await assertionFor(client.client_id);
+    const other = await newClient();
+    expect((await present({ ...client, client_secret: "x" }, assertion)).status).toBe(401);
+    expect((await present(other, assertion)).status).toBe(400);
+    expect((await present(client, assertion)).status).toBe(200);
+  });
+
+  it("counts once, however often it is sent at once, and its replay ends what came of it", async () => {
+    const client = await newClient();
+    const assertion = await assertionFor(client.client_id);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => present(client, assertion)),
+    );
+    const won = answers.filter(({ status }) => status === 200);
+    expect(won).toHaveLength(1);
+    const others = answers.filter(({ status }) => status !== 200).map(({ body }) => body.error);
+    expect([...new Set(others)]).toEqual(["invalid_grant"]);
+    expect((await present(client, assertion)).status).toBe(400);
+  });
+
+  it("gives no scope that it does not name, whatever the request asks for", async () => {
+    const client = await newClient();
+    const assertion = await assertionFor(client.client_id, { claims: { scope: "signals:read" } });
+    const { status, body } = await present(client, assertion, {
+      scope: "signals:read alerts:write",
+    });
+    if (status === 200) expect(body.scope).toBe("signals:read");
+    else expect(body.error).toBe("invalid_scope");
+  });
+
+  it("is never joined to an account by its e-mail address", async () => {
+    const person = town.person("alice@example.com");
+    await person.tokens();
+    const client = await newClient();
+    const claims = { email: "alice@example.com", email_verified: true };
+    const assertion = await assertionFor(client.client_id, { claims });
+    expect((await present(client, assertion)).status).toBe(200);
+    const { html } = await person.web.get("/account");
+    expect(html).not.toContain(client.client_id);
+  });
+});
+
+describe("an identity assertion at registration", () => {
+  const registerWith = async (
+    assertion: string,
+  ): Promise<{ readonly status: number; readonly body: Record<string, string> }> => {
+    const answer = await postJson(`${base}/oauth/register`, {
+      type: "identity_assertion",
+      assertion_type: "urn:ietf:params:oauth:token-type:id-jag",
+      assertion,
+      grant_types: ["client_credentials"],
+    });
+    return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+  };
+
+  it("makes a verified agent once", async () => {
+    const assertion = await assertionFor(trusted.issuer);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => registerWith(assertion)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.every(({ status }) => status === 201 || status === 400)).toBe(true);
+  });
+
+  it.each([
+    ["that names another client", () => assertionFor("somebody-else")],
+    [
+      "that is for another server",
+      () => assertionFor(trusted.issuer, { claims: { aud: "https://evil.example" } }),
+    ],
+    ["of another type", () => assertionFor(trusted.issuer, { header: { typ: "JWT" } })],
+    [
+      "of a stranger",
+      () =>
+        assertionFor(stranger.issuer, {
+          claims: { iss: stranger.issuer },
+          by: stranger,
+        }),
+    ],
+    [
+      "of an old sign-in",
+      () => assertionFor(trusted.issuer, { claims: { auth_time: seconds() - 7_200 } }),
+    ],
+    [
+      "that has expired",
+      () =>
+        assertionFor(trusted.issuer, { claims: { exp: seconds() - 120, iat: seconds() - 300 } }),
+    ],
+    ["that is nothing", async () => "x"],
+  ] as const)("is refused when it is one %s", async (_what, assertion) => {
+    const { status, body } = await registerWith(await assertion());
+    expect(status).toBe(400);
+    expect(body).not.toHaveProperty("client_id");
+  });
+});
+
+it("no attack made the service log a failure of its own", () => {
+  expect(town.logged).toEqual([]);
+});

@@ -1,0 +1,407 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  getWith,
+  postForm,
+  postJson,
+  type Registered,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
+import { authorizationRequest } from "../support/person.ts";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { startTown } from "../support/town.ts";
+import { textOf } from "../support/web.ts";
+
+/** A registration with the code that the agent was given. */
+type Claimable = Registered & { readonly claim: { readonly code: string } };
+
+const town = await startTown();
+const { base } = town;
+const allScopes = ["signals:read", "factor:read", "darkpool:read", "alerts:write"];
+
+beforeEach(() => {
+  town.clock.now = SANDBOX_NOW;
+});
+
+const wait = (ms: number) => {
+  town.clock.now = new Date(town.clock.now.getTime() + ms);
+};
+
+const newAgent = (changes: object = {}) => register(base, changes) as Promise<Claimable>;
+
+async function claim(agent: Registered, code: string, bearer: string) {
+  const answer = await postJson(
+    `${base}/oauth/claim`,
+    { agent_id: agent.client_id, claim_code: code },
+    { authorization: `Bearer ${bearer}` },
+  );
+  return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+}
+
+async function begin(agent: Registered, bearer: string, body: object = {}) {
+  const answer = await postJson(
+    `${base}/oauth/claim/start`,
+    { agent_id: agent.client_id, ...body },
+    { authorization: `Bearer ${bearer}` },
+  );
+  return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+}
+
+const userToken = async (scope?: string) =>
+  (await town.person().tokens(scope === undefined ? {} : { scope })).access_token;
+
+const owned = async (agent: Registered) => {
+  const answer = await postForm(`${base}/oauth/token`, {
+    grant_type: "client_credentials",
+    client_id: agent.client_id,
+    client_secret: agent.client_secret,
+    scope: "alerts:write",
+  });
+  return answer.status === 200;
+};
+
+describe("an agent", () => {
+  it("cannot claim itself with the code that it was given", async () => {
+    const agent = await newAgent();
+    const token = await tokenOf(base, agent);
+    for (const bearer of [token, agent.registration_access_token]) {
+      const { status, body } = await claim(agent, agent.claim.code, bearer);
+      expect([status, body.error]).toEqual([409, "claim_not_confirmed"]);
+    }
+    expect(await owned(agent)).toBe(false);
+  });
+
+  it("cannot claim itself with its own code after a person confirmed another way", async () => {
+    const agent = await newAgent();
+    const token = await tokenOf(base, agent);
+    const { body: started } = await begin(agent, token);
+    const person = town.person();
+    await person.signIn();
+    const shown = await person.web.get(String(started.verification_uri));
+    const revealed = await person.web.submit(shown.form("/claim/approve"));
+    expect(revealed.status).toBe(200);
+    const given = await claim(agent, agent.claim.code, token);
+    expect([given.status, given.body.error]).toEqual([400, "invalid_claim_code"]);
+    expect(await owned(agent)).toBe(false);
+  });
+
+  it("cannot claim another agent, with any code", async () => {
+    const [mine, other] = [await newAgent(), await newAgent()];
+    const token = await tokenOf(base, mine);
+    for (const code of [mine.claim.code, other.claim.code, "00000000"]) {
+      const { status, body } = await claim(other, code, token);
+      expect([status, body.error]).toEqual([403, "access_denied"]);
+    }
+    expect((await begin(other, token)).status).toBe(403);
+    expect(await owned(other)).toBe(false);
+  });
+
+  it("cannot be claimed by an agent that somebody answers for", async () => {
+    const [claimed, other] = [await newAgent(), await newAgent()];
+    await town.person().claim(claimed.client_id, claimed.claim.code);
+    const bearer = await tokenOf(base, claimed, { scope: allScopes.join(" ") });
+    const { status } = await claim(other, other.claim.code, bearer);
+    expect(status).toBe(403);
+    expect(await owned(other)).toBe(false);
+  });
+
+  it("cannot be claimed with an API key, however wide", async () => {
+    const agent = await newAgent();
+    const key = await town.person().createKey(allScopes as never);
+    for (const headers of [{ "x-api-key": key }, { authorization: `Bearer ${key}` }]) {
+      const answer = await postJson(
+        `${base}/oauth/claim`,
+        { agent_id: agent.client_id, claim_code: agent.claim.code },
+        headers as Record<string, string>,
+      );
+      expect(answer.status).toBe(403);
+    }
+    expect(await owned(agent)).toBe(false);
+  });
+
+  it("that acts for a person cannot claim itself in their name", async () => {
+    const agent = (await register(base, {
+      grant_types: ["client_credentials", "authorization_code"],
+      response_types: ["code"],
+      redirect_uris: ["http://127.0.0.1/callback"],
+      scope: allScopes.join(" "),
+    })) as Claimable;
+    const { url, verifier } = authorizationRequest(base, {
+      client_id: agent.client_id,
+    });
+    const callback = await town.person().authorize(url);
+    const answer = await postForm(`${base}/oauth/token`, {
+      grant_type: "authorization_code",
+      client_id: agent.client_id,
+      client_secret: agent.client_secret,
+      code: callback.searchParams.get("code") ?? "",
+      redirect_uri: "http://127.0.0.1/callback",
+      code_verifier: verifier,
+    });
+    const { access_token } = (await answer.json()) as Record<string, string>;
+    const { status } = await claim(agent, agent.claim.code, access_token ?? "");
+    expect(status).toBe(403);
+  });
+});
+
+describe("a person's token", () => {
+  it("gives an agent no scope that it does not hold itself", async () => {
+    const agent = await newAgent();
+    const { status, body } = await claim(agent, agent.claim.code, await userToken("signals:read"));
+    expect(status).toBe(200);
+    expect(body.scope).toBe("signals:read");
+    expect(await owned(agent)).toBe(false);
+    const token = await tokenOf(base, agent);
+    expect((await getWith(token, `${base}/api/factors?symbol=ALDER.SIM`)).status).toBe(403);
+  });
+
+  it("is too old after five minutes", async () => {
+    const token = await userToken();
+    wait(5 * 60_000 + 1_000);
+    const agent = await newAgent();
+    expect((await claim(agent, agent.claim.code, token)).status).toBe(403);
+    expect(await owned(agent)).toBe(false);
+  });
+
+  it("that was refreshed is as old as the sign-in", async () => {
+    const { client, refresh_token } = await town.person().tokens();
+    wait(5 * 60_000 + 1_000);
+    const answer = await postForm(`${base}/oauth/token`, {
+      grant_type: "refresh_token",
+      client_id: client.client_id,
+      refresh_token,
+    });
+    const { access_token } = (await answer.json()) as Record<string, string>;
+    const agent = await newAgent();
+    expect((await claim(agent, agent.claim.code, access_token ?? "")).status).toBe(403);
+  });
+
+  it("for /mcp alone cannot claim", async () => {
+    const { access_token } = await town.person().tokens({ resource: `${base}/mcp` });
+    const agent = await newAgent();
+    expect((await claim(agent, agent.claim.code, access_token)).status).toBe(401);
+    expect(await owned(agent)).toBe(false);
+  });
+});
+
+describe("a claim", () => {
+  it("kills what the agent held before, and gives it the wider scopes", async () => {
+    const agent = await newAgent();
+    const before = await tokenOf(base, agent);
+    expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(200);
+    expect((await getWith(before, `${base}/api/signals?limit=1`)).status).toBe(401);
+    expect(await owned(agent)).toBe(true);
+  });
+
+  it("is the same again for its owner, and closed for everyone else", async () => {
+    const agent = await newAgent();
+    const owner = await userToken();
+    expect((await claim(agent, agent.claim.code, owner)).status).toBe(200);
+    expect((await claim(agent, agent.claim.code, owner)).status).toBe(200);
+    const stranger = await claim(agent, agent.claim.code, await userToken());
+    expect([stranger.status, stranger.body.error]).toEqual([400, "invalid_claim_code"]);
+    const started = await begin(agent, await tokenOf(base, agent));
+    expect(started.status).toBeGreaterThanOrEqual(400);
+  });
+
+  it("has one winner of a hundred people with the right code", async () => {
+    const agent = await newAgent();
+    const tokens = await Promise.all(Array.from({ length: 10 }, () => userToken()));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        claim(agent, agent.claim.code, tokens[index % tokens.length] ?? ""),
+      ),
+    );
+    const owners = new Set(
+      answers.filter(({ status }) => status === 200).map(({ body }) => body.claimed_at),
+    );
+    expect(owners.size).toBe(1);
+    const winners = answers.map(({ status }, index) => [status, index % tokens.length] as const);
+    const won = new Set(winners.filter(([status]) => status === 200).map(([, person]) => person));
+    expect(won.size).toBe(1);
+  });
+
+  it("ends after five wrong codes, however many come at once", async () => {
+    const agent = await newAgent();
+    const token = await userToken();
+    const tries = await Promise.all(
+      Array.from({ length: 20 }, () => claim(agent, "00000000", token)),
+    );
+    for (const { status, body } of tries) {
+      expect([status, body.error]).toEqual([400, "invalid_claim_code"]);
+    }
+    expect((await claim(agent, agent.claim.code, token)).status).toBe(400);
+  });
+
+  it("ends after ten minutes", async () => {
+    const agent = await newAgent();
+    wait(10 * 60_000 + 1_000);
+    expect((await claim(agent, agent.claim.code, await userToken())).status).toBe(400);
+  });
+
+  it("is answered alike for an unknown agent, a wrong code and one of another", async () => {
+    const token = await userToken();
+    const [agent, taken, expired] = [await newAgent(), await newAgent(), await newAgent()];
+    await claim(taken, taken.claim.code, await userToken());
+    const nobody = { ...agent, client_id: agent.client_id.replace(/.$/, "_") };
+    const answers = [
+      await claim(nobody, agent.claim.code, token),
+      await claim(agent, "00000000", token),
+      await claim(taken, taken.claim.code, token),
+    ];
+    wait(10 * 60_000 + 1_000);
+    answers.push(await claim(expired, expired.claim.code, await userToken()));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]).toMatchObject({ status: 400, body: { error: "invalid_claim_code" } });
+  });
+
+  it("meets limits per agent and per person", async () => {
+    const RATE_LIMITS = "claim-agent=3/3600 claim-user=3/3600";
+    const { base: own, person } = await startTown({ RATE_LIMITS });
+    const agent = (await register(own)) as Claimable;
+    const { access_token } = await person().tokens();
+    const statuses = [];
+    for (let attempt = 0; attempt < 4; attempt++) {
+      const answer = await postJson(
+        `${own}/oauth/claim`,
+        { agent_id: agent.client_id, claim_code: "00000000" },
+        { authorization: `Bearer ${access_token}` },
+      );
+      statuses.push(answer.status);
+      if (answer.status === 429) expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+    }
+    expect(statuses).toEqual([400, 400, 400, 429]);
+  });
+});
+
+describe("the claim page", () => {
+  it("never fills the code in, whatever the address says", async () => {
+    const agent = await newAgent();
+    const person = town.person();
+    await person.signIn();
+    const address = `/claim?agent=${agent.client_id}&code=${agent.claim.code}&claim_code=${agent.claim.code}`;
+    const page = await person.web.get(address);
+    expect(page.html).not.toContain(agent.claim.code);
+    const named = await person.web.get(`/claim?agent=${agent.client_id}`);
+    const { fields } = named.form("/claim");
+    expect(fields.find(([name]) => name === "code")?.[1]).toBe("");
+    expect(await owned(agent)).toBe(false);
+  });
+
+  it("asks for a sign-in that is older than five minutes again", async () => {
+    const agent = await newAgent();
+    const person = town.person();
+    await person.signIn();
+    const open = await person.web.get(`/claim?agent=${agent.client_id}`);
+    wait(5 * 60_000 + 1_000);
+    expect((await person.web.get(`/claim?agent=${agent.client_id}`)).url.pathname).toBe("/sign-in");
+    const late = await person.web.submit(open.form("/claim"), {
+      agent_id: agent.client_id,
+      code: agent.claim.code,
+    });
+    expect(late.url.pathname).toBe("/sign-in");
+    expect(await owned(agent)).toBe(false);
+  });
+
+  it("gives no scope that was not chosen, and none that does not exist", async () => {
+    const agent = await newAgent();
+    const person = town.person();
+    await person.signIn();
+    const page = await person.web.get(`/claim?agent=${agent.client_id}`);
+    const shown = await person.web.submit(page.form("/claim"), {
+      agent_id: agent.client_id,
+      code: agent.claim.code,
+    });
+    const form = shown.form("/claim/confirm");
+    await person.web.submit(form, { scope: ["signals:read", "everything:write"] });
+    expect(await owned(agent)).toBe(false);
+  });
+
+  it("cannot be completed for another agent than the code belongs to", async () => {
+    const [mine, other] = [await newAgent(), await newAgent()];
+    const person = town.person();
+    await person.signIn();
+    const page = await person.web.get(`/claim?agent=${mine.client_id}`);
+    const shown = await person.web.submit(page.form("/claim"), {
+      agent_id: mine.client_id,
+      code: mine.claim.code,
+    });
+    await person.web.submit(shown.form("/claim/confirm"), { agent_id: other.client_id });
+    expect(await owned(other)).toBe(false);
+  });
+
+  it("reveals no code to anyone but the person that the agent named", async () => {
+    const agent = await newAgent();
+    const named = town.person("named@example.com");
+    const { body } = await begin(agent, await tokenOf(base, agent), { login_hint: named.email });
+    const stranger = town.person();
+    await stranger.signIn();
+    const page = await stranger.web.get(String(body.verification_uri));
+    expect(page.forms.map(({ action }) => new URL(action).pathname)).not.toContain(
+      "/claim/approve",
+    );
+    expect(textOf(page.html)).not.toContain(named.email);
+    const given = await stranger.tokens();
+    const byToken = await claim(agent, agent.claim.code, given.access_token);
+    expect(byToken.body.error).toBe("invalid_claim_code");
+    await named.signIn();
+    const own = await named.web.get(String(body.verification_uri));
+    expect(own.form("/claim/approve").fields.length).toBeGreaterThan(0);
+  });
+
+  it("gives nothing before somebody approves, and only to the agent itself then", async () => {
+    const agent = await newAgent();
+    const token = await tokenOf(base, agent);
+    const { body } = await begin(agent, token);
+    expect((await claim(agent, "00000000", token)).body.error).toBe("claim_not_confirmed");
+    const person = town.person();
+    await person.signIn();
+    const page = await person.web.get(String(body.verification_uri));
+    const revealed = await person.web.submit(page.form("/claim/approve"));
+    const [code = ""] = /\b[0-9A-HJKMNP-TV-Z]{4}[\s-]?[0-9A-HJKMNP-TV-Z]{4}\b/.exec(
+      textOf(revealed.html),
+    ) ?? [""];
+    expect(code).not.toBe("");
+
+    const other = await newAgent();
+    expect((await claim(agent, code, await tokenOf(base, other))).status).toBe(403);
+    const stolen = await claim(agent, code, (await town.person().tokens()).access_token);
+    expect(stolen.body.error).toBe("invalid_claim_code");
+    const answers = await Promise.all(Array.from({ length: 100 }, () => claim(agent, code, token)));
+    expect(answers.some(({ status }) => status === 200)).toBe(true);
+    expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(401);
+    expect(await owned(agent)).toBe(true);
+  });
+});
+
+describe("an agent that registered for a person", () => {
+  it("gets no token until that person claimed it", async () => {
+    const agent = (await newAgent({
+      type: "service_auth",
+      login_hint: "boss@example.com",
+    })) as Claimable;
+    const ask = () =>
+      postForm(`${base}/oauth/token`, {
+        grant_type: "client_credentials",
+        client_id: agent.client_id,
+        client_secret: agent.client_secret,
+      });
+    expect((await ask()).status).toBe(400);
+    const stranger = await claim(agent, agent.claim?.code ?? "00000000", await userToken());
+    expect(stranger.status).toBe(400);
+    expect((await ask()).status).toBe(400);
+  });
+
+  it.each(["user", "service"])("of the type %s is refused", async (type) => {
+    const answer = await postJson(`${base}/oauth/register`, {
+      type,
+      grant_types: ["client_credentials"],
+    });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: "unsupported_identity_type" });
+  });
+});
+
+it("no attack made the service log a failure of its own", () => {
+  expect(town.logged).toEqual([]);
+});

@@ -1,0 +1,662 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Records } from "../../src/store/records.ts";
+import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { authorizationRequest, CALLBACK, type Person, registerPublic } from "../support/person.ts";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { startTown } from "../support/town.ts";
+import { createWeb, textOf, type WebPage } from "../support/web.ts";
+
+const town = await startTown();
+const { base } = town;
+const EVIL = "https://evil.example";
+
+beforeEach(() => {
+  town.clock.now = SANDBOX_NOW;
+});
+
+const pathOf = (action: string) => new URL(action).pathname;
+
+/** An agent with a claim code. */
+const newAgent = (changes: object = {}) =>
+  register(base, changes) as Promise<
+    Awaited<ReturnType<typeof register>> & { readonly claim: { readonly code: string } }
+  >;
+
+/** A person with one of everything that the account page can end. */
+async function settled(): Promise<Person> {
+  const person = town.person();
+  const agent = await newAgent();
+  await person.claim(agent.client_id, agent.claim.code);
+  await person.createKey(["signals:read"]);
+  await person.tokens();
+  return person;
+}
+
+/** Every form of every page, each with what it takes to be accepted. */
+async function everyForm(person: Person) {
+  const { web } = person;
+  const agent = await newAgent();
+  const started = await postJson(
+    `${base}/oauth/claim/start`,
+    { agent_id: agent.client_id },
+    { authorization: `Bearer ${await tokenOf(base, agent)}` },
+  );
+  const { verification_uri } = (await started.json()) as { verification_uri: string };
+  const { client_id } = await registerPublic(base);
+  const claim = await web.get(`/claim?agent=${agent.client_id}`);
+  const given = { agent_id: agent.client_id, code: agent.claim.code };
+  const pages: readonly WebPage[] = [
+    await web.get("/account"),
+    claim,
+    await web.submit(claim.form("/claim"), given),
+    await web.get(verification_uri),
+    await web.get(authorizationRequest(base, { client_id }).url),
+    await web.get("/sign-in"),
+    await web.get("/sign-in/code"),
+  ];
+  const forms = pages.flatMap((page) => page.forms);
+  return [...new Map(forms.map((form) => [pathOf(form.action), form])).values()];
+}
+
+describe("a form of another site", () => {
+  it("changes nothing, whatever it sends and from wherever", async () => {
+    const person = await settled();
+    const forms = await everyForm(person);
+    const posts = town.service.routes.filter(({ method, path }) => {
+      const isPage = /^\/(sign-|claim|account|oauth\/interaction)/.test(path);
+      return method === "POST" && isPage;
+    });
+    expect(forms.length).toBeGreaterThanOrEqual(posts.length);
+    const before = textOf((await person.web.get("/account")).html);
+
+    const stranger = createWeb(base);
+    const [foreign] = (await stranger.get("/sign-in")).form("/sign-in").fields;
+    for (const { action, fields } of forms) {
+      const token = fields.find(([name]) => name === "form_token")?.[1] ?? "";
+      expect(token, action).not.toBe("");
+      const send = (formToken: string | undefined, headers: Record<string, string>) => {
+        const others = fields.filter(([name]) => name !== "form_token");
+        const body = new URLSearchParams(others as [string, string][]);
+        if (formToken !== undefined) body.set("form_token", formToken);
+        const cookie = person.web.cookie(action);
+        return fetch(action, {
+          method: "POST",
+          headers: { cookie, ...headers },
+          body,
+          redirect: "manual",
+        });
+      };
+      const attacks = [
+        ["no token", send(undefined, { origin: base })],
+        ["an empty token", send("", { origin: base })],
+        ["a token of another browser", send(foreign?.[1], { origin: base })],
+        ["a changed token", send(`${token.slice(0, -1)}_`, { origin: base })],
+        ["another origin", send(token, { origin: EVIL })],
+        ["a hidden origin", send(token, { origin: "null" })],
+        ["a near origin", send(token, { origin: `${base}.evil.example` })],
+        ["another site", send(token, { origin: base, "sec-fetch-site": "cross-site" })],
+        ["a neighbour", send(token, { "sec-fetch-site": "same-site" })],
+      ] as const;
+      for (const [what, answer] of attacks) {
+        expect((await answer).status, `${what} at ${action}`).toBe(403);
+      }
+      const asJson = await fetch(action, {
+        method: "POST",
+        headers: { cookie: person.web.cookie(action), "content-type": "text/plain" },
+        body: `form_token=${token}`,
+        redirect: "manual",
+      });
+      expect(asJson.status, action).toBe(415);
+    }
+    expect(textOf((await person.web.get("/account")).html)).toBe(before);
+  });
+
+  it("is not needed: what a page changes cannot be done by a link", async () => {
+    const person = await settled();
+    const forms = await everyForm(person);
+    for (const { action, fields } of forms) {
+      const link = `${action}?${new URLSearchParams(fields as [string, string][])}`;
+      const answer = await fetch(link, {
+        headers: { cookie: person.web.cookie(action) },
+        redirect: "manual",
+      });
+      expect([200, 303, 400, 404, 405], action).toContain(answer.status);
+    }
+    const { html } = await person.web.get("/account");
+    expect(html).toMatch(/\/account\/keys\/[^/]+\/revoke/);
+    expect(html).toMatch(/\/account\/agents\/[^/]+\/remove/);
+  });
+});
+
+describe("a person", () => {
+  it("cannot end what is somebody else's", async () => {
+    const [mine, other] = [await settled(), await settled()];
+    const own = await mine.web.get("/account");
+    const theirs = (await other.web.get("/account")).forms.filter(({ action }) =>
+      /\/(revoke|remove)$/.test(action),
+    );
+    expect(theirs.length).toBeGreaterThanOrEqual(3);
+    const [formToken] = own.forms.flatMap(({ fields }) =>
+      fields.filter(([name]) => name === "form_token").map(([, value]) => value),
+    );
+    for (const form of theirs) {
+      const answer = await mine.web.submit(form, { form_token: formToken });
+      expect(answer.status, form.action).toBeLessThan(500);
+    }
+    const kept = (await other.web.get("/account")).forms.map(({ action }) => action);
+    expect(kept).toEqual(expect.arrayContaining(theirs.map(({ action }) => action)));
+  });
+
+  it("cannot make a sixth key, nor one with a scope that does not exist", async () => {
+    const person = town.person();
+    for (let count = 0; count < 5; count++) await person.createKey(["signals:read"]);
+    await expect(person.createKey(["signals:read"])).rejects.toThrow();
+    const account = await person.web.get("/account");
+    const wide = await town.person();
+    await wide.signIn();
+    const form = (await wide.web.get("/account")).form("/account/keys");
+    const { html } = await wide.web.submit(form, { name: "x", scope: ["everything:write"] });
+    expect(html).not.toMatch(/msv_test_\w{38}/);
+    expect(account.html).not.toMatch(/msv_test_\w{38}/);
+  });
+
+  it("who follows a stranger's authorization request is not asked to consent to it", async () => {
+    const { client_id } = await registerPublic(base);
+    const attacker = town.person();
+    const started = await fetch(authorizationRequest(base, { client_id }).url, {
+      redirect: "manual",
+    });
+    const interaction = new URL(started.headers.get("location") ?? "", base);
+    await attacker.signIn();
+    const page = await attacker.web.get(interaction);
+    expect(page.status).toBeGreaterThanOrEqual(400);
+    expect(page.forms.map(({ action }) => pathOf(action))).not.toContain(interaction.pathname);
+  });
+
+  it("gives an application no scope that it did not ask for", async () => {
+    const { client_id } = await registerPublic(base);
+    const { url, verifier } = authorizationRequest(base, { client_id, scope: "signals:read" });
+    const callback = await town.person().authorize(url, {
+      scopes: ["signals:read", "alerts:write", "openid", "offline_access"],
+    });
+    const answer = await postForm(`${base}/oauth/token`, {
+      grant_type: "authorization_code",
+      client_id,
+      code: callback.searchParams.get("code") ?? "",
+      redirect_uri: CALLBACK,
+      code_verifier: verifier,
+    });
+    const body = (await answer.json()) as { scope?: string };
+    expect(body.scope ?? "signals:read").toBe("signals:read");
+  });
+
+  it("who ticks nothing is asked again, and gives nothing", async () => {
+    const { client_id } = await registerPublic(base);
+    const { url } = authorizationRequest(base, { client_id });
+    const person = town.person();
+    await person.signIn();
+    const consent = await person.web.get(url);
+    const form = consent.form(consent.url.pathname);
+    const again = await person.web.submit(form, { decision: "allow", scope: [] });
+    expect([again.status, again.leavesFor]).toEqual([400, undefined]);
+  });
+
+  it("who signs out is asked to sign in for the next request", async () => {
+    const { client_id } = await registerPublic(base);
+    const request = () => authorizationRequest(base, { client_id }).url;
+    const person = town.person();
+    await person.authorize(request());
+    await person.web.submit((await person.web.get("/account")).form("/sign-out"));
+    const next = await person.web.get(request());
+    expect(next.leavesFor).toBeUndefined();
+    expect(next.url.pathname).toBe("/sign-in");
+    const silent = request();
+    silent.searchParams.set("prompt", "none");
+    const { leavesFor } = await person.web.get(silent);
+    expect(leavesFor?.searchParams.get("error")).toBe("login_required");
+  });
+
+  it("consents for themselves, not for who was at the browser before", async () => {
+    const { client_id } = await registerPublic(base);
+    const { url, verifier } = authorizationRequest(base, { client_id, resource: base });
+    const [first, second] = [town.person(), town.person()];
+    await first.signIn();
+    const open = await first.web.get(url);
+    await first.web.submit((await first.web.get("/account")).form("/sign-out"));
+    const codeOf = async (email: string) => (await town.codesTo(email)).at(-1) ?? "";
+    await first.web.signIn(second.email, codeOf);
+    const page = await first.web.get(open.url);
+    const [form = open.form(open.url.pathname)] = page.forms.filter(
+      ({ action }) => pathOf(action) === open.url.pathname,
+    );
+    const { leavesFor } = await first.web.submit(form, { decision: "allow" });
+    const code = leavesFor?.searchParams.get("code");
+    if (typeof code !== "string") return;
+    const answer = await postForm(`${base}/oauth/token`, {
+      grant_type: "authorization_code",
+      client_id,
+      code,
+      redirect_uri: CALLBACK,
+      code_verifier: verifier,
+    });
+    const { access_token } = (await answer.json()) as { access_token: string };
+    const agent = await newAgent();
+    await postJson(
+      `${base}/oauth/claim`,
+      { agent_id: agent.client_id, claim_code: agent.claim.code },
+      { authorization: `Bearer ${access_token}` },
+    );
+    expect((await first.web.get("/account")).html).toContain(agent.client_id);
+  });
+});
+
+describe("every page", () => {
+  it("cannot be framed, sniffed, cached, or made to run anything", async () => {
+    const person = await settled();
+    const agent = await newAgent();
+    const { client_id } = await registerPublic(base);
+    const cookie = () => person.web.cookie();
+    const pages = [
+      "/sign-in",
+      "/sign-in/code",
+      "/account",
+      `/claim?agent=${agent.client_id}`,
+      "/claim?attempt=x",
+      "/oauth/interaction/x",
+    ];
+    const answers = [
+      ...(await Promise.all(
+        pages.map((path) => fetch(base + path, { headers: { cookie: cookie() } })),
+      )),
+      await fetch(`${base}/sign-in`, { method: "POST", body: new URLSearchParams() }),
+    ];
+    const consent = await person.web.get(authorizationRequest(base, { client_id }).url);
+    const all = [...answers.map(({ headers }) => headers), consent.headers];
+    for (const headers of all) {
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).toContain("base-uri 'none'");
+      expect(policy).not.toMatch(/unsafe|script-src|\*/);
+      expect(headers.get("content-type")).toMatch(/^text\/html; charset=utf-8/i);
+      expect(headers.get("x-frame-options")).toBe("DENY");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("referrer-policy")).toMatch(/^(no-referrer|same-origin)$/);
+    }
+  });
+});
+
+describe("a cookie", () => {
+  const cookiesOf = async (own: string, url: string | URL) =>
+    (await fetch(url, { redirect: "manual" })).headers.getSetCookie().map((line) => [own, line]);
+
+  it("is for this host, http and no other site", async () => {
+    const { client_id } = await registerPublic(base);
+    const lines = [
+      ...(await cookiesOf(base, `${base}/sign-in`)),
+      ...(await cookiesOf(base, authorizationRequest(base, { client_id }).url)),
+    ].map(([, line]) => String(line).toLowerCase());
+    expect(lines.length).toBeGreaterThanOrEqual(2);
+    for (const line of lines) {
+      expect(line).toContain("httponly");
+      expect(line).toMatch(/samesite=(lax|strict)/);
+      expect(line).toContain("path=/");
+      expect(line).not.toContain("domain=");
+    }
+  });
+
+  it("is secure and bound to the host when the service is reached by https", async () => {
+    const { base: local } = await startTown({ BASE_URL: "https://signals.example" });
+    const { client_id } = await registerPublic(local);
+    const { search } = authorizationRequest(local, { client_id }).url;
+    const page = await cookiesOf(local, `${local}/sign-in`);
+    const flow = await cookiesOf(local, `${local}/oauth/authorize${search}`);
+    const lines = [...page, ...flow].map(([, line]) => String(line));
+    expect(lines.length).toBeGreaterThanOrEqual(2);
+    for (const line of lines) expect(line).toMatch(/;\s*secure/i);
+    for (const [, line] of page) {
+      expect(line).toMatch(/^__Host-/);
+      expect(line).toMatch(/path=\/(;|$)/i);
+    }
+  });
+
+  it("that was planted before a sign-in is worth nothing after it", async () => {
+    const person = town.person();
+    await person.web.get("/sign-in");
+    const planted = person.web.cookie();
+    expect(planted).not.toBe("");
+    await person.signIn();
+    expect(person.web.cookie()).not.toBe(planted);
+    const attacker = await fetch(`${base}/account`, {
+      headers: { cookie: planted },
+      redirect: "manual",
+    });
+    expect(attacker.status).toBe(303);
+  });
+
+  it("of a value that a stranger chose is nobody's, and stays nobody's", async () => {
+    const name = (await createWeb(base).get("/sign-in")).headers.getSetCookie()[0]?.split("=")[0];
+    for (const value of ["x", "A".repeat(43), "", "%00", "../../x", "__proto__"]) {
+      const answer = await fetch(`${base}/account`, {
+        headers: { cookie: `${name}=${value}` },
+        redirect: "manual",
+      });
+      expect(answer.status, value).toBe(303);
+    }
+  });
+
+  it("is dead after signing out, for whoever kept a copy", async () => {
+    const person = town.person();
+    await person.signIn();
+    const copy = person.web.cookie();
+    await person.web.submit((await person.web.get("/account")).form("/sign-out"));
+    const late = await fetch(`${base}/account`, { headers: { cookie: copy }, redirect: "manual" });
+    expect(late.status).toBe(303);
+  });
+
+  it("opens nothing but pages", async () => {
+    const person = town.person();
+    await person.signIn();
+    const headers = { cookie: person.web.cookie() };
+    for (const path of ["/api/signals?limit=1", "/api/factors?symbol=ALDER.SIM"]) {
+      expect((await fetch(base + path, { headers })).status).toBe(401);
+    }
+    expect((await postJson(`${base}/mcp`, {}, headers)).status).toBe(401);
+    expect((await postJson(`${base}/oauth/claim`, {}, headers)).status).toBe(401);
+  });
+});
+
+describe("a sign-in code", () => {
+  async function asked() {
+    const person = town.person();
+    const start = await person.web.get("/sign-in");
+    const page = await person.web.submit(start.form("/sign-in"), { email: person.email });
+    const code = (await town.codesTo(person.email)).at(-1) ?? "";
+    const type = (typed: string) => person.web.submit(page.form("/sign-in/code"), { code: typed });
+    return { person, code, type };
+  }
+  const wrong = (code: string) => String((Number(code) + 1) % 10 ** 8).padStart(8, "0");
+
+  it("is worth nothing in another browser", async () => {
+    const { person, code } = await asked();
+    const attacker = createWeb(base);
+    const start = await attacker.get("/sign-in");
+    const page = await attacker.submit(start.form("/sign-in"), { email: person.email });
+    const answer = await attacker.submit(page.form("/sign-in/code"), { code });
+    expect(answer.status).toBe(400);
+    expect((await attacker.get("/account")).url.pathname).toBe("/sign-in");
+  });
+
+  it("ends after five wrong ones, however many come at once", async () => {
+    const { code, type } = await asked();
+    const tries = await Promise.all(Array.from({ length: 10 }, () => type(wrong(code))));
+    for (const { status } of tries) expect(status).toBe(400);
+    expect((await type(code)).status).toBe(400);
+  });
+
+  it("works once", async () => {
+    const { code, type } = await asked();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => type(code)));
+    const inside = answers.filter(({ url }) => url.pathname === "/account");
+    expect(inside.length).toBeLessThanOrEqual(1);
+    expect((await type(code)).url.pathname).not.toBe("/account");
+  });
+
+  it("ends after ten minutes", async () => {
+    const { code, type } = await asked();
+    town.clock.now = new Date(SANDBOX_NOW.getTime() + 10 * 60_000 + 1_000);
+    expect((await type(code)).status).toBe(400);
+  });
+});
+
+describe("an e-mail address", () => {
+  const injections = [
+    "eve@example.com\r\nBcc: all@example.com",
+    "eve@example.com\nSubject: x",
+    "eve@example.com%0d%0aBcc:all@example.com",
+    "eve@example.com,victim@example.com",
+    "eve@example.com;victim@example.com",
+    "Eve <eve@example.com>",
+    "<eve@example.com>",
+    "eve@example.com victim@example.com",
+    "eve@example.com\u2028Bcc: x",
+    "eve@example.com\u0000",
+    '"eve\r\nBcc: x"@example.com',
+    "eve@[127.0.0.1]",
+    "=?utf-8?q?eve?=@example.com",
+    "eve@exa\u00ADmple.com",
+    "eve@\u202Eexample.com",
+    `${"e".repeat(300)}@example.com`,
+  ];
+
+  it.each(injections)("cannot carry a header or a second address: %j", async (email) => {
+    const web = createWeb(base);
+    const form = (await web.get("/sign-in")).form("/sign-in");
+    const answer = await web.submit(form, { email });
+    expect(answer.status).toBe(400);
+    const applied = await postJson(`${base}/api/apply`, { name: "Eve", email });
+    expect(applied.status).toBe(400);
+    const sent = await postJson(`${base}/api/contact`, { email, message: "x" });
+    expect(sent.status).toBe(400);
+    expect(await town.lettersTo("victim@example.com")).toEqual([]);
+    expect(await town.lettersTo("all@example.com")).toEqual([]);
+  });
+});
+
+describe("what a stranger wrote", () => {
+  const names = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'><svg onload=alert(1)>",
+    "</title><script>alert(1)</script>",
+    "<!--<img src=x onerror=alert(1)>-->",
+    "&lt;script&gt;",
+    "{{7*7}} <%= 7*7 %>",
+    'x" autofocus onfocus="alert(1)',
+    "javascript:alert(1)",
+  ];
+  /** Every way out of text that the names above try; none may stand in a page. */
+  const BROKEN = /<script|<img|<svg|<!--<|onerror=|onload=|onfocus="|\{\{49|href="javascript/i;
+  const outside = (html: string) => html.replace(/&(?:lt|gt|quot|amp|#39);/g, "·");
+
+  it.each(names)("stays text on every page that shows it: %j", async (client_name) => {
+    const person = town.person();
+    const agent = await newAgent({ client_name });
+    const { client_id } = await registerPublic(base, { client_name });
+    const consent = await person.web.get(authorizationRequest(base, { client_id }).url);
+    const signedIn =
+      consent.url.pathname === "/sign-in"
+        ? await person.web.signIn(
+            person.email,
+            async () => (await town.codesTo(person.email)).at(-1) ?? "",
+            consent,
+          )
+        : consent;
+    await person.web.submit(signedIn.form(pathOf(signedIn.url.href)), { decision: "allow" });
+    const named = await person.web.get(`/claim?agent=${agent.client_id}`);
+    const shown = await person.web.submit(named.form("/claim"), {
+      agent_id: agent.client_id,
+      code: agent.claim.code,
+    });
+    const done = await person.web.submit(shown.form("/claim/confirm"));
+    const other = await newAgent({ client_name });
+    const started = await postJson(
+      `${base}/oauth/claim/start`,
+      { agent_id: other.client_id },
+      { authorization: `Bearer ${await tokenOf(base, other)}` },
+    );
+    const { verification_uri } = (await started.json()) as { verification_uri: string };
+    const attempt = await person.web.get(verification_uri);
+    const revealed = await person.web.submit(attempt.form("/claim/approve"));
+    const form = (await person.web.get("/account")).form("/account/keys");
+    const key = await person.web.submit(form, { name: client_name, scope: ["signals:read"] });
+    const account = await person.web.get("/account");
+
+    const showing = [signedIn, shown, attempt, account];
+    for (const page of showing) expect(textOf(page.html), page.url.href).toContain(client_name);
+    for (const page of [...showing, named, done, revealed, key]) {
+      expect(outside(page.html), page.url.href).not.toMatch(BROKEN);
+    }
+  });
+
+  it.each([
+    "/sign-in?return_to=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
+    "/sign-in/code?return_to=%3Cscript%3Ealert(1)%3C/script%3E",
+    "/claim?agent=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E",
+    "/claim?attempt=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E",
+    "/oauth/interaction/%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+    "/oauth/authorize?client_id=%3Cscript%3Ealert(1)%3C/script%3E",
+    "/oauth/authorize?client_id=x&redirect_uri=%3Cscript%3Ealert(1)%3C/script%3E",
+    "/account/%3Cscript%3Ealert(1)%3C/script%3E",
+    "/%3Cscript%3Ealert(1)%3C/script%3E",
+    "/api/signals?symbol=%3Cscript%3Ealert(1)%3C/script%3E",
+    "/sign-in/callback?error=%3Cscript%3Ealert(1)%3C/script%3E",
+  ])("in an address is not in the page as markup: %s", async (path) => {
+    const person = town.person();
+    await person.signIn();
+    const answer = await fetch(base + path, { headers: { cookie: person.web.cookie() } });
+    const body = await answer.text();
+    if (answer.headers.get("content-type")?.includes("html")) {
+      expect(outside(body)).not.toMatch(BROKEN);
+    }
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  it("in an e-mail field is shown again as text", async () => {
+    const web = createWeb(base);
+    const form = (await web.get("/sign-in")).form("/sign-in");
+    const { html } = await web.submit(form, { email: '"><script>alert(1)</script>' });
+    expect(outside(html)).not.toMatch(BROKEN);
+  });
+
+  it("is refused as a name where it could only be an attack", async () => {
+    for (const name of ["<b>x</b>", "x\u202Ey", "x\u0000y", "https://evil.example", ""]) {
+      const answer = await postJson(`${base}/api/apply`, { name, email: "eve@example.com" });
+      expect(answer.status, JSON.stringify(name)).toBe(400);
+    }
+    for (const client_name of ["x\u202Ey", "x\u0007y", "x".repeat(101), "x\u2028y"]) {
+      const answer = await postJson(`${base}/oauth/register`, {
+        client_name,
+        grant_types: ["client_credentials"],
+      });
+      expect(answer.status, JSON.stringify(client_name)).toBe(400);
+    }
+  });
+});
+
+describe("who is here", () => {
+  const ask = async (own: string, email: string) => {
+    const web = createWeb(own);
+    const start = await web.get("/sign-in");
+    const page = await web.submit(start.form("/sign-in"), { email });
+    const said = textOf(page.html).replaceAll(email, "<email>");
+    return { status: page.status, path: page.url.pathname, said };
+  };
+
+  it("cannot be learnt by asking for codes, by text or by work", async () => {
+    const before = await startTown();
+    await before.person("known@example.com").signIn();
+    await before.stop();
+    const own = await startTown({ SIGN_UP: "closed", DATA_DIR: before.folder });
+    const counted = countWork(own.service.state.store.records);
+    const tries = [];
+    for (const email of ["known@example.com", "unknown@example.com"]) {
+      counted.take();
+      tries.push({ ...(await ask(own.base, email)), work: counted.take() });
+    }
+    counted.stop();
+    expect(tries[0]).toEqual(tries[1]);
+    expect(tries[0]).toMatchObject({ status: 200, path: "/sign-in/code" });
+    expect(await own.codesTo("known@example.com")).toHaveLength(1);
+    expect(await own.codesTo("unknown@example.com")).toEqual([]);
+  });
+
+  it("is answered alike for a known and an unknown registration", async () => {
+    const agent = await register(base);
+    const unknown = agent.registration_client_uri.replace(/.$/, "_");
+    const answers = [];
+    for (const uri of [agent.registration_client_uri, unknown]) {
+      const answer = await getWith("nonsense", uri);
+      answers.push([answer.status, await answer.text(), answer.headers.get("www-authenticate")]);
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.[0]).toBe(401);
+  });
+
+  it("is answered alike for a known and an unknown client at the token endpoint", async () => {
+    const { client_id } = await register(base);
+    const answers = [];
+    for (const id of [client_id, client_id.replace(/.$/, "_")]) {
+      const answer = await postForm(`${base}/oauth/token`, {
+        grant_type: "client_credentials",
+        client_id: id,
+        client_secret: "wrong",
+      });
+      answers.push([answer.status, await answer.text()]);
+    }
+    expect(answers[0]).toEqual(answers[1]);
+  });
+
+  it("is answered alike, with the same work, for a known and an unknown agent in a claim", async () => {
+    const agent = await newAgent();
+    const { access_token } = await town.person().tokens();
+    const { records } = town.service.state.store;
+    const counted = countWork(records);
+    const tries: unknown[] = [];
+    for (const agent_id of [agent.client_id, agent.client_id.replace(/.$/, "_")]) {
+      counted.take();
+      const answer = await postJson(
+        `${base}/oauth/claim`,
+        { agent_id, claim_code: "00000000" },
+        { authorization: `Bearer ${access_token}` },
+      );
+      tries.push([answer.status, await answer.text(), counted.take()]);
+    }
+    counted.stop();
+    expect(tries[0]).toEqual(tries[1]);
+  });
+
+  it("is answered alike for an address that applied before and one that did not", async () => {
+    const apply = async (email: string) => {
+      const answer = await postJson(`${base}/api/apply`, { name: "Ann", email, focus: "quant" });
+      const body = (await answer.json()) as { data: Record<string, string> };
+      return { status: answer.status, members: Object.keys(body.data), at: body.data.registeredAt };
+    };
+    const first = await apply("applied@example.com");
+    town.clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
+    const again = await apply("applied@example.com");
+    expect(again).toEqual(await apply("new-here@example.com"));
+    expect(first.members).toEqual(again.members);
+  });
+});
+
+/** Counts what is asked of the store, by the name of the method. */
+function countWork(records: Records) {
+  const methods = ["get", "list", "commit"] as const;
+  const original = Object.fromEntries(methods.map((name) => [name, records[name]]));
+  let done: string[] = [];
+  for (const name of methods) {
+    const run = original[name] as (...args: unknown[]) => unknown;
+    Object.assign(records, {
+      [name]: (...args: unknown[]) => {
+        done.push(name);
+        return run.apply(records, args);
+      },
+    });
+  }
+  const stop = () => Object.assign(records, original);
+  afterEach(stop);
+  return {
+    take() {
+      const taken = done.sort();
+      done = [];
+      return taken;
+    },
+    stop,
+  };
+}
+
+it("no attack made the service log a failure of its own", () => {
+  expect(town.logged).toEqual([]);
+});

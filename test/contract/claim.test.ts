@@ -1,0 +1,623 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { accounts } from "../../src/auth/accounts/account-records.ts";
+import { type Agent, clients, issuedTo, registeredBy } from "../../src/auth/agents/agent.ts";
+import { createClaims } from "../../src/auth/agents/create-claims.ts";
+import { createAgentOf } from "../../src/auth/agents/registration-token.ts";
+import type { Caller } from "../../src/auth/caller.ts";
+import { anonymousCeiling, type Scope } from "../../src/auth/scopes.ts";
+import { claimRouter } from "../../src/http/claim.ts";
+import { sendProblem } from "../../src/http/errors.ts";
+import type { Quota, QuotaName } from "../../src/limits/limits.ts";
+import { createLimits } from "../../src/limits/memory-limits.ts";
+import type { AuditEntry } from "../../src/store/audit.ts";
+import { insert, put } from "../../src/store/operations.ts";
+import { outbox } from "../../src/store/outbox.ts";
+import { collection } from "../../src/store/records.ts";
+import { storeUnavailable } from "../../src/store/unavailable.ts";
+import { postJson } from "../support/agent.ts";
+import { embedded, openStore } from "../support/stores.ts";
+import { verifies } from "../support/verifies.ts";
+
+const MINUTE_MS = 60_000;
+const ALL: readonly Scope[] = ["signals:read", "factor:read", "darkpool:read", "alerts:write"];
+const tokens = collection<Omit<Caller, "scopes"> & { readonly scopes: readonly Scope[] }>("tokens");
+
+type Limits = Readonly<Partial<Record<QuotaName, Quota>>>;
+
+/** The claim endpoints alone, on a socket and a store of their own. */
+async function start(overrides: Limits = {}) {
+  const { records, clock } = await openStore(embedded);
+  const app = express();
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const now = () => new Date(clock.now);
+  const store = { isDown: false };
+  const claims = createClaims({
+    records,
+    now,
+    hashAddress: (address) => `hash of ${address}`,
+    baseUrl: base,
+    anonymousScopes: anonymousCeiling,
+  });
+  app.use(
+    claimRouter({
+      claims,
+      limits: createLimits({ overrides }),
+      agentOf: createAgentOf(records),
+      baseUrl: base,
+      now,
+      async authenticate(credential) {
+        if (store.isDown) throw storeUnavailable("The store does not answer.");
+        const found = await records.get(tokens, credential);
+        return found && { ...found.value, scopes: new Set(found.value.scopes) };
+      },
+    }),
+  );
+  app.use(sendProblem((error) => void error));
+
+  async function register(agentId = "agt_1", agent: Partial<Agent> = {}) {
+    const { start: begun, steps } = claims.begun(agentId);
+    const metadata = { client_name: "Helper", grant_types: ["client_credentials"] };
+    const value = {
+      metadata: { ...metadata, scope: anonymousCeiling.join(" ") },
+      agent: { identityType: "anonymous" as const, registeredAt: clock.now, ...agent },
+    };
+    const groups = [registeredBy(`rat-${agentId}`)];
+    await records.commit([insert(clients, { key: agentId, value, groups }), ...steps]);
+    await issue(agentId, { kind: "agent", id: agentId, clientId: agentId });
+    return begun;
+  }
+  /** Keeps a token; the credential is its name. */
+  async function issue(credential: string, caller: Partial<Caller>) {
+    const value = {
+      ...{ kind: "user" as const, id: "acc_ann", clientId: "app" },
+      ...{ accountId: undefined, resource: base, signedInAt: undefined },
+      ...caller,
+      scopes: [...(caller.scopes ?? anonymousCeiling)],
+    };
+    const groups = value.clientId === undefined ? [] : [issuedTo(value.clientId)];
+    await records.commit([put(tokens, { key: credential, value, groups })]);
+  }
+  async function signIn(accountId: string, caller: Partial<Caller> = {}) {
+    const email = `${accountId}@people.example`;
+    const value = { email, label: email, createdAt: clock.now };
+    await records.commit([put(accounts, { key: accountId, value })]);
+    const scopes = new Set(ALL);
+    const person = { kind: "user" as const, id: accountId, accountId, scopes };
+    await issue(accountId, { ...person, signedInAt: clock.now, ...caller });
+  }
+  await signIn("acc_ann");
+  await signIn("acc_bob");
+
+  const bearer = (token: string | undefined) =>
+    token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const claim = (token: string | undefined, body: unknown, headers = {}) =>
+    postJson(`${base}/oauth/claim`, body, { ...bearer(token), ...headers });
+  const begin = (token: string | undefined, body: unknown) =>
+    postJson(`${base}/oauth/claim/start`, body, bearer(token));
+  return { base, records, clock, claims, store, register, issue, signIn, claim, begin };
+}
+
+async function told(answer: Response | Promise<Response>) {
+  const response = await answer;
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  expect(response.headers.get("content-type")).toContain("application/json");
+  const body = (await response.json()) as Record<string, string>;
+  if (response.status !== 200) {
+    expect(Object.keys(body)).toEqual(["error", "error_description"]);
+    // RFC 6749 section 5.2.
+    expect(body.error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+  }
+  return { status: response.status, headers: response.headers, body };
+}
+
+describe("POST /oauth/claim with a person's token", () => {
+  verifies(
+    ["2.6/agent-id", "2.6/claim-code", "4.7/json", "4.7/bearer", "4.7/effect"],
+    "binds the agent to the person and ends what the agent held",
+    async () => {
+      const { clock, records, register, claim, claims } = await start();
+      const { code } = await register();
+      const answer = await told(claim("acc_ann", { agent_id: "agt_1", claim_code: code }));
+
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual({
+        agent_id: "agt_1",
+        status: "claimed",
+        identity_type: "anonymous",
+        subject: "acc_ann",
+        scope: ALL.join(" "),
+        claimed_at: new Date(clock.now).toISOString(),
+      });
+      expect(await records.get(tokens, "agt_1")).toBeUndefined();
+      expect((await claim("agt_1", { agent_id: "agt_1", claim_code: code })).status).toBe(401);
+      expect(await claims.begin("agt_1")).toBeUndefined();
+    },
+  );
+
+  it("gives the agent the scopes of the token at most", async () => {
+    const { register, claim, signIn } = await start();
+    const { code } = await register();
+    await signIn("acc_eve", { scopes: new Set(["signals:read"]) });
+    const { body } = await told(claim("acc_eve", { agent_id: "agt_1", claim_code: code }));
+
+    expect(body.scope).toBe("signals:read");
+  });
+
+  it("answers the owner again and refuses everybody else", async () => {
+    const { register, claim } = await start();
+    const { code } = await register();
+    const body = { agent_id: "agt_1", claim_code: code };
+    const first = await told(claim("acc_ann", body));
+
+    expect((await told(claim("acc_ann", body))).body).toEqual(first.body);
+    expect((await told(claim("acc_bob", body))).body.error).toBe("invalid_claim_code");
+  });
+
+  it("takes the code as a person writes it", async () => {
+    const { register, claim } = await start();
+    const { code } = await register();
+    const written = `${code.slice(0, 4)}-${code.slice(4)}`.toLowerCase();
+
+    expect((await claim("acc_ann", { agent_id: "agt_1", claim_code: written })).status).toBe(200);
+  });
+
+  it("lets exactly one of a hundred people have the agent", async () => {
+    const { register, claim, signIn } = await start({
+      "claim-address": { points: 1000, windowSeconds: 60 },
+      "claim-agent": { points: 1000, windowSeconds: 60 },
+    });
+    const { code } = await register();
+    const people = Array.from({ length: 100 }, (_, index) => `acc_${index}`);
+    await Promise.all(people.map((id) => signIn(id)));
+    const body = { agent_id: "agt_1", claim_code: code };
+    const statuses = await Promise.all(people.map(async (id) => (await claim(id, body)).status));
+
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 400)).toHaveLength(99);
+  });
+
+  it("tells nothing of why a code does not count", async () => {
+    const { clock, register, claim, signIn } = await start({
+      "claim-address": { points: 1000, windowSeconds: 60 },
+      "claim-user": { points: 1000, windowSeconds: 60 },
+    });
+    const wrong = "00000000";
+    await register("agt_wrong");
+    const used = await register("agt_used");
+    for (let tries = 0; tries < 5; tries += 1) {
+      await claim("acc_ann", { agent_id: "agt_used", claim_code: wrong });
+    }
+    const taken = await register("agt_taken");
+    await claim("acc_bob", { agent_id: "agt_taken", claim_code: taken.code });
+    const named = await register("agt_named", { loginHint: "acc_bob@people.example" });
+    const cases = [
+      ["agt_unknown", wrong],
+      ["https://client.example/id", wrong],
+      ["agt_wrong", wrong],
+      ["agt_used", used.code],
+      ["agt_taken", taken.code],
+      ["agt_named", named.code],
+    ];
+    const late = await register("agt_late");
+    const answers = [];
+    for (const [agent_id, claim_code] of cases) {
+      answers.push(await told(claim("acc_ann", { agent_id, claim_code })));
+    }
+    clock.now += 10 * MINUTE_MS;
+    await signIn("acc_ann");
+    answers.push(await told(claim("acc_ann", { agent_id: "agt_late", claim_code: late.code })));
+
+    const [first] = answers;
+    expect(first?.body.error).toBe("invalid_claim_code");
+    for (const { status, body, headers } of answers) {
+      expect(status).toBe(400);
+      expect(body).toEqual(first?.body);
+      expect([...headers.keys()]).toEqual([...(first?.headers.keys() ?? [])]);
+    }
+  });
+
+  it("refuses the right code after a hundred wrong ones at once", async () => {
+    const { register, claim } = await start({
+      "claim-address": { points: 1000, windowSeconds: 60 },
+      "claim-user": { points: 1000, windowSeconds: 60 },
+      "claim-agent": { points: 1000, windowSeconds: 60 },
+    });
+    const { code } = await register();
+    const wrong = { agent_id: "agt_1", claim_code: "00000000" };
+    await Promise.all(Array.from({ length: 100 }, () => claim("acc_bob", wrong)));
+
+    const right = await told(claim("acc_ann", { agent_id: "agt_1", claim_code: code }));
+    expect(right.body.error).toBe("invalid_claim_code");
+  });
+
+  it("refuses a sign-in of more than five minutes ago, and a token that names none", async () => {
+    const { clock, register, claim, signIn } = await start();
+    const { code } = await register();
+    const body = { agent_id: "agt_1", claim_code: code };
+    await signIn("acc_old", { signedInAt: clock.now - 5 * MINUTE_MS - 1 });
+    await signIn("acc_none", { signedInAt: undefined });
+    for (const token of ["acc_old", "acc_none"]) {
+      const { status, body: refusal } = await told(claim(token, body));
+      expect(status).toBe(403);
+      expect(refusal.error).toBe("access_denied");
+      expect(refusal.error_description).toContain("sign in again");
+    }
+    await signIn("acc_fresh", { signedInAt: clock.now - 5 * MINUTE_MS });
+    expect((await claim("acc_fresh", body)).status).toBe(200);
+  });
+
+  it("refuses a token that the agent itself got from the person", async () => {
+    const { register, claim, signIn, records } = await start();
+    const { code } = await register();
+    await signIn("acc_ann", { clientId: "agt_1" });
+    const answer = await told(claim("acc_ann", { agent_id: "agt_1", claim_code: code }));
+
+    expect(answer).toMatchObject({ status: 403, body: { error: "access_denied" } });
+    expect((await records.get(clients, "agt_1"))?.value.agent.owner).toBeUndefined();
+  });
+
+  it("refuses a token without a scope to give", async () => {
+    const { register, claim, signIn } = await start();
+    const { code } = await register();
+    await signIn("acc_ann", { scopes: new Set() });
+    const answer = await told(claim("acc_ann", { agent_id: "agt_1", claim_code: code }));
+
+    expect(answer).toMatchObject({ status: 403, body: { error: "access_denied" } });
+  });
+});
+
+describe("POST /oauth/claim with the agent's token", () => {
+  it("waits for a person and then takes the code that they were shown", async () => {
+    const { register, claim, begin, claims, issue } = await start();
+    await register();
+    const { body: begun } = await told(begin("agt_1", { agent_id: "agt_1" }));
+    const attempt = new URL(begun.verification_uri ?? "").searchParams.get("attempt") ?? "";
+    const early = await told(claim("agt_1", { agent_id: "agt_1", claim_code: "00000000" }));
+    expect(early).toMatchObject({ status: 409, body: { error: "claim_not_confirmed" } });
+
+    const shown = await claims.confirm(attempt, { accountId: "acc_ann", scopes: ALL });
+    const body = { agent_id: "agt_1", claim_code: shown?.code };
+    const answer = await told(claim("agt_1", body));
+    expect(answer).toMatchObject({ status: 200, body: { status: "claimed", subject: "acc_ann" } });
+
+    expect((await claim("agt_1", body)).status).toBe(401);
+    await issue("renewed", { kind: "agent", id: "agt_1", clientId: "agt_1", accountId: "acc_ann" });
+    expect((await told(claim("renewed", body))).body).toEqual(answer.body);
+    expect((await told(claim("rat-agt_1", body))).body).toEqual(answer.body);
+  });
+
+  it("never takes the agent's own code, nor a person's token the shown one", async () => {
+    const { register, claim, claims, records } = await start();
+    const { code, attempt } = await register();
+    const own = { agent_id: "agt_1", claim_code: code };
+    expect((await told(claim("agt_1", own))).status).toBe(409);
+    expect((await told(claim("rat-agt_1", own))).status).toBe(409);
+
+    const shown = await claims.confirm(attempt, { accountId: "acc_ann", scopes: ALL });
+    expect((await told(claim("agt_1", own))).body.error).toBe("invalid_claim_code");
+    const swapped = { agent_id: "agt_1", claim_code: shown?.code };
+    expect((await told(claim("acc_ann", swapped))).body.error).toBe("invalid_claim_code");
+    expect((await records.get(clients, "agt_1"))?.value.agent.owner).toBeUndefined();
+  });
+
+  it("refuses another agent, whether there is one or not", async () => {
+    const { register, claim } = await start();
+    await register();
+    const { code } = await register("agt_2");
+    for (const token of ["agt_1", "rat-agt_1"]) {
+      for (const agent_id of ["agt_2", "agt_none"]) {
+        const answer = await told(claim(token, { agent_id, claim_code: code }));
+        expect(answer).toMatchObject({ status: 403, body: { error: "access_denied" } });
+      }
+    }
+  });
+});
+
+describe("a credential for a claim", () => {
+  const body = { agent_id: "agt_1", claim_code: "00000000" };
+
+  it.each([
+    ["none", {}, false],
+    ["another scheme", { authorization: "Basic YTpi" }, false],
+    ["an empty token", { authorization: "Bearer " }, false],
+    ["an unknown token", { authorization: "Bearer unknown" }, true],
+    ["an unknown API key", { "x-api-key": "unknown" }, true],
+    ["a token as API key", { "x-api-key": "acc_ann" }, true],
+    ["a registration token as API key", { "x-api-key": "rat-agt_1" }, true],
+    ["a token for /mcp alone", { authorization: "Bearer mcp" }, true],
+    ["an agent's token for /mcp alone", { authorization: "Bearer agent-mcp" }, true],
+  ])("is challenged: %s", async (_what, headers, hasError) => {
+    const { base, register, claim, signIn, issue } = await start();
+    await register();
+    await signIn("mcp", { resource: `${base}/mcp` });
+    await issue("agent-mcp", { kind: "agent", id: "agt_1", resource: `${base}/mcp` });
+    const answer = await told(claim(undefined, body, headers));
+
+    expect(answer).toMatchObject({ status: 401, body: { error: "invalid_token" } });
+    const challenge = answer.headers.get("www-authenticate") ?? "";
+    expect(challenge).toMatch(/^Bearer /);
+    expect(challenge).toContain(`resource_metadata="${base}/.well-known/oauth-protected-resource"`);
+    expect(challenge.includes('error="invalid_token"')).toBe(hasError);
+  });
+
+  it("is challenged in the address, even beside a good one", async () => {
+    const { base, register } = await start();
+    const { code } = await register();
+    const url = `${base}/oauth/claim?access_token=acc_ann`;
+    const good = { agent_id: "agt_1", claim_code: code };
+    const answer = await told(postJson(url, good, { authorization: "Bearer acc_ann" }));
+
+    expect(answer.status).toBe(401);
+  });
+
+  it("is refused when it is an API key, sent either way", async () => {
+    const { register, claim, issue } = await start();
+    const { code } = await register();
+    const key = { kind: "service" as const, id: "key_1", clientId: undefined };
+    await issue("msv_test_key", { ...key, accountId: "acc_ann", scopes: new Set(ALL) });
+    const good = { agent_id: "agt_1", claim_code: code };
+    for (const headers of [
+      { "x-api-key": "msv_test_key" },
+      { authorization: "Bearer msv_test_key" },
+    ]) {
+      const answer = await told(claim(undefined, good, headers));
+      expect(answer).toMatchObject({ status: 403, body: { error: "access_denied" } });
+    }
+  });
+
+  it("is refused when there are two", async () => {
+    const { claim, register } = await start();
+    await register();
+    for (const headers of [{ "x-api-key": "a" }, { "x-api-key": "acc_ann" }]) {
+      const answer = await told(claim("acc_ann", body, headers));
+      expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+    }
+  });
+
+  it("is refused after too many unknown ones, while good ones count", async () => {
+    const { claim, register } = await start({
+      "credential-address": { points: 2, windowSeconds: 60 },
+    });
+    const { code } = await register();
+    await claim("unknown", body);
+    await claim("unknown", body);
+    const answer = await told(claim("unknown", body));
+
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await claim("acc_ann", { agent_id: "agt_1", claim_code: code })).status).toBe(200);
+  });
+});
+
+describe("the body of a claim", () => {
+  it.each([
+    ["no JSON", "{"],
+    ["nothing", ""],
+    ["a list", "[]"],
+    ["null", "null"],
+    ["no code", '{"agent_id":"agt_1"}'],
+    ["no agent", '{"claim_code":"00000000"}'],
+    ["a number", '{"agent_id":"agt_1","claim_code":12345678}'],
+    ["an empty code", '{"agent_id":"agt_1","claim_code":""}'],
+    ["a long code", JSON.stringify({ agent_id: "agt_1", claim_code: "0".repeat(65) })],
+    ["a long agent", JSON.stringify({ agent_id: "a".repeat(201), claim_code: "0" })],
+    ["NUL", '{"agent_id":"a\\u0000","claim_code":"0"}'],
+    ["half a surrogate pair", '{"agent_id":"\\ud800","claim_code":"0"}'],
+  ])("is refused: %s", async (_what, text) => {
+    const { base } = await start();
+    const headers = { authorization: "Bearer acc_ann", "content-type": "application/json" };
+    const answer = await told(
+      fetch(`${base}/oauth/claim`, { method: "POST", headers, body: text }),
+    );
+
+    expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+  });
+
+  it("may say more, and hold whatever text as a code", async () => {
+    const { claim, register } = await start();
+    const { code } = await register();
+    const odd = await told(
+      claim("acc_ann", { agent_id: "agt_1", claim_code: "\u{1f600}\0\ud800" }),
+    );
+    expect(odd.body.error).toBe("invalid_claim_code");
+    const more = { agent_id: "agt_1", claim_code: code, __proto__: null, status: "claimed" };
+    expect((await claim("acc_ann", more)).status).toBe(200);
+  });
+
+  it("is told nothing about before the caller is known", async () => {
+    const { base } = await start();
+    for (const path of ["/oauth/claim", "/oauth/claim/start"]) {
+      expect((await told(postJson(`${base}${path}`, []))).status).toBe(401);
+    }
+  });
+
+  it("is JSON of at most 4096 bytes, posted", async () => {
+    const { base } = await start();
+    const authorization = "Bearer acc_ann";
+    for (const path of ["/oauth/claim", "/oauth/claim/start"]) {
+      const url = `${base}${path}`;
+      const form = new URLSearchParams({ agent_id: "agt_1" });
+      const posted = { method: "POST", headers: { authorization }, body: form };
+      expect((await fetch(url, posted)).status).toBe(415);
+      const large = { agent_id: "a".repeat(5000) };
+      expect((await postJson(url, large, { authorization })).status).toBe(413);
+      const got = await fetch(url, { headers: { authorization } });
+      expect([got.status, got.headers.get("allow")]).toEqual([405, "POST"]);
+    }
+  });
+});
+
+describe("the limits of a claim", () => {
+  const one = { points: 1, windowSeconds: 60 };
+  const many = { points: 1000, windowSeconds: 60 };
+  const wrong = (agent_id: string) => ({ agent_id, claim_code: "00000000" });
+
+  async function expectLimited(answer: Promise<Response>) {
+    const { status, headers, body } = await told(answer);
+    expect([status, body.error]).toEqual([429, "temporarily_unavailable"]);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    return body;
+  }
+
+  it("count the attempts of an agent, whether there is one or not", async () => {
+    const { claim, register } = await start({ "claim-agent": one });
+    await register();
+    const descriptions = [];
+    for (const agent of ["agt_1", "agt_none"]) {
+      expect((await claim("acc_ann", wrong(agent))).status).toBe(400);
+      descriptions.push((await expectLimited(claim("acc_bob", wrong(agent)))).error_description);
+    }
+    expect(descriptions[0]).toBe(descriptions[1]);
+  });
+
+  it("count what the agent itself does apart, so that strangers cannot lock it out", async () => {
+    const { claim, register } = await start({ "claim-agent": one });
+    await register();
+    await claim("acc_bob", wrong("agt_1"));
+    expect((await claim("agt_1", wrong("agt_1"))).status).toBe(409);
+    await expectLimited(claim("agt_1", wrong("agt_1")));
+  });
+
+  it("count the attempts of a person", async () => {
+    const { claim } = await start({ "claim-user": one });
+    expect((await claim("acc_ann", wrong("agt_1"))).status).toBe(400);
+    await expectLimited(claim("acc_ann", wrong("agt_2")));
+    expect((await claim("acc_bob", wrong("agt_2"))).status).toBe(400);
+  });
+
+  it("count the attempts of an address", async () => {
+    const { claim } = await start({ "claim-address": one, "claim-agent": many });
+    expect((await claim("acc_ann", wrong("agt_1"))).status).toBe(400);
+    await expectLimited(claim("acc_bob", wrong("agt_2")));
+  });
+
+  it("count new codes, for each agent", async () => {
+    const { begin, register } = await start({ "claim-start": one });
+    await register();
+    await register("agt_2");
+    expect((await begin("agt_1", { agent_id: "agt_1" })).status).toBe(200);
+    await expectLimited(begin("agt_1", { agent_id: "agt_1" }));
+    expect((await begin("agt_2", { agent_id: "agt_2" })).status).toBe(200);
+  });
+});
+
+describe("POST /oauth/claim/start", () => {
+  verifies(
+    ["3/anonymous-claimable", "3/flow-user-claimed"],
+    "gives the agent a new code, which a person can complete the claim with",
+    async () => {
+      const { base, clock, register, begin, claim } = await start();
+      const old = await register();
+      const { status, body } = await told(begin("agt_1", { agent_id: "agt_1" }));
+      const { code, expires_at } = body.claim as unknown as Record<string, string>;
+
+      expect(status).toBe(200);
+      expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/);
+      expect(body).toEqual({
+        agent_id: "agt_1",
+        status: "pending_claim",
+        claim: { code, expires_at },
+        verification_uri: expect.stringMatching(`^${base}/claim\\?attempt=[\\w-]{43}$`),
+        expires_at: new Date(clock.now + 10 * MINUTE_MS).toISOString(),
+      });
+      expect(expires_at).toBe(body.expires_at);
+      expect((await claim("acc_ann", { agent_id: "agt_1", claim_code: old.code })).status).toBe(
+        400,
+      );
+      expect((await claim("acc_ann", { agent_id: "agt_1", claim_code: code })).status).toBe(200);
+    },
+  );
+
+  verifies(
+    "3/service-auth-claimed",
+    "serves an agent that gets no access token before it is claimed, for its person alone",
+    async () => {
+      const { register, begin, claim } = await start();
+      const loginHint = "acc_ann@people.example";
+      await register("agt_1", { identityType: "service_auth", loginHint });
+      const { body } = await told(begin("rat-agt_1", { agent_id: "agt_1" }));
+      const { code } = body.claim as unknown as Record<string, string>;
+      const asked = { agent_id: "agt_1", claim_code: code };
+
+      expect((await told(claim("acc_bob", asked))).body.error).toBe("invalid_claim_code");
+      expect((await told(claim("acc_ann", asked))).body.identity_type).toBe("service_auth");
+    },
+  );
+
+  it("binds the claim to an address, in whatever case it is written", async () => {
+    const { register, begin, claim } = await start();
+    await register();
+    const login_hint = " Acc_Ann@People.example";
+    const { body } = await told(begin("agt_1", { agent_id: "agt_1", login_hint }));
+    const { code } = body.claim as unknown as Record<string, string>;
+    const asked = { agent_id: "agt_1", claim_code: code };
+
+    expect((await claim("acc_bob", asked)).status).toBe(400);
+    expect((await claim("acc_ann", asked)).status).toBe(200);
+  });
+
+  it.each(["", "nobody", "a@b.example\r\nBcc: c@d.example", 7, null])(
+    "refuses %j as an address",
+    async (login_hint) => {
+      const { register, begin } = await start();
+      await register();
+      const answer = await told(begin("agt_1", { agent_id: "agt_1", login_hint }));
+      expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+    },
+  );
+
+  it("refuses everybody but the agent", async () => {
+    const { register, begin } = await start();
+    await register();
+    await register("agt_2");
+    for (const token of ["acc_ann", "agt_2", "rat-agt_2"]) {
+      const answer = await told(begin(token, { agent_id: "agt_1" }));
+      expect(answer).toMatchObject({ status: 403, body: { error: "access_denied" } });
+    }
+    expect((await told(begin(undefined, { agent_id: "agt_1" }))).status).toBe(401);
+  });
+
+  it("refuses an agent that somebody answers for", async () => {
+    const { register, begin, claim } = await start();
+    const { code } = await register();
+    await claim("acc_ann", { agent_id: "agt_1", claim_code: code });
+    const answer = await told(begin("rat-agt_1", { agent_id: "agt_1" }));
+
+    expect(answer).toMatchObject({ status: 409, body: { error: "already_claimed" } });
+  });
+});
+
+describe("a claim", () => {
+  it("is in the audit with the address of the caller", async () => {
+    const { records, register, claim, begin } = await start();
+    await register();
+    await begin("agt_1", { agent_id: "agt_1" });
+    await claim("acc_ann", { agent_id: "agt_1", claim_code: "00000000" });
+    const rows = await records.list(outbox, { limit: 9 });
+
+    expect(rows.map(({ value }) => value.body as AuditEntry)).toMatchObject([
+      { action: "claim.started", actor: "agt_1", addressHash: "hash of 127.0.0.1" },
+      { action: "claim.refused", actor: "acc_ann", addressHash: "hash of 127.0.0.1" },
+    ]);
+  });
+
+  it("is answered with 503 while the store cannot", async () => {
+    const { store, claim, begin } = await start();
+    store.isDown = true;
+    for (const answer of [claim("acc_ann", {}), begin("agt_1", {})]) {
+      expect(await told(answer)).toMatchObject({
+        status: 503,
+        body: { error: "temporarily_unavailable" },
+      });
+    }
+  });
+});

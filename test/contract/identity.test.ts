@@ -1,0 +1,360 @@
+import { expect, it } from "vitest";
+import { clients } from "../../src/auth/agents/agent.ts";
+import { type Scope, scopes } from "../../src/auth/scopes.ts";
+import {
+  EXAMPLE_REGISTRATION,
+  getWith,
+  postForm,
+  postJson,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
+import { startIdentityProvider } from "../support/identity-provider.ts";
+import { type IdentityServer, startIdentityServer } from "../support/identity-server.ts";
+import { model, openStore, START, type TestStore } from "../support/stores.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+const ALL = Object.keys(scopes) as Scope[];
+const READ = ["signals:read", "darkpool:read", "factor:read"];
+const idp = await startIdentityProvider();
+
+interface Setting extends TestStore, IdentityServer {
+  /** Registers with the interface's body and some changes. */
+  send(changes: object): Promise<{ readonly status: number; readonly body: Body }>;
+}
+
+async function setting(): Promise<Setting> {
+  const store = await openStore(model);
+  const server = await startIdentityServer({
+    records: store.records,
+    now: () => new Date(store.clock.now),
+    idp,
+  });
+  const send = async (changes: object) => {
+    const response = await postJson(`${server.base}/oauth/register`, {
+      ...EXAMPLE_REGISTRATION,
+      ...changes,
+    });
+    return { status: response.status, body: (await response.json()) as Body };
+  };
+  return { ...store, ...server, send };
+}
+
+/** Manages a client with its registration access token (RFC 7592). */
+async function manage(client: Body, method: string, body?: object) {
+  const response = await fetch(String(client.registration_client_uri), {
+    method,
+    headers: {
+      authorization: `Bearer ${client.registration_access_token}`,
+      "content-type": "application/json",
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Body };
+}
+
+const update = (client: Body, changes: object) =>
+  manage(client, "PUT", { ...EXAMPLE_REGISTRATION, client_id: client.client_id, ...changes });
+
+it.each([{}, { type: "anonymous" }, { type: "agent" }])(
+  "registers %j with what it may have, and a code for whoever answers for it",
+  async (changes) => {
+    const { base, send, claims, accounts } = await setting();
+    const { status, body } = await send(changes);
+    expect(status).toBe(201);
+    const page = `${base}/claim?agent=${body.client_id}`;
+    expect(body).toMatchObject({
+      client_id: expect.stringMatching(/^agt_[\w-]{22}$/),
+      registration_access_token: expect.stringMatching(/^rat_[\w-]{43}$/),
+      identity_type: "type" in changes ? changes.type : "anonymous",
+      scopes: { pre_claim: READ, post_claim: ALL },
+      claim: {
+        status: "unclaimed",
+        code: expect.stringMatching(/^[0-9A-Z-]{8,9}$/),
+        expires_at: new Date(START + 600_000).toISOString(),
+        url: `${base}/oauth/claim`,
+        start_url: `${base}/oauth/claim/start`,
+        page,
+      },
+    });
+    const { id: accountId } = await accounts.ofEmail("owner@example.com");
+    const { code } = body.claim as { code: string };
+    const claim = { agentId: String(body.client_id), code };
+    expect(await claims.completeByPerson(claim, { accountId, scopes: ALL })).toMatchObject({
+      status: "claimed",
+    });
+  },
+);
+
+it("lets only the person that a service_auth agent names answer for it, and gives it no token before", async () => {
+  const { base, send, claims, accounts } = await setting();
+  const { status, body } = await send({ type: "service_auth", login_hint: " Owner@Example.com" });
+  expect(status).toBe(201);
+  expect(body).toMatchObject({
+    identity_type: "service_auth",
+    scopes: { pre_claim: [], post_claim: ALL },
+    claim: { status: "unclaimed", code: expect.any(String) },
+  });
+  const client = body as unknown as Parameters<typeof tokenOf>[1];
+  await expect(tokenOf(base, client)).rejects.toThrow("unauthorized_client");
+
+  const claim = { agentId: client.client_id, code: (body.claim as { code: string }).code };
+  const stranger = await accounts.ofEmail("stranger@example.com");
+  const owner = await accounts.ofEmail("owner@example.com");
+  const by = ({ id }: { id: string }) =>
+    claims.completeByPerson(claim, { accountId: id, scopes: ALL });
+  expect(await by(stranger)).toEqual({ status: "invalid_claim_code" });
+  expect(await by(owner)).toMatchObject({ status: "claimed" });
+  expect(await tokenOf(base, client, { scope: "alerts:write" })).toEqual(expect.any(String));
+});
+
+it.each([
+  ["invalid_login_hint", { type: "service_auth" }, "login_hint"],
+  ["invalid_login_hint", { type: "service_auth", login_hint: "a@b.example\nbcc:c" }, "login_hint"],
+  ["unsupported_identity_type", { type: "user" }, "/oauth/authorize"],
+  ["unsupported_identity_type", { type: "service" }, "API key"],
+  ["unsupported_identity_type", { type: "root" }, "anonymous, identity_assertion"],
+  ["unsupported_identity_type", { type: "__proto__" }, "anonymous, identity_assertion"],
+  ["unsupported_identity_type", { type: null }, "anonymous, identity_assertion"],
+  ["unsupported_identity_type", { type: ["anonymous"] }, "anonymous, identity_assertion"],
+  [
+    "invalid_client_metadata",
+    { type: "agent", grant_types: ["authorization_code"] },
+    "client_cred",
+  ],
+  ["invalid_scope", { scope: "alerts:write" }, "claimed by a person"],
+  ["unapproved_software_statement", { software_statement: "a.b.c" }, "no signer"],
+  ["invalid_client_metadata", { jwks: { keys: [] } }, "at least one key"],
+])("refuses with %s %j", async (error, changes, description) => {
+  const { send, failures } = await setting();
+  const { status, body } = await send(changes);
+  expect(status).toBe(400);
+  expect(body).toEqual({
+    error,
+    error_description: expect.stringContaining(description),
+    ...(error === "invalid_scope" && { scope: "alerts:write" }),
+  });
+  expect(failures).toEqual([]);
+});
+
+it("refuses what could change how objects behave, and what nests too deep", async () => {
+  const { base, failures } = await setting();
+  const post = (body: string) =>
+    fetch(`${base}/oauth/register`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+  const example = JSON.stringify(EXAMPLE_REGISTRATION).slice(1);
+  for (const body of [
+    `{"__proto__":{"token_endpoint_auth_method":"none"},${example}`,
+    `{"jwks":{"keys":[{"__proto__":{"kty":"EC"}}]},${example}`,
+    `{"a":${"[".repeat(4000)}${"]".repeat(4000)}}`,
+  ]) {
+    const response = await post(body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: "invalid_client_metadata" });
+  }
+  for (const body of ["", "[]", "null", "7", "{", '"a"'])
+    expect((await post(body)).status).toBe(400);
+  expect(failures).toEqual([]);
+});
+
+it("keeps nothing of what asks for an identity in the metadata", async () => {
+  const { send, records } = await setting();
+  const markup = "<img src=x onerror=alert(1)>";
+  const { body } = await send({
+    type: "service_auth",
+    login_hint: "owner@example.com",
+    client_name: markup,
+    owner: { accountId: "acc_1", scopes: ALL },
+    agent: { identityType: "identity_assertion" },
+    claimed_by: "acc_1",
+  });
+  expect(body).toMatchObject({ client_name: markup });
+  const kept = await records.get(clients, String(body.client_id));
+  expect(kept?.value.agent).toEqual({
+    identityType: "service_auth",
+    loginHint: "owner@example.com",
+    registeredAt: START,
+  });
+  const members = Object.keys(kept?.value.metadata ?? {});
+  for (const member of ["type", "login_hint", "owner", "agent", "claimed_by", "claim"]) {
+    expect(members).not.toContain(member);
+  }
+  expect(kept?.value.metadata.client_name).toBe(markup);
+});
+
+it("makes two agents of one body, which know nothing of each other", async () => {
+  const { base, send } = await setting();
+  const [{ body: one }, { body: other }] = [await send({}), await send({})];
+  for (const member of ["client_id", "client_secret", "registration_access_token"]) {
+    expect(one[member]).not.toBe(other[member]);
+  }
+  await fetch(String(one.registration_client_uri), {
+    method: "DELETE",
+    headers: { authorization: `Bearer ${one.registration_access_token}` },
+  });
+  const survivor = other as unknown as Parameters<typeof tokenOf>[1];
+  expect(await tokenOf(base, survivor)).toEqual(expect.any(String));
+});
+
+it("shows who an agent is and whether it is claimed, and never a code again", async () => {
+  const { send, claims, accounts, clock } = await setting();
+  const { body: agent } = await send({ scope: "signals:read" });
+  const { status, body: before } = await manage(agent, "GET");
+  expect(status).toBe(200);
+  expect(before).toMatchObject({
+    scope: "signals:read",
+    identity_type: "anonymous",
+    scopes: { pre_claim: ["signals:read"], post_claim: ALL },
+    claim: { status: "unclaimed", url: expect.any(String) },
+  });
+  expect(before.claim).not.toHaveProperty("code");
+
+  const { id: accountId } = await accounts.ofEmail("owner@example.com");
+  const { code } = agent.claim as { code: string };
+  const claim = { agentId: String(agent.client_id), code };
+  const held: Scope[] = ["signals:read", "alerts:write"];
+  await claims.completeByPerson(claim, { accountId, scopes: held });
+  const { body: after } = await manage(agent, "GET");
+  expect(after).toMatchObject({
+    scope: held.join(" "),
+    scopes: { pre_claim: ["signals:read"], post_claim: held },
+    claim: { status: "claimed", claimed_at: new Date(clock.now).toISOString() },
+  });
+  expect(JSON.stringify(after)).not.toContain(accountId);
+});
+
+it("gives an update no scope, identity or owner that the agent does not have", async () => {
+  const { send, records } = await setting();
+  const { body: agent } = await send({ scope: "signals:read" });
+  const { status, body } = await update(agent, {
+    scope: "signals:read darkpool:read alerts:write",
+    type: "identity_assertion",
+    identity_type: "identity_assertion",
+    owner: { accountId: "acc_1", scopes: ALL },
+    claim: { status: "claimed" },
+    scopes: { pre_claim: ALL },
+  });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    scope: "signals:read darkpool:read",
+    identity_type: "anonymous",
+    claim: { status: "unclaimed" },
+  });
+  expect(body.claim).not.toHaveProperty("code");
+  const kept = await records.get(clients, String(agent.client_id));
+  expect(kept?.value.agent).toEqual({ identityType: "anonymous", registeredAt: START });
+
+  const refused = await update({ ...agent, ...body }, { scope: "alerts:write" });
+  expect(refused).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+});
+
+it("gives an update of a claimed agent what its owner gave it, and no more", async () => {
+  const { base, send, claims, accounts } = await setting();
+  const { body: agent } = await send({});
+  const { id: accountId } = await accounts.ofEmail("owner@example.com");
+  const { code } = agent.claim as { code: string };
+  const claim = { agentId: String(agent.client_id), code };
+  await claims.completeByPerson(claim, { accountId, scopes: ["signals:read", "alerts:write"] });
+
+  const { body } = await update(agent, { scope: ALL.join(" ") });
+  expect(body).toMatchObject({
+    scope: "signals:read alerts:write",
+    claim: { status: "claimed" },
+  });
+  const client = { ...agent, ...body, client_secret: agent.client_secret };
+  const token = (scope: string) =>
+    tokenOf(base, client as unknown as Parameters<typeof tokenOf>[1], { scope });
+  expect(await token("alerts:write")).toEqual(expect.any(String));
+  await expect(token("darkpool:read")).rejects.toThrow("invalid_scope");
+});
+
+it("turns no public client into one with tokens of its own without a secret", async () => {
+  const { send } = await setting();
+  const code = {
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+    scope: undefined,
+  };
+  const { status, body: client } = await send(code);
+  expect(status).toBe(201);
+  expect(client).toMatchObject({
+    grant_types: ["authorization_code", "refresh_token"],
+    scope: [...ALL, "openid", "offline_access"].join(" "),
+    scopes: { pre_claim: ALL, post_claim: ALL },
+  });
+  expect(client).not.toHaveProperty("claim");
+  expect(client).not.toHaveProperty("client_secret");
+
+  const grants = { grant_types: ["client_credentials"], response_types: [] };
+  const refused = await update(client, { ...code, ...grants });
+  expect(refused).toMatchObject({ status: 400, body: { error: "invalid_client_metadata" } });
+  const { body } = await update(client, { ...grants, scope: "signals:read" });
+  expect(body).toMatchObject({
+    client_secret: expect.stringMatching(/^[\w-]{43,}$/),
+    claim: { status: "unclaimed" },
+  });
+});
+
+it("looks for no client whose id it never made", async () => {
+  const { base, failures } = await setting();
+  for (const id of ["a".repeat(600), "%00", "agt_%F0%9F%98%80", "..%2f..%2fetc"]) {
+    const response = await fetch(`${base}/oauth/register/${id}`, {
+      method: "PUT",
+      headers: { authorization: "Bearer x", "content-type": "application/json" },
+      body: JSON.stringify(EXAMPLE_REGISTRATION),
+    });
+    expect(response.status).toBe(401);
+  }
+  expect(failures).toEqual([]);
+});
+
+it("says in its metadata how agents register", async () => {
+  const { base } = await setting();
+  for (const path of ["oauth-authorization-server", "openid-configuration"]) {
+    const response = await fetch(`${base}/.well-known/${path}`);
+    const metadata = (await response.json()) as Body;
+    expect(metadata).toMatchObject({
+      grant_types_supported: expect.arrayContaining([
+        "urn:ietf:params:oauth:grant-type:jwt-bearer",
+      ]),
+      authorization_grant_profiles_supported: ["urn:ietf:params:oauth:grant-profile:id-jag"],
+      agent_auth: {
+        register_uri: metadata.registration_endpoint,
+        claim_uri: `${base}/oauth/claim`,
+        revocation_uri: metadata.revocation_endpoint,
+        identity_types_supported: [
+          "anonymous",
+          "identity_assertion",
+          "service_auth",
+          "agent",
+          "user",
+          "service",
+        ],
+        anonymous: { credential_types_supported: expect.any(Array) },
+      },
+    });
+    expect(JSON.stringify(metadata)).not.toContain(idp.issuer);
+  }
+});
+
+it("ends nothing for a reader of another agent's record", async () => {
+  const { base, send } = await setting();
+  const { body: mine } = await send({});
+  const other = await register(base);
+  const response = await getWith(
+    String(mine.registration_access_token),
+    other.registration_client_uri,
+  );
+  expect(response.status).toBe(401);
+  const form = { grant_type: "client_credentials", client_id: other.client_id };
+  const token = await postForm(`${base}/oauth/token`, {
+    ...form,
+    client_secret: other.client_secret,
+  });
+  expect(token.status).toBe(200);
+});

@@ -1,0 +1,429 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import express from "express";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAuditor } from "../../src/auth/auditor.ts";
+import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { createLastUse } from "../../src/auth/last-use.ts";
+import { HARDENED, notFound, sendProblem } from "../../src/http/errors.ts";
+import { intakeRouter } from "../../src/http/intake.ts";
+import { createIntake, focuses } from "../../src/intake/intake.ts";
+import { readApplications, readInquiries } from "../../src/intake/kept.ts";
+import { createLimits } from "../../src/limits/memory-limits.ts";
+import type { AuditEntry } from "../../src/store/audit.ts";
+import { outbox } from "../../src/store/outbox.ts";
+import type { Records } from "../../src/store/records.ts";
+import type { StoreMode } from "../../src/store/store.ts";
+import { storeUnavailable } from "../../src/store/unavailable.ts";
+import { postJson } from "../support/agent.ts";
+import { embedded, openStore } from "../support/stores.ts";
+import { verifies } from "../support/verifies.ts";
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const ada = { name: "Ada Lovelace", email: "ada@host.example" };
+const hello = { email: "ada@host.example", message: "Hello" };
+
+interface Site {
+  readonly mode?: StoreMode;
+  /** What the intake keeps things with, made from the store's. */
+  readonly records?: (records: Records) => Records;
+}
+
+/** A service that takes in applications and inquiries, with limits and a store of its own. */
+async function open({ mode = "sandbox", records: wrapped = (same) => same }: Site = {}) {
+  const { records, clock } = await openStore(embedded);
+  const now = () => new Date(clock.now);
+  const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
+  const lastUse = createLastUse({ records, now, onError: () => {} });
+  const keys = createApiKeys({ records, mode, now, audit, lastUse });
+  const intake = createIntake({ records: wrapped(records), mode, now, audit, keys });
+  const failures: unknown[] = [];
+  const app = express();
+  app.set("trust proxy", 1);
+  app.use((_req, res, next) => {
+    res.set(HARDENED);
+    next();
+  });
+  app.use(intakeRouter({ intake, limits: createLimits() }));
+  app.use(notFound);
+  app.use(sendProblem((error) => failures.push(error)));
+  const server = app.listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const base = `http://127.0.0.1:${port}`;
+  let callers = 0;
+  /** Posts as a caller with an address of its own, so that no limit is met by accident. */
+  const post = (path: string, body: unknown) => {
+    callers += 1;
+    const address = `10.0.${callers >> 8}.${callers & 255}`;
+    return postJson(`${base}${path}`, body, { "x-forwarded-for": address });
+  };
+  return { base, port, records, keys, clock, post, failures };
+}
+
+/** What the tests read of an answer. */
+interface Answer {
+  readonly success: boolean;
+  readonly message: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+const answerOf = async (response: Response) => (await response.json()) as Answer;
+
+/** Checks a refusal. @returns Its detail. */
+async function refused(response: Response, status: number, code: string): Promise<string> {
+  expect(response.status).toBe(status);
+  expect(response.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+  const problem = (await response.json()) as Record<string, unknown>;
+  expect(problem).toMatchObject({ status, code });
+  return String(problem.detail);
+}
+
+describe("an application", () => {
+  verifies(
+    [
+      "1/apply",
+      "2.2/name",
+      "2.2/email",
+      "2.2/success",
+      "2.2/message",
+      "2.2/data",
+      "2.2/data-queue-token",
+      "2.2/data-name",
+      "2.2/data-email",
+      "2.2/data-focus",
+      "2.2/data-registered-at",
+      "4.2/json",
+      "4.2/200",
+      "4.2/seat",
+      "5.4/3-apply",
+    ],
+    "is answered with the seat and what was sent, without a credential",
+    async () => {
+      const { post, clock, records } = await open();
+      const response = await post("/api/apply", { ...ada, focus: "quant" });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      const answer = await answerOf(response);
+      expect(answer).toEqual({
+        success: true,
+        message: expect.stringMatching(/\w/),
+        data: {
+          ...{ queueToken: expect.stringMatching(/^\S{20,}$/), ...ada, focus: "quant" },
+          registeredAt: new Date(clock.now).toISOString(),
+        },
+      });
+      expect(answer.data.registeredAt).toMatch(ISO);
+      expect(await readApplications(records)).toMatchObject([{ ...ada, focus: "quant" }]);
+    },
+  );
+
+  verifies(
+    ["2.2/focus", "2.2/focus-retail", "2.2/focus-quant", "2.2/focus-fund", "2.2/focus-general"],
+    "can have one of four focuses, or none",
+    async () => {
+      expect(focuses).toEqual(["retail", "quant", "fund", "general"]);
+      const { post } = await open();
+      for (const focus of focuses) {
+        const { data } = await answerOf(await post("/api/apply", { ...ada, focus }));
+        expect(data.focus).toBe(focus);
+      }
+      const { data } = await answerOf(await post("/api/apply", ada));
+      expect(data).not.toHaveProperty("focus");
+      for (const focus of ["hedge", "Quant", "", null, 1, ["quant"]]) {
+        const detail = await refused(
+          await post("/api/apply", { ...ada, focus }),
+          400,
+          "invalid_request",
+        );
+        expect(detail).toMatch(/^focus: must be one of retail, quant, fund, general$/);
+      }
+    },
+  );
+
+  verifies("4.2/test-credentials", "yields a key with the read scopes in the sandbox", async () => {
+    const { post, keys } = await open();
+    const { data } = await answerOf(await post("/api/apply", { ...ada, focus: "quant" }));
+    const key = await keys.find(data.queueToken ?? "");
+    expect(key?.scopes).toEqual(["signals:read", "factor:read", "darkpool:read"]);
+    const real = await open({ mode: "live" });
+    const other = await answerOf(await real.post("/api/apply", { ...ada, focus: "quant" }));
+    expect(other.data.queueToken).toMatch(/^queue_/);
+    expect(await real.keys.find(other.data.queueToken ?? "")).toBeUndefined();
+  });
+
+  verifies(
+    ["4.2/validated", "4.2/400", "7/apply-email"],
+    "with a wrong address is refused, and nothing is kept",
+    async () => {
+      const { post, records } = await open();
+      const wrong = [
+        ...[undefined, null, 1, "", "ada", "ada@", "@host.example", "a b@host.example", ["a@b.c"]],
+        ...["ada@host.example\r\nBcc: eve@host.example", "ada@host.example,eve@host.example"],
+        ...["Ada <ada@host.example>", "ad\u00e1@host.example", `${"a".repeat(250)}@host.example`],
+        ...["ada@host.example\0", "ada@host.example\u202e", { $ne: "" }],
+      ];
+      for (const email of wrong) {
+        const response = await post("/api/apply", { ...ada, email });
+        const detail = await refused(response, 400, "invalid_request");
+        expect(detail, JSON.stringify(email)).toMatch(/^email: must/);
+      }
+      expect(await readApplications(records)).toEqual([]);
+    },
+  );
+
+  verifies(
+    ["4.2/400", "7/apply-name", "8/sanitized"],
+    "with a wrong name is refused, and nothing is kept",
+    async () => {
+      const { post, records } = await open();
+      const wrong = [
+        ...[undefined, null, 1, "", "  ", "a".repeat(101), ["Ada"], { toString: "Ada" }],
+        ...["<script>alert(1)</script>", "Ada<", "Ada\0", "Ada\u001b[2J", "\u202eadA", "\ud800"],
+        ...["https://evil.example", "www.evil.example", "javascript://x"],
+      ];
+      for (const name of wrong) {
+        const response = await post("/api/apply", { ...ada, name });
+        const detail = await refused(response, 400, "invalid_request");
+        expect(detail, JSON.stringify(name)).toMatch(/^name: (must|has at most)/);
+      }
+      expect(await readApplications(records)).toEqual([]);
+    },
+  );
+
+  verifies(
+    ["4.2/sanitized", "2.2/data-name", "2.2/data-email"],
+    "is given back as it was normalised",
+    async () => {
+      const { post, records } = await open();
+      const sent = { name: "  Ame\u0301lie \n O'Neil & Co ", email: " ADA@Host.Example " };
+      const kept = { name: "Am\u00e9lie O'Neil & Co", email: "ada@host.example" };
+      const { data } = await answerOf(await post("/api/apply", sent));
+      expect(data).toMatchObject(kept);
+      expect(await readApplications(records)).toMatchObject([kept]);
+    },
+  );
+
+  verifies(
+    ["7/apply-payload", "4.2/400"],
+    "with a malformed payload is refused in the same form",
+    async () => {
+      const { base, post } = await open();
+      const invalid = Buffer.from(JSON.stringify({ ...ada, name: "\u00e9" }), "latin1");
+      for (const payload of [null, [], [ada], "text", 1, true]) {
+        await refused(await post("/api/apply", payload), 400, "invalid_request");
+      }
+      for (const body of ["", "{", "{'name':1}", "\ufeff", "name=Ada", '{"name":"a"}{}', invalid]) {
+        const headers = { "content-type": "application/json" };
+        const response = await fetch(`${base}/api/apply`, { method: "POST", headers, body });
+        await refused(response, 400, "invalid_request");
+      }
+      const bare = await fetch(`${base}/api/apply`, { method: "POST" });
+      await refused(bare, 400, "invalid_request");
+      const detail = await refused(await post("/api/apply", {}), 400, "invalid_request");
+      expect(detail).toMatch(/^name: must be a text; email: must be an e-mail address$/);
+    },
+  );
+
+  it("may have members that are not known; they are not kept", async () => {
+    const { post, records } = await open();
+    const more = { ...ada, state: "accepted", id: "app_mine", seat: "x", company: "<b>" };
+    const { data } = await answerOf(await post("/api/apply", more));
+    expect(Object.keys(data)).toEqual(["queueToken", "name", "email", "registeredAt"]);
+    const [application] = await readApplications(records);
+    expect(application).toMatchObject({ ...ada, state: "waiting" });
+    expect(application).not.toHaveProperty("company");
+  });
+
+  it("is harmless when it is sent again, and tells nobody that it was", async () => {
+    const { post, records, clock } = await open();
+    const first = await answerOf(await post("/api/apply", ada));
+    clock.now += 60_000;
+    const second = await answerOf(await post("/api/apply", { ...ada, name: "Eve" }));
+    const other = await answerOf(await post("/api/apply", { name: "Eve", email: "eve@a.example" }));
+    expect(Object.keys(second.data)).toEqual(Object.keys(first.data));
+    expect(second).toEqual({
+      ...other,
+      data: { ...other.data, email: ada.email, queueToken: second.data.queueToken },
+    });
+    expect(second.data.queueToken).not.toBe(first.data.queueToken);
+    const kept = await readApplications(records);
+    expect(kept.map(({ name, email }) => ({ name, email }))).toEqual([
+      ada,
+      { name: "Eve", email: "eve@a.example" },
+    ]);
+  });
+
+  verifies(
+    ["4.2/429", "7/apply-rate", "8/apply-rate"],
+    "is refused from an address that sent five in an hour, with the time to wait",
+    async () => {
+      const { base, records } = await open();
+      const from = (address: string, email: string) =>
+        postJson(`${base}/api/apply`, { ...ada, email }, { "x-forwarded-for": address });
+      for (let at = 0; at < 5; at += 1) {
+        expect((await from("192.0.2.1", `a${at}@host.example`)).status).toBe(200);
+      }
+      const response = await from("192.0.2.1", "a5@host.example");
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(3590);
+      expect(response.headers.get("ratelimit")).toMatch(/^"apply";r=0;t=\d+, "apply-day";r=14;/);
+      await refused(response, 429, "rate_limited");
+      expect(await readApplications(records)).toHaveLength(5);
+      expect((await from("192.0.2.2", "a6@host.example")).status).toBe(200);
+    },
+  );
+
+  it("that is wrong costs nobody their turn", async () => {
+    const { base } = await open();
+    for (let at = 0; at < 10; at += 1) {
+      expect((await postJson(`${base}/api/apply`, { ...ada, email: "ada" })).status).toBe(400);
+    }
+    expect((await postJson(`${base}/api/apply`, ada)).status).toBe(200);
+  });
+});
+
+describe("an inquiry", () => {
+  verifies(
+    ["1/contact", "2.3/email", "2.3/message", "4.3/json", "4.3/200", "5.4/3-contact"],
+    "is recorded and answered with a reference, without a credential",
+    async () => {
+      const { post, clock, records } = await open();
+      const message = "Two lines\nand <b>tags</b> & \u{1f600}";
+      const response = await post("/api/contact", { ...hello, message });
+      expect(response.status).toBe(200);
+      const receivedAt = new Date(clock.now).toISOString();
+      const answer = await answerOf(response);
+      expect(answer).toEqual({
+        success: true,
+        message: expect.stringMatching(/\w/),
+        data: { reference: expect.stringMatching(/^inq_\w{16}$/), receivedAt },
+      });
+      expect(await readInquiries(records)).toEqual([
+        {
+          ...{ reference: answer.data.reference, email: hello.email, message },
+          receivedAt: clock.now,
+        },
+      ]);
+    },
+  );
+
+  verifies(
+    ["4.3/400", "7/contact-input", "8/sanitized"],
+    "with wrong input is refused, and nothing is kept",
+    async () => {
+      const { post, records } = await open();
+      const wrong = [
+        ...[null, [], {}, "text", { ...hello, email: "ada" }, { ...hello, message: 1 }],
+        ...[{ message: "Hello" }, { email: hello.email }, { ...hello, message: "a\0b" }],
+        ...[
+          { ...hello, message: "a\u001b]0;x\u0007" },
+          { ...hello, message: "a".repeat(5001) },
+        ],
+        ...[
+          { ...hello, message: "\u2066a" },
+          { ...hello, message: "\udfff" },
+        ],
+        ...[{ ...hello, email: "a@host.example\nBcc: b@host.example" }],
+      ];
+      for (const body of wrong) {
+        await refused(await post("/api/contact", body), 400, "invalid_request");
+      }
+      expect(await readInquiries(records)).toEqual([]);
+    },
+  );
+
+  verifies(["7/contact-empty", "4.3/400"], "with an empty message is refused", async () => {
+    const { post, records } = await open();
+    for (const message of ["", " ", "\n\r\n\t"]) {
+      const response = await post("/api/contact", { ...hello, message });
+      expect(await refused(response, 400, "invalid_request")).toBe("message: must not be empty");
+    }
+    expect(await readInquiries(records)).toEqual([]);
+  });
+
+  it("is refused from an address that sent five in an hour", async () => {
+    const { base } = await open();
+    for (let at = 0; at < 5; at += 1) {
+      expect((await postJson(`${base}/api/contact`, hello)).status).toBe(200);
+    }
+    const response = await postJson(`${base}/api/contact`, hello);
+    expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
+    await refused(response, 429, "rate_limited");
+  });
+});
+
+describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
+  const body = JSON.stringify({ ...ada, ...hello });
+  const post = (base: string, init: RequestInit) =>
+    fetch(`${base}${path}`, {
+      method: "POST",
+      ...init,
+      headers: { "content-type": "application/json", ...init.headers },
+    });
+
+  it("takes a body up to 16 kB", async () => {
+    const { base, failures } = await open();
+    const padded = (bytes: number) => body.padEnd(bytes, " ");
+    expect((await post(base, { body: padded(16_384) })).status).toBe(200);
+    await refused(await post(base, { body: padded(16_385) }), 413, "content_too_large");
+    expect(failures).toEqual([]);
+  });
+
+  it("takes a body that does not say how long it is, up to 16 kB", async () => {
+    const { port } = await open();
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
+    socket.write("Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
+    const chunk = `1000\r\n${" ".repeat(4096)}\r\n`;
+    for (let sent = 0; sent < 5; sent += 1) socket.write(chunk);
+    socket.write("0\r\n\r\n");
+    let answer = "";
+    for await (const part of socket) answer += part;
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it("takes JSON in UTF-8 that is not compressed, and nothing else", async () => {
+    const { base } = await open();
+    const unsupported: readonly RequestInit[] = [
+      { body, headers: { "content-type": "text/plain" } },
+      { body, headers: { "content-type": "application/x-www-form-urlencoded" } },
+      { body: gzipSync(body), headers: { "content-encoding": "gzip" } },
+    ];
+    for (const init of unsupported) {
+      await refused(await post(base, init), 415, "unsupported_media_type");
+    }
+    const headers = { "content-type": "Application/JSON; charset=UTF-8" };
+    expect((await post(base, { body, headers })).status).toBe(200);
+  });
+
+  it("is there for POST alone", async () => {
+    const { base } = await open();
+    for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      const response = await fetch(`${base}${path}`, { method });
+      expect(response.headers.get("allow")).toBe("POST");
+      await refused(response, 405, "method_not_allowed");
+    }
+  });
+
+  it("answers only when it is durable, and says when the store cannot", async () => {
+    const { base } = await open({
+      records: (records) => ({
+        ...records,
+        commit: () => Promise.reject(storeUnavailable("down")),
+      }),
+    });
+    await refused(await post(base, { body }), 503, "store_unavailable");
+  });
+
+  it("leaves an audit row with the hash of the address, and nothing that was sent", async () => {
+    const { base, records } = await open();
+    await post(base, { body, headers: { "x-forwarded-for": "192.0.2.9" } });
+    const rows = await records.list(outbox, { limit: 10 });
+    const entries = rows.map(({ value }) => value.body as AuditEntry);
+    expect(entries[0]).toMatchObject({ actor: "anonymous", addressHash: "hash of 192.0.2.9" });
+    expect(JSON.stringify(entries)).not.toMatch(/ada|hello/i);
+  });
+});

@@ -1,0 +1,189 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import express, { type ErrorRequestHandler, type RequestHandler } from "express";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { sendProblem } from "../../src/http/errors.ts";
+import { answerOAuthLimit, limitBy } from "../../src/http/limited.ts";
+import { addressKey } from "../../src/limits/address-key.ts";
+import { createLimits, type LimitsOptions } from "../../src/limits/memory-limits.ts";
+
+const byAddress = (req: express.Request) => addressKey(req.ip);
+
+interface Site {
+  /** Reverse proxies in front. */
+  readonly hops?: number;
+  readonly limited: readonly RequestHandler[];
+  readonly translate?: ErrorRequestHandler;
+}
+
+/** A service with one limited route. @returns Asks it, with an `X-Forwarded-For` or without. */
+async function serve({ hops = 0, limited, translate }: Site) {
+  const app = express();
+  app.set("trust proxy", hops);
+  app.get("/", ...limited, (req, res) => void res.send(addressKey(req.ip)));
+  if (translate) app.use(translate);
+  app.use(sendProblem(() => undefined));
+  const server = app.listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return (forwardedFor?: string) =>
+    fetch(`http://127.0.0.1:${port}/`, {
+      headers: forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor },
+    });
+}
+
+function limitsOf(overrides: LimitsOptions["overrides"] = {}) {
+  return createLimits({ overrides });
+}
+
+const two = { apply: { points: 2, windowSeconds: 3600 } };
+
+describe("a limited route", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+  });
+
+  it("tells what is left with every answer", async () => {
+    const ask = await serve({ limited: [limitBy(limitsOf(two), "apply", byAddress)] });
+    const told = [];
+    for (let at = 0; at < 3; at += 1) {
+      const { status, headers } = await ask();
+      told.push([status, headers.get("ratelimit-policy"), headers.get("ratelimit")]);
+    }
+    const policy = '"apply";q=2;w=3600';
+    expect(told).toEqual([
+      [200, policy, '"apply";r=1;t=3600'],
+      [200, policy, '"apply";r=0;t=3600'],
+      [429, policy, '"apply";r=0;t=3600'],
+    ]);
+  });
+
+  it("refuses with a problem that says what is limited and when to come again", async () => {
+    const limits = limitsOf({ apply: { points: 0, windowSeconds: 90 } });
+    const ask = await serve({ limited: [limitBy(limits, "apply", byAddress)] });
+    const answer = await ask();
+    expect(answer.headers.get("retry-after")).toBe("90");
+    expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+    expect(await answer.json()).toEqual({
+      type: "urn:market-signal:problem:rate_limited",
+      title: "Too many requests.",
+      status: 429,
+      code: "rate_limited",
+      detail: "The limit apply allows 0 in 90 seconds. Come again in 90 seconds.",
+      instance: "/",
+    });
+  });
+
+  it("rounds the wait up, so that who waits so long is not too early", async () => {
+    const limits = limitsOf({ apply: { points: 1, windowSeconds: 90 } });
+    const ask = await serve({ limited: [limitBy(limits, "apply", byAddress)] });
+    await ask();
+    vi.setSystemTime(Date.now() + 88_001);
+    const answer = await ask();
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "2"]);
+    expect(answer.headers.get("ratelimit")).toBe('"apply";r=0;t=2');
+  });
+
+  it("counts every quota, lists them all and names the longest wait", async () => {
+    const limits = limitsOf({
+      apply: { points: 1, windowSeconds: 60 },
+      "apply-day": { points: 2, windowSeconds: 86_400 },
+      contact: { points: 9, windowSeconds: 100_000 },
+    });
+    const quotas = ["apply", "apply-day", "contact"] as const;
+    const ask = await serve({ limited: [limitBy(limits, quotas, byAddress)] });
+    await ask();
+    const second = await ask();
+    expect(second.status).toBe(429);
+    expect(second.headers.get("retry-after")).toBe("60");
+    const third = await ask();
+    expect(third.headers.get("ratelimit-policy")).toBe(
+      '"apply";q=1;w=60, "apply-day";q=2;w=86400, "contact";q=9;w=100000',
+    );
+    expect(third.headers.get("ratelimit")).toBe(
+      '"apply";r=0;t=60, "apply-day";r=0;t=86400, "contact";r=6;t=100000',
+    );
+    expect(third.headers.get("retry-after")).toBe("86400");
+    expect(await third.json()).toMatchObject({ detail: expect.stringContaining("apply-day") });
+  });
+
+  it("can be limited by several keys, of which it makes one list", async () => {
+    const limits = limitsOf({
+      register: { points: 9, windowSeconds: 60 },
+      "register-all": { points: 1, windowSeconds: 30 },
+    });
+    const limited = [
+      limitBy(limits, "register", byAddress),
+      limitBy(limits, "register-all", () => "all"),
+    ];
+    const ask = await serve({ limited });
+    await ask();
+    const answer = await ask();
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get("ratelimit")).toBe('"register";r=7;t=60, "register-all";r=0;t=30');
+    expect(answer.headers.get("retry-after")).toBe("30");
+  });
+
+  it("answers clients of OAuth in the words of their protocol", async () => {
+    const limits = limitsOf({ token: { points: 0, windowSeconds: 60 } });
+    const limited = [limitBy(limits, "token", byAddress)];
+    const ask = await serve({ limited, translate: answerOAuthLimit });
+    const answer = await ask();
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get("retry-after")).toBe("60");
+    expect(answer.headers.get("ratelimit")).toBe('"token";r=0;t=60');
+    const { error, error_description } = (await answer.json()) as Record<string, string>;
+    expect(error).toBe("temporarily_unavailable");
+    // RFC 6749 section 5.2.
+    expect(error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+    expect(error_description).toContain("60 seconds");
+  });
+});
+
+describe("the address that is counted", () => {
+  /** Which keys the service takes callers for. */
+  async function keysOf(hops: number, forwarded: readonly (string | undefined)[]) {
+    const limits = limitsOf({ apply: { points: 1000, windowSeconds: 60 } });
+    const ask = await serve({ hops, limited: [limitBy(limits, "apply", byAddress)] });
+    const keys = [];
+    for (const each of forwarded) keys.push(await (await ask(each)).text());
+    return keys;
+  }
+
+  it("is the caller's own where no proxy is expected, whatever it claims", async () => {
+    const claims = [undefined, "203.0.113.1", "203.0.113.2, 203.0.113.3", "unknown", "127.0.0.1"];
+    expect(await keysOf(0, claims)).toEqual(claims.map(() => "127.0.0.1"));
+  });
+
+  it("is what the one proxy added, whatever stands before it", async () => {
+    const claims = [
+      "203.0.113.1",
+      "198.51.100.9, 203.0.113.1",
+      "127.0.0.1,203.0.113.2",
+      "a, b, 2001:db8:1:2ff::1",
+      "::ffff:203.0.113.1",
+    ];
+    expect(await keysOf(1, claims)).toEqual([
+      "203.0.113.1",
+      "203.0.113.1",
+      "203.0.113.2",
+      "2001:db8:1:200::/56",
+      "203.0.113.1",
+    ]);
+  });
+
+  it("cannot be changed to get round a limit", async () => {
+    const ask = await serve({ limited: [limitBy(limitsOf(two), "apply", byAddress)] });
+    const statuses = [];
+    for (let at = 0; at < 6; at += 1) statuses.push((await ask(`203.0.113.${at}`)).status);
+    expect(statuses).toEqual([200, 200, 429, 429, 429, 429]);
+    const behind = await serve({ hops: 1, limited: [limitBy(limitsOf(two), "apply", byAddress)] });
+    const forged = [];
+    for (let at = 0; at < 4; at += 1) {
+      forged.push((await behind(`203.0.113.${at}, 192.0.2.1`)).status);
+    }
+    expect(forged).toEqual([200, 200, 429, 429]);
+  });
+});

@@ -1,0 +1,188 @@
+import { ClientRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it } from "vitest";
+import type { Scope } from "../../src/auth/scopes.ts";
+import { tokenOf } from "../support/agent.ts";
+import { deviations, type Row } from "../support/matrix.ts";
+import { createWorld } from "../support/matrix-credentials.ts";
+import { gated } from "../support/matrix-policies.ts";
+import { postMcp, routeTable } from "../support/matrix-routes.ts";
+import { authorizationRequest, registerPublic } from "../support/person.ts";
+import { startTown } from "../support/town.ts";
+
+/** What every operation that the MCP endpoint announces needs. One that is not here fails. */
+const announced = {
+  tools: {
+    get_signal: "signals:read",
+    get_factors: "factor:read",
+    get_darkpool: "darkpool:read",
+    find_instruments: "signals:read",
+  } as Readonly<Record<string, Scope>>,
+  resources: {} as Readonly<Record<string, Scope>>,
+  prompts: {} as Readonly<Record<string, Scope>>,
+  capabilities: ["tools"],
+};
+
+/** Methods that every caller with a good credential may use. */
+const ungated = ["initialize", "server/discover", "ping", "tools/list"];
+
+const town = await startTown();
+const { base } = town;
+const world = await createWorld({
+  base,
+  person: town.person,
+  wait: (ms) => {
+    town.clock.now = new Date(town.clock.now.getTime() + ms);
+  },
+});
+const { victims } = world;
+const ids = await createTargets();
+const table = routeTable({ base, victims, ids });
+const all = world.credentials.find(({ name }) => name === "user with all scopes");
+if (all === undefined) throw new Error("nobody may do everything");
+
+/** Things of the victim that a request could harm. */
+async function createTargets() {
+  const { person } = victims;
+  await person.tokens();
+  await person.createKey(["signals:read"]);
+  const own = await person.web.get("/account");
+  const idIn = (kind: string) =>
+    own.forms
+      .map(({ action }) => new RegExp(`/account/${kind}/([^/]+)/`).exec(action)?.[1])
+      .find((id) => id !== undefined) ?? "";
+  const { client_id } = await registerPublic(base);
+  const request = await fetch(authorizationRequest(base, { client_id }).url, {
+    redirect: "manual",
+  });
+  const interaction = request.headers.get("location")?.split("/").at(-1) ?? "";
+  return {
+    key: idIn("keys"),
+    application: idIn("applications"),
+    agent: victims.agent.client_id,
+    interaction,
+  };
+}
+
+const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
+  `${method} ${path}`;
+
+const rpc = (method: string, params: object = {}) =>
+  postMcp(base, { method, params }, all).then((response) => response.json()) as Promise<{
+    readonly result?: Readonly<Record<string, unknown>>;
+    readonly error?: { readonly code: number };
+  }>;
+
+describe("a route", () => {
+  it("is in the table, with every method that it has", () => {
+    const served = town.service.routes.map(nameOf);
+    expect(served.filter((name) => !Object.hasOwn(table, name))).toEqual([]);
+    expect(Object.keys(table).filter((name) => !served.includes(name))).toEqual([]);
+    expect(served).toEqual([...new Set(served)]);
+  });
+
+  it.each(Object.keys(table))("%s lets in whom it must, and nobody else", async (name) => {
+    expect(await deviations(table[name] as Row, world, base)).toEqual([]);
+  });
+
+  it("answers HEAD as GET, without a body", async () => {
+    const head = world.credentials.map(async ({ name, headers }) => {
+      for (const path of ["/api/signals?limit=1", "/account", "/api/health"]) {
+        const ask = (method: string) => fetch(base + path, { method, headers, redirect: "manual" });
+        const [get, without] = [await ask("GET"), await ask("HEAD")];
+        expect(without.status, `${name} at ${path}`).toBe(get.status);
+        expect(await without.text()).toBe("");
+      }
+    });
+    await Promise.all(head);
+  });
+
+  it("has no other method, for anyone", async () => {
+    const paths = new Set(town.service.routes.map(({ path }) => path));
+    for (const path of paths) {
+      const known = town.service.routes.filter((route) => route.path === path);
+      const others = ["GET", "POST", "PUT", "PATCH", "DELETE"].filter(
+        (method) => !known.some((route) => route.method === method),
+      );
+      for (const method of others) {
+        const response = await fetch(base + path.replace(/:\w+/g, "x"), {
+          method,
+          headers: all.headers,
+          redirect: "manual",
+        });
+        expect(response.status, `${method} ${path}`).toBe(405);
+        expect(response.headers.get("allow")).toContain(known[0]?.method);
+      }
+    }
+  });
+});
+
+describe("an operation of the MCP endpoint", () => {
+  it("is in the table when it is announced", async () => {
+    const { result } = await rpc("server/discover");
+    expect(Object.keys(result?.capabilities as object)).toEqual(announced.capabilities);
+    const listed = async (method: string, member: string) =>
+      ((await rpc(method)).result?.[member] ?? []) as { name: string; uri?: string }[];
+    const tools = await listed("tools/list", "tools");
+    expect(tools.map(({ name }) => name).sort()).toEqual(Object.keys(announced.tools).sort());
+    const resources = [
+      ...(await listed("resources/list", "resources")),
+      ...(await listed("resources/templates/list", "resourceTemplates")),
+    ];
+    expect(resources.map(({ uri, name }) => uri ?? name)).toEqual(Object.keys(announced.resources));
+    const prompts = await listed("prompts/list", "prompts");
+    expect(prompts.map(({ name }) => name)).toEqual(Object.keys(announced.prompts));
+  });
+
+  it.each(Object.entries(announced.tools))("tools/call %s needs %s", async (name, scope) => {
+    const params = { name, arguments: name === "find_instruments" ? {} : { symbol: "ALDER.SIM" } };
+    const row: Row = {
+      policy: gated("/mcp", scope),
+      send: (credential) => postMcp(base, { method: "tools/call", params }, credential),
+    };
+    expect(await deviations(row, world, base)).toEqual([]);
+  });
+
+  const methods = ClientRequestSchema.options.map(({ shape }) => shape.method.value as string);
+
+  it.each([...new Set([...methods, ...ungated, "subscriptions/listen"])])(
+    "%s is for nobody without a credential",
+    async (method) => {
+      const row: Row = {
+        policy: (credential) => {
+          const answer = gated("/mcp")(credential, victims);
+          return answer.status.includes(200) ? { status: [200, 400, 404] } : answer;
+        },
+        send: (credential) => postMcp(base, { method }, credential),
+      };
+      expect(await deviations(row, world, base)).toEqual([]);
+    },
+  );
+
+  it.each(methods.filter((method) => !ungated.includes(method) && method !== "tools/call"))(
+    "%s does not exist, whoever asks",
+    async (method) => {
+      expect((await rpc(method)).error?.code).toBe(-32_601);
+    },
+  );
+});
+
+describe("everything that the matrix aimed at", () => {
+  it("is as it was", async () => {
+    const { agent, agentToken, person } = victims;
+    const token = { authorization: `Bearer ${agentToken}` };
+    expect((await fetch(`${base}/api/signals?limit=1`, { headers: token })).status).toBe(200);
+    const own = { authorization: `Bearer ${agent.registration_access_token}` };
+    const kept = await fetch(agent.registration_client_uri, { headers: own });
+    expect(await kept.json()).toMatchObject({ client_name: "Victim" });
+    expect(await tokenOf(base, agent)).toBeTypeOf("string");
+
+    const { html } = await person.web.get("/account");
+    expect(html).toContain(ids.key);
+    expect(html).toContain(ids.application);
+    expect(html).not.toContain(agent.client_id);
+  });
+
+  it("made the service log no failure of its own", () => {
+    expect(town.logged).toEqual([]);
+  });
+});

@@ -1,0 +1,318 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { createLastUse } from "../../src/auth/last-use.ts";
+import { adminCommands } from "../../src/cli/commands.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { createIntake } from "../../src/intake/intake.ts";
+import { mails } from "../../src/mail/outbox.ts";
+import { audited } from "../../src/store/audit.ts";
+import { openEmbedded } from "../../src/store/embedded/open.ts";
+import { openPostgres } from "../../src/store/postgres/open.ts";
+import type { Store, StoreMode } from "../../src/store/store.ts";
+import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { startStoreServer } from "../support/store-server.ts";
+import { dumped } from "../support/stores.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const root = mkdtempSync(join(tmpdir(), "admin-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** Where a store is, for the commands and for a server. */
+interface Place {
+  readonly env: Readonly<Record<string, string>>;
+  open(mode?: StoreMode): Promise<Store>;
+}
+
+let places = 0;
+function embeddedPlace(): Place {
+  places += 1;
+  const folder = join(root, `${places}`);
+  const open = (mode: StoreMode = "sandbox") => openEmbedded({ folder, mode, now: Date.now });
+  return { env: { DATA_DIR: folder }, open };
+}
+
+let cluster: Cluster;
+async function postgresPlace(): Promise<Place> {
+  const { env } = embeddedPlace();
+  const url = await cluster.createDatabase();
+  const open = (mode: StoreMode = "sandbox") => openPostgres({ url, mode });
+  return { env: { ...env, DATABASE_URL: url }, open };
+}
+
+beforeAll(async () => {
+  if (postgresAvailable) cluster = await startPostgres();
+});
+
+/** Runs a command line to its end, without a terminal. */
+async function run(argv: readonly string[], { env }: Place) {
+  const said = { out: "", err: "" };
+  const into = (name: keyof typeof said) =>
+    new Writable({
+      decodeStrings: false,
+      write(chunk, _encoding, callback) {
+        said[name] += chunk;
+        callback();
+      },
+    });
+  const terminal = { stdin: Readable.from([]), stdout: into("out"), stderr: into("err") };
+  const code = await runProgram({
+    ...{ program: "admin", commands: adminCommands, argv, env, terminal },
+  });
+  return { code, ...said };
+}
+
+/** Runs a command line that has to succeed. @returns Its result. */
+async function done(argv: readonly string[], place: Place): Promise<Record<string, unknown>> {
+  const { code, out, err } = await run([...argv, "--json"], place);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out);
+}
+
+const listOf = async (argv: readonly string[], place: Place, name: string) =>
+  (await done(argv, place))[name] as readonly Readonly<Record<string, unknown>>[];
+
+/** The keys and the intake of a store, as a service has them. */
+function partsOf({ records, identity: { mode } }: Store) {
+  const now = () => new Date();
+  const audit = (entry: Parameters<typeof audited>[0]) => audited(entry, Date.now());
+  const lastUse = createLastUse({ records, now, onError: () => {} });
+  const keys = createApiKeys({ records, mode, now, audit, lastUse });
+  return { keys, intake: createIntake({ records, mode, now, audit, keys }) };
+}
+
+/** Does something with a store while nobody else has it. */
+async function using<T>(
+  { open }: Place,
+  work: (store: Store & ReturnType<typeof partsOf>) => Promise<T>,
+): Promise<T> {
+  const store = await open();
+  try {
+    return await work({ ...store, ...partsOf(store) });
+  } finally {
+    await store.close();
+  }
+}
+
+const ada = { name: "Ada", email: "ada@host.example", focus: "quant" } as const;
+const eve = { name: "Eve", email: "eve@host.example", focus: undefined };
+
+/** Two who apply. @returns Their tokens. */
+const apply = (place: Place) =>
+  using(place, async ({ intake }) => [
+    (await intake.apply(ada)).queueToken,
+    (await intake.apply(eve)).queueToken,
+  ]);
+
+/** What the audit says was done, whether it was chained yet or not. */
+async function auditedActions(store: Store): Promise<readonly (string | undefined)[]> {
+  return (await dumped(store)).map(({ text }) => /"action":"([^"]+)"/.exec(text)?.[1]);
+}
+
+const engines = [
+  { engine: "embedded", isMissing: false, newPlace: async () => embeddedPlace() },
+  { engine: "postgres", isMissing: !postgresAvailable, newPlace: postgresPlace },
+];
+const ways = engines.flatMap((engine) => [
+  { ...engine, way: "without a server", isServed: false },
+  { ...engine, way: "by a running server", isServed: true },
+]);
+
+for (const { engine, isMissing, newPlace, way, isServed } of ways) {
+  const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
+
+  /** Has commands done as they are in this round. @returns Ends it. */
+  async function begin({ env }: Place): Promise<() => Promise<void>> {
+    if (!isServed) return async () => undefined;
+    const stop = await startStoreServer(env);
+    let stopping: Promise<void> | undefined;
+    const end = () => {
+      stopping ??= stop();
+      return stopping;
+    };
+    onTestFinished(end);
+    return end;
+  }
+
+  describe.skipIf(isMissing)(`the operator, ${engine}, ${way}${note}`, () => {
+    it("makes a key, which works, and is shown once", async () => {
+      const place = await newPlace();
+      await using(place, async () => undefined);
+      const end = await begin(place);
+      const scopes = "signals:read alerts:write";
+      const argv = ["key", "create", "--name", " A  desk ", "--scopes", scopes];
+      const { id, key, notes, ...facts } = await done([...argv, "--days", "30"], place);
+      expect(key).toMatch(/^msv_test_\w{38}$/);
+      expect(notes).toEqual([expect.stringContaining("x-api-key")]);
+      expect(facts).toMatchObject({ name: "A desk", scopes: ["signals:read", "alerts:write"] });
+      const days = (Date.parse(String(facts.expiresAt)) - Date.now()) / 86_400_000;
+      expect(days).toBeGreaterThan(29.99);
+      expect(days).toBeLessThanOrEqual(30);
+
+      const said = await run(["key", "list"], place);
+      expect(said.out).toContain(`${id}  ${String(key).slice(0, 13)}...`);
+      expect(said.out).not.toContain(String(key).slice(13));
+      const [listed] = await listOf(["key", "list"], place, "keys");
+      expect(listed).toMatchObject({ id, name: "A desk", accountId: null, lastUsedAt: null });
+      await end();
+      await using(place, async ({ keys, ...store }) => {
+        expect(await keys.find(String(key))).toMatchObject({ id, scopes: facts.scopes });
+        expect(JSON.stringify(await dumped(store))).not.toContain(String(key).slice(13));
+        expect(await auditedActions(store)).toContain("key.created");
+      });
+    });
+
+    it("says the key on one line of its own", async () => {
+      const place = await newPlace();
+      await using(place, async () => undefined);
+      await begin(place);
+      const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];
+      const { code, out } = await run(argv, place);
+      expect(code).toBe(0);
+      expect(out).toMatch(/^Key key_\w{16} for Desk, good until it is revoked:\nmsv_test_\w{38}\n/);
+      expect(out).toContain("only now");
+    });
+
+    it("revokes a key, and says when there is none", async () => {
+      const place = await newPlace();
+      await using(place, async () => undefined);
+      const end = await begin(place);
+      const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];
+      const { id, key } = await done(argv, place);
+      expect(await done(["key", "revoke", String(id)], place)).toMatchObject({ id, revoked: true });
+      const again = await run(["key", "revoke", String(id)], place);
+      expect(again).toEqual({ code: 1, out: "", err: `There is no key ${id}.\n` });
+      expect(await listOf(["key", "list"], place, "keys")).toEqual([]);
+      await end();
+      await using(place, async ({ keys, ...store }) => {
+        expect(await keys.find(String(key))).toBeUndefined();
+        expect(await auditedActions(store)).toContain("key.revoked");
+      });
+    });
+
+    it("lists applications in the order of the queue", async () => {
+      const place = await newPlace();
+      await apply(place);
+      await begin(place);
+      const all = await listOf(["applications", "list"], place, "applications");
+      expect(all).toMatchObject([
+        { ...ada, state: "waiting" },
+        { ...eve, focus: null, state: "waiting" },
+      ]);
+      expect(Date.parse(String(all[0]?.registeredAt))).toBeLessThanOrEqual(Date.now());
+      await done(["applications", "accept", String(all[0]?.id)], place);
+      const waiting = ["applications", "list", "--state", "waiting"];
+      expect(await listOf(waiting, place, "applications")).toMatchObject([{ name: "Eve" }]);
+      const { out } = await run(["applications", "list", "--state", "accepted"], place);
+      expect(out).toContain("ada@host.example  Ada");
+      expect(out).not.toContain("Eve");
+    });
+
+    it("accepts an applicant with a key and a message, once", async () => {
+      const place = await newPlace();
+      await apply(place);
+      const end = await begin(place);
+      const [first] = await listOf(["applications", "list"], place, "applications");
+      const id = String(first?.id);
+      const accept = ["applications", "accept", id, "--with-key", "--scopes", "signals:read"];
+      const accepted = await done(accept, place);
+      expect(accepted).toMatchObject({ id, state: "accepted", isNew: true });
+      const again = await done(accept, place);
+      expect(again).toMatchObject({ id, isNew: false });
+      expect(again).not.toHaveProperty("key");
+      expect(again.notes).toEqual([expect.stringContaining("No key was made")]);
+      await end();
+      await using(place, async ({ keys, intake, records }) => {
+        expect(await intake.isAccepted(ada.email)).toBe(true);
+        expect(await intake.isAccepted(eve.email)).toBe(false);
+        const key = await keys.find(String(accepted.key));
+        expect(key).toMatchObject({ name: "Ada", scopes: ["signals:read"] });
+        expect(await records.list(mails, { limit: 10 })).toHaveLength(1);
+      });
+    });
+
+    it("accepts without a key unless one is asked for, and rejects", async () => {
+      const place = await newPlace();
+      const [, queueToken] = await apply(place);
+      const end = await begin(place);
+      const [first, second] = await listOf(["applications", "list"], place, "applications");
+      const accepted = await done(["applications", "accept", String(first?.id)], place);
+      expect(accepted).not.toHaveProperty("key");
+      const reject = ["applications", "reject", String(second?.id)];
+      expect(await done(reject, place)).toMatchObject({ state: "rejected", isNew: true });
+      expect(await done(reject, place)).toMatchObject({ state: "rejected", isNew: false });
+      await end();
+      await using(place, async ({ intake, keys, ...store }) => {
+        expect(await intake.isAccepted(eve.email)).toBe(false);
+        expect(await keys.find(String(queueToken))).toBeDefined();
+        const actions = await auditedActions(store);
+        expect(actions.filter((action) => action === "application.accepted")).toHaveLength(1);
+        expect(actions.filter((action) => action === "application.rejected")).toHaveLength(1);
+      });
+    });
+
+    it("shows inquiries", async () => {
+      const place = await newPlace();
+      const message = "Two\nlines";
+      const { reference } = await using(place, ({ intake }) =>
+        intake.contact({ email: ada.email, message }),
+      );
+      await begin(place);
+      const all = await listOf(["inquiries", "list"], place, "inquiries");
+      expect(all).toMatchObject([{ reference, email: ada.email, message }]);
+      const { out } = await run(["inquiries", "list"], place);
+      expect(out).toContain("ada@host.example\n  Two\n  lines\n");
+    });
+
+    it("refuses a command line that is wrong, and changes nothing", async () => {
+      const place = await newPlace();
+      await apply(place);
+      await begin(place);
+      const kept = async () => [
+        await listOf(["key", "list"], place, "keys"),
+        await listOf(["applications", "list"], place, "applications"),
+      ];
+      const before = await kept();
+      const create = ["key", "create", "--name", "Desk"];
+      const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+        [create, /--scopes: name them/],
+        [[...create, "--scopes", ""], /--scopes: must be names/],
+        [[...create, "--scopes", "signals:write"], /--scopes: must be names, .* alerts:write/],
+        [[...create, "--scopes", "signals:read", "--days", "0"], /--days: must be a whole/],
+        [[...create, "--scopes", "signals:read", "--days", "1.5"], /--days: must be a whole/],
+        [[...create, "--scopes", "signals:read", "--days", "soon"], /--days: must be a whole/],
+        [["key", "create", "--scopes", "signals:read"], /--name: must be a text/],
+        [["key", "create", "--name", " ", "--scopes", "signals:read"], /--name: must have/],
+        [["key", "revoke"], /<id>: name a key/],
+        [["key", "revoke", "msv_test_x"], /<id>: must start with key_/],
+        [["applications", "accept"], /<id>: name an application/],
+        [["applications", "accept", "app_x", "--scopes", "signals:read"], /--scopes: is for/],
+        [["applications", "list", "--state", "new"], /--state: must be one of waiting/],
+      ];
+      for (const [argv, reason] of wrong) {
+        const { code, out, err } = await run(argv, place);
+        expect({ code, out }, argv.join(" ")).toEqual({ code: 2, out: "" });
+        expect(err).toMatch(reason);
+        expect(err).not.toContain("msv_test_x");
+      }
+      for (const command of ["accept", "reject"]) {
+        const { code, err } = await run(["applications", command, "app_unknown"], place);
+        expect({ code, err }).toEqual({ code: 1, err: "There is no application app_unknown.\n" });
+      }
+      expect(await kept()).toEqual(before);
+    });
+  });
+}
+
+describe("a key of the operator", () => {
+  it("says that it is for the real market when the store is", async () => {
+    const place = embeddedPlace();
+    await (await place.open("live")).close();
+    const argv = ["key", "create", "--name", "Desk", "--scopes", "signals:read"];
+    expect((await done(argv, place)).key).toMatch(/^msv_live_/);
+  });
+});

@@ -1,0 +1,96 @@
+import type { Scope } from "../../src/auth/scopes.ts";
+import type { Credential, Victims } from "./matrix-credentials.ts";
+
+/** The answer that a cell of the matrix must get. */
+export interface Answer {
+  /** Any of these. */
+  readonly status: readonly number[];
+  /** What the WWW-Authenticate header says; absent: there is none. */
+  readonly challenge?: {
+    readonly error: "invalid_token" | "insufficient_scope" | undefined;
+    /** Scopes that it names. */
+    readonly scope?: string;
+    /** Which of the two resources it points at. */
+    readonly resource: "" | "/mcp";
+  };
+  /** Absent: whatever the operation answers. */
+  readonly body?: "problem" | "oauth" | "page" | "empty";
+  /** Where a redirect leads, as the start of a path. */
+  readonly location?: string;
+}
+
+/** What an operation asks of whoever calls it. */
+export type Policy = (credential: Credential, victims: Victims) => Answer;
+
+const anonymousScopes = "signals:read factor:read darkpool:read";
+
+/** Open to everyone: a credential changes nothing, not even a bad one. */
+export const open =
+  (...status: readonly number[]): Policy =>
+  () => ({ status });
+
+/** What the gate of a resource answers to whoever it does not know. */
+function unauthenticated({ isPresented }: Credential, resource: "" | "/mcp"): Answer {
+  const error = isPresented ? "invalid_token" : undefined;
+  const challenge = { error, scope: anonymousScopes, resource } as const;
+  return { status: [401], challenge, body: "problem" };
+}
+
+/** Behind the gate of a resource: any good credential, or one with a scope. */
+export const gated =
+  (resource: "" | "/mcp", scope?: Scope): Policy =>
+  (credential) => {
+    const { holder } = credential;
+    if (holder === undefined || (resource === "" && holder.resource === "/mcp")) {
+      return unauthenticated(credential, resource);
+    }
+    if (scope === undefined || holder.scopes.includes(scope)) return { status: [200] };
+    const challenge = { error: "insufficient_scope", scope, resource } as const;
+    return { status: [403], challenge, body: "problem" };
+  };
+
+/** A page of a signed-in person. */
+export const page: Policy = ({ browser }) =>
+  browser === undefined
+    ? { status: [303], location: "/sign-in?" }
+    : { status: [200], body: "page" };
+
+/** A form that did not come from a page of the browser. */
+export const form: Policy = () => ({ status: [403], body: "page" });
+
+/** The client's record (RFC 7592), for which only its own registration token is good. */
+export const registrationToken: Policy = () => ({ status: [400, 401], body: "oauth" });
+
+/** An endpoint where the client authenticates, and no request of the matrix does. */
+export const clientAuthentication: Policy = () => ({ status: [400, 401], body: "oauth" });
+
+/** Whom the claim endpoints see: an agent also by its registration token, since one that was
+ *  registered for a person has no other. */
+function claimant(
+  credential: Credential,
+): { readonly kind: "agent" | "user" | "service"; readonly agentId?: string } | undefined {
+  const { holder, registrationOf: agentId } = credential;
+  if (agentId !== undefined) return { kind: "agent", agentId };
+  return holder?.resource === "/mcp" ? undefined : holder;
+}
+
+/** POST /oauth/claim with a wrong code: people may try, the agent itself is not confirmed. */
+export const claim: Policy = (credential, { agent }) => {
+  const { kind, agentId } = claimant(credential) ?? {};
+  if (kind === undefined) return notKnown(credential);
+  if (kind === "user") return { status: [400], body: "oauth" };
+  return { status: [agentId === agent.client_id ? 409 : 403], body: "oauth" };
+};
+
+/** POST /oauth/claim/start: only the agent itself. */
+export const claimStart: Policy = (credential, { agent }) => {
+  const { kind, agentId } = claimant(credential) ?? {};
+  if (kind === undefined) return notKnown(credential);
+  return agentId === agent.client_id ? { status: [200] } : { status: [403], body: "oauth" };
+};
+
+/** The challenge of the claim endpoints; no scope would help. */
+function notKnown({ isPresented }: Credential): Answer {
+  const error = isPresented ? "invalid_token" : undefined;
+  return { status: [401], challenge: { error, resource: "" }, body: "oauth" };
+}

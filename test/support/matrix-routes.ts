@@ -1,0 +1,171 @@
+import { postJson } from "./agent.ts";
+import type { Row } from "./matrix.ts";
+import type { Credential, Victims } from "./matrix-credentials.ts";
+import {
+  claim,
+  claimStart,
+  clientAuthentication,
+  form,
+  gated,
+  open,
+  type Policy,
+  page,
+  registrationToken,
+} from "./matrix-policies.ts";
+
+/** What the requests of the table are made from. */
+export interface Target {
+  readonly base: string;
+  readonly victims: Victims;
+  /** Ids of what belongs to the victim: a key, an agent, an application, an interaction. */
+  readonly ids: Readonly<Record<"key" | "agent" | "application" | "interaction", string>>;
+}
+
+type Init = Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> };
+
+const MODERN = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** Posts an MCP message as a client of protocol 2026-07-28 does. */
+export const postMcp = (
+  base: string,
+  { method, params = {} }: { readonly method: string; readonly params?: object },
+  { headers }: Pick<Credential, "headers">,
+) => {
+  const { name, uri } = params as { name?: string; uri?: string };
+  return postJson(
+    `${base}/mcp`,
+    { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: MODERN } },
+    {
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...((name ?? uri) && { "mcp-name": String(name ?? uri) }),
+      ...headers,
+    },
+  );
+};
+
+/**
+ * What every route of the service asks of whoever calls it. A route that is not here fails the
+ * test by name.
+ */
+export function routeTable({ base, victims, ids }: Target): Readonly<Record<string, Row>> {
+  const { client_id: agentId } = victims.agent;
+  const row = (policy: Policy, path: string, init: Init = {}): Row => ({
+    policy,
+    send: ({ headers }) =>
+      fetch(base + path, {
+        redirect: "manual",
+        ...init,
+        headers: { ...init.headers, ...headers },
+      }),
+  });
+  const json = (method: string, body: object): Init => ({
+    method,
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json" },
+  });
+  const fields = (values: Readonly<Record<string, string>>): Init => ({
+    method: "POST",
+    body: new URLSearchParams(values),
+  });
+  /** A form with everything right but the token of the browser. */
+  const forged = (path: string, values: Readonly<Record<string, string>> = {}) =>
+    row(form, path, fields({ form_token: "x".repeat(43), ...values }));
+  const client = json("PUT", { client_id: agentId, grant_types: ["client_credentials"] });
+
+  return {
+    "GET /.well-known/oauth-authorization-server": row(
+      open(200),
+      "/.well-known/oauth-authorization-server",
+    ),
+    "GET /.well-known/openid-configuration": row(open(200), "/.well-known/openid-configuration"),
+    "GET /.well-known/jwks.json": row(open(200), "/.well-known/jwks.json"),
+    "GET /.well-known/oauth-protected-resource": row(
+      open(200),
+      "/.well-known/oauth-protected-resource",
+    ),
+    "GET /.well-known/oauth-protected-resource/mcp": row(
+      open(200),
+      "/.well-known/oauth-protected-resource/mcp",
+    ),
+    "GET /api/health": row(open(200), "/api/health"),
+    "GET /readyz": row(open(200), "/readyz"),
+    "GET /assets/pages.css": row(open(200), "/assets/pages.css"),
+    "POST /api/apply": row(
+      open(200),
+      "/api/apply",
+      json("POST", { name: "Matrix", email: "matrix@example.com" }),
+    ),
+    "POST /api/contact": row(
+      open(200),
+      "/api/contact",
+      json("POST", { email: "matrix@example.com", message: "Hello" }),
+    ),
+
+    "GET /api/signals": row(gated("", "signals:read"), "/api/signals?limit=1"),
+    "GET /api/instruments": row(gated("", "signals:read"), "/api/instruments?limit=1"),
+    "GET /api/factors": row(gated("", "factor:read"), "/api/factors?symbol=ALDER.SIM"),
+    "GET /api/darkpool": row(gated("", "darkpool:read"), "/api/darkpool?symbol=ALDER.SIM"),
+    "POST /mcp": {
+      policy: gated("/mcp"),
+      send: (credential) => postMcp(base, { method: "tools/list" }, credential),
+    },
+
+    "POST /oauth/register": row(
+      open(201),
+      "/oauth/register",
+      json("POST", { grant_types: ["client_credentials"] }),
+    ),
+    "GET /oauth/register/:clientId": row(registrationToken, `/oauth/register/${agentId}`),
+    "PUT /oauth/register/:clientId": row(registrationToken, `/oauth/register/${agentId}`, client),
+    "DELETE /oauth/register/:clientId": row(registrationToken, `/oauth/register/${agentId}`, {
+      method: "DELETE",
+    }),
+    "POST /oauth/token": row(
+      clientAuthentication,
+      "/oauth/token",
+      fields({ grant_type: "client_credentials", client_id: agentId }),
+    ),
+    "POST /oauth/revoke": row(open(200), "/oauth/revoke", fields({ token: "unknown" })),
+    "POST /oauth/claim": row(
+      claim,
+      "/oauth/claim",
+      json("POST", { agent_id: agentId, claim_code: "00000000" }),
+    ),
+    "POST /oauth/claim/start": row(
+      claimStart,
+      "/oauth/claim/start",
+      json("POST", { agent_id: agentId }),
+    ),
+    "GET /oauth/authorize": row(open(400), "/oauth/authorize?client_id=nobody"),
+    "GET /oauth/authorize/:uid": row(open(400), `/oauth/authorize/${ids.interaction}`),
+    "GET /oauth/interaction/:uid": row(open(400), `/oauth/interaction/${ids.interaction}`),
+    "POST /oauth/interaction/:uid": forged(`/oauth/interaction/${ids.interaction}`, {
+      decision: "allow",
+    }),
+
+    "GET /sign-in": row(open(200), "/sign-in"),
+    "POST /sign-in": forged("/sign-in", { email: "matrix@example.com" }),
+    "GET /sign-in/code": row(open(200, 303), "/sign-in/code"),
+    "POST /sign-in/code": forged("/sign-in/code", { code: "000000" }),
+    "POST /sign-out": forged("/sign-out"),
+    "GET /claim": row(page, `/claim?agent=${agentId}`),
+    "POST /claim": forged("/claim", { agent_id: agentId, code: victims.agent.claim.code }),
+    "POST /claim/confirm": forged("/claim/confirm", {
+      agent_id: agentId,
+      code: victims.agent.claim.code,
+    }),
+    "POST /claim/approve": forged("/claim/approve", { attempt: "x" }),
+    "GET /account": row(page, "/account"),
+    "POST /account/keys": forged("/account/keys", { name: "mine", scope: "signals:read" }),
+    "POST /account/keys/:id/revoke": forged(`/account/keys/${ids.key}/revoke`),
+    "POST /account/agents/:id/remove": forged(`/account/agents/${ids.agent}/remove`),
+    "POST /account/applications/:id/remove": forged(
+      `/account/applications/${ids.application}/remove`,
+    ),
+  };
+}

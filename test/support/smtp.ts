@@ -1,0 +1,120 @@
+import { EventEmitter, once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+
+/** What the server does at a step: a reply such as `451 later`, no answer at all, or the end of the
+ *  connection. */
+type Reaction = string | "hang" | "drop";
+
+/** Steps of a conversation at which a test can make the server behave otherwise. */
+type Step = "greeting" | "MAIL" | "RCPT" | "DATA" | "end";
+
+/** A message as it came over the wire. */
+interface ReceivedMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Header and body with the dots of RFC 5321 section 4.5.2 taken away; lines end with LF. */
+  readonly text: string;
+}
+
+/** A mail server on the loopback address that takes everything, unless told otherwise. */
+export interface SmtpServer {
+  readonly url: string;
+  readonly port: number;
+  readonly messages: readonly ReceivedMail[];
+  /** Everything that clients said, line by line. */
+  readonly said: readonly string[];
+  reactions: Partial<Record<Step, Reaction>>;
+  /** Resolves when so many messages have come. */
+  received(count: number): Promise<readonly ReceivedMail[]>;
+  /** Resolves at the next time that a client comes to a step. */
+  reached(step: Step): Promise<unknown>;
+}
+
+const GOOD: Readonly<Record<Step, string>> = {
+  greeting: "220 test ESMTP",
+  MAIL: "250 ok",
+  RCPT: "250 ok",
+  DATA: "354 go on",
+  end: "250 taken",
+};
+
+/** Starts one for a test. */
+export async function startSmtp(host = "127.0.0.1"): Promise<SmtpServer> {
+  const events = new EventEmitter().setMaxListeners(0);
+  const sockets = new Set<Socket>();
+  const messages: ReceivedMail[] = [];
+  const said: string[] = [];
+  const smtp = {
+    reactions: {} as SmtpServer["reactions"],
+    messages,
+    said,
+    async received(count: number) {
+      while (messages.length < count) await once(events, "message");
+      return messages;
+    },
+    reached: (step: Step) => once(events, step),
+  };
+  const react = (socket: Socket, step: Step): boolean => {
+    const reaction = smtp.reactions[step] ?? GOOD[step];
+    if (reaction === "drop") socket.destroy();
+    else if (reaction !== "hang") socket.write(`${reaction}\r\n`);
+    events.emit(step);
+    return reaction === GOOD[step];
+  };
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+    react(socket, "greeting");
+    talk(socket, {
+      react: (step) => react(socket, step),
+      said,
+      taken(mail) {
+        messages.push(mail);
+        events.emit("message");
+      },
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(smtp, { url: `smtp://${host}:${port}`, port });
+}
+
+interface Talk {
+  /** @returns Whether the client may go on. */
+  react(step: Step): boolean;
+  readonly said: string[];
+  taken(mail: ReceivedMail): void;
+}
+
+function talk(socket: Socket, { react, said, taken }: Talk): void {
+  let from = "";
+  let to: string[] = [];
+  let body: string[] | undefined;
+  const command = (line: string): void => {
+    const [verb = ""] = line.split(/[ :]/);
+    const address = /<(.*)>/.exec(line)?.[1] ?? "";
+    if (verb === "MAIL" && react("MAIL")) [from, to] = [address, []];
+    else if (verb === "RCPT" && react("RCPT")) to.push(address);
+    else if (verb === "DATA" && react("DATA")) body = [];
+    else if (verb === "EHLO") socket.write("250 test\r\n");
+    else if (verb === "RSET") socket.write("250 ok\r\n");
+    else if (verb === "QUIT") socket.end("221 bye\r\n");
+    else if (!["MAIL", "RCPT", "DATA"].includes(verb)) socket.write("502 what?\r\n");
+  };
+  createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
+    .on("error", () => {})
+    .on("line", (line) => {
+      said.push(line);
+      if (body === undefined) return command(line);
+      if (line !== ".") return void body.push(line.replace(/^\./, ""));
+      const text = body.join("\n");
+      body = undefined;
+      if (react("end")) taken({ from, to, text });
+    });
+}

@@ -1,0 +1,109 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { afterAll } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { quotas } from "../../src/limits/limits.ts";
+import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
+import { mails, openedLetter } from "../../src/mail/outbox.ts";
+import { createService, type Service } from "../../src/service.ts";
+import { createPerson, type Person } from "./person.ts";
+import { SANDBOX_NOW } from "./service.ts";
+
+/** A service in this process, and people who use it. */
+export interface Town {
+  /** Where it listens. */
+  readonly base: string;
+  readonly service: Service;
+  /** Where its data are. */
+  readonly folder: string;
+  /** Moved by the test. */
+  readonly clock: { now: Date };
+  /** Failures that were logged, newest last. */
+  readonly logged: readonly string[];
+  /** A new person, or one with a given address, at a new browser. */
+  person(email?: string): Person;
+  /** The letters that wait for an address, oldest first. */
+  lettersTo(email: string): Promise<readonly string[]>;
+  /** The sign-in codes in them. */
+  codesTo(email: string): Promise<readonly string[]>;
+  /** Ends it before its time. */
+  stop(): Promise<void>;
+}
+
+/** Limits that no test of something else meets, as the setting is written. */
+export const LOOSE_LIMITS = Object.keys(quotas)
+  .map((name) => `${name}=100000/3600`)
+  .join(" ");
+
+const folders: string[] = [];
+const towns: Pick<Town, "stop">[] = [];
+afterAll(async () => {
+  await Promise.all(towns.map(({ stop }) => stop()));
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
+});
+
+/** Starts a service in this process, with the settings that the environment would give it. It ends
+ *  with the tests of the file. */
+export async function startTown(env: Readonly<Record<string, string>> = {}): Promise<Town> {
+  const server = createServer();
+  const base = await listen(server);
+  const folder = env.DATA_DIR ?? (await newFolder());
+  const config = readConfig({ RATE_LIMITS: LOOSE_LIMITS, DATA_DIR: folder, ...env });
+  const clock = { now: SANDBOX_NOW };
+  const logged: string[] = [];
+  const service = await createService({
+    config,
+    baseUrl: config.baseUrl ?? base,
+    now: () => clock.now,
+    log: pino({ level: "error" }, { write: (line) => logged.push(line) }),
+  });
+  server.on("request", service.app);
+
+  const vault = createKeyringVault(service.state.keyring);
+  async function lettersTo(email: string): Promise<readonly string[]> {
+    const kept = await service.state.store.records.list(mails, { limit: 10_000 });
+    const letters = kept.map((mail) => openedLetter(vault, mail));
+    return letters.filter(({ to }) => to === email).map(({ text }) => text);
+  }
+  const codesTo = async (email: string) => (await lettersTo(email)).flatMap(codesIn);
+
+  let people = 0;
+  const person = (email = `person-${++people}@example.com`): Person =>
+    createPerson({ base, email, codeOf: async () => (await codesTo(email)).at(-1) ?? "" });
+
+  const stop = once(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await service.close();
+  });
+  towns.push({ stop });
+  return { base, service, folder, clock, logged, person, lettersTo, codesTo, stop };
+}
+
+/** The sign-in codes in a letter; other letters have none. */
+export function codesIn(letter: string): readonly string[] {
+  return Array.from(letter.matchAll(/^Your code: (\d{8})$/gm), ([, code = ""]) => code);
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "market-signal-"));
+  folders.push(folder);
+  return folder;
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= run();
+    return done;
+  };
+}

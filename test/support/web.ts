@@ -1,0 +1,206 @@
+/** A form as it stands in a page. */
+export interface WebForm {
+  /** Absolute address that it is sent to. */
+  readonly action: string;
+  /** What is sent when nobody changes anything: hidden fields, values, ticked boxes. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+}
+
+/** Where a browser has come to. */
+export interface WebPage {
+  /** Address that answered, after redirects within the site. */
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly html: string;
+  /** Another site that the browser is sent to; it is not asked. */
+  readonly leavesFor: URL | undefined;
+  readonly forms: readonly WebForm[];
+  /** The form that is sent to a path of the site. @throws {Error} When there is none. */
+  form(path: string): WebForm;
+}
+
+/** What is put into the fields of a form: a list for several boxes, `undefined` to leave one out. */
+export type Filled = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A browser without JavaScript and with cookies of its own. */
+export interface Web {
+  /** Opens a path or address, and follows redirects as long as they stay on its site. */
+  get(target: string | URL): Promise<WebPage>;
+
+  /** Sends a form as it is, save for what is filled in. */
+  submit(form: WebForm, filled?: Filled): Promise<WebPage>;
+
+  /**
+   * Signs in by a code.
+   *
+   * @param codeOf Finds the code that was sent to an address.
+   * @param page A sign-in page that the browser was sent to; absent: it opens `/sign-in`.
+   * @returns Where the browser comes to.
+   */
+  signIn(
+    email: string,
+    codeOf: (email: string) => string | Promise<string>,
+    page?: WebPage,
+  ): Promise<WebPage>;
+
+  /** Cookie header for an address, to be used beside the browser. */
+  cookie(target?: string | URL): string;
+}
+
+/** Most redirects that are followed. */
+const MAX_REDIRECTS = 10;
+
+/** Opens a browser. @param base Origin of the service. */
+export function createWeb(base: string): Web {
+  const jar = createJar();
+
+  async function ask(url: URL, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    const cookie = jar.header(url);
+    if (cookie !== "") headers.set("cookie", cookie);
+    const response = await fetch(url, { ...init, headers, redirect: "manual" });
+    for (const line of response.headers.getSetCookie()) jar.keep(url, line);
+    return response;
+  }
+
+  async function follow(start: URL, init?: RequestInit): Promise<WebPage> {
+    let url = start;
+    let response = await ask(url, init);
+    for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
+      const location = response.headers.get("location");
+      if (response.status < 300 || location === null) return pageOf(url, response, undefined);
+      const next = new URL(location, url);
+      if (next.origin !== url.origin) return pageOf(url, response, next);
+      await response.body?.cancel();
+      url = next;
+      response = await ask(url);
+    }
+    throw new Error(`more than ${MAX_REDIRECTS} redirects, the last to ${url}`);
+  }
+
+  const web: Web = {
+    get: (target) => follow(new URL(target, base)),
+    submit(form, filled = {}) {
+      const url = new URL(form.action);
+      return follow(url, {
+        method: "POST",
+        headers: { origin: url.origin },
+        body: fill(form, filled),
+      });
+    },
+    async signIn(email, codeOf, page) {
+      const start = page ?? (await web.get("/sign-in"));
+      const asked = await web.submit(start.form("/sign-in"), { email });
+      return web.submit(asked.form("/sign-in/code"), { code: await codeOf(email) });
+    },
+    cookie: (target = base) => jar.header(new URL(target, base)),
+  };
+  return web;
+}
+
+function fill(form: WebForm, filled: Filled): URLSearchParams {
+  const kept = form.fields.filter(([name]) => !Object.hasOwn(filled, name));
+  const added = Object.entries(filled).flatMap(([name, value = []]) =>
+    [value].flat().map((one) => [name, one]),
+  );
+  return new URLSearchParams([...kept, ...added] as [string, string][]);
+}
+
+async function pageOf(url: URL, response: Response, leavesFor: URL | undefined): Promise<WebPage> {
+  const html = await response.text();
+  const forms = formsIn(html, url);
+  return {
+    url,
+    status: response.status,
+    headers: response.headers,
+    html,
+    leavesFor,
+    forms,
+    form(path) {
+      const found = forms.find(({ action }) => new URL(action).pathname === path);
+      if (found === undefined) {
+        throw new Error(`no form for ${path} at ${url} (${response.status}): ${textOf(html)}`);
+      }
+      return found;
+    },
+  };
+}
+
+/** What a page says, without markup. */
+export const textOf = (html: string): string =>
+  decode(html.replace(/<(head|style|svg)[\s>].*?<\/\1>/gs, " ").replace(/<[^>]*>/g, " "))
+    .replace(/\s+/g, " ")
+    .trim();
+
+function formsIn(html: string, url: URL): readonly WebForm[] {
+  return [...html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)].map(
+    ([, start = "", inside = ""]) => ({
+      action: new URL(attributes(start).action ?? "", url).href,
+      fields: [...inside.matchAll(/<input\b([^>]*)>/g)].flatMap(([, text = ""]) => fieldOf(text)),
+    }),
+  );
+}
+
+function fieldOf(text: string): readonly [string, string][] {
+  const { name, value, type, checked, disabled } = attributes(text);
+  const isBox = type === "checkbox" || type === "radio";
+  const isSent = name !== undefined && disabled === undefined && (!isBox || checked !== undefined);
+  return isSent ? [[name, value ?? (isBox ? "on" : "")]] : [];
+}
+
+function attributes(text: string): Readonly<Record<string, string>> {
+  const found = text.matchAll(/([a-z-]+)(?:="([^"]*)")?/g);
+  return Object.fromEntries(Array.from(found, ([, name, value = ""]) => [name, decode(value)]));
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&amp;": "&",
+};
+
+const decode = (text: string): string =>
+  text.replace(/&(?:lt|gt|quot|amp|#39);/g, (entity) => entities[entity] ?? entity);
+
+interface Cookie {
+  readonly host: string;
+  readonly path: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Keeps cookies by host, path and name (RFC 6265 section 5.3), as long as none lasts beyond a
+ *  test: only an end in the past counts. */
+function createJar() {
+  const cookies = new Map<string, Cookie>();
+  return {
+    keep({ hostname, pathname }: URL, line: string): void {
+      const [pair = "", ...rest] = line.split(";").map((part) => part.trim());
+      const split = pair.indexOf("=");
+      const [name, value] = [pair.slice(0, split), pair.slice(split + 1)];
+      const told = new Map(rest.map((part) => entryOf(part)));
+      const path = told.get("path") ?? (pathname.replace(/\/[^/]*$/, "") || "/");
+      const key = `${hostname} ${path} ${name}`;
+      const maxAge = Number(told.get("max-age") ?? Number.POSITIVE_INFINITY);
+      const ends = Date.parse(told.get("expires") ?? "");
+      if (maxAge <= 0 || ends <= 1000) cookies.delete(key);
+      else cookies.set(key, { host: hostname, path, name, value });
+    },
+    header: ({ hostname, pathname }: URL): string =>
+      [...cookies.values()]
+        .filter(({ host, path }) => host === hostname && covers(path, pathname))
+        .map(({ name, value }) => `${name}=${value}`)
+        .join("; "),
+  };
+}
+
+function entryOf(part: string): readonly [string, string] {
+  const [name = "", value = ""] = part.split("=");
+  return [name.toLowerCase(), value];
+}
+
+const covers = (path: string, pathname: string): boolean =>
+  pathname === path || pathname.startsWith(path.endsWith("/") ? path : `${path}/`);

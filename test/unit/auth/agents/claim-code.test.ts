@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { isCode, keptCode, newClaimCode } from "../../../../src/auth/agents/claim-code.ts";
+
+const AGENT = "agt_1";
+const kept = keptCode({ agentId: AGENT, code: "A0B1C2D3" });
+const isIt = (code: string, agentId = AGENT) => isCode(kept, { agentId, code });
+
+describe("a claim code", () => {
+  it("is 8 characters of Crockford base32, each as likely as every other", () => {
+    const codes = Array.from({ length: 20_000 }, newClaimCode);
+    const counts = new Map<string, number>();
+    for (const code of codes) {
+      expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/);
+      for (const character of code) counts.set(character, (counts.get(character) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(32);
+    // 5000 of each are expected; ten standard deviations are about 700.
+    for (const count of counts.values()) expect(Math.abs(count - 5000)).toBeLessThan(700);
+    expect(new Set(codes).size).toBe(codes.length);
+  });
+
+  it.each(["A0B1C2D3", "a0b1c2d3", "AOBIC2D3", "aobLc2d3", " A0B1-c2d3\n", "A 0 B 1 C 2 D 3"])(
+    "is recognised as %j",
+    (code) => expect(isIt(code)).toBe(true),
+  );
+
+  it.each(["", "A0B1C2D", "A0B1C2D33", "A0B1C2D4", "A0B1C2D3\0", "Ａ0B1C2D3"])(
+    "is not %j",
+    (code) => expect(isIt(code)).toBe(false),
+  );
+
+  it("is good for no other agent, and none when there is none", () => {
+    expect(isIt("A0B1C2D3", "agt_2")).toBe(false);
+    expect(isCode(undefined, { agentId: "", code: "" })).toBe(false);
+  });
+
+  it("is kept as a hash", () => {
+    expect(JSON.stringify(kept)).not.toContain("A0B1C2D3");
+    expect(kept.hash).toHaveLength(43);
+  });
+
+  it("is good until the fifth wrong try", () => {
+    expect(isCode({ ...kept, tries: 4 }, { agentId: AGENT, code: "A0B1C2D3" })).toBe(true);
+    expect(isCode({ ...kept, tries: 5 }, { agentId: AGENT, code: "A0B1C2D3" })).toBe(false);
+  });
+});

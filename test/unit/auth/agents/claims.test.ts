@@ -1,0 +1,581 @@
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { accounts } from "../../../../src/auth/accounts/account-records.ts";
+import {
+  type Agent,
+  belongingTo,
+  claimedBy,
+  clients,
+  issuedTo,
+} from "../../../../src/auth/agents/agent.ts";
+import { claims as claimRecords } from "../../../../src/auth/agents/claim-records.ts";
+import type { Claimer, ClaimOutcome } from "../../../../src/auth/agents/claims.ts";
+import { createClaims } from "../../../../src/auth/agents/create-claims.ts";
+import { createAgentOf } from "../../../../src/auth/agents/registration-token.ts";
+import { calledFrom } from "../../../../src/auth/auditor.ts";
+import type { Scope } from "../../../../src/auth/scopes.ts";
+import { fingerprint } from "../../../../src/auth/secrets.ts";
+import { createOutbox, mails, openedLetter } from "../../../../src/mail/outbox.ts";
+import type { AuditEntry } from "../../../../src/store/audit.ts";
+import { insert, put, remove, removeGroup, replace } from "../../../../src/store/operations.ts";
+import { outbox } from "../../../../src/store/outbox.ts";
+import { collection, type Records } from "../../../../src/store/records.ts";
+import { createVault } from "../../../../src/store/vault.ts";
+import { describeStores, type Engine, openStore, slowed } from "../../../support/stores.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const ALL: readonly Scope[] = ["signals:read", "factor:read", "darkpool:read", "alerts:write"];
+const READS = ALL.slice(0, 3);
+const WRONG = { status: "invalid_claim_code" };
+const tokens = collection<object>("oidc:ClientCredentials");
+
+/** Claims over a new store whose clock stands still until the test moves it. */
+async function build(engine: Engine, seenAs = (records: Records) => records) {
+  const { records, clock } = await openStore(engine);
+  const now = () => new Date(clock.now);
+  const vault = createVault(randomBytes(32));
+  const claims = createClaims({
+    records: seenAs(records),
+    now,
+    hashAddress: (address) => `hash of ${address}`,
+    mailbox: createOutbox({ vault, now }),
+    baseUrl: "https://signals.example",
+    anonymousScopes: READS,
+  });
+
+  /** A registered agent that was given a code. */
+  async function register(agent: Partial<Agent> = {}, metadata: object = {}, agentId = "agt_1") {
+    const { start, steps } = claims.begun(agentId);
+    const value = {
+      metadata: {
+        client_name: "Helper",
+        grant_types: ["client_credentials"],
+        scope: READS.join(" "),
+        ...metadata,
+      },
+      agent: { identityType: "anonymous" as const, registeredAt: clock.now, ...agent },
+    };
+    const groups = ["registration:r"];
+    await records.commit([
+      insert(clients, { key: agentId, value, groups, ttlMs: DAY_MS }),
+      ...steps,
+    ]);
+    return { agentId, ...start };
+  }
+  async function person(accountId: string, scopes: readonly Scope[] = ALL): Promise<Claimer> {
+    const email = `${accountId}@people.example`;
+    const value = { email, label: email, createdAt: clock.now };
+    await records.commit([
+      put(accounts, { key: accountId, value, groups: [belongingTo(accountId)] }),
+    ]);
+    return { accountId, scopes };
+  }
+  const agentNow = async (agentId = "agt_1") => (await records.get(clients, agentId))?.value;
+  const audit = async () => {
+    const rows = await records.list(outbox, { limit: 1000 });
+    return rows.map(({ value }) => value.body as AuditEntry);
+  };
+  const letters = async () =>
+    (await records.list(mails, { limit: 1000 })).map((mail) => openedLetter(vault, mail));
+  return { records, clock, claims, register, person, agentNow, audit, letters };
+}
+
+const hundred = <T>(act: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: 100 }, (_, index) => act(index)));
+const claimedOf = (outcomes: readonly ClaimOutcome[]) =>
+  outcomes.flatMap((outcome) => (outcome.status === "claimed" ? [outcome] : []));
+
+type Claim = Parameters<ReturnType<typeof createClaims>["preview"]>[0];
+
+/** Records in which something happens between the next look and the commit that follows. */
+function interruptible() {
+  const interrupted = {
+    next: undefined as (() => Promise<void>) | undefined,
+    records: (records: Records): Records => ({
+      ...records,
+      async commit(operations) {
+        const { next } = interrupted;
+        interrupted.next = undefined;
+        await next?.();
+        return records.commit(operations);
+      },
+    }),
+  };
+  return interrupted;
+}
+
+describeStores("a claim by a person", (engine) => {
+  it("binds the agent for good, with the wider scopes", async () => {
+    const { claims, clock, records, register, person, agentNow } = await build(engine);
+    const { agentId, code } = await register();
+    const ann = await person("acc_ann");
+
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual({
+      status: "claimed",
+      agentId,
+      identityType: "anonymous",
+      accountId: "acc_ann",
+      scopes: ALL,
+      claimedAt: clock.now,
+    });
+    expect(await agentNow()).toMatchObject({
+      metadata: { client_name: "Helper", scope: ALL.join(" ") },
+      agent: { owner: { accountId: "acc_ann", scopes: ALL, claimedAt: clock.now } },
+    });
+    const [mine] = await records.list(clients, { group: claimedBy("acc_ann"), limit: 9 });
+    expect(mine).toMatchObject({ key: agentId, expiresAt: undefined });
+    expect(mine?.groups).toContain("registration:r");
+    expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
+  });
+
+  it("gives no more than the person's token has", async () => {
+    const { claims, register, person, agentNow } = await build(engine);
+    const { agentId, code } = await register();
+    const ann = await person("acc_ann", ["alerts:write", "signals:read"]);
+
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toMatchObject({
+      scopes: ["signals:read", "alerts:write"],
+    });
+    expect((await agentNow())?.metadata.scope).toBe("signals:read alerts:write");
+  });
+
+  it("leaves a client that people let act for them what it may ask them for", async () => {
+    const { claims, register, person, agentNow } = await build(engine);
+    const grant_types = ["authorization_code", "client_credentials"];
+    const { agentId, code } = await register({}, { grant_types, scope: "factor:read" });
+    await claims.completeByPerson({ agentId, code }, await person("acc_ann", ["signals:read"]));
+
+    expect(await agentNow()).toMatchObject({
+      metadata: { scope: "signals:read factor:read" },
+      agent: { owner: { scopes: ["signals:read"] } },
+    });
+  });
+
+  it("ends everything that was issued to the agent, and nothing else", async () => {
+    const { claims, records, register, person } = await build(engine);
+    const { agentId, code } = await register();
+    const grants = collection<object>("oidc:Grant");
+    await records.commit([
+      put(tokens, { key: "t", value: {}, groups: [issuedTo(agentId)] }),
+      put(grants, { key: "g", value: {}, groups: [issuedTo(agentId)] }),
+      put(tokens, { key: "other", value: {}, groups: [issuedTo("agt_2")] }),
+    ]);
+    await claims.completeByPerson({ agentId, code }, await person("acc_ann"));
+
+    expect(await records.get(tokens, "t")).toBeUndefined();
+    expect(await records.get(grants, "g")).toBeUndefined();
+    expect(await records.get(tokens, "other")).toBeDefined();
+  });
+
+  it("tells the same person again that it is theirs, and nobody else", async () => {
+    const { claims, clock, register, person } = await build(engine);
+    const { agentId, code } = await register();
+    const ann = await person("acc_ann");
+    const first = await claims.completeByPerson({ agentId, code }, ann);
+    clock.now += 20 * MINUTE_MS;
+
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(first);
+    expect(await claims.completeByPerson({ agentId, code }, await person("acc_bob"))).toEqual(
+      WRONG,
+    );
+  });
+
+  it("is one for all that come at once", async () => {
+    const { claims, register, person, agentNow, audit, letters } = await build(engine, slowed);
+    const { agentId, code } = await register();
+    const people = await hundred((index) => person(`acc_${index}`));
+    const outcomes = await hundred((index) =>
+      claims.completeByPerson({ agentId, code }, people[index] as Claimer),
+    );
+
+    const [winner, ...others] = claimedOf(outcomes);
+    expect(others).toEqual([]);
+    expect((await agentNow())?.agent.owner?.accountId).toBe(winner?.accountId);
+    expect((await audit()).filter(({ action }) => action === "client.claimed")).toHaveLength(1);
+    expect(await letters()).toHaveLength(1);
+  });
+
+  it("is told to one person as often as they ask at once", async () => {
+    const { claims, register, person, letters } = await build(engine, slowed);
+    const { agentId, code } = await register();
+    const ann = await person("acc_ann");
+    const outcomes = await hundred(() => claims.completeByPerson({ agentId, code }, ann));
+
+    expect(claimedOf(outcomes)).toHaveLength(100);
+    expect(await letters()).toHaveLength(1);
+  });
+
+  it("is over after ten minutes", async () => {
+    const { claims, clock, register, person } = await build(engine);
+    const late = await register({}, {}, "agt_late");
+    const early = await register({}, {}, "agt_early");
+    const ann = await person("acc_ann");
+    expect(early.expiresAt).toBe(clock.now + 10 * MINUTE_MS);
+
+    clock.now += 10 * MINUTE_MS - 1;
+    expect(await claims.completeByPerson(early, ann)).toMatchObject({ status: "claimed" });
+    clock.now += 1;
+    expect(await claims.completeByPerson(late, ann)).toEqual(WRONG);
+  });
+
+  it("does not live longer for being tried", async () => {
+    const { claims, clock, register, person } = await build(engine);
+    const { agentId, code } = await register();
+    const ann = await person("acc_ann");
+    clock.now += 9 * MINUTE_MS;
+    await claims.completeByPerson({ agentId, code: "00000000" }, ann);
+    clock.now += MINUTE_MS;
+
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
+  });
+
+  it("survives four wrong tries and not five, whoever made them and however", async () => {
+    const { claims, register, person } = await build(engine);
+    const [four, five] = [await register(), await register({}, {}, "agt_2")];
+    const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
+    const wrong = "00000000";
+    for (const { agentId } of [four, five]) {
+      await claims.completeByPerson({ agentId, code: wrong }, bob);
+      await claims.preview({ agentId, code: wrong }, "acc_bob");
+      await claims.preview({ agentId, code: wrong }, "acc_ann");
+      await claims.completeByPerson({ agentId, code: wrong }, ann);
+    }
+    await claims.preview({ agentId: five.agentId, code: wrong }, "acc_ann");
+
+    expect(await claims.preview(five, "acc_ann")).toBeUndefined();
+    expect(await claims.completeByPerson(five, ann)).toEqual(WRONG);
+    expect(await claims.completeByPerson(four, ann)).toMatchObject({ status: "claimed" });
+  });
+
+  it("counts every one of a hundred wrong tries at once, and then refuses the right code", async () => {
+    const { claims, records, register, person } = await build(engine, slowed);
+    const { agentId, code } = await register();
+    const ann = await person("acc_ann");
+    await hundred(async (index) => {
+      const guess = { agentId, code: `0000${index}` };
+      if (index % 2 === 0) await claims.preview(guess, "acc_ann");
+      else await claims.completeByPerson(guess, ann);
+    });
+
+    expect((await records.get(claimRecords, agentId))?.value.codes.given.tries).toBe(5);
+    expect(await claims.preview({ agentId, code }, "acc_ann")).toBeUndefined();
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
+  });
+
+  it("is refused when the fifth wrong try comes while the right code is looked at", async () => {
+    const interrupted = interruptible();
+    const { claims, register, person } = await build(engine, interrupted.records);
+    const ann = await person("acc_ann");
+    const ways = {
+      agt_look: (claim: Claim) => claims.preview(claim, "acc_ann"),
+      agt_claim: (claim: Claim) => claims.completeByPerson(claim, ann),
+    };
+    for (const [agentId, way] of Object.entries(ways)) {
+      const { code } = await register({}, {}, agentId);
+      interrupted.next = async () => {
+        for (let tries = 0; tries < 5; tries += 1) {
+          await claims.preview({ agentId, code: "00000000" }, "acc_ann");
+        }
+      };
+      expect((await way({ agentId, code })) ?? WRONG).toEqual(WRONG);
+      expect(interrupted.next).toBeUndefined();
+    }
+  });
+
+  it("needs the newest code", async () => {
+    const { claims, register, person } = await build(engine);
+    const { agentId, code, attempt } = await register();
+    const ann = await person("acc_ann");
+    const renewed = await claims.begin(agentId);
+
+    expect(await claims.attempted(attempt, "acc_ann")).toBeUndefined();
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
+    expect(
+      await claims.completeByPerson({ agentId, code: renewed?.code ?? "" }, ann),
+    ).toMatchObject({ status: "claimed" });
+  });
+
+  it("is refused for agents that are unknown, gone, changed or claimed", async () => {
+    const { claims, records, clock, register, person } = await build(engine);
+    const ann = await person("acc_ann");
+    const gone = await register({}, {}, "agt_gone");
+    await records.commit([remove(clients, gone.agentId)]);
+    const changed = await register({}, { grant_types: ["authorization_code"] }, "agt_code");
+    const owner = { accountId: "acc_bob", scopes: ALL, claimedAt: clock.now };
+    const claimed = await register({ owner }, {}, "agt_claimed");
+
+    for (const claim of [{ agentId: "agt_none", code: "00000000" }, gone, changed, claimed]) {
+      expect(await claims.completeByPerson(claim, ann)).toEqual(WRONG);
+      expect(await claims.preview(claim, "acc_ann")).toBeUndefined();
+      expect(await claims.attempted(gone.attempt, "acc_ann")).toBeUndefined();
+      expect(await claims.confirm(gone.attempt, ann)).toBeUndefined();
+    }
+  });
+
+  it("needs the person that the agent named, also against a later choice of its own", async () => {
+    const { claims, register, person } = await build(engine);
+    const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
+    const named = await register({
+      identityType: "service_auth",
+      loginHint: "acc_ann@people.example",
+    });
+    expect(await claims.preview(named, "acc_bob")).toBeUndefined();
+    expect(await claims.completeByPerson(named, bob)).toEqual(WRONG);
+
+    const { agentId } = named;
+    const renewed = await claims.begin(agentId, "acc_bob@people.example");
+    const code = renewed?.code ?? "";
+    expect(await claims.completeByPerson({ agentId, code }, bob)).toEqual(WRONG);
+    expect(await claims.attempted(renewed?.attempt ?? "", "acc_bob")).toBe("wrong_account");
+    expect(await claims.confirm(renewed?.attempt ?? "", bob)).toBeUndefined();
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toMatchObject({
+      status: "claimed",
+      identityType: "service_auth",
+    });
+  });
+
+  it("needs the person that the agent named when it began anew", async () => {
+    const { claims, register, person } = await build(engine);
+    const { agentId } = await register();
+    const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
+    const { code = "", attempt = "" } =
+      (await claims.begin(agentId, "acc_ann@people.example")) ?? {};
+
+    expect(await claims.attempted(attempt, "acc_bob")).toBe("wrong_account");
+    expect(await claims.completeByPerson({ agentId, code }, bob)).toEqual(WRONG);
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toMatchObject({
+      status: "claimed",
+    });
+  });
+
+  it("is nothing for an account that is gone, even at the last moment", async () => {
+    const interrupted = interruptible();
+    const { claims, records, register, person, agentNow } = await build(
+      engine,
+      interrupted.records,
+    );
+    const { agentId, code } = await register();
+
+    const ann = await person("acc_ann");
+    interrupted.next = async () =>
+      void (await records.commit([removeGroup(belongingTo("acc_ann"))]));
+
+    expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
+    expect((await agentNow())?.agent.owner).toBeUndefined();
+  });
+
+  it("survives an update of the client at the same time", async () => {
+    const { claims, records, register, person, agentNow } = await build(engine, slowed);
+    const { agentId, code } = await register();
+    const claiming = claims.completeByPerson({ agentId, code }, await person("acc_ann"));
+    const client = await records.get(clients, agentId);
+    if (client === undefined) throw new Error("no client");
+    const metadata = { ...client.value.metadata, client_name: "Renamed" };
+    await records.commit([replace(clients, client, { value: { ...client.value, metadata } })]);
+
+    expect((await claiming).status).toBe("claimed");
+    expect(await agentNow()).toMatchObject({
+      metadata: { client_name: "Renamed", scope: ALL.join(" ") },
+      agent: { owner: { accountId: "acc_ann" } },
+    });
+  });
+
+  it("shows the agent before, without using the code up", async () => {
+    const { claims, clock, register, person } = await build(engine);
+    const claim = await register({}, { scope: "signals:read" });
+    await person("acc_ann");
+    const shown = {
+      agentId: "agt_1",
+      name: "Helper",
+      registeredAt: clock.now,
+      scopesNow: ["signals:read"],
+      scopesAfter: ALL,
+    };
+    for (let times = 0; times < 7; times += 1) {
+      expect(await claims.preview(claim, "acc_ann")).toEqual(shown);
+    }
+    const waiting = await register({ identityType: "service_auth" }, {}, "agt_2");
+    expect(await claims.preview(waiting, "acc_ann")).toMatchObject({ scopesNow: [] });
+  });
+
+  it("is in the audit with the address and tells the person, without a stranger's words", async () => {
+    const { claims, register, person, audit, letters } = await build(engine);
+    const { agentId, code } = await register({}, { client_name: "Visit evil.example" });
+    const ann = await person("acc_ann", ["signals:read"]);
+    await calledFrom("192.0.2.1", async () => {
+      await claims.completeByPerson({ agentId, code: "00000000" }, ann);
+      await claims.completeByPerson({ agentId: "agt_none", code }, ann);
+      await claims.completeByPerson({ agentId, code }, ann);
+    });
+
+    const origin = { actor: "acc_ann", addressHash: "hash of 192.0.2.1" };
+    expect(await audit()).toEqual([
+      { action: "claim.refused", target: agentId, ...origin },
+      { action: "claim.refused", target: "agt_none", ...origin },
+      { action: "client.claimed", target: agentId, ...origin },
+    ]);
+    const [letter, ...others] = await letters();
+    expect(others).toEqual([]);
+    expect(letter).toMatchObject({ to: "acc_ann@people.example" });
+    expect(letter?.text).toContain(agentId);
+    expect(letter?.text).toContain("https://signals.example/account");
+    expect(letter?.text).not.toContain("evil");
+  });
+});
+
+describeStores("a claim by the agent", (engine) => {
+  it("needs a person's word first, and then the code they were shown", async () => {
+    const { claims, clock, records, register, person, agentNow } = await build(engine);
+    const { agentId, attempt } = await register();
+    await records.commit([put(tokens, { key: "t", value: {}, groups: [issuedTo(agentId)] })]);
+    expect(await claims.completeByAgent({ agentId, code: "00000000" })).toEqual({
+      status: "claim_not_confirmed",
+    });
+
+    const ann = await person("acc_ann", ["signals:read", "alerts:write"]);
+    expect(await claims.attempted(attempt, "acc_ann")).toMatchObject({ agentId });
+    const { code = "" } = (await claims.confirm(attempt, ann)) ?? {};
+    expect(await claims.completeByAgent({ agentId, code })).toEqual({
+      status: "claimed",
+      agentId,
+      identityType: "anonymous",
+      accountId: "acc_ann",
+      scopes: ["signals:read", "alerts:write"],
+      claimedAt: clock.now,
+    });
+    expect((await agentNow())?.agent.owner?.accountId).toBe("acc_ann");
+    expect(await records.get(tokens, "t")).toBeUndefined();
+  });
+
+  it("is never made with the agent's own code, and a person's never with the shown one", async () => {
+    const { claims, register, person, agentNow } = await build(engine);
+    const own = await register();
+    expect((await claims.completeByAgent(own)).status).toBe("claim_not_confirmed");
+
+    const ann = await person("acc_ann");
+    const shown = await claims.confirm(own.attempt, ann);
+    expect(await claims.completeByAgent(own)).toEqual(WRONG);
+    const { agentId } = own;
+    expect(await claims.completeByPerson({ agentId, code: shown?.code ?? "" }, ann)).toEqual(WRONG);
+    expect((await agentNow())?.agent.owner).toBeUndefined();
+  });
+
+  it("is answered again with the code that made it, and with no other", async () => {
+    const { claims, clock, register, person } = await build(engine);
+    const { agentId, attempt, code: own } = await register();
+    const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
+    const first = await claims.completeByAgent({ agentId, code });
+    expect(first.status).toBe("claimed");
+
+    clock.now += MINUTE_MS;
+    expect(await claims.completeByAgent({ agentId, code })).toEqual(first);
+    expect(await claims.completeByAgent({ agentId, code: own })).toEqual(WRONG);
+    const bob = await person("acc_bob");
+    expect(await claims.completeByPerson({ agentId, code: own }, bob)).toEqual(WRONG);
+    expect(await claims.attempted(attempt, "acc_bob")).toBeUndefined();
+    expect(await claims.confirm(attempt, bob)).toBeUndefined();
+  });
+
+  it("is one for all that come at once", async () => {
+    const { claims, register, person, letters } = await build(engine, slowed);
+    const { agentId, attempt } = await register();
+    const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
+    const outcomes = await hundred(() => claims.completeByAgent({ agentId, code }));
+
+    expect(new Set(claimedOf(outcomes).map(({ claimedAt }) => claimedAt)).size).toBe(1);
+    expect(outcomes.every(({ status }) => status === "claimed")).toBe(true);
+    expect(await letters()).toHaveLength(1);
+  });
+
+  it("is one when people and the agent complete it at once", async () => {
+    const { claims, register, person, agentNow, letters } = await build(engine, slowed);
+    const { agentId, attempt, code: own } = await register();
+    const ann = await person("acc_ann");
+    const { code = "" } = (await claims.confirm(attempt, ann)) ?? {};
+    const bob = await person("acc_bob");
+    const [byAgent, byBob] = await Promise.all([
+      claims.completeByAgent({ agentId, code }),
+      claims.completeByPerson({ agentId, code: own }, bob),
+    ]);
+
+    const [winner, ...others] = claimedOf([byAgent, byBob]);
+    expect(others).toEqual([]);
+    expect((await agentNow())?.agent.owner?.accountId).toBe(winner?.accountId);
+    expect(await letters()).toHaveLength(1);
+  });
+
+  it("counts a hundred wrong tries at once, and then refuses the right code", async () => {
+    const { claims, records, register, person } = await build(engine, slowed);
+    const { agentId, attempt } = await register();
+    const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
+    await hundred((index) => claims.completeByAgent({ agentId, code: `0000${index}` }));
+
+    expect((await records.get(claimRecords, agentId))?.value.codes.shown?.tries).toBe(5);
+    expect(await claims.completeByAgent({ agentId, code })).toEqual(WRONG);
+  });
+
+  it("takes the newest word, and forgets it when the agent begins anew", async () => {
+    const { claims, register, person } = await build(engine);
+    const { agentId, attempt } = await register();
+    const ann = await person("acc_ann");
+    const first = await claims.confirm(attempt, ann);
+    const second = await claims.confirm(attempt, await person("acc_bob"));
+    expect(await claims.completeByAgent({ agentId, code: first?.code ?? "" })).toEqual(WRONG);
+
+    await claims.begin(agentId);
+    expect(await claims.completeByAgent({ agentId, code: second?.code ?? "" })).toEqual({
+      status: "claim_not_confirmed",
+    });
+  });
+
+  it("is over with the account, the agent and the ten minutes", async () => {
+    const { claims, clock, records, register, person } = await build(engine);
+    const ann = await person("acc_ann");
+    const late = await register({}, {}, "agt_late");
+    const orphan = await register({}, {}, "agt_orphan");
+    const lateCode = (await claims.confirm(late.attempt, ann))?.code ?? "";
+    const bob = await person("acc_bob");
+    const orphanCode = (await claims.confirm(orphan.attempt, bob))?.code ?? "";
+
+    await records.commit([removeGroup(belongingTo("acc_bob"))]);
+    expect(await claims.completeByAgent({ agentId: "agt_orphan", code: orphanCode })).toEqual(
+      WRONG,
+    );
+    clock.now += 10 * MINUTE_MS;
+    expect(await claims.completeByAgent({ agentId: "agt_late", code: lateCode })).toEqual(WRONG);
+    expect(await claims.completeByAgent({ agentId: "agt_none", code: lateCode })).toEqual(WRONG);
+  });
+
+  it("begins for agents that wait alone", async () => {
+    const { claims, records, clock, register, audit } = await build(engine);
+    const owner = { accountId: "acc_bob", scopes: ALL, claimedAt: clock.now };
+    await register({ owner }, {}, "agt_claimed");
+    await register({}, { grant_types: ["authorization_code"] }, "agt_code");
+    await register();
+
+    expect(await claims.begin("agt_claimed")).toBeUndefined();
+    expect(await claims.begin("agt_code")).toBeUndefined();
+    expect(await claims.begin("agt_none")).toBeUndefined();
+    const { attempt = "" } = (await claims.begin("agt_1")) ?? {};
+    expect(attempt).toMatch(/^[\w-]{43}$/);
+    expect(await audit()).toEqual([{ action: "claim.started", actor: "agt_1", target: "agt_1" }]);
+    const kept = JSON.stringify(await records.list(claimRecords, { limit: 9 }));
+    expect(kept).not.toContain(attempt);
+  });
+});
+
+describeStores("a registration access token", (engine) => {
+  it("leads to its client until another takes its place", async () => {
+    const { records, register } = await build(engine);
+    await register();
+    const client = await records.get(clients, "agt_1");
+    if (client === undefined) throw new Error("no client");
+    const groups = [`registration:${fingerprint("secret")}`];
+    await records.commit([replace(clients, client, { value: client.value, groups })]);
+    const agentOf = createAgentOf(records);
+
+    expect(await agentOf("secret")).toBe("agt_1");
+    expect(await agentOf("other")).toBeUndefined();
+  });
+});

@@ -1,0 +1,247 @@
+import { describe, expect, it } from "vitest";
+import { accounts } from "../../../../src/auth/accounts/account-records.ts";
+import { belongingTo } from "../../../../src/auth/agents/agent.ts";
+import { createApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
+import { newKeyText } from "../../../../src/auth/keys/key-text.ts";
+import { createLastUse } from "../../../../src/auth/last-use.ts";
+import { type AuditEntry, audited } from "../../../../src/store/audit.ts";
+import { insert, remove, removeGroup } from "../../../../src/store/operations.ts";
+import { outbox } from "../../../../src/store/outbox.ts";
+import type { Records } from "../../../../src/store/records.ts";
+import {
+  describeStores,
+  dumped,
+  type Engine,
+  embedded,
+  openStore,
+  slowed,
+  type TestStore,
+} from "../../../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+const wanted = { name: "Desk", scopes: ["signals:read"], by: "operator" } as const;
+
+function keysOn({ clock }: TestStore, records: Records, mode: "sandbox" | "live" = "sandbox") {
+  const now = () => new Date(clock.now);
+  const onError = (error: unknown) => {
+    throw error;
+  };
+  return createApiKeys({
+    ...{ records, mode, now },
+    audit: (entry) => audited(entry, clock.now),
+    lastUse: createLastUse({ records, now, onError }),
+  });
+}
+
+async function open(engine: Engine) {
+  const kept = await openStore(engine);
+  return { ...kept, keys: keysOn(kept, kept.records) };
+}
+
+async function auditOf(records: Records): Promise<readonly AuditEntry[]> {
+  const rows = await records.list(outbox, { limit: 1_000 });
+  return rows.map(({ value }) => value.body as AuditEntry);
+}
+
+const account = (id: string) =>
+  insert(accounts, { key: id, value: { label: id, createdAt: 0 }, groups: [belongingTo(id)] });
+
+describeStores("API keys", (engine) => {
+  it("finds the key behind what was presented", async () => {
+    const { keys, clock } = await open(engine);
+    const { key, id } = await keys.create(wanted);
+    expect(await keys.find(key)).toEqual({
+      ...{ id, name: "Desk", scopes: ["signals:read"], hint: key.slice(0, 13) },
+      ...{ createdAt: clock.now },
+    });
+    expect(id).toMatch(/^key_\w{16}$/);
+  });
+
+  it("keeps no key, only its hash, and puts neither into the audit", async () => {
+    const { keys, store, records } = await open(engine);
+    const { key, id } = await keys.create(wanted);
+    await keys.revoke(id, "operator");
+    await keys.create(wanted);
+    const text = JSON.stringify(await dumped(store));
+    expect(text).not.toContain(key);
+    expect(text).not.toContain(key.slice(13));
+    expect(JSON.stringify(await auditOf(records))).not.toContain("msv_");
+  });
+
+  it("knows no other key, however well it looks", async () => {
+    const { keys } = await open(engine);
+    const { key } = await keys.create(wanted);
+    for (const text of ["", "x", newKeyText("sandbox"), newKeyText("live"), `${key} `]) {
+      expect(await keys.find(text), text).toBeUndefined();
+    }
+  });
+
+  it("refuses what cannot be a key without asking the store", async () => {
+    const kept = await openStore(engine);
+    const { key } = await keysOn(kept, kept.records).create(wanted);
+    let asked = 0;
+    const counting: Records = {
+      ...kept.records,
+      get(from, name) {
+        asked += 1;
+        return kept.records.get(from, name);
+      },
+    };
+    const sandbox = keysOn(kept, counting);
+    const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
+    expect(await sandbox.find(wrong)).toBeUndefined();
+    expect(await sandbox.find(newKeyText("live"))).toBeUndefined();
+    expect(await keysOn(kept, counting, "live").find(key)).toBeUndefined();
+    expect(asked).toBe(0);
+    expect(await sandbox.find(key)).toBeDefined();
+    expect(asked).toBe(1);
+  });
+
+  it("ends a key when its time is over", async () => {
+    const { keys, clock } = await open(engine);
+    const { key } = await keys.create({ ...wanted, ttlMs: 7 * DAY_MS });
+    const [listed] = await keys.list();
+    expect(listed?.expiresAt).toBe(clock.now + 7 * DAY_MS);
+    clock.now += 7 * DAY_MS - 1;
+    expect(await keys.find(key)).toBeDefined();
+    clock.now += 1;
+    expect(await keys.find(key)).toBeUndefined();
+    expect(await keys.list()).toEqual([]);
+  });
+
+  it("ends a key at once when it is revoked, once", async () => {
+    const { keys, records } = await open(engine);
+    const { key, id } = await keys.create(wanted);
+    const other = await keys.create(wanted);
+    const revoked = await Promise.all(
+      Array.from({ length: 20 }, () => keys.revoke(id, "operator")),
+    );
+    expect(revoked.filter(Boolean)).toHaveLength(1);
+    expect(await keys.find(key)).toBeUndefined();
+    expect(await keys.find(other.key)).toBeDefined();
+    expect(await auditOf(records)).toEqual([
+      { action: "key.created", actor: "operator", target: id },
+      { action: "key.created", actor: "operator", target: other.id },
+      { action: "key.revoked", actor: "operator", target: id },
+    ]);
+  });
+
+  it("revokes nothing by an id that is none, and nobody else's key", async () => {
+    const { keys, records } = await open(engine);
+    await records.commit([account("acc_a"), account("acc_b")]);
+    const theirs = await keys.createFor("acc_a", wanted);
+    const operators = await keys.create(wanted);
+    for (const id of [
+      "",
+      "key_",
+      "x".repeat(600),
+      "key_\0",
+      operators.key,
+      "key_0123456789abcdef",
+    ]) {
+      expect(await keys.revoke(id, "operator"), id).toBe(false);
+    }
+    expect(await keys.revoke(operators.id, "acc_b", "acc_b")).toBe(false);
+    expect(await keys.revoke(theirs?.id ?? "", "acc_b", "acc_b")).toBe(false);
+    expect(await keys.list()).toHaveLength(2);
+    expect(await keys.revoke(theirs?.id ?? "", "acc_a", "acc_a")).toBe(true);
+  });
+
+  it("lists all keys or those of an account, oldest first, with their last use", async () => {
+    const { keys, records, clock } = await open(engine);
+    await records.commit([account("acc_a"), account("acc_b")]);
+    const first = await keys.create(wanted);
+    const second = await keys.createFor("acc_a", wanted);
+    const third = await keys.createFor("acc_b", wanted);
+    await keys.find(second?.key ?? "");
+    await expect
+      .poll(async () => (await keys.list("acc_a")).map(({ lastUsedAt }) => lastUsedAt))
+      .toEqual([Math.floor(clock.now / 3_600_000) * 3_600_000]);
+    const all = await keys.list();
+    expect(all.map(({ id }) => id)).toEqual([first.id, second?.id, third?.id]);
+    expect(all.map(({ accountId }) => accountId)).toEqual([undefined, "acc_a", "acc_b"]);
+    expect(all[0]?.lastUsedAt).toBeUndefined();
+  });
+
+  it("lists more keys than are read at once", async () => {
+    const { keys, records } = await open(engine);
+    const made = Array.from({ length: 1_001 }, () => keys.created(wanted));
+    await records.commit(made.flatMap(({ steps }) => steps.slice(0, 1)));
+    expect((await keys.list()).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
+  });
+
+  it("goes with its account, and nobody who is gone gets one", async () => {
+    const { keys, records } = await open(engine);
+    await records.commit([account("acc_a")]);
+    const made = await keys.createFor("acc_a", wanted);
+    await records.commit([removeGroup(belongingTo("acc_a"))]);
+    expect(await keys.find(made?.key ?? "")).toBeUndefined();
+    expect(await keys.createFor("acc_a", wanted)).toBeUndefined();
+    expect(await keys.list()).toEqual([]);
+  });
+
+  it("is not made for an account that goes at the same moment", async () => {
+    const kept = await openStore(engine);
+    await kept.records.commit([account("acc_a")]);
+    const going: Records = {
+      ...kept.records,
+      async commit(operations) {
+        await kept.records.commit([remove(accounts, "acc_a")]);
+        return kept.records.commit(operations);
+      },
+    };
+    expect(await keysOn(kept, going).createFor("acc_a", wanted)).toBeUndefined();
+    expect(await keysOn(kept, kept.records).list()).toEqual([]);
+  });
+
+  it("lets a person have as many as there may be, and again one when one is revoked", async () => {
+    const { keys, records } = await open(engine);
+    await records.commit([account("acc_a"), account("acc_b")]);
+    const made = [];
+    for (let count = 0; count <= KEYS_PER_ACCOUNT; count += 1) {
+      made.push(await keys.createFor("acc_a", wanted));
+    }
+    expect(made.map((each) => each !== undefined)).toEqual([true, true, true, true, true, false]);
+    expect(await keys.createFor("acc_b", wanted)).toBeDefined();
+    await keys.revoke(made[2]?.id ?? "", "acc_a", "acc_a");
+    expect(await keys.createFor("acc_a", wanted)).toBeDefined();
+    expect(await keys.createFor("acc_a", wanted)).toBeUndefined();
+    const [entry] = (await auditOf(records)).slice(-1);
+    expect(entry).toMatchObject({ action: "key.created", actor: "acc_a" });
+  });
+
+  const ways: readonly [string, (records: Records) => Records][] = [
+    ["", (records) => records],
+    [", with a store slowed by 3 ms", slowed],
+  ];
+  it.each(ways)("makes 5 of 100 that are asked for at once%s", async (_, way) => {
+    const kept = await openStore(engine);
+    const beside = engine.isShared ? await kept.openBeside() : kept;
+    await kept.records.commit([account("acc_a")]);
+    const on = [keysOn(kept, way(kept.records)), keysOn(kept, way(beside.records))];
+    const made = await Promise.all(
+      Array.from({ length: 100 }, (_each, at) => on[at % 2]?.createFor("acc_a", wanted)),
+    );
+    const won = made.filter((each) => each !== undefined);
+    expect(won).toHaveLength(KEYS_PER_ACCOUNT);
+    const listed = await keysOn(kept, kept.records).list("acc_a");
+    expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(won.map(({ id }) => id)));
+    expect(await auditOf(kept.records)).toHaveLength(KEYS_PER_ACCOUNT);
+  });
+});
+
+describe("a key that goes with something else", () => {
+  it("is committed with it, or not at all", async () => {
+    const { keys, records } = await open(embedded);
+    const { key, steps } = keys.created({ ...wanted, groups: ["email:x"] });
+    expect(await keys.find(key)).toBeUndefined();
+    const taken = account("acc_a");
+    await records.commit([taken]);
+    expect(await records.commit([...steps, taken])).toBe(false);
+    expect(await keys.find(key)).toBeUndefined();
+    await records.commit(steps);
+    expect(await keys.find(key)).toBeDefined();
+    await records.commit([removeGroup("email:x")]);
+    expect(await keys.find(key)).toBeUndefined();
+  });
+});

@@ -1,0 +1,78 @@
+import { crc32 } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { randomBase62, toBase62 } from "../../../../src/auth/keys/base62.ts";
+import { hintOf, isKeyText, newKeyText } from "../../../../src/auth/keys/key-text.ts";
+
+/** Reads base 62 the slow way. */
+const fromBase62 = (text: string): number =>
+  [...text].reduce(
+    (sum, digit) =>
+      sum * 62 + "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".indexOf(digit),
+    0,
+  );
+
+describe("the text of a key", () => {
+  it("says whether it is for the real market", () => {
+    expect(newKeyText("live")).toMatch(/^msv_live_[0-9A-Za-z]{38}$/);
+    for (const mode of ["sandbox", "files", "replay"] as const) {
+      expect(newKeyText(mode)).toMatch(/^msv_test_[0-9A-Za-z]{38}$/);
+    }
+  });
+
+  it("ends with the CRC-32 of what stands before", () => {
+    const key = newKeyText("live");
+    expect(fromBase62(key.slice(-6))).toBe(crc32(key.slice(0, -6)));
+  });
+
+  it("is no key of the other kind of market", () => {
+    expect(isKeyText(newKeyText("live"), "live")).toBe(true);
+    expect(isKeyText(newKeyText("live"), "sandbox")).toBe(false);
+    expect(isKeyText(newKeyText("sandbox"), "live")).toBe(false);
+    expect(isKeyText(newKeyText("sandbox"), "replay")).toBe(true);
+  });
+
+  it("is no key any more when one character is another, or its case", () => {
+    const key = newKeyText("sandbox");
+    for (let at = 9; at < key.length; at += 1) {
+      const other = key[at] === "x" ? "y" : "x";
+      expect(isKeyText(key.slice(0, at) + other + key.slice(at + 1), "sandbox"), `${at}`).toBe(
+        false,
+      );
+    }
+    expect(isKeyText(key.toUpperCase(), "sandbox")).toBe(false);
+  });
+
+  it("is no key with something around it, nor empty, nor of another alphabet", () => {
+    const key = newKeyText("sandbox");
+    for (const text of ["", key.slice(1), `${key}\n`, ` ${key}`, `${key}0`, "msv_test_"]) {
+      expect(isKeyText(text, "sandbox"), JSON.stringify(text)).toBe(false);
+    }
+    const start = `msv_test_${"é".repeat(32)}`;
+    expect(isKeyText(start + toBase62(crc32(start), 6), "sandbox")).toBe(false);
+  });
+
+  it("is shown by its prefix and four characters", () => {
+    const key = newKeyText("sandbox");
+    expect(hintOf(key)).toBe(key.slice(0, 13));
+    expect(hintOf(newKeyText("live"))).toMatch(/^msv_live_\w{4}$/);
+  });
+});
+
+describe("base 62", () => {
+  it("writes the highest digit first, to the length", () => {
+    expect(toBase62(0, 6)).toBe("000000");
+    expect(toBase62(61, 2)).toBe("0z");
+    expect(toBase62(62, 2)).toBe("10");
+    expect(fromBase62(toBase62(0xffff_ffff, 6))).toBe(0xffff_ffff);
+  });
+
+  it("draws every character about as often as another", () => {
+    const counts = new Map<string, number>();
+    for (const digit of randomBase62(62_000)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
+    expect(counts.size).toBe(62);
+    // Chi-squared with 61 degrees of freedom: over 120 once in 100,000 runs. Bytes taken modulo 62
+    // would give more than 3,000.
+    const chiSquared = [...counts.values()].reduce((sum, n) => sum + (n - 1000) ** 2 / 1000, 0);
+    expect(chiSquared).toBeLessThan(120);
+  });
+});

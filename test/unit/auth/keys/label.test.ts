@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { Label } from "../../../../src/auth/keys/label.ts";
+
+const isLabel = (text: unknown) => Label.safeParse(text).success;
+
+describe("a label", () => {
+  it.each([
+    ["  Ada   Lovelace ", "Ada Lovelace"],
+    ["two\r\nlines\tand a tab", "two lines and a tab"],
+    ["line\u2028separator\ufeff", "line separator"],
+    ["Ame\u0301lie", "Am\u00e9lie"],
+    ["=cmd|'/c calc'!A0", "=cmd|'/c calc'!A0"],
+    [
+      "\u4e2d\u6587 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+      "\u4e2d\u6587 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    ],
+  ])("%j becomes %j", (text, label) => {
+    expect(Label.parse(text)).toBe(label);
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["white space alone", " \n\t "],
+    ["nothing that can be read", "\u200b\u200d"],
+    ["punctuation alone", "--"],
+    ["NUL", "a\0b"],
+    ["escape", "a\u001b[2Jb"],
+    ["a C1 control", "a\u0085b"],
+    ["half a surrogate pair", "a\ud83db"],
+    ["a bidi override", "a\u202eb"],
+    ["a bidi isolate", "a\u2066b"],
+    ["101 characters", "a".repeat(101)],
+    ["no text", 7],
+    ["a list", ["a"]],
+    ["null", null],
+  ])("is not %s", (_what, text) => {
+    expect(isLabel(text)).toBe(false);
+  });
+
+  it("counts characters, not their halves, after they were put together", () => {
+    expect(isLabel(`a${"\u{1f600}".repeat(99)}`)).toBe(true);
+    expect(isLabel("e\u0301".repeat(100))).toBe(true);
+  });
+
+  it("stays as it is when it is checked again", () => {
+    const once = Label.parse("  Ame\u0301lie \n 7 ");
+    expect(Label.parse(once)).toBe(once);
+  });
+});

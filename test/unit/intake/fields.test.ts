@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { ApplicationFields, InquiryFields } from "../../../src/intake/fields.ts";
+
+const application = { name: "Ada", email: "ada@host.example" };
+const inquiry = { email: "ada@host.example", message: "Hello" };
+
+describe("an application", () => {
+  it.each([
+    ["Ada Lovelace"],
+    ["O'Neil & Sons, Ltd."],
+    ["Booking.com B.V."],
+    ["J. R. R. Tolkien"],
+    ["\u0645\u062d\u0645\u062f"],
+    ["7"],
+  ])("can be of %s", (name) => {
+    expect(ApplicationFields.parse({ ...application, name })).toEqual({ ...application, name });
+  });
+
+  it.each([
+    ["a tag", "<b>Ada</b>"],
+    ["a comparison", "A<B"],
+    ["the end of a tag", "Ada>"],
+    ["a scheme", "Ada https://evil.example"],
+    ["a script address", "javascript://%0aalert(1)"],
+    ["a host that begins with www", "Ada WWW.evil.example"],
+    ["a host with a path", "Ada evil.example/free"],
+  ])("cannot be of a name with %s", (_what, name) => {
+    expect(ApplicationFields.safeParse({ ...application, name }).success).toBe(false);
+  });
+
+  it("drops members that it does not know", () => {
+    const more = JSON.parse('{"isAdmin":true,"state":"accepted","__proto__":{"focus":"fund"}}');
+    const parsed = ApplicationFields.parse({ ...more, ...application });
+    expect(parsed).toEqual(application);
+    expect(parsed.focus).toBeUndefined();
+  });
+
+  it.each([[null], [""], ["hedge"], ["Quant"], [["quant"]], [0]])(
+    "cannot have the focus %j",
+    (focus) => {
+      expect(ApplicationFields.safeParse({ ...application, focus }).success).toBe(false);
+    },
+  );
+});
+
+describe("an inquiry", () => {
+  it.each([
+    ["  two\r\nlines\n", "two\nlines"],
+    ["<script>alert(1)</script>", "<script>alert(1)</script>"],
+    ["See https://host.example/?a=1&b=2", "See https://host.example/?a=1&b=2"],
+    ["Ame\u0301lie", "Am\u00e9lie"],
+    ["a".repeat(5000), "a".repeat(5000)],
+  ])("keeps %j as it was meant", (message, kept) => {
+    expect(InquiryFields.parse({ ...inquiry, message }).message).toBe(kept);
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["white space", " \r\n\t "],
+    ["NUL", "a\0"],
+    ["escape", "a\u001b[31mb"],
+    ["a carriage return alone", "a\rb"],
+    ["a bidi override", "a\u202eb"],
+    ["half a surrogate pair", "\udc00a"],
+    ["5,001 characters", "a".repeat(5001)],
+    ["no text", 1],
+    ["an object", {}],
+  ])("cannot be of %s", (_what, message) => {
+    expect(InquiryFields.safeParse({ ...inquiry, message }).success).toBe(false);
+  });
+});

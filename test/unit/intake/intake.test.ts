@@ -1,0 +1,279 @@
+import { describe, expect, it } from "vitest";
+import { ofEmail } from "../../../src/auth/accounts/email.ts";
+import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
+import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
+import { createLastUse } from "../../../src/auth/last-use.ts";
+import { anonymousCeiling } from "../../../src/auth/scopes.ts";
+import { createDecisions } from "../../../src/intake/decisions.ts";
+import { createIntake } from "../../../src/intake/intake.ts";
+import { readApplications, readInquiries } from "../../../src/intake/kept.ts";
+import { seats } from "../../../src/intake/seats.ts";
+import { createOutbox, mails, openedLetter } from "../../../src/mail/outbox.ts";
+import type { AuditEntry } from "../../../src/store/audit.ts";
+import { put, removeGroup } from "../../../src/store/operations.ts";
+import { outbox } from "../../../src/store/outbox.ts";
+import { collection } from "../../../src/store/records.ts";
+import type { StoreMode } from "../../../src/store/store.ts";
+import { createVault } from "../../../src/store/vault.ts";
+import { describeStores, dumped, type Engine, embedded, openStore } from "../../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+const ada = { name: "Ada", email: "ada@host.example", focus: "quant" } as const;
+const vault = createVault(new Uint8Array(32));
+
+async function open(engine: Engine, mode: StoreMode = "sandbox") {
+  const kept = await openStore(engine);
+  const { records, clock } = kept;
+  const now = () => new Date(clock.now);
+  const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
+  const lastUse = createLastUse({ records, now, onError: () => {} });
+  const keys = createApiKeys({ records, mode, now, audit, lastUse });
+  const intake = createIntake({ records, mode, now, audit, keys });
+  const mailbox = createOutbox({ vault, now });
+  const decisions = createDecisions({ records, audit, keys, mailbox });
+  const audits = async () =>
+    (await records.list(outbox, { limit: 1_000 })).map(({ value }) => value.body as AuditEntry);
+  return { ...kept, keys, intake, decisions, audits };
+}
+
+/** Takes all seats of a kind but some. */
+async function fill({ records }: Pick<Awaited<ReturnType<typeof open>>, "records">, kind: string) {
+  for (let from = 0; from < 20_000; from += 1_000) {
+    const steps = Array.from({ length: 1_000 }, (_, at) =>
+      put(seats, { key: `${kind}:${from + at}`, value: true }),
+    );
+    await records.commit(steps);
+  }
+}
+
+describeStores("the intake", (engine) => {
+  it("keeps an application and gives a token for its seat", async () => {
+    const { intake, records, clock } = await open(engine, "files");
+    const { queueToken, registeredAt } = await intake.apply(ada);
+    expect(queueToken).toMatch(/^queue_[0-9A-Za-z]{32}$/);
+    expect(registeredAt).toBe(clock.now);
+    const [application, ...others] = await readApplications(records);
+    expect(others).toEqual([]);
+    expect(application).toMatchObject({ ...ada, state: "waiting", registeredAt });
+    expect(application?.id).toMatch(/^app_\w{16}$/);
+  });
+
+  it("keeps no token, and no address or name in the audit", async () => {
+    const { intake, store, audits } = await open(engine, "files");
+    const { queueToken } = await intake.apply(ada);
+    await calledFrom("192.0.2.7", () => intake.apply(ada));
+    await intake.contact({ email: ada.email, message: "What does it cost?" });
+    expect(JSON.stringify(await dumped(store))).not.toContain(queueToken.slice(6));
+    const entries = await audits();
+    expect(entries.map(({ action }) => action)).toEqual([
+      "application.received",
+      "application.repeated",
+      "inquiry.received",
+    ]);
+    expect(entries[1]).toMatchObject({ actor: "anonymous", addressHash: "hash of 192.0.2.7" });
+    expect(JSON.stringify(entries)).not.toMatch(/ada|cost/i);
+  });
+
+  it("gives a key with the read scopes for a week in the sandbox", async () => {
+    const { intake, keys, clock } = await open(engine);
+    const { queueToken } = await intake.apply(ada);
+    const key = await keys.find(queueToken);
+    expect(key?.scopes).toEqual(anonymousCeiling);
+    expect(key?.scopes).not.toContain("alerts:write");
+    expect(key?.accountId).toBeUndefined();
+    clock.now += 7 * DAY_MS;
+    expect(await keys.find(queueToken)).toBeUndefined();
+  });
+
+  it("gives no key where the market is a real one", async () => {
+    for (const mode of ["files", "replay", "live"] as const) {
+      const { intake, keys } = await open(engine, mode);
+      const { queueToken } = await intake.apply(ada);
+      expect(await keys.find(queueToken)).toBeUndefined();
+      expect(await keys.list()).toEqual([]);
+    }
+  });
+
+  it("keeps one seat of an address and what it sent first; each answer is like the first", async () => {
+    const { intake, records, keys, clock } = await open(engine);
+    const first = await intake.apply(ada);
+    clock.now += DAY_MS;
+    const other = { ...ada, name: "Somebody else", focus: undefined };
+    const second = await intake.apply(other);
+    expect(second.registeredAt).toBe(clock.now);
+    expect(second.queueToken).not.toBe(first.queueToken);
+    expect(await keys.find(first.queueToken)).toBeDefined();
+    expect(await keys.find(second.queueToken)).toBeDefined();
+    const [application, ...others] = await readApplications(records);
+    expect(application).toMatchObject({ ...ada, registeredAt: first.registeredAt });
+    expect(others).toEqual([]);
+  });
+
+  it("keeps only the newest of the tokens that are no keys", async () => {
+    const { intake, records } = await open(engine, "live");
+    for (let count = 0; count < 3; count += 1) await intake.apply(ada);
+    expect(await records.list(collection("queue-tokens"), { limit: 10 })).toHaveLength(1);
+  });
+
+  it("keeps one seat when 100 apply at once with one address, and all get a token", async () => {
+    const { intake, records, keys, audits } = await open(engine);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => intake.apply(ada)));
+    expect(await readApplications(records)).toHaveLength(1);
+    const found = await Promise.all(answers.map(({ queueToken }) => keys.find(queueToken)));
+    expect(new Set(found.map((key) => key?.id)).size).toBe(100);
+    const seatsTaken = await records.list(seats, { limit: 1_000 });
+    expect(seatsTaken.filter(({ key }) => key.startsWith("application:"))).toHaveLength(1);
+    const received = (await audits()).filter(({ action }) => action === "application.received");
+    expect(received).toHaveLength(1);
+  });
+
+  it("keeps an inquiry and gives a reference", async () => {
+    const { intake, records, clock } = await open(engine);
+    const inquiry = { email: ada.email, message: "Two\nlines <b>" };
+    const { reference, receivedAt } = await intake.contact(inquiry);
+    expect(reference).toMatch(/^inq_\w{16}$/);
+    expect(receivedAt).toBe(clock.now);
+    expect(await readInquiries(records)).toEqual([{ reference, receivedAt, ...inquiry }]);
+  });
+
+  it("forgets inquiries after 180 days, and applications that were not accepted after 400", async () => {
+    const { intake, decisions, records, clock } = await open(engine);
+    await intake.contact({ email: ada.email, message: "Hello" });
+    await intake.apply(ada);
+    await intake.apply({ ...ada, email: "eve@host.example" });
+    const [, eve] = await readApplications(records);
+    await decisions.accept(eve?.id ?? "");
+    clock.now += 180 * DAY_MS;
+    expect(await readInquiries(records)).toEqual([]);
+    expect(await readApplications(records)).toHaveLength(2);
+    clock.now += 220 * DAY_MS;
+    expect((await readApplications(records)).map(({ email }) => email)).toEqual([
+      "eve@host.example",
+    ]);
+    expect(await intake.isAccepted("eve@host.example")).toBe(true);
+    expect(await records.list(seats, { limit: 10 })).toEqual([]);
+  });
+
+  it("forgets everything of an address with its group", async () => {
+    const { intake, keys, decisions, records, store } = await open(engine);
+    const { queueToken } = await intake.apply(ada);
+    await intake.contact({ email: ada.email, message: "Hello" });
+    const [application] = await readApplications(records);
+    const accepted = await decisions.accept(application?.id ?? "", ["signals:read"]);
+    await records.commit([removeGroup(ofEmail(ada.email))]);
+    expect(await keys.find(queueToken)).toBeUndefined();
+    expect(await keys.find(accepted?.key ?? "")).toBeUndefined();
+    const left = (await dumped(store)).filter((row) => row.table === "record");
+    const names = new Set(left.map((row) => (row.table === "record" ? row.collection : "")));
+    expect([...names].filter((name) => name !== "outbox" && name !== "last-uses")).toEqual([]);
+  });
+});
+
+describe("what strangers can have kept", () => {
+  it.each(["application", "queue-key"])("is no more than there are seats (%s)", async (kind) => {
+    const opened = await open(embedded);
+    await fill(opened, kind);
+    await expect(opened.intake.apply(ada)).rejects.toMatchObject({
+      code: "rate_limited",
+      headers: { "Retry-After": "3600" },
+    });
+    expect(await readApplications(opened.records)).toEqual([]);
+    expect(await opened.keys.list()).toEqual([]);
+    expect(await opened.audits()).toEqual([]);
+    const inquiry = { email: ada.email, message: "Hello" };
+    expect(await opened.intake.contact(inquiry)).toBeDefined();
+  });
+
+  it("is no more than there are seats (inquiry)", async () => {
+    const opened = await open(embedded);
+    await fill(opened, "inquiry");
+    const inquiry = { email: ada.email, message: "Hello" };
+    await expect(opened.intake.contact(inquiry)).rejects.toMatchObject({ code: "rate_limited" });
+    expect(await readInquiries(opened.records)).toEqual([]);
+  });
+
+  it("hardly ever hits a taken seat while there are many", async () => {
+    const { intake, records } = await open(embedded);
+    const messages = Array.from({ length: 300 }, (_, at) => `${at}`);
+    await Promise.all(messages.map((message) => intake.contact({ email: ada.email, message })));
+    expect(await readInquiries(records)).toHaveLength(300);
+    expect(await records.list(seats, { limit: 1_000 })).toHaveLength(300);
+  });
+});
+
+describeStores("a decision", (engine) => {
+  async function applied(mode: StoreMode = "live") {
+    const opened = await open(engine, mode);
+    await opened.intake.apply(ada);
+    const [application] = await readApplications(opened.records);
+    return { ...opened, id: application?.id ?? "" };
+  }
+
+  it("lets the applicant in and tells them, once", async () => {
+    const { decisions, intake, records, audits, id } = await applied();
+    expect(await intake.isAccepted(ada.email)).toBe(false);
+    const [one, ...others] = await Promise.all(
+      Array.from({ length: 20 }, () => decisions.accept(id, ["signals:read"])),
+    ).then((all) => all.filter((decision) => decision?.isNew));
+    expect(others).toEqual([]);
+    expect(one?.application).toMatchObject({ id, state: "accepted", email: ada.email });
+    expect(await intake.isAccepted(ada.email)).toBe(true);
+    const again = await decisions.accept(id, ["signals:read"]);
+    expect(again).toMatchObject({ isNew: false, key: undefined });
+    const sent = await records.list(mails, { limit: 10 });
+    expect(sent.map((mail) => openedLetter(vault, mail).to)).toEqual([ada.email]);
+    const accepted = (await audits()).filter(({ action }) => action === "application.accepted");
+    expect(accepted).toEqual([{ action: "application.accepted", actor: "operator", target: id }]);
+  });
+
+  it("makes a key that is neither in the message nor in the audit", async () => {
+    const { decisions, keys, store, records, id } = await applied();
+    const decision = await decisions.accept(id, ["signals:read", "alerts:write"]);
+    const key = decision?.key ?? "";
+    expect(key).toMatch(/^msv_live_/);
+    expect(await keys.find(key)).toMatchObject({
+      ...{ name: "Ada", scopes: ["signals:read", "alerts:write"] },
+    });
+    const letters = (await records.list(mails, { limit: 1 })).map((mail) =>
+      openedLetter(vault, mail),
+    );
+    expect(JSON.stringify(letters)).not.toMatch(/msv_|Ada\b/);
+    expect(JSON.stringify(await dumped(store))).not.toContain(key.slice(13));
+  });
+
+  it("can be taken back, both ways", async () => {
+    const { decisions, intake, id } = await applied();
+    await decisions.accept(id);
+    expect(await decisions.reject(id)).toMatchObject({ isNew: true });
+    expect(await decisions.reject(id)).toMatchObject({ isNew: false });
+    expect(await intake.isAccepted(ada.email)).toBe(false);
+    await decisions.accept(id);
+    expect(await intake.isAccepted(ada.email)).toBe(true);
+  });
+
+  it("frees the seat, and not one that another took since", async () => {
+    const { decisions, records, id } = await applied();
+    const [seat] = await records.list(seats, { limit: 2 });
+    await decisions.reject(id);
+    expect(await records.list(seats, { limit: 2 })).toEqual([]);
+    await records.commit([put(seats, { key: seat?.key ?? "", value: true })]);
+    await decisions.accept(id);
+    expect(await records.list(seats, { limit: 2 })).toHaveLength(1);
+  });
+
+  it("stays when the applicant applies again", async () => {
+    const { decisions, intake, id } = await applied();
+    await decisions.accept(id);
+    await intake.apply({ ...ada, name: "Mallory" });
+    expect(await intake.isAccepted(ada.email)).toBe(true);
+  });
+
+  it("is of nobody when there is no such application", async () => {
+    const { decisions, audits } = await applied();
+    for (const id of ["", "app_", "app_0123456789abcdef", "x".repeat(600), "app_\0"]) {
+      expect(await decisions.accept(id), id).toBeUndefined();
+      expect(await decisions.reject(id), id).toBeUndefined();
+    }
+    expect((await audits()).map(({ action }) => action)).toEqual(["application.received"]);
+  });
+});

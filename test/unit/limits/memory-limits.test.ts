@@ -1,0 +1,117 @@
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Limits, type QuotaName, quotas } from "../../../src/limits/limits.ts";
+import { createLimits } from "../../../src/limits/memory-limits.ts";
+
+const five = { overrides: { apply: { points: 5, windowSeconds: 60 } } };
+
+async function countTimes(limits: Limits, times: number, key = "a") {
+  const counts = Array.from({ length: times }, () => limits.count("apply", key));
+  return Promise.all(counts);
+}
+
+describe("limits in memory", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+  });
+
+  it("allow as many as the quota has points, and no more", async () => {
+    const counted = await countTimes(createLimits(five), 7);
+    expect(counted.map(({ points, isExceeded }) => [points, isExceeded])).toEqual([
+      ...[4, 3, 2, 1, 0].map((points) => [points, false]),
+      [0, true],
+      [0, true],
+    ]);
+  });
+
+  it("allow exactly as many of 2,000 at once, whatever else is counted", async () => {
+    const limits = createLimits({ overrides: { calls: { points: 100, windowSeconds: 60 } } });
+    const counted = await Promise.all(
+      Array.from({ length: 4000 }, (_, at) => limits.count("calls", at % 2 === 0 ? "a" : `b${at}`)),
+    );
+    const ofOne = counted.filter((_, at) => at % 2 === 0);
+    expect(ofOne.filter(({ isExceeded }) => !isExceeded)).toHaveLength(100);
+    expect(counted.filter(({ isExceeded }) => isExceeded)).toHaveLength(1900);
+  });
+
+  it("count keys and quotas apart", async () => {
+    const limits = createLimits(five);
+    await countTimes(limits, 9, "a");
+    expect(await limits.count("apply", "b")).toMatchObject({ points: 4, isExceeded: false });
+    expect(await limits.count("apply-day", "a")).toMatchObject({ points: 19, isExceeded: false });
+  });
+
+  it("tell when the window ends, which does not move by asking on", async () => {
+    const limits = createLimits(five);
+    expect(await limits.count("apply", "a")).toMatchObject({ resetMs: 60_000 });
+    vi.advanceTimersByTime(59_000);
+    const [last] = (await countTimes(limits, 9)).slice(-1);
+    expect(last).toMatchObject({ resetMs: 1000, isExceeded: true });
+    vi.advanceTimersByTime(999);
+    expect(await limits.count("apply", "a")).toMatchObject({ resetMs: 1, isExceeded: true });
+    vi.advanceTimersByTime(1);
+    expect(await limits.count("apply", "a")).toMatchObject({ points: 4, isExceeded: false });
+  });
+
+  it("say which quota is meant and how it is set", async () => {
+    const limits = createLimits(five);
+    expect(await limits.count("apply", "a")).toMatchObject({
+      quota: "apply",
+      policy: { points: 5, windowSeconds: 60 },
+    });
+    expect(await limits.look("token", "a")).toMatchObject({
+      quota: "token",
+      policy: quotas.token,
+    });
+  });
+
+  it("can be looked at, which counts nothing", async () => {
+    const limits = createLimits(five);
+    const untouched = { points: 5, resetMs: 60_000, isExceeded: false };
+    expect(await limits.look("apply", "a")).toMatchObject(untouched);
+    expect(await limits.look("apply", "a")).toMatchObject(untouched);
+    await countTimes(limits, 4);
+    expect(await limits.look("apply", "a")).toMatchObject({ points: 1, isExceeded: false });
+    await limits.count("apply", "a");
+    expect(await limits.look("apply", "a")).toMatchObject({ points: 0, isExceeded: true });
+    vi.advanceTimersByTime(60_000);
+    expect(await limits.look("apply", "a")).toMatchObject(untouched);
+  });
+
+  it("never allow what has no points", async () => {
+    const limits = createLimits({ overrides: { contact: { points: 0, windowSeconds: 60 } } });
+    expect(await limits.look("contact", "a")).toMatchObject({ isExceeded: true });
+    expect(await limits.count("contact", "a")).toMatchObject({ points: 0, isExceeded: true });
+  });
+
+  it("have the defaults where nothing else is set", async () => {
+    const limits = createLimits();
+    for (const name of Object.keys(quotas) as QuotaName[]) {
+      expect(await limits.look(name, "a")).toMatchObject({ points: quotas[name].points });
+    }
+  });
+
+  it("forget keys when their window ends, and the oldest when there are too many", async () => {
+    const limits = createLimits(five);
+    await countTimes(limits, 9, "old");
+    vi.advanceTimersByTime(1);
+    await countTimes(limits, 9, "young");
+    for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `k${at}`);
+    expect(await limits.look("apply", "old")).toMatchObject({ points: 5 });
+    expect(await limits.look("apply", "young")).toMatchObject({ points: 0 });
+    expect(vi.getTimerCount()).toBe(20_000);
+    vi.advanceTimersByTime(60_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("take a key whose window begins again for a young one", async () => {
+    const limits = createLimits(five);
+    await limits.count("apply", "back");
+    vi.advanceTimersByTime(60_000);
+    await limits.count("apply", "first");
+    await countTimes(limits, 9, "back");
+    for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `k${at}`);
+    expect(await limits.look("apply", "first")).toMatchObject({ points: 5 });
+    expect(await limits.look("apply", "back")).toMatchObject({ points: 0 });
+  });
+});

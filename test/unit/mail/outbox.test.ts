@@ -1,0 +1,117 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { createKeyringVault } from "../../../src/mail/keyring-vault.ts";
+import type { Mail } from "../../../src/mail/mail.ts";
+import { createOutbox, mails, openedLetter } from "../../../src/mail/outbox.ts";
+import { createPostman } from "../../../src/mail/postman.ts";
+import { openKeyring } from "../../../src/store/keyring.ts";
+import { createVault } from "../../../src/store/vault.ts";
+import { startSmtp } from "../../support/smtp.ts";
+import { dumped, embedded, openStore, START } from "../../support/stores.ts";
+
+const mail: Mail = {
+  to: "ada@people.example",
+  subject: "Your code",
+  text: "The code is 12345678.\n",
+  usefulMs: 60_000,
+};
+const vault = createVault(randomBytes(32));
+const now = () => new Date(START);
+const outbox = createOutbox({ vault, now });
+
+describe("the outbox", () => {
+  it("keeps neither the address nor the text in the clear", async () => {
+    const { store, records } = await openStore(embedded);
+    await records.commit(outbox.queued(mail));
+    const kept = JSON.stringify(await dumped(store));
+    expect(kept).toContain('"mail"');
+    for (const part of ["ada", "people.example", "12345678", "Your code"]) {
+      expect(kept).not.toContain(part);
+    }
+    const [stored] = await records.list(mails, { limit: 1 });
+    const { usefulMs, ...letter } = mail;
+    expect(stored && openedLetter(vault, stored)).toEqual(letter);
+    expect(stored?.expiresAt).toBe(START + usefulMs);
+  });
+
+  it("seals a message for its own record only", async () => {
+    const { records } = await openStore(embedded);
+    await records.commit([...outbox.queued(mail), ...outbox.queued(mail)]);
+    const [one, other] = await records.list(mails, { limit: 2 });
+    if (one === undefined || other === undefined) expect.fail();
+    expect(() => openedLetter(vault, { ...other, value: one.value })).toThrow();
+  });
+
+  it.each([
+    ["to", "ada@people.example\r\nBcc: eve@evil.example"],
+    ["to", "ada@people.example\r\n"],
+    ["to", "ada@people.example, eve@evil.example"],
+    ["to", "Ada <ada@people.example>"],
+    ["to", "ada@people.example>\nRCPT TO:<eve@evil.example"],
+    ["subject", "Your code\r\nBcc: eve@evil.example"],
+    ["subject", "Your code\nX: y"],
+    ["subject", "Your code\u2028X: y"],
+    ["subject", ""],
+    ["text", "x".repeat(10_001)],
+  ])("refuses %s %j", (part, value) => {
+    expect(() => outbox.queued({ ...mail, [part]: value })).toThrow();
+  });
+});
+
+describe("a text that looks like the end of a message", () => {
+  it("comes as one message to one address", async () => {
+    const [store, server] = [await openStore(embedded), await startSmtp()];
+    const text =
+      "one\r\n.\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<eve@evil.example>\r\nDATA\r\ntwo\n";
+    await store.records.commit(outbox.queued({ ...mail, text }));
+    const postman = createPostman({
+      ...{ records: store.records, vault, now, onError: () => {} },
+      smtp: { smtpUrl: server.url, from: "signals@mail.example" },
+    });
+    postman.start();
+    const [message] = await server.received(1);
+    await postman.stop();
+    expect(server.messages).toHaveLength(1);
+    expect(message?.to).toEqual([mail.to]);
+    expect(message?.text).toContain(text.replaceAll("\r", "").trimEnd());
+  });
+});
+
+describe.runIf(process.platform === "linux")("a password for the mail server", () => {
+  it("does not go over a line that is not encrypted", async () => {
+    const [store, server] = [await openStore(embedded), await startSmtp("127.0.0.2")];
+    const failures: unknown[] = [];
+    const postman = createPostman({
+      ...{ records: store.records, vault, now, onError: (error) => failures.push(error) },
+      smtp: { smtpUrl: `smtp://me:secret@127.0.0.2:${server.port}`, from: "a@mail.example" },
+    });
+    await store.records.commit(outbox.queued(mail));
+    postman.start();
+    await expect.poll(() => failures, { timeout: 10_000 }).toHaveLength(1);
+    await postman.stop();
+    expect(server.said.join("\n")).not.toContain("AUTH");
+    expect(String(failures[0])).toContain("STARTTLS");
+    expect(String(failures[0])).not.toContain("secret");
+  });
+});
+
+describe("the vault of the keyring", () => {
+  it("opens what was sealed before the key was rotated, and seals with the new one", async () => {
+    const { records } = await openStore(embedded);
+    const options = { records, masterKey: randomBytes(32), now: () => START };
+    const keyring = await openKeyring(options);
+    const following = createKeyringVault(keyring);
+    const before = following.seal("code", "here");
+    await keyring.rotate("secret-encryption", { actor: "operator" });
+    const after = following.seal("code", "here");
+    expect([before, after].map((sealed) => following.open(sealed, "here"))).toEqual([
+      "code",
+      "code",
+    ]);
+    const [newest] = keyring.keys("secret-encryption");
+    const alone = createVault(Buffer.from(newest.jwk.k, "base64url"));
+    expect(alone.open(after, "here")).toBe("code");
+    expect(() => alone.open(before, "here")).toThrow();
+    expect(() => following.open(before, "there")).toThrow();
+  });
+});

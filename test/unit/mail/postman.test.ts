@@ -1,0 +1,248 @@
+import { randomBytes } from "node:crypto";
+import { expect, it, onTestFinished } from "vitest";
+import type { Letter } from "../../../src/mail/letter.ts";
+import type { Mail } from "../../../src/mail/mail.ts";
+import { createOutbox, MAIL_TOPIC, mails } from "../../../src/mail/outbox.ts";
+import { createPostman, type PostmanOptions } from "../../../src/mail/postman.ts";
+import { announce } from "../../../src/store/operations.ts";
+import type { Records } from "../../../src/store/records.ts";
+import { createVault } from "../../../src/store/vault.ts";
+import { startSmtp } from "../../support/smtp.ts";
+import { describeStores, openStore, type TestStore } from "../../support/stores.ts";
+
+const FROM = "signals@mail.example";
+const MINUTE = 60_000;
+const vault = createVault(randomBytes(32));
+
+const toAda: Mail = {
+  to: "ada@people.example",
+  subject: "Your code",
+  text: "The code is 12345678.\n",
+  usefulMs: 10 * MINUTE,
+};
+
+const clockOf = ({ clock }: TestStore) => ({ now: () => new Date(clock.now) });
+
+/** Puts messages into the outbox of a store. */
+async function queue(store: TestStore, ...wanted: readonly Mail[]): Promise<void> {
+  const outbox = createOutbox({ vault, ...clockOf(store) });
+  for (const mail of wanted) await store.records.commit(outbox.queued(mail));
+}
+
+/** A postman that is at work until the test ends. */
+function startPostman(
+  store: TestStore,
+  options: Partial<PostmanOptions>,
+): { readonly failures: string[]; readonly stop: () => Promise<void> } {
+  const failures: string[] = [];
+  const onError = (error: unknown) => void failures.push(String(error));
+  const postman = createPostman({
+    ...{ records: store.records, vault, onError, ...clockOf(store) },
+    ...options,
+  });
+  postman.start();
+  onTestFinished(postman.stop);
+  return { failures, stop: postman.stop };
+}
+
+const smtpOf = ({ url }: { readonly url: string }) => ({ smtp: { smtpUrl: url, from: FROM } });
+
+const wake = ({ records }: { readonly records: Records }) => records.commit([announce(MAIL_TOPIC)]);
+
+/** Tells when a message has been put back, taken away or kept as shown. */
+function committed(records: Records, times: number) {
+  let left = times;
+  let done = () => {};
+  const settled = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  const watched: Records = {
+    ...records,
+    async commit(operations) {
+      const isDone = await records.commit(operations);
+      left -= 1;
+      if (left === 0) done();
+      return isDone;
+    },
+  };
+  return { records: watched, settled };
+}
+
+describeStores("the postman", (engine) => {
+  it("hands a message to the mail server and keeps nothing of it", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    const { records, settled } = committed(store.records, 1);
+    startPostman(store, { records, ...smtpOf(server) });
+    await queue(store, toAda);
+    const [message] = await server.received(1);
+    expect(message).toMatchObject({ from: FROM, to: [toAda.to] });
+    expect(message?.text).toMatch(/^From: signals@mail\.example$/m);
+    expect(message?.text).toMatch(/^To: ada@people\.example$/m);
+    expect(message?.text).toMatch(/^Subject: Your code$/m);
+    expect(message?.text).toMatch(/^Auto-Submitted: auto-generated$/m);
+    expect(message?.text).toMatch(/\n\nThe code is 12345678\.$/m);
+    await settled;
+    expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
+  });
+
+  it("sends what waited before it was started", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    await queue(store, toAda, { ...toAda, to: "bob@people.example" });
+    startPostman(store, smtpOf(server));
+    const recipients = (await server.received(2)).map(({ to }) => to[0]);
+    expect(new Set(recipients)).toEqual(new Set([toAda.to, "bob@people.example"]));
+  });
+
+  it.each(["451 try later", "drop"] as const)(
+    "tries again, later and later, when the server says %j",
+    async (reaction) => {
+      const [store, server] = [await openStore(engine), await startSmtp()];
+      server.reactions = { end: reaction };
+      const first = committed(store.records, 2);
+      const { failures } = startPostman(store, { records: first.records, ...smtpOf(server) });
+      await queue(store, toAda);
+      await server.reached("end");
+      store.clock.now += 2_001;
+      // The first attempt may be noted before or after the clock moved, so both pauses pass.
+      while (failures.length < 2) {
+        store.clock.now += 2_000;
+        await wake(store);
+      }
+      await first.settled;
+      const [waiting] = await store.records.list(mails, { limit: 10 });
+      expect(waiting?.value.failures).toBe(2);
+      expect(failures[0]).toContain("mail could not be sent");
+
+      server.reactions = {};
+      store.clock.now += 60_000;
+      await wake(store);
+      expect(await server.received(1)).toHaveLength(1);
+    },
+  );
+
+  it("waits for the pause after a failure", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    server.reactions = { RCPT: "450 busy" };
+    const { records, settled } = committed(store.records, 1);
+    startPostman(store, { records, ...smtpOf(server) });
+    await queue(store, toAda);
+    await settled;
+    const [waiting] = await store.records.list(mails, { limit: 10 });
+    expect(waiting).toMatchObject({ value: { failures: 1 }, dueAt: store.clock.now + 2_000 });
+  });
+
+  it("never sends a message that is of no use any more", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    server.reactions = { MAIL: "450 busy" };
+    const { records, settled } = committed(store.records, 1);
+    startPostman(store, { records, ...smtpOf(server) });
+    await queue(store, toAda);
+    await settled;
+    store.clock.now += toAda.usefulMs;
+    server.reactions = {};
+    await queue(store, { ...toAda, to: "bob@people.example" });
+    expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
+  });
+
+  it("takes nothing that is of no use from the start, though it is written like all others", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    startPostman(store, smtpOf(server));
+    await queue(store, { ...toAda, usefulMs: 0 }, { ...toAda, to: "bob@people.example" });
+    expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
+  });
+
+  it("gives up an address that the server refuses for good, and does not name it", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    server.reactions = { RCPT: `550 no such user ${toAda.to}` };
+    const { records, settled } = committed(store.records, 1);
+    const { failures } = startPostman(store, { records, ...smtpOf(server) });
+    await queue(store, toAda);
+    await settled;
+    expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
+    expect(failures.join()).toContain("550 no such user <address>");
+    expect(failures.join()).not.toContain("ada@");
+  });
+
+  it("keeps a message when the sender is refused, which the operator can mend", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    server.reactions = { MAIL: "553 who are you" };
+    const { records, settled } = committed(store.records, 1);
+    startPostman(store, { records, ...smtpOf(server) });
+    await queue(store, toAda);
+    await settled;
+    expect(await store.records.list(mails, { limit: 10 })).toHaveLength(1);
+  });
+
+  it("stops while the server says nothing, and leaves the message for later", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    server.reactions = { end: "hang" };
+    const { stop } = startPostman(store, smtpOf(server));
+    await queue(store, toAda);
+    await server.reached("end");
+    await stop();
+    expect(await store.records.list(mails, { limit: 10 })).toHaveLength(1);
+  });
+
+  it("sends one message while another hangs", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    server.reactions = { end: "hang" };
+    startPostman(store, smtpOf(server));
+    await queue(store, toAda);
+    await server.reached("end");
+    server.reactions = {};
+    await queue(store, { ...toAda, to: "bob@people.example" });
+    expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
+  });
+
+  it("sends each message once, however many there are of it", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    const wanted = Array.from({ length: 30 }, (_, at) => ({
+      ...toAda,
+      to: `p${at}@people.example`,
+    }));
+    const { records, settled } = committed(store.records, wanted.length);
+    for (let process = 0; process < 3; process += 1) {
+      startPostman(store, { records, ...smtpOf(server) });
+    }
+    await queue(store, ...wanted);
+    await settled;
+    const recipients = server.messages.map(({ to }) => to[0]);
+    expect(recipients.toSorted()).toEqual(wanted.map(({ to }) => to).toSorted());
+  });
+
+  it("sends again what a process took that has died, under the same id", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    await queue(store, toAda);
+    const [taken] = await store.records.claimDue(mails, { limit: 1, leaseMs: MINUTE });
+    startPostman(store, smtpOf(server));
+    store.clock.now += MINUTE;
+    await wake(store);
+    const [message] = await server.received(1);
+    expect(message?.text).toContain(`Message-ID: <${taken?.key}@mail.example>`);
+  });
+
+  it("without a mail server shows each message once and leaves it to be read", async () => {
+    const store = await openStore(engine);
+    const shown: Letter[] = [];
+    const onTerminal = (letter: Letter) => void shown.push(letter);
+    const first = committed(store.records, 1);
+    const { stop } = startPostman(store, { records: first.records, onTerminal });
+    await queue(store, toAda);
+    await first.settled;
+    await stop();
+    const second = committed(store.records, 1);
+    startPostman(store, { records: second.records, onTerminal });
+    await queue(store, { ...toAda, text: "another\n" });
+    await second.settled;
+    expect(shown.map(({ text }) => text)).toEqual([toAda.text, "another\n"]);
+    expect(await store.records.list(mails, { limit: 10 })).toHaveLength(2);
+  });
+
+  it("without a mail server and a terminal leaves everything where it is", async () => {
+    const store = await openStore(engine);
+    await queue(store, toAda);
+    const before = await store.records.list(mails, { limit: 10 });
+    await startPostman(store, {}).stop();
+    expect(await store.records.list(mails, { limit: 10 })).toEqual(before);
+  });
+});

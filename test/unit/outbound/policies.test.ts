@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { isGlobal } from "../../../src/outbound/address-policy.ts";
+import { urlFault } from "../../../src/outbound/url-policy.ts";
+import { privateAddresses, privateHosts } from "./hosts.ts";
+
+describe("an address", () => {
+  it.each(privateAddresses)("that is not the internet's is not global: %j", (address) => {
+    expect(isGlobal(address)).toBe(false);
+  });
+
+  it.each([
+    "1.1.1.1",
+    "8.8.8.8",
+    "100.63.255.255",
+    "100.128.0.0",
+    "172.15.255.255",
+    "172.32.0.0",
+    "192.167.255.255",
+    "223.255.255.255",
+    "2606:4700:4700::1111",
+    "2a00:1450:4001::200e",
+    "2001:4860:4860::8888",
+  ])("of the internet is global: %s", (address) => {
+    expect(isGlobal(address)).toBe(true);
+  });
+});
+
+describe("a URL", () => {
+  it("of 60 or more ways to write hosts that are not public is refused", () => {
+    expect(new Set(privateHosts).size).toBeGreaterThanOrEqual(60);
+    const accepted = privateHosts.filter((host) => urlFault(`https://${host}/`, {}) === undefined);
+    expect(accepted).toEqual([]);
+  });
+
+  it.each([
+    "https://agent.example.com/",
+    "https://agent.example.com./client.json?a=b",
+    "https://AGENT.example.com:443",
+    "https://agent.example.com:8443",
+    "https://agent.example.com:80/",
+    "https://agent.example.com:65535/",
+    "https://93.184.216.34/",
+    "https://[2606:4700:4700::1111]:8443/",
+    "https://bücher.example.com/",
+    "https://localhost.example.com/",
+    "https://notlocalhost.com/",
+    "https://internal.example.com/",
+  ])("of a public host is right: %s", (url) => {
+    expect(urlFault(url, {})).toBeUndefined();
+  });
+
+  it.each([
+    ["not a URL", ""],
+    ["not a URL", "agent.example.com"],
+    ["not a URL", "https://"],
+    ["not a URL", "https://a b.com/"],
+    ["begin with https://", "http://agent.example.com/"],
+    ["begin with https://", "file:///etc/passwd"],
+    ["begin with https://", "ftp://agent.example.com/"],
+    ["begin with https://", "data:text/plain,a"],
+    ["begin with https://", "javascript:alert(1)"],
+    ["begin with https://", "gopher://agent.example.com/"],
+    ["begin with https://", "blob:https://agent.example.com/1"],
+    ["credentials", "https://user@agent.example.com/"],
+    ["credentials", "https://:secret@agent.example.com/"],
+    ["credentials", "https://127.0.0.1@agent.example.com/"],
+    ["fragment", "https://agent.example.com/#a"],
+    ["port is 22", "https://agent.example.com:22/"],
+    ["port is 25", "https://agent.example.com:25/"],
+    ["port is 1023", "https://agent.example.com:1023/"],
+    ["port is 0", "https://agent.example.com:0/"],
+    ["2048 characters", `https://agent.example.com/${"a".repeat(2048)}`],
+    ["not public", "https:127.0.0.1/"],
+    ["not public", "https:\\\\127.0.0.1\\"],
+    ["not public", "  https://127.0.0.1/  "],
+    ["not public", "https://127.0.0.1\\.example.com/"],
+    ["not public", "https://127.0.0.1?.example.com/"],
+    ["not public", "https://127.\t0.0.1/"],
+  ])("says what is wrong: %s in %j", (fault, url) => {
+    expect(urlFault(url, {})).toContain(fault);
+  });
+
+  it("may have what the policy allows, and no more", () => {
+    const policy = {
+      schemes: ["https:", "http:"] as const,
+      isAllowed: (address: string) => address === "10.0.0.1",
+      isAllowedName: (name: string) => name === "hooks",
+    };
+    for (const url of [
+      "http://a.com/",
+      "https://10.0.0.1/",
+      "https://hooks/",
+      "http://hooks.:80",
+    ]) {
+      expect(urlFault(url, policy), url).toBeUndefined();
+    }
+    const others = ["https://10.0.0.2/", "https://10.0.0.10/", "http://hook/", "http://localhost/"];
+    for (const url of others) expect(urlFault(url, policy), url).toContain("not public");
+    expect(urlFault("ftp://a.com/", policy)).toContain("https:// or http://");
+  });
+});
