@@ -176,6 +176,7 @@ const endpoints = [
     "4.3/400": "POST /api/contact answers 400 to wrong input or to an empty message.",
     "4.4/symbol": "GET /api/signals takes an instrument's symbol as a query parameter.",
     "4.4/bearer": "GET /api/signals lets a bearer token in.",
+    "4.4/api-key": "GET /api/signals lets an API key in.",
     "4.4/protected": "GET /api/signals refuses a call without a credential.",
     "4.5/json": "POST /oauth/register takes a JSON body with the registration fields.",
     "4.5/unauthenticated": "POST /oauth/register asks for no credential.",
@@ -193,7 +194,6 @@ const endpoints = [
     "4.8/effect": "A credential that an agent was issued is worthless once revoked.",
   }),
   ...later("authorization", {
-    "4.4/api-key": "GET /api/signals lets an API key in.",
     "4.7/json": "POST /oauth/claim takes a JSON body with the claim fields.",
     "4.7/bearer": "POST /oauth/claim takes its caller from a bearer token in the header.",
     "4.7/effect": "POST /oauth/claim binds an anonymous agent to an authenticated identity.",
@@ -225,6 +225,7 @@ const addresses = [
 const authentication = [
   ...met({
     "5.1/bearer-token": "A short-lived access token is sent as Authorization: Bearer.",
+    "5.1/api-key": "A long-lived institutional key is sent in the header x-api-key.",
     "5.1/client-credentials": "Client id and secret are exchanged at POST /oauth/token.",
     "5.2/client-credentials": "The client credentials flow is declared with /oauth/token.",
     "5.2/openid-address": "OpenID Connect discovery is at /.well-known/openid-configuration.",
@@ -233,7 +234,6 @@ const authentication = [
     "5.2/revocation-address": "The address of revocation is /oauth/revoke.",
   }),
   ...later("authorization", {
-    "5.1/api-key": "A long-lived institutional key is sent in the header x-api-key.",
     "5.2/authorization-code":
       "The authorization code flow with PKCE is declared with /oauth/authorize and /oauth/token.",
     "5.2/claim-address": "The address of the claim is /oauth/claim.",
@@ -277,14 +277,12 @@ const rules = [
     "5.4/1": "A client's id and secret with grant_type=client_credentials buy a bearer token.",
     "5.4/1-life": "A bearer token is good for expires_in seconds.",
     "5.4/2-bearer": "A protected call takes the bearer token that it presents.",
+    "5.4/2-api-key": "A protected call takes the API key that it presents.",
     "5.4/3-health": "GET /api/health needs no credential.",
     "5.4/3-apply": "POST /api/apply needs no credential.",
     "5.4/3-contact": "POST /api/contact needs no credential.",
     "5.4/3-register": "POST /oauth/register needs no credential.",
     "5.4/3-token": "POST /oauth/token needs no credential but the client's own.",
-  }),
-  ...later("authorization", {
-    "5.4/2-api-key": "A protected call takes the API key that it presents.",
   }),
   ...later("discovery", {
     "5.4/3-described": "The interface description declares no security for these five operations.",

@@ -22,10 +22,10 @@ import { seated, seatFor } from "./seats.ts";
 export const focuses = ["retail", "quant", "fund", "general"] as const;
 
 /** One of `focuses`. */
-export type Focus = (typeof focuses)[number];
+type Focus = (typeof focuses)[number];
 
 /** An application for early access, checked and normalised. */
-export interface ApplicationRequest {
+interface ApplicationRequest {
   readonly name: string;
   readonly email: string;
   readonly focus: Focus | undefined;

@@ -135,7 +135,7 @@ describe("a client that writes its own record", () => {
     expect((await read(next)).status).toBe(200);
   });
 
-  it("does not open another's record with a token of its own, which survives the attempt", async () => {
+  it("does not open another's record with a token of its own", async () => {
     const [mine, other] = [await register(base), await register(base)];
     for (const method of ["GET", "DELETE"]) {
       const answer = await fetch(other.registration_client_uri, {
@@ -235,7 +235,8 @@ describe("a weaker authorization request", () => {
     const { url } = authorizationRequest(base, { client_id, ...parameters });
     const answer = await fetch(url, { redirect: "manual" });
     const to = new URL(answer.headers.get("location") ?? base, base);
-    return to.searchParams.get("error") ?? `${answer.status} ${to.pathname}`;
+    const told = new URLSearchParams(to.search || to.hash.slice(1));
+    return told.get("error") ?? `${answer.status} ${to.pathname}`;
   };
 
   it.each([
@@ -308,7 +309,6 @@ describe("a code", () => {
       { code_verifier: undefined },
       { code_verifier: "" },
       { code_verifier: "x".repeat(43) },
-      { redirect_uri: undefined },
       { redirect_uri: `${CALLBACK}2` },
       { redirect_uri: "http://127.0.0.1:1/callback" },
       { client_id: other.client_id },

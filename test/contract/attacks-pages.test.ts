@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { Records } from "../../src/store/records.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, type Person, registerPublic } from "../support/person.ts";
@@ -66,7 +66,8 @@ describe("a form of another site", () => {
       const isPage = /^\/(sign-|claim|account|oauth\/interaction)/.test(path);
       return method === "POST" && isPage;
     });
-    expect(forms.length).toBeGreaterThanOrEqual(posts.length);
+    const found = new Set(forms.map(({ action }) => pathOf(action).replace(/[^/]{20,}/, ":id")));
+    expect([...found].sort()).toEqual(posts.map(({ path }) => path.replace(/:\w+/, ":id")).sort());
     const before = textOf((await person.web.get("/account")).html);
 
     const stranger = createWeb(base);
@@ -444,6 +445,18 @@ describe("an e-mail address", () => {
   });
 });
 
+/** The tags of a page that run something, load something, or end what they stand in. */
+function dangerousTags(html: string): readonly string[] {
+  return Array.from(html.matchAll(/<([!/?]?[a-z][^\s>/]*)((?:"[^"]*"|'[^']*'|[^"'>])*)>/gi))
+    .filter(([, name = "", attributes = ""]) => {
+      const outsideQuotes = attributes.replace(/"[^"]*"|'[^']*'/g, '""');
+      const isActive = /^(script|img|svg|iframe|object|embed|base|math|video|audio)$/i.test(name);
+      const runs = /\s(on\w+|style|srcdoc)\s*=/i.test(outsideQuotes);
+      return isActive || runs || /=\s*["']?\s*(javascript|data|vbscript):/i.test(attributes);
+    })
+    .map(([tag]) => tag);
+}
+
 describe("what a stranger wrote", () => {
   const names = [
     "<script>alert(1)</script>",
@@ -456,10 +469,6 @@ describe("what a stranger wrote", () => {
     'x" autofocus onfocus="alert(1)',
     "javascript:alert(1)",
   ];
-  /** Every way out of text that the names above try; none may stand in a page. */
-  const BROKEN = /<script|<img|<svg|<!--<|onerror=|onload=|onfocus="|\{\{49|href="javascript/i;
-  const outside = (html: string) => html.replace(/&(?:lt|gt|quot|amp|#39);/g, "·");
-
   it.each(names)("stays text on every page that shows it: %j", async (client_name) => {
     const person = town.person();
     const agent = await newAgent({ client_name });
@@ -496,7 +505,7 @@ describe("what a stranger wrote", () => {
     const showing = [signedIn, shown, attempt, account];
     for (const page of showing) expect(textOf(page.html), page.url.href).toContain(client_name);
     for (const page of [...showing, named, done, revealed, key]) {
-      expect(outside(page.html), page.url.href).not.toMatch(BROKEN);
+      expect(dangerousTags(page.html), page.url.href).toEqual([]);
     }
   });
 
@@ -518,7 +527,7 @@ describe("what a stranger wrote", () => {
     const answer = await fetch(base + path, { headers: { cookie: person.web.cookie() } });
     const body = await answer.text();
     if (answer.headers.get("content-type")?.includes("html")) {
-      expect(outside(body)).not.toMatch(BROKEN);
+      expect(dangerousTags(body)).toEqual([]);
     }
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
   });
@@ -527,7 +536,7 @@ describe("what a stranger wrote", () => {
     const web = createWeb(base);
     const form = (await web.get("/sign-in")).form("/sign-in");
     const { html } = await web.submit(form, { email: '"><script>alert(1)</script>' });
-    expect(outside(html)).not.toMatch(BROKEN);
+    expect(dangerousTags(html)).toEqual([]);
   });
 
   it("is refused as a name where it could only be an attack", async () => {
@@ -559,15 +568,14 @@ describe("who is here", () => {
     await before.person("known@example.com").signIn();
     await before.stop();
     const own = await startTown({ SIGN_UP: "closed", DATA_DIR: before.folder });
-    const counted = countWork(own.service.state.store.records);
-    const tries = [];
-    for (const email of ["known@example.com", "unknown@example.com"]) {
-      counted.take();
-      tries.push({ ...(await ask(own.base, email)), work: counted.take() });
-    }
-    counted.stop();
-    expect(tries[0]).toEqual(tries[1]);
-    expect(tries[0]).toMatchObject({ status: 200, path: "/sign-in/code" });
+    const known = await leastWork(own.service.state.store.records, () =>
+      ask(own.base, "known@example.com"),
+    );
+    const unknown = await leastWork(own.service.state.store.records, () =>
+      ask(own.base, "unknown@example.com"),
+    );
+    expect(known).toEqual(unknown);
+    expect(known.answer).toMatchObject({ status: 200, path: "/sign-in/code" });
     expect(await own.codesTo("known@example.com")).toHaveLength(1);
     expect(await own.codesTo("unknown@example.com")).toEqual([]);
   });
@@ -601,20 +609,18 @@ describe("who is here", () => {
   it("is answered alike, with the same work, for a known and an unknown agent in a claim", async () => {
     const agent = await newAgent();
     const { access_token } = await town.person().tokens();
-    const { records } = town.service.state.store;
-    const counted = countWork(records);
-    const tries: unknown[] = [];
-    for (const agent_id of [agent.client_id, agent.client_id.replace(/.$/, "_")]) {
-      counted.take();
+    const guess = async (agent_id: string) => {
       const answer = await postJson(
         `${base}/oauth/claim`,
         { agent_id, claim_code: "00000000" },
         { authorization: `Bearer ${access_token}` },
       );
-      tries.push([answer.status, await answer.text(), counted.take()]);
-    }
-    counted.stop();
-    expect(tries[0]).toEqual(tries[1]);
+      return [answer.status, await answer.text()];
+    };
+    const { records } = town.service.state.store;
+    const known = await leastWork(records, () => guess(agent.client_id));
+    const unknown = await leastWork(records, () => guess(agent.client_id.replace(/.$/, "_")));
+    expect(known).toEqual(unknown);
   });
 
   it("is answered alike for an address that applied before and one that did not", async () => {
@@ -631,30 +637,30 @@ describe("who is here", () => {
   });
 });
 
-/** Counts what is asked of the store, by the name of the method. */
-function countWork(records: Records) {
+/** What is asked of the store while something is done, by the names of the methods: the least of a
+ *  few times, since the service has work of its own at any time. */
+async function leastWork<T>(records: Records, run: () => Promise<T>) {
   const methods = ["get", "list", "commit"] as const;
   const original = Object.fromEntries(methods.map((name) => [name, records[name]]));
-  let done: string[] = [];
+  let asked: string[] = [];
   for (const name of methods) {
-    const run = original[name] as (...args: unknown[]) => unknown;
-    Object.assign(records, {
-      [name]: (...args: unknown[]) => {
-        done.push(name);
-        return run.apply(records, args);
-      },
-    });
+    const ask = original[name] as (...args: unknown[]) => unknown;
+    const counted = (...args: unknown[]) => {
+      asked.push(name);
+      return ask.apply(records, args);
+    };
+    Object.assign(records, { [name]: counted });
   }
-  const stop = () => Object.assign(records, original);
-  afterEach(stop);
-  return {
-    take() {
-      const taken = done.sort();
-      done = [];
-      return taken;
-    },
-    stop,
-  };
+  const times: (readonly string[])[] = [];
+  let answer: T | undefined;
+  for (let time = 0; time < 4; time++) {
+    asked = [];
+    answer = await run();
+    times.push(asked.toSorted());
+  }
+  Object.assign(records, original);
+  const [work] = times.toSorted((one, other) => one.length - other.length);
+  return { answer: answer as T, work };
 }
 
 it("no attack made the service log a failure of its own", () => {

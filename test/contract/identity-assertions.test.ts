@@ -1,3 +1,362 @@
 import { describe, expect, it } from "vitest";
-import { clients } from "../../src/auth/agents/agent.ts";
-import { readAudit } from "../../src/store/audit-walk.ts";
+import { claimedBy, clients } from "../../src/auth/agents/agent.ts";
+import { JWT_BEARER } from "../../src/auth/assertions/names.ts";
+import { type Scope, scopes } from "../../src/auth/scopes.ts";
+import { outbox } from "../../src/store/outbox.ts";
+import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { type Claims, claimsFor, startIdentityProvider } from "../support/identity-provider.ts";
+import { type IdentityServer, startIdentityServer } from "../support/identity-server.ts";
+import {
+  describeStores,
+  type Engine,
+  model,
+  openStore,
+  START,
+  type TestStore,
+} from "../support/stores.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+interface Answer {
+  readonly status: number;
+  readonly body: Body;
+  readonly headers: Headers;
+}
+
+const ALL = Object.keys(scopes) as Scope[];
+const idp = await startIdentityProvider();
+
+interface Setting extends TestStore, IdentityServer {
+  /** An assertion for a client, or for a registration, with some claims changed. */
+  assert(clientId: string, changes?: Claims, header?: Claims): Promise<string>;
+  /** Registers with an assertion. */
+  enter(assertion: unknown, changes?: object): Promise<Answer>;
+  /** Exchanges an assertion. */
+  exchange(client: Client, assertion: string, parameters?: Fields): Promise<Answer>;
+  /** Who was told to have replayed something, newest last. */
+  replays(): Promise<readonly string[]>;
+}
+
+type Client = Parameters<typeof tokenOf>[1];
+type Fields = Readonly<Record<string, string>>;
+
+async function setting(engine: Engine = model): Promise<Setting> {
+  const store = await openStore(engine);
+  const { records, clock } = store;
+  const server = await startIdentityServer({ records, now: () => new Date(clock.now), idp });
+  const answer = async (response: Response): Promise<Answer> => ({
+    status: response.status,
+    body: (await response.json()) as Body,
+    headers: response.headers,
+  });
+  return {
+    ...store,
+    ...server,
+    assert: (clientId, changes = {}, header = {}) =>
+      idp.sign({ ...claimsFor(server.base, clientId, clock.now), ...changes }, header),
+    enter: async (assertion, changes = {}) =>
+      answer(
+        await postJson(`${server.base}/oauth/register`, {
+          ...EXAMPLE_REGISTRATION,
+          scope: undefined,
+          type: "identity_assertion",
+          assertion_type: "urn:ietf:params:oauth:token-type:id-jag",
+          assertion,
+          ...changes,
+        }),
+      ),
+    exchange: async ({ client_id, client_secret }, assertion, parameters = {}) =>
+      answer(
+        await postForm(`${server.base}/oauth/token`, {
+          grant_type: JWT_BEARER,
+          client_id,
+          client_secret,
+          assertion,
+          ...parameters,
+        }),
+      ),
+    async replays() {
+      const rows = await records.list(outbox, { limit: 1000 });
+      const entries = rows.map(({ value }) => value.body as { action: string; actor: string });
+      return entries.filter(({ action }) => action === "grant.replayed").map(({ actor }) => actor);
+    },
+  };
+}
+
+const bearerClient = (base: string, changes = {}) =>
+  register(base, { grant_types: [JWT_BEARER], scope: ALL.join(" "), ...changes });
+
+describe("a registration with an assertion", () => {
+  it("makes an agent that the person answers for from the start", async () => {
+    const { base, assert, enter, records, accounts, failures } = await setting();
+    const { status, body } = await enter(await assert(idp.issuer, { sub: "p-1" }));
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      identity_type: "identity_assertion",
+      scope: ALL.join(" "),
+      scopes: { pre_claim: [], post_claim: ALL },
+      claim: { status: "claimed", claimed_at: new Date(START).toISOString() },
+    });
+    expect(body.claim).not.toHaveProperty("code");
+    const client = body as unknown as Client;
+    expect(await tokenOf(base, client, { scope: "alerts:write" })).toEqual(expect.any(String));
+
+    const account = await accounts.ofSubject({ issuer: idp.issuer, subject: "p-1", label: "" });
+    expect(account).toMatchObject({ email: undefined, label: "person@corp.example (Corp)" });
+    const kept = await records.get(clients, client.client_id);
+    expect(kept).toMatchObject({
+      expiresAt: undefined,
+      groups: expect.arrayContaining([claimedBy(account.id)]),
+      value: { agent: { owner: { accountId: account.id, scopes: ALL } } },
+    });
+    expect(JSON.stringify(kept?.value.metadata)).not.toContain("assertion");
+    expect(failures).toEqual([]);
+  });
+
+  it("is never joined to the account of the same address", async () => {
+    const { assert, enter, accounts } = await setting();
+    const { id } = await accounts.ofEmail("person@corp.example");
+    await enter(await assert(idp.issuer));
+    expect(await accounts.agentsOf(id)).toEqual([]);
+  });
+
+  it("gets no scope beyond the assertion's, by registration, update or token", async () => {
+    const { base, assert, enter } = await setting();
+    const assertion = await assert(idp.issuer, { scope: "signals:read admin" });
+    const { body } = await enter(assertion, { scope: ALL.join(" ") });
+    expect(body).toMatchObject({ scope: "signals:read", scopes: { post_claim: ["signals:read"] } });
+    const client = body as unknown as Client;
+    await expect(tokenOf(base, client, { scope: "alerts:write" })).rejects.toThrow("invalid_scope");
+
+    const nothing = await enter(await assert(idp.issuer, { scope: "admin" }));
+    expect(nothing).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+  });
+
+  it("is not tried with an assertion while the rest of the body is wrong", async () => {
+    const { assert, enter } = await setting();
+    const assertion = await assert(idp.issuer);
+    expect((await enter(assertion, { client_name: "a\u202eb" })).status).toBe(400);
+    expect((await enter(assertion, { grant_types: ["authorization_code"] })).status).toBe(400);
+    expect((await enter(assertion)).status).toBe(201);
+  });
+
+  it("is refused the second time, which does the first agent no harm", async () => {
+    const { base, assert, enter, replays } = await setting();
+    const assertion = await assert(idp.issuer);
+    const { body: first } = await enter(assertion);
+    const second = await enter(assertion);
+    expect(second).toMatchObject({ status: 400, body: { error: "replay_detected" } });
+    expect(await replays()).toEqual(["anonymous"]);
+    expect(await tokenOf(base, first as unknown as Client)).toEqual(expect.any(String));
+  });
+
+  it("needs a sign-in of the last hour, and says so", async () => {
+    const { assert, enter } = await setting();
+    const old = START / 1000 - 3601;
+    for (const auth_time of [undefined, old]) {
+      const { status, body, headers } = await enter(await assert(idp.issuer, { auth_time }));
+      expect(status).toBe(401);
+      expect(body).toMatchObject({ error: "login_required", max_age: 3600 });
+      expect(headers.get("www-authenticate")).toBe(
+        'AgentAuth error="login_required", max_age="3600"',
+      );
+      expect(headers.get("cache-control")).toBe("no-store");
+    }
+  });
+
+  it.each<[string, Claims, Claims]>([
+    ["invalid_request", {}, { typ: "JWT" }],
+    ["issuer_not_enabled", { iss: "https://stranger.example" }, {}],
+    ["invalid_audience", { aud: "https://other.example" }, {}],
+    ["invalid_client_id", { client_id: "agt_AAAAAAAAAAAAAAAAAAAAAA" }, {}],
+    ["invalid_signature", {}, { kid: "unknown" }],
+    ["expired", { iat: START / 1000 - 300, exp: START / 1000 - 61 }, {}],
+  ])("is refused with %s for %j %j", async (error, changes, header) => {
+    const { assert, enter } = await setting();
+    const { status, body } = await enter(await assert(idp.issuer, changes, header));
+    expect({ status, error: body.error }).toEqual({ status: 400, error });
+    expect(body).not.toHaveProperty("client_id");
+  });
+
+  it.each([
+    { assertion: undefined },
+    { assertion: 7 },
+    { assertion: { toString: "a" } },
+    { assertion_type: undefined },
+    { assertion_type: "urn:ietf:params:oauth:token-type:jwt" },
+  ])("is refused with %j", async (changes) => {
+    const { assert, enter } = await setting();
+    const answer = await enter(await assert(idp.issuer), changes);
+    expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
+  });
+
+  it("says when the issuer cannot be reached, and works once it can be", async () => {
+    const away = await startIdentityProvider();
+    const { records, clock } = await openStore(model);
+    const now = () => new Date(clock.now);
+    const { base } = await startIdentityServer({ records, now, idp: away });
+    const assertion = await away.sign(claimsFor(base, away.issuer, clock.now));
+    await away.stop();
+    const response = await postJson(`${base}/oauth/register`, {
+      ...EXAMPLE_REGISTRATION,
+      type: "identity_assertion",
+      assertion_type: "urn:ietf:params:oauth:token-type:id-jag",
+      assertion,
+    });
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ error: "temporarily_unavailable" });
+  });
+});
+
+describe("an assertion at the token endpoint", () => {
+  it("brings a token for the person, and no refresh token", async () => {
+    const { base, assert, exchange, accounts, failures } = await setting();
+    const client = await bearerClient(base);
+    const { status, body, headers } = await exchange(client, await assert(client.client_id));
+    expect(status).toBe(200);
+    expect(headers.get("cache-control")).toContain("no-store");
+    expect(body).toEqual({
+      access_token: expect.stringMatching(/^[\w-]{43,}$/),
+      token_type: "Bearer",
+      expires_in: 3600,
+      scope: ALL.join(" "),
+    });
+    const account = await accounts.ofSubject({
+      issuer: idp.issuer,
+      subject: "person-1",
+      label: "",
+    });
+    expect(await accounts.applicationsOf(account.id)).toHaveLength(1);
+    expect(failures).toEqual([]);
+  });
+
+  it.each([
+    [{ scope: "signals:read alerts:write" }, {}, "signals:read alerts:write"],
+    [{ scope: "signals:read" }, { scope: "signals:read alerts:write" }, "signals:read"],
+    [{}, { scope: "alerts:write" }, "alerts:write"],
+  ])("with %j and the request %j has the scope %j", async (claims, parameters, scope) => {
+    const { base, assert, exchange } = await setting();
+    const client = await bearerClient(base);
+    const assertion = await assert(client.client_id, claims);
+    expect((await exchange(client, assertion, parameters as Fields)).body).toMatchObject({ scope });
+  });
+
+  it("has no scope that the client did not register", async () => {
+    const { base, assert, exchange } = await setting();
+    const client = await bearerClient(base, { scope: "signals:read" });
+    const { body } = await exchange(client, await assert(client.client_id));
+    expect(body).toMatchObject({ scope: "signals:read" });
+    const more = await exchange(client, await assert(client.client_id), { scope: "alerts:write" });
+    expect(more).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+  });
+
+  it.each<[number, (base: string) => { claims: Claims; parameters: Fields }]>([
+    [200, (base) => ({ claims: {}, parameters: { resource: `${base}/mcp` } })],
+    [200, (base) => ({ claims: { resource: `${base}/mcp` }, parameters: {} })],
+    [
+      200,
+      (base) => ({ claims: { resource: [`${base}/`] }, parameters: { resource: `${base}/mcp` } }),
+    ],
+    [400, (base) => ({ claims: { resource: `${base}/mcp` }, parameters: { resource: base } })],
+    [400, () => ({ claims: {}, parameters: { resource: "https://other.example" } })],
+    [400, () => ({ claims: { resource: "https://other.example" }, parameters: {} })],
+    [400, (base) => ({ claims: { resource: [] }, parameters: { resource: base } })],
+  ])("is answered %d for the resources of case %#", async (status, of) => {
+    const { base, assert, exchange } = await setting();
+    const client = await bearerClient(base);
+    const { claims, parameters } = of(base);
+    const assertion = await assert(client.client_id, claims);
+    const answer = await exchange(client, assertion, parameters);
+    expect(answer.status).toBe(status);
+    if (status === 400) expect(answer.body).toMatchObject({ error: "invalid_target" });
+  });
+
+  it("is refused with one answer, whatever is wrong with it", async () => {
+    const { base, assert, exchange } = await setting();
+    const client = await bearerClient(base);
+    const wrong: [Claims, Claims][] = [
+      [{}, { typ: "JWT" }],
+      [{ iss: "https://stranger.example" }, {}],
+      [{ iss: base }, {}],
+      [{ aud: [base, "https://other.example"] }, {}],
+      [{ client_id: "agt_other" }, {}],
+      [{ client_id: idp.issuer }, {}],
+      [{ exp: START / 1000 - 61, iat: START / 1000 - 300 }, {}],
+      [{ iat: START / 1000 + 61 }, {}],
+      [{ jti: undefined }, {}],
+      [{}, { kid: "unknown" }],
+    ];
+    for (const [changes, header] of wrong) {
+      const answer = await exchange(client, await assert(client.client_id, changes, header));
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { error: "invalid_grant", error_description: "grant request is invalid" },
+      });
+    }
+    const none = await postForm(`${base}/oauth/token`, {
+      grant_type: JWT_BEARER,
+      client_id: client.client_id,
+      client_secret: client.client_secret,
+    });
+    expect(await none.json()).toMatchObject({ error: "invalid_request" });
+  });
+
+  it("is not used up by a request that is refused", async () => {
+    const { base, assert, exchange } = await setting();
+    const [client, other] = [await bearerClient(base), await bearerClient(base)];
+    const assertion = await assert(client.client_id);
+    expect((await exchange(other, assertion)).status).toBe(400);
+    const foreign = { resource: "https://other.example" };
+    expect((await exchange(client, assertion, foreign)).status).toBe(400);
+    expect((await exchange({ ...client, client_secret: "wrong" }, assertion)).status).toBe(401);
+    expect((await exchange(client, assertion)).status).toBe(200);
+  });
+
+  it("needs the grant in the registration, and a claim when the agent waits for one", async () => {
+    const { base, assert, exchange } = await setting();
+    const plain = await register(base);
+    expect(await exchange(plain, await assert(plain.client_id))).toMatchObject({ status: 400 });
+    const waiting = await register(base, {
+      grant_types: ["client_credentials", JWT_BEARER],
+      type: "service_auth",
+      login_hint: "owner@example.com",
+    });
+    expect(await exchange(waiting, await assert(waiting.client_id))).toMatchObject({
+      status: 400,
+      body: { error: "unauthorized_client" },
+    });
+  });
+});
+
+describeStores("of many uses of an assertion at once", (engine) => {
+  it("one brings a token, and every other is recorded as a replay", async () => {
+    const { base, assert, exchange, replays, failures } = await setting(engine);
+    const client = await bearerClient(base);
+    const assertion = await assert(client.client_id);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => exchange(client, assertion)),
+    );
+    const statuses = answers.map(({ status }) => status).sort((one, other) => one - other);
+    expect(statuses).toEqual([200, ...Array.from({ length: 99 }, () => 400)]);
+    expect(new Set(answers.map(({ body }) => body.error))).toEqual(
+      new Set([undefined, "invalid_grant"]),
+    );
+    expect((await exchange(client, assertion)).status).toBe(400);
+    expect(await replays()).toEqual(Array.from({ length: 100 }, () => client.client_id));
+    expect(failures).toEqual([]);
+  });
+
+  it("one makes an agent", async () => {
+    const { assert, enter, records, replays, failures } = await setting(engine);
+    const assertion = await assert(idp.issuer);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => enter(assertion)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    const refused = answers.filter(({ status }) => status === 400);
+    expect(refused.map(({ body }) => body.error)).toEqual(
+      Array.from({ length: 19 }, () => "replay_detected"),
+    );
+    expect(await records.list(clients, { limit: 100 })).toHaveLength(1);
+    expect(await replays()).toHaveLength(19);
+    expect(failures).toEqual([]);
+  });
+});

@@ -12,12 +12,6 @@ const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 const redirectUri = "http://127.0.0.1/callback";
 
-// The library says that it was given no accounts and lifetimes, which there are none of yet.
-beforeEach(() => {
-  for (const level of ["info", "warn"] as const) vi.spyOn(console, level).mockReturnValue();
-});
-afterEach(() => void vi.restoreAllMocks());
-
 /** A code as a person's consent gives it to a public client. */
 async function consentedCode({ local, provider }: AuthServer) {
   const { client_id } = await register(local, {

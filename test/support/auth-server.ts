@@ -174,6 +174,7 @@ function mount(app: Express, parts: Mounted): void {
   app.disable("x-powered-by");
   app.use(oauthRouter({ provider, baseUrl, keys, limits }));
   mountInteraction(app, createInteractions(provider), parts.sessions);
+  mountSignIn(app, parts);
   for (const path of ["/api/probe", "/mcp"]) {
     const resource: ResourcePath = path === "/mcp" ? "/mcp" : "";
     const options = { authenticate, baseUrl, anonymousScopes: anonymousCeiling, limits };
@@ -203,4 +204,17 @@ function mountInteraction(app: Express, interactions: Interactions, sessions: Se
   };
   app.get(path, ask);
   app.post(path, express.urlencoded({ extended: false }), answer);
+}
+
+/** A way to sign in that asks for nothing but the address. */
+function mountSignIn(app: Express, { accounts, sessions }: Parts): void {
+  app.post("/sign-in", express.urlencoded({ extended: false }), async (req, res) => {
+    const { id } = await accounts.ofEmail(req.body.email);
+    const browser = await sessions.browserOf(req.headers.cookie);
+    res.append("set-cookie", await sessions.open(browser, id)).json(id);
+  });
+  app.post("/sign-out", async (req, res) => {
+    const browser = await sessions.browserOf(req.headers.cookie);
+    res.append("set-cookie", await sessions.close(browser)).json(null);
+  });
 }

@@ -49,6 +49,10 @@ export const gated =
     return { status: [403], challenge, body: "problem" };
   };
 
+/** POST /oauth/revoke by possession, unless a header says that a client authenticates. */
+export const revocation: Policy = ({ headers: { authorization = "Bearer x" } }) =>
+  /^Bearer ./.test(authorization) ? { status: [200] } : { status: [400, 401], body: "oauth" };
+
 /** A page of a signed-in person. */
 export const page: Policy = ({ browser }) =>
   browser === undefined
@@ -79,15 +83,19 @@ export const claim: Policy = (credential, { agent }) => {
   const { kind, agentId } = claimant(credential) ?? {};
   if (kind === undefined) return notKnown(credential);
   if (kind === "user") return { status: [400], body: "oauth" };
-  return { status: [agentId === agent.client_id ? 409 : 403], body: "oauth" };
+  return agentId === agent.client_id ? { status: [409], body: "oauth" } : notEligible;
 };
 
 /** POST /oauth/claim/start: only the agent itself. */
 export const claimStart: Policy = (credential, { agent }) => {
   const { kind, agentId } = claimant(credential) ?? {};
   if (kind === undefined) return notKnown(credential);
-  return agentId === agent.client_id ? { status: [200] } : { status: [403], body: "oauth" };
+  return agentId === agent.client_id ? { status: [200] } : notEligible;
 };
+
+/** A registration token that was tried at another record is dead (RFC 7592 section 3), so that it may
+ *  not be known any more. */
+const notEligible: Answer = { status: [401, 403], body: "oauth" };
 
 /** The challenge of the claim endpoints; no scope would help. */
 function notKnown({ isPresented }: Credential): Answer {

@@ -11,6 +11,7 @@ import {
   type Policy,
   page,
   registrationToken,
+  revocation,
 } from "./matrix-policies.ts";
 
 /** What the requests of the table are made from. */
@@ -130,7 +131,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       "/oauth/token",
       fields({ grant_type: "client_credentials", client_id: agentId }),
     ),
-    "POST /oauth/revoke": row(open(200), "/oauth/revoke", fields({ token: "unknown" })),
+    "POST /oauth/revoke": row(revocation, "/oauth/revoke", fields({ token: "unknown" })),
     "POST /oauth/claim": row(
       claim,
       "/oauth/claim",

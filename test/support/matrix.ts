@@ -37,10 +37,11 @@ export async function deviations(row: Row, world: World, base: string): Promise<
     const expected = row.policy(credential, world.victims);
     const response = await row.send(credential);
     const body = await response.text();
+    const misplaced = wrongStatus(expected, response);
     const wrong = [
-      ...wrongStatus(expected, response),
-      ...wrongChallenge(expected, response, base),
-      ...wrongBody(expected, response, body),
+      ...misplaced,
+      ...(misplaced.length > 0 ? [] : wrongChallenge(expected, response, base)),
+      ...(misplaced.length > 0 ? [] : wrongBody(expected, response, body)),
       ...leaks(response, body, world.secrets),
     ];
     found.push(...wrong.map((what) => `${credential.name}: ${what}; ${body.slice(0, 200)}`));

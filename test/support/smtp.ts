@@ -96,16 +96,24 @@ function talk(socket: Socket, { react, said, taken }: Talk): void {
   let from = "";
   let to: string[] = [];
   let body: string[] | undefined;
+  const commands: Readonly<Record<string, (address: string) => void>> = {
+    EHLO: () => socket.write("250 test\r\n"),
+    RSET: () => socket.write("250 ok\r\n"),
+    QUIT: () => socket.end("221 bye\r\n"),
+    MAIL(address) {
+      if (react("MAIL")) [from, to] = [address, []];
+    },
+    RCPT(address) {
+      if (react("RCPT")) to.push(address);
+    },
+    DATA() {
+      if (react("DATA")) body = [];
+    },
+  };
   const command = (line: string): void => {
+    const unknown = () => socket.write("502 what?\r\n");
     const [verb = ""] = line.split(/[ :]/);
-    const address = /<(.*)>/.exec(line)?.[1] ?? "";
-    if (verb === "MAIL" && react("MAIL")) [from, to] = [address, []];
-    else if (verb === "RCPT" && react("RCPT")) to.push(address);
-    else if (verb === "DATA" && react("DATA")) body = [];
-    else if (verb === "EHLO") socket.write("250 test\r\n");
-    else if (verb === "RSET") socket.write("250 ok\r\n");
-    else if (verb === "QUIT") socket.end("221 bye\r\n");
-    else if (!["MAIL", "RCPT", "DATA"].includes(verb)) socket.write("502 what?\r\n");
+    (commands[verb] ?? unknown)(/<(.*)>/.exec(line)?.[1] ?? "");
   };
   createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY })
     .on("error", () => {})

@@ -162,6 +162,7 @@ function completion(
   return {
     answer: claimed(client, owner),
     steps: [
+      unchanged(accounts, account),
       ...completedClaim(match, owner),
       ...audit({ action: "client.claimed", actor: account.key, target: agentId }),
       ...claimNotice({ mailbox, baseUrl }, { email: account.value.email, agentId, owner }),

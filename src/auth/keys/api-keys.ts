@@ -32,7 +32,7 @@ export interface ApiKey {
 type KeptKey = Omit<ApiKey, "lastUsedAt">;
 
 /** What a new key is made from. */
-export interface NewApiKey {
+interface NewApiKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly accountId?: string;

@@ -1,4 +1,5 @@
 import type { AskingClient } from "../../auth/oidc/interactions.ts";
+import type { Scope } from "../../auth/scopes.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
   errorSummary,
@@ -16,7 +17,8 @@ export interface ConsentView {
   readonly formToken: string;
   readonly uid: string;
   readonly client: AskingClient;
-  readonly asked: readonly string[];
+  /** What the person decides on; nothing when it only wants to know them again. */
+  readonly asked: readonly Scope[];
   /** How the signed-in person is called. */
   readonly person: string;
   readonly errors?: FieldErrors;
@@ -55,10 +57,19 @@ function application({ name, clientId, documentHost, redirectUri }: AskingClient
   ]);
 }
 
+const onlyKnown = html`<p>It asks for no access, only to know you again.</p>`;
+
+const accessChoice = ({ asked, errors = [] }: ConsentView): Html =>
+  scopeChoice({
+    legend: "Access it asks for",
+    offered: asked,
+    chosen: new Set(errors.length > 0 ? [] : asked),
+    errors,
+  });
+
 /** Page where a person decides what an application may do for them. */
 export function consentPage(view: ConsentView): PageAnswer {
   const { formToken, uid, client, asked, person, errors = [] } = view;
-  const choice = { legend: "Access it asks for", offered: asked, chosen: new Set(asked), errors };
   return {
     status: errors.length > 0 ? 400 : 200,
     heading: "Let this application act for you?",
@@ -74,9 +85,9 @@ ${application(client)}
 <div class="card">
 ${form(
   { action: `/oauth/interaction/${uid}`, formToken },
-  html`${scopeChoice(choice)}
+  html`${asked.length > 0 ? accessChoice(view) : onlyKnown}
 <div class="buttons">
-<button name="decision" value="allow">Allow what is ticked</button>
+<button name="decision" value="allow">${asked.length > 0 ? "Allow what is ticked" : "Allow"}</button>
 <button class="second" name="decision" value="deny">Refuse</button>
 </div>`,
 )}

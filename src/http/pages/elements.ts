@@ -1,4 +1,4 @@
-import { isScope, scopes } from "../../auth/scopes.ts";
+import { type Scope, scopes } from "../../auth/scopes.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 /** Most characters of a stranger's text that are shown. */
@@ -73,10 +73,10 @@ export function facts(entries: readonly (Fact | false)[]): Html {
 }
 
 /** Scopes with what each one allows. */
-export function scopeList(names: readonly string[]): Html {
+export function scopeList(names: readonly Scope[]): Html {
   if (names.length === 0) return html`<p class="quiet">Nothing.</p>`;
   return html`<ul class="scopes">${names.map(
-    (name) => html`<li>${meaningOf(name)} <code>${name}</code></li>`,
+    (name) => html`<li>${scopes[name]} <code>${name}</code></li>`,
   )}</ul>`;
 }
 
@@ -85,22 +85,10 @@ export function scopeNames(names: readonly string[]): Html {
   return html`<ul class="chips">${names.map((name) => html`<li><code>${name}</code></li>`)}</ul>`;
 }
 
-/** Scopes of OpenID Connect (Core, sections 3.1.2.1 and 11), which are not the service's own. */
-const openIdScopes: ReadonlyMap<string, string> = new Map([
-  ["openid", "Know you again, by an id without your address"],
-  ["offline_access", "Go on while you are away, until you end it"],
-]);
-
-/** What a scope allows, in words. */
-export function meaningOf(name: string): string {
-  return isScope(name) ? scopes[name] : (openIdScopes.get(name) ?? "Not described");
-}
-
 /** Boxes to choose scopes by. */
 export interface ScopeChoice {
   readonly legend: string;
-  /** Names of the scopes. */
-  readonly offered: readonly string[];
+  readonly offered: readonly Scope[];
   readonly chosen: ReadonlySet<string>;
   readonly errors?: FieldErrors;
 }
@@ -117,7 +105,7 @@ ${errorText(errors, SCOPES_ID)}
 ${offered.map(
   (name, index) => html`<div class="choice">
 <input type="checkbox" id="scope-${index}" name="scope" value="${name}"${chosen.has(name) && html` checked`}>
-<label for="scope-${index}">${meaningOf(name)} <code>${name}</code></label>
+<label for="scope-${index}">${scopes[name]} <code>${name}</code></label>
 </div>`,
 )}
 </fieldset>`;

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Session } from "../../auth/accounts/sessions.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
+import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../methods.ts";
 import { queryOf } from "../query.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
@@ -75,8 +76,10 @@ async function decide(req: UidRequest, res: Response, options: InteractionRoutes
 
   const { data } = filled(DecisionForm, req);
   if (data?.decision === "deny") return interactions.deny(req, res);
-  const allowed = interaction.scopes.filter((name) => data?.scope.includes(name));
-  if (allowed.length > 0) return interactions.consent(req, res, allowed);
+  const scopes = interaction.scopes.filter(isScope);
+  const allowed = scopes.filter((name) => data?.scope.includes(name));
+  const isChosen = allowed.length > 0 || scopes.length === 0;
+  if (data !== undefined && isChosen) return interactions.consent(req, res, allowed);
   const errors = [{ id: SCOPES_ID, text: NOTHING_CHOSEN }];
   const person = await personOf(session, options);
   show(res, consentPage({ ...asked(interaction), formToken, person, errors }));
@@ -99,7 +102,7 @@ const asked = ({
 }: Interaction): Pick<ConsentView, "uid" | "client" | "asked"> => ({
   uid,
   client,
-  asked: scopes,
+  asked: scopes.filter(isScope),
 });
 
 async function personOf(

@@ -22,11 +22,9 @@ export interface Frame {
   readonly stylePath: string;
 }
 
-/** Three bars that rise, in the accent colour of the pages. */
+/** Three bars that rise, in the accent colour of the style. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='%230b6e69'%3E%3Crect x='1' y='9' width='3.5' height='6' rx='1'/%3E%3Crect x='6.25' y='5' width='3.5' height='10' rx='1'/%3E%3Crect x='11.5' y='1' width='3.5' height='14' rx='1'/%3E%3C/svg%3E";
-
-const mark = html`<svg viewBox="0 0 16 16" width="20" height="20" aria-hidden="true" focusable="false"><rect x="1" y="9" width="3.5" height="6" rx="1"/><rect x="6.25" y="5" width="3.5" height="10" rx="1"/><rect x="11.5" y="1" width="3.5" height="14" rx="1"/></svg>`;
 
 /** The whole document. */
 export function layout(page: Page, { name, stylePath }: Frame): Html {
@@ -46,7 +44,7 @@ ${goesOnTo !== undefined && refresh}
 </head>
 <body>
 <header class="top">
-<p class="brand">${mark}${name}</p>
+<p class="brand">${name}</p>
 ${isSignedIn && html`<nav aria-label="Pages"><a href="/account">Your account</a></nav>`}
 </header>
 <main>

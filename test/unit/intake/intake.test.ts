@@ -12,7 +12,7 @@ import { createOutbox, mails, openedLetter } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit.ts";
 import { put, removeGroup } from "../../../src/store/operations.ts";
 import { outbox } from "../../../src/store/outbox.ts";
-import { collection } from "../../../src/store/records.ts";
+import { collection, type Records } from "../../../src/store/records.ts";
 import type { StoreMode } from "../../../src/store/store.ts";
 import { createVault } from "../../../src/store/vault.ts";
 import { describeStores, dumped, type Engine, embedded, openStore } from "../../support/stores.ts";
@@ -28,12 +28,15 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
   const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
   const lastUse = createLastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
-  const intake = createIntake({ records, mode, now, audit, keys });
+  /** The intake of the same store, parts of which do something else. */
+  const again = (others: Partial<Records>) =>
+    createIntake({ records: { ...records, ...others }, mode, now, audit, keys });
+  const intake = again({});
   const mailbox = createOutbox({ vault, now });
   const decisions = createDecisions({ records, audit, keys, mailbox });
   const audits = async () =>
     (await records.list(outbox, { limit: 1_000 })).map(({ value }) => value.body as AuditEntry);
-  return { ...kept, keys, intake, decisions, audits };
+  return { ...kept, keys, intake, again, decisions, audits };
 }
 
 /** Takes all seats of a kind but some. */
@@ -60,8 +63,8 @@ describeStores("the intake", (engine) => {
 
   it("keeps no token, and no address or name in the audit", async () => {
     const { intake, store, audits } = await open(engine, "files");
-    const { queueToken } = await intake.apply(ada);
-    await calledFrom("192.0.2.7", () => intake.apply(ada));
+    await intake.apply(ada);
+    const { queueToken } = await calledFrom("192.0.2.7", () => intake.apply(ada));
     await intake.contact({ email: ada.email, message: "What does it cost?" });
     expect(JSON.stringify(await dumped(store))).not.toContain(queueToken.slice(6));
     const entries = await audits();
@@ -125,6 +128,19 @@ describeStores("the intake", (engine) => {
     expect(seatsTaken.filter(({ key }) => key.startsWith("application:"))).toHaveLength(1);
     const received = (await audits()).filter(({ action }) => action === "application.received");
     expect(received).toHaveLength(1);
+  });
+
+  it("begins anew when the address is forgotten at the same moment", async () => {
+    const { intake, keys, records, again } = await open(engine);
+    await intake.apply(ada);
+    const { queueToken } = await again({
+      async commit(operations) {
+        await records.commit([removeGroup(ofEmail(ada.email))]);
+        return records.commit(operations);
+      },
+    }).apply(ada);
+    expect(await readApplications(records)).toHaveLength(1);
+    expect((await keys.list()).map(({ id }) => id)).toEqual([(await keys.find(queueToken))?.id]);
   });
 
   it("keeps an inquiry and gives a reference", async () => {

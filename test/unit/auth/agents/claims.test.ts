@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/account-records.ts";
+import { ofEmail } from "../../../../src/auth/accounts/email.ts";
 import {
   type Agent,
   belongingTo,
@@ -545,6 +546,33 @@ describeStores("a claim by the agent", (engine) => {
     clock.now += 10 * MINUTE_MS;
     expect(await claims.completeByAgent({ agentId: "agt_late", code: lateCode })).toEqual(WRONG);
     expect(await claims.completeByAgent({ agentId: "agt_none", code: lateCode })).toEqual(WRONG);
+  });
+
+  it("takes no word of an account that goes at that moment, and keeps who gave theirs", async () => {
+    const interrupted = interruptible();
+    const { claims, records, register, person, audit } = await build(engine, interrupted.records);
+    const { agentId, attempt } = await register();
+    const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
+    interrupted.next = async () =>
+      void (await records.commit([removeGroup(belongingTo("acc_ann"))]));
+
+    expect(await claims.confirm(attempt, ann)).toBeUndefined();
+    expect((await claims.completeByAgent({ agentId, code: "00000000" })).status).toBe(
+      "claim_not_confirmed",
+    );
+    await claims.confirm(attempt, bob);
+    expect(await audit()).toEqual([
+      { action: "claim.confirmed", actor: "acc_bob", target: agentId },
+    ]);
+  });
+
+  it("is forgotten with the address that the agent named", async () => {
+    const { claims, records, register } = await build(engine);
+    await register();
+    await claims.begin("agt_1", "acc_ann@people.example");
+    await records.commit([removeGroup(ofEmail("acc_ann@people.example"))]);
+
+    expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
   it("begins for agents that wait alone", async () => {

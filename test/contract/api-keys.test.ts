@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { newKeyText } from "../../src/auth/keys/key-text.ts";
+import { createLastUse } from "../../src/auth/last-use.ts";
+import type { Scope } from "../../src/auth/scopes.ts";
+import { audited } from "../../src/store/audit.ts";
+import { newToken, postForm, postJson } from "../support/agent.ts";
+import { startService } from "../support/service.ts";
+import { verifies } from "../support/verifies.ts";
+
+const running = await startService({ rateLimits: { calls: { points: 20, windowSeconds: 60 } } });
+const { base, service, clock, logged } = running;
+const { records, identity } = service.state.store;
+
+/** The keys as another process has them, such as a command of the operator. */
+const keys = createApiKeys({
+  ...{ records, mode: identity.mode, now: () => clock.now },
+  audit: (entry) => audited(entry, clock.now.getTime()),
+  lastUse: createLastUse({ records, now: () => clock.now, onError: () => {} }),
+});
+const keyWith = (...scopes: Scope[]) => keys.create({ name: "Desk", scopes, by: "operator" });
+
+const signals = `${base}/api/signals?symbol=ALDER.SIM`;
+const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
+const apiKey = (credential: string) => ({ "x-api-key": credential });
+const ask = (headers: Record<string, string>, url = signals) => fetch(url, { headers });
+const statusOf = async (headers: Record<string, string>, url?: string) =>
+  (await ask(headers, url)).status;
+
+/** Asks the MCP endpoint for its tools. */
+const mcpStatus = async (headers: Record<string, string>) => {
+  const accept = "application/json, text/event-stream";
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  return (await postJson(`${base}/mcp`, message, { accept, ...headers })).status;
+};
+
+describe("an API key", () => {
+  verifies(
+    ["4.4/api-key", "5.1/api-key", "5.4/2-api-key"],
+    "lets its holder in, as x-api-key and as a bearer, at both resources",
+    async () => {
+      const { key } = await keyWith("signals:read");
+      for (const headers of [apiKey(key), bearer(key)]) {
+        const response = await ask(headers);
+        expect(response.status).toBe(200);
+        expect(await response.json()).toMatchObject({ symbol: "ALDER.SIM" });
+        expect(await mcpStatus(headers)).toBe(200);
+      }
+    },
+  );
+
+  it("opens what its scopes say and nothing else", async () => {
+    const { key } = await keyWith("factor:read");
+    expect(await statusOf(apiKey(key), `${base}/api/factors?symbol=ALDER.SIM`)).toBe(200);
+    const refused = await ask(apiKey(key));
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({ code: "insufficient_scope" });
+  });
+
+  it("is refused from the moment it is revoked or its time is over", async () => {
+    const { key, id } = await keyWith("signals:read");
+    const short = await keys.create({
+      ...{ name: "Short", scopes: ["signals:read"], by: "operator", ttlMs: 60_000 },
+    });
+    expect([await statusOf(apiKey(key)), await statusOf(bearer(short.key))]).toEqual([200, 200]);
+    await keys.revoke(id, "operator");
+    clock.now = new Date(clock.now.getTime() + 60_000);
+    for (const credential of [key, short.key]) {
+      for (const headers of [apiKey(credential), bearer(credential)]) {
+        const response = await ask(headers);
+        expect(response.status).toBe(401);
+        expect(response.headers.get("www-authenticate")).toMatch(/error="invalid_token"/);
+        expect(await response.text()).not.toContain(credential);
+        expect(await mcpStatus(headers)).toBe(401);
+      }
+    }
+  });
+
+  it("of another service, of the real market, or made up, is refused", async () => {
+    const { key } = await keyWith("signals:read");
+    const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
+    for (const text of [newKeyText("sandbox"), newKeyText("live"), wrong, key.toLowerCase()]) {
+      expect(await statusOf(apiKey(text)), text).toBe(401);
+    }
+  });
+
+  it("stands alone in a request, and never in its address", async () => {
+    const { key } = await keyWith("signals:read");
+    const token = await newToken(base);
+    expect(await statusOf({ ...apiKey(key), ...bearer(token) })).toBe(400);
+    expect(await statusOf({ ...apiKey(key), ...bearer(key) })).toBe(400);
+    for (const name of ["api_key", "x-api-key", "access_token"]) {
+      expect(await statusOf({}, `${signals}&${name}=${key}`), name).toBe(401);
+    }
+  });
+
+  it("is counted by itself, whatever address it comes from", async () => {
+    const [one, other] = [await keyWith("signals:read"), await keyWith("signals:read")];
+    const statuses = [];
+    for (let at = 0; at < 21; at += 1) statuses.push(await statusOf(apiKey(one.key)));
+    expect(statuses).toEqual([...Array<number>(20).fill(200), 429]);
+    const refused = await ask(bearer(one.key));
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(await statusOf(apiKey(other.key))).toBe(200);
+  });
+
+  it("shows when it was used last", async () => {
+    const { key, id } = await keyWith("signals:read");
+    const lastUsedAt = async () => (await keys.list()).find((each) => each.id === id)?.lastUsedAt;
+    expect(await lastUsedAt()).toBeUndefined();
+    await ask(apiKey(key));
+    const hour = Math.floor(clock.now.getTime() / 3_600_000) * 3_600_000;
+    await expect.poll(lastUsedAt).toBe(hour);
+  });
+
+  it("is ended by whoever shows it to the revocation endpoint", async () => {
+    const { key } = await keyWith("signals:read");
+    expect((await postForm(`${base}/oauth/revoke`, { token: key })).status).toBe(200);
+    expect(await statusOf(apiKey(key))).toBe(401);
+  });
+
+  it("is in no log", async () => {
+    await ask(apiKey((await keyWith("signals:read")).key));
+    expect(logged.join()).not.toContain("msv_");
+  });
+});
+
+describe("the queue token of an application in the sandbox", () => {
+  verifies("4.2/test-credentials", "is a key with the read scopes for seven days", async () => {
+    const application = { name: "Ada", email: "ada@host.example", focus: "quant" };
+    const answer = await postJson(`${base}/api/apply`, application);
+    const { data } = (await answer.json()) as { data: { queueToken: string } };
+    const headers = apiKey(data.queueToken);
+    for (const path of ["signals", "factors", "darkpool"]) {
+      expect(await statusOf(headers, `${base}/api/${path}?symbol=ALDER.SIM`), path).toBe(200);
+    }
+    const [made] = (await keys.list()).slice(-1);
+    expect(made?.scopes).toEqual(["signals:read", "factor:read", "darkpool:read"]);
+    clock.now = new Date(clock.now.getTime() + 7 * 86_400_000);
+    expect(await statusOf(headers)).toBe(401);
+  });
+});

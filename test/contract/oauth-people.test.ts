@@ -1,0 +1,563 @@
+import * as oauth from "oauth4webapi";
+import { afterAll, describe, expect, it } from "vitest";
+import { getWith, postForm, type Registered, register, tokenOf } from "../support/agent.ts";
+import { startAuthServer } from "../support/auth-server.ts";
+import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
+import { embedded } from "../support/stores.ts";
+import { consented, createVisitor, exchange, interactionOn } from "../support/visitor.ts";
+
+const insecure = { [oauth.allowInsecureRequests]: true };
+const DAY_MS = 86_400_000;
+const clock = { aheadMs: 0 };
+const now = () => new Date(Date.now() + clock.aheadMs);
+const { records } = await embedded.open({ now: () => now().getTime() });
+const server = await startAuthServer({ records, now });
+const { local: base } = server;
+
+afterAll(() => expect(server.failures).toEqual([]));
+
+let people = 0;
+/** A person who is signed in at a browser. */
+async function newPerson() {
+  const visitor = createVisitor(server);
+  people += 1;
+  const email = `person-${people}@example.com`;
+  return { ...visitor, email, accountId: await visitor.signIn(email) };
+}
+
+/** A web client, which is asked about once. */
+const registerWeb = (changes: object = {}): Promise<Registered> =>
+  registerPublic(base, { redirect_uris: ["https://app.example/callback"], ...changes });
+
+const ofWeb = { redirect_uri: "https://app.example/callback" };
+
+async function whoIs(token: string, path = "/api/probe") {
+  const response = await getWith(token, base + path);
+  return { status: response.status, ...((await response.json()) as object) };
+}
+
+async function tokensOf(parameters: Record<string, unknown> = {}) {
+  const person = await newPerson();
+  const { form, client } = await consented(server, person, parameters);
+  const { body } = await exchange(server, form);
+  return { person, client, tokens: body };
+}
+
+const refresh = (client: Registered, refresh_token = "", more = {}) =>
+  exchange(server, {
+    grant_type: "refresh_token",
+    client_id: client.client_id,
+    refresh_token,
+    ...more,
+  });
+
+describe("a person's journey with a standard client", () => {
+  it("signs in, consents, gets tokens with an ID token, refreshes and revokes", async () => {
+    const person = await newPerson();
+    const issuer = new URL(base);
+    const as = await oauth.processDiscoveryResponse(
+      issuer,
+      await oauth.discoveryRequest(issuer, insecure),
+    );
+    const metadata = {
+      redirect_uris: [CALLBACK],
+      grant_types: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_method: "client_secret_basic",
+      scope: "signals:read alerts:write",
+    };
+    const client = await oauth.processDynamicClientRegistrationResponse(
+      await oauth.dynamicClientRegistrationRequest(as, metadata, insecure),
+    );
+    const auth = oauth.ClientSecretBasic(String(client.client_secret));
+    const verifier = oauth.generateRandomCodeVerifier();
+    const [state, nonce] = [oauth.generateRandomState(), oauth.generateRandomNonce()];
+    const request = new URL(String(as.authorization_endpoint));
+    request.search = new URLSearchParams({
+      client_id: client.client_id,
+      response_type: "code",
+      redirect_uri: CALLBACK,
+      scope: "openid signals:read alerts:write",
+      resource: `${base}/mcp`,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+      state,
+      nonce,
+    }).toString();
+
+    const end = await person.authorize(request);
+    const parameters = oauth.validateAuthResponse(as, client, end, state);
+    expect(parameters.get("iss")).toBe(base);
+    const answer = await oauth.authorizationCodeGrantRequest(
+      as,
+      client,
+      auth,
+      parameters,
+      CALLBACK,
+      verifier,
+      insecure,
+    );
+    const tokens = await oauth.processAuthorizationCodeResponse(as, client, answer, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    });
+    await oauth.validateApplicationLevelSignature(as, answer, insecure);
+    expect(oauth.getValidatedIdTokenClaims(tokens)).toMatchObject({ sub: person.accountId });
+    expect(tokens).toMatchObject({ expires_in: 3600, scope: "signals:read alerts:write" });
+    expect(await whoIs(tokens.access_token, "/mcp")).toMatchObject({
+      status: 200,
+      kind: "user",
+      id: person.accountId,
+      accountId: person.accountId,
+      clientId: client.client_id,
+      scopes: ["signals:read", "alerts:write"],
+      resource: `${base}/mcp`,
+      signedInAt: expect.closeTo(Date.now(), -5),
+    });
+    expect(await whoIs(tokens.access_token)).toMatchObject({ status: 401 });
+
+    const again = await oauth.processRefreshTokenResponse(
+      as,
+      client,
+      await oauth.refreshTokenGrantRequest(
+        as,
+        client,
+        auth,
+        String(tokens.refresh_token),
+        insecure,
+      ),
+    );
+    expect(again.refresh_token).not.toBe(tokens.refresh_token);
+    expect(await whoIs(again.access_token, "/mcp")).toMatchObject({
+      status: 200,
+      signedInAt: expect.closeTo(Date.now(), -5),
+    });
+    const revoked = await oauth.revocationRequest(
+      as,
+      client,
+      auth,
+      String(again.refresh_token),
+      insecure,
+    );
+    await oauth.processRevocationResponse(revoked);
+    for (const { access_token } of [tokens, again]) {
+      expect(await whoIs(access_token, "/mcp")).toMatchObject({ status: 401 });
+    }
+  });
+});
+
+describe("a person who is asked", () => {
+  it("must be signed in first, and is then asked by a name that nobody checked", async () => {
+    const visitor = createVisitor(server);
+    const client = await registerPublic(base, { client_name: "<b>Bank</b>" });
+    const { url } = authorizationRequest(base, { client_id: client.client_id });
+    const page = await visitor.open(url);
+    expect(interactionOn(page)).toMatchObject({
+      prompt: "login",
+      signedInSince: 0,
+      client: { clientId: client.client_id, name: "<b>Bank</b>", redirectUri: CALLBACK },
+    });
+    await visitor.signIn();
+    expect(interactionOn(await visitor.open(page.url))).toMatchObject({
+      prompt: "consent",
+      scopes: ["signals:read", "factor:read", "darkpool:read", "alerts:write"],
+    });
+  });
+
+  it("decides on each scope, and the client is told what it got", async () => {
+    const person = await newPerson();
+    const client = await registerPublic(base);
+    const { client_id } = client;
+    const { url, verifier } = authorizationRequest(base, {
+      client_id,
+      scope: "signals:read alerts:write",
+    });
+    const end = await person.authorize(url, ["signals:read"]);
+    const { body } = await exchange(server, {
+      grant_type: "authorization_code",
+      client_id,
+      code: String(end.searchParams.get("code")),
+      redirect_uri: CALLBACK,
+      code_verifier: verifier,
+    });
+    expect(body.scope).toBe("signals:read");
+    expect(await whoIs(String(body.access_token))).toMatchObject({ scopes: ["signals:read"] });
+  });
+
+  it.each([
+    ["says no", "deny" as const],
+    ["allows nothing", []],
+  ])("and %s sends the client away", async (_title, answer) => {
+    const person = await newPerson();
+    const { client_id } = await registerPublic(base);
+    const { url } = authorizationRequest(base, { client_id, scope: "signals:read", state: "s" });
+    const { searchParams } = await person.authorize(url, answer);
+    expect(Object.fromEntries(searchParams)).toMatchObject({
+      error: "access_denied",
+      state: "s",
+      iss: base,
+    });
+  });
+
+  it("is asked again for more, and not for the same, by a web client", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerWeb();
+    const ask = (scope: string) => authorizationRequest(base, { client_id, scope, ...ofWeb }).url;
+    await person.authorize(ask("signals:read"));
+    expect((await person.open(ask("signals:read"))).leavesFor?.searchParams.has("code")).toBe(true);
+    const page = await person.open(ask("signals:read alerts:write"));
+    expect(interactionOn(page)).toMatchObject({ prompt: "consent", scopes: ["alerts:write"] });
+  });
+
+  it("is asked every time by a client on their machine, and may change their mind", async () => {
+    const person = await newPerson();
+    const client = await registerPublic(base);
+    const scope = "signals:read alerts:write";
+    const { url } = authorizationRequest(base, { client_id: client.client_id, scope });
+    await person.authorize(url, ["signals:read"]);
+    const page = await person.open(url);
+    expect(interactionOn(page).scopes).toEqual(["signals:read", "alerts:write"]);
+    const { form } = await consented(server, person, { client, scope });
+    expect((await exchange(server, form)).body.scope).toBe(scope);
+  });
+
+  it("is told of a client that did not say what it wants by all that it registered", async () => {
+    const { tokens } = await tokensOf({
+      client: await registerPublic(base, { scope: "signals:read factor:read" }),
+      scope: undefined,
+    });
+    expect(tokens.scope).toBe("signals:read factor:read");
+  });
+
+  it("can sign in to a client that wants nothing else", async () => {
+    const { tokens, person } = await tokensOf({ scope: "openid" });
+    const [, payload = ""] = String(tokens.id_token).split(".");
+    const claims = JSON.parse(Buffer.from(payload, "base64url").toString());
+    expect(claims).toMatchObject({ iss: base, sub: person.accountId });
+    expect(JSON.stringify(claims)).not.toContain("@");
+    expect(await whoIs(String(tokens.access_token))).toMatchObject({ scopes: [] });
+  });
+
+  it.each([
+    ["openid signals:read email profile", "signals:read"],
+    ["offline_access", "signals:read factor:read darkpool:read alerts:write"],
+  ])("is not asked for what nobody offers: %j", async (scope, granted) => {
+    const { tokens } = await tokensOf({ scope, prompt: "consent" });
+    expect(tokens.scope).toBe(granted);
+    expect(tokens.refresh_token).toBeDefined();
+  });
+
+  it("is not asked at all when nothing that is offered is wanted", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerPublic(base);
+    const { url } = authorizationRequest(base, { client_id, scope: "email profile" });
+    expect((await person.open(url)).leavesFor?.searchParams.get("error")).toBe("invalid_scope");
+  });
+});
+
+describe("a sign-in at the browser", () => {
+  const ask = (client_id: string, more: Record<string, string> = {}) =>
+    authorizationRequest(base, { client_id, scope: "openid signals:read", ...ofWeb, ...more }).url;
+
+  it("counts for every client, and signing out for every client at once", async () => {
+    const person = await newPerson();
+    const [one, two] = [await registerWeb(), await registerWeb()];
+    await person.authorize(ask(one.client_id));
+    expect(interactionOn(await person.open(ask(two.client_id))).prompt).toBe("consent");
+    await person.signOut();
+    for (const { client_id } of [one, two]) {
+      expect(interactionOn(await person.open(ask(client_id))).prompt).toBe("login");
+      const silent = await person.open(ask(client_id, { prompt: "none" }));
+      expect(silent.leavesFor?.searchParams.get("error")).toBe("login_required");
+    }
+  });
+
+  it("of somebody else is not the sign-in of the person before", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerWeb();
+    await person.authorize(ask(client_id));
+    const other = await person.signIn("other@example.com");
+    expect(interactionOn(await person.open(ask(client_id))).prompt).toBe("consent");
+
+    const client = await registerPublic(base);
+    const { form } = await consented(server, person, { client, scope: "openid" });
+    const { body } = await exchange(server, form);
+    expect(await whoIs(String(body.access_token))).toMatchObject({ accountId: other });
+  });
+
+  it("that ends while the person is asked ends the request", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerWeb();
+    const page = await person.open(ask(client_id));
+    await person.signOut();
+    await expect(person.authorize(page.url)).rejects.toThrow("invalid_request");
+  });
+
+  it("of long ago is not enough for prompt=login and max_age", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerWeb();
+    await person.authorize(ask(client_id));
+    const { leavesFor } = await person.open(ask(client_id, { max_age: "3600" }));
+    expect(leavesFor?.searchParams.has("code")).toBe(true);
+
+    for (const more of [{ prompt: "login" }, { max_age: "0" }]) {
+      const page = await person.open(ask(client_id, more));
+      const seconds = Math.floor(Date.now() / 1000);
+      const { prompt, signedInSince } = interactionOn(page);
+      expect(prompt).toBe("login");
+      expect(seconds * 1000 - signedInSince).toBeLessThan(5000);
+    }
+  });
+
+  it("as somebody else is a way out when a client wants a new one", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerWeb();
+    await person.authorize(ask(client_id));
+    clock.aheadMs = 10_000;
+    const page = await person.open(ask(client_id, { prompt: "login" }));
+    await person.signIn("other-one@example.com");
+    expect(interactionOn(await person.open(page.url)).prompt).toBe("consent");
+    clock.aheadMs = 0;
+  });
+
+  it("is the way to silent answers once the person has consented", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerWeb();
+    const silent = ask(client_id, { prompt: "none" });
+    const before = await person.open(silent);
+    expect(before.leavesFor?.searchParams.get("error")).toMatch(/_required$/);
+    await person.authorize(ask(client_id));
+    const after = await person.open(silent);
+    expect(after.leavesFor?.searchParams.has("code")).toBe(true);
+  });
+});
+
+describe("an authorization code", () => {
+  it.each([
+    ["another verifier", { code_verifier: "x".repeat(43) }],
+    ["no verifier", { code_verifier: "" }],
+    ["another redirect_uri", { redirect_uri: "http://127.0.0.1/other" }],
+    ["another client", {}],
+  ])("is refused with %s", async (title, changes) => {
+    const { form } = await consented(server, await newPerson());
+    const { client_id } = title === "another client" ? await registerPublic(base) : form;
+    const { status, body } = await exchange(server, {
+      ...form,
+      client_id: String(client_id),
+      ...changes,
+    });
+    expect(status).toBe(400);
+    expect(body.error).toBe("invalid_grant");
+  });
+
+  it("is dead after a minute", async () => {
+    const { form } = await consented(server, await newPerson());
+    clock.aheadMs = 60_000;
+    expect((await exchange(server, form)).body.error).toBe("invalid_grant");
+    clock.aheadMs = 0;
+  });
+
+  it("tells the resource that was consented to, or one of two", async () => {
+    const person = await newPerson();
+    const mcp = await consented(server, person, { resource: `${base}/mcp/` });
+    const { body } = await exchange(server, { ...mcp.form, resource: `${base}/mcp` });
+    expect(await whoIs(String(body.access_token), "/mcp")).toMatchObject({ status: 200 });
+    expect(await whoIs(String(body.access_token))).toMatchObject({ status: 401 });
+
+    const other = await consented(server, person, { resource: `${base}/mcp` });
+    const refused = await exchange(server, { ...other.form, resource: `${base}/` });
+    expect(refused.body.error).toBe("invalid_target");
+  });
+
+  it("cannot be had without PKCE of the better kind", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerPublic(base);
+    for (const changes of [
+      { code_challenge: undefined },
+      { code_challenge_method: "plain" },
+      { code_challenge_method: undefined },
+      { code_challenge: undefined, code_challenge_method: undefined },
+    ]) {
+      const { url } = authorizationRequest(base, { client_id, ...changes });
+      const { leavesFor } = await person.open(url);
+      expect(leavesFor?.searchParams.get("error")).toBe("invalid_request");
+      expect(leavesFor?.searchParams.has("code")).toBe(false);
+    }
+  });
+
+  it.each([
+    "https://evil.example/callback",
+    "http://127.0.0.1/callback/../evil",
+    "http://127.0.0.1/callback?next=https://evil.example",
+    "http://127.0.0.1@evil.example/callback",
+    "//evil.example",
+  ])("is never sent to %s", async (redirect_uri) => {
+    const person = await newPerson();
+    const { client_id } = await registerPublic(base);
+    const page = await person.open(authorizationRequest(base, { client_id, redirect_uri }).url);
+    expect(page).toMatchObject({ status: 400, leavesFor: undefined });
+    expect(JSON.parse(page.html)).toMatchObject({ error: "invalid_redirect_uri" });
+  });
+});
+
+describe("a refresh token", () => {
+  it("is there for every client that registered the grant, and for no other", async () => {
+    const client = await registerPublic(base, { grant_types: ["authorization_code"] });
+    expect((await tokensOf({ client })).tokens).not.toHaveProperty("refresh_token");
+    expect((await tokensOf({ scope: "signals:read" })).tokens.refresh_token).toBeDefined();
+  });
+
+  it("narrows the scope of one token for that one, and never widens it", async () => {
+    const { client, tokens } = await tokensOf({ scope: "signals:read factor:read" });
+    const narrow = await refresh(client, tokens.refresh_token, { scope: "factor:read" });
+    expect(narrow.body.scope).toBe("factor:read");
+    const wide = await refresh(client, narrow.body.refresh_token);
+    expect(wide.body.scope).toBe("signals:read factor:read");
+    const wider = await refresh(client, wide.body.refresh_token, { scope: "alerts:write" });
+    expect(wider).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+  });
+
+  it("is good once; used again, it takes everything along", async () => {
+    const { client, tokens } = await tokensOf();
+    const next = await refresh(client, tokens.refresh_token);
+    expect(next.status).toBe(200);
+    const again = await refresh(client, tokens.refresh_token);
+    expect(again).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+    for (const { access_token = "" } of [tokens, next.body]) {
+      expect(await whoIs(access_token)).toMatchObject({ status: 401 });
+    }
+    expect((await refresh(client, next.body.refresh_token)).status).toBe(400);
+  });
+
+  it("is good for its own client only", async () => {
+    const { client, tokens } = await tokensOf();
+    const other = await registerPublic(base);
+    expect((await refresh(other, tokens.refresh_token)).body.error).toBe("invalid_grant");
+    expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
+  });
+
+  it("and its client live for thirty days from the last use, in all from the consent", async () => {
+    const { client, tokens } = await tokensOf();
+    clock.aheadMs = 29 * DAY_MS;
+    const next = await refresh(client, tokens.refresh_token);
+    expect(next.status).toBe(200);
+    clock.aheadMs = 31 * DAY_MS;
+    expect((await refresh(client, next.body.refresh_token)).body.error).toBe("invalid_grant");
+    clock.aheadMs = 0;
+  });
+});
+
+describe("what a person allowed", () => {
+  it("ends on the account page, with its tokens", async () => {
+    const { person, client, tokens } = await tokensOf();
+    const [application] = await server.accounts.applicationsOf(person.accountId);
+    expect(application).toMatchObject({ clientId: client.client_id });
+    await server.accounts.removeApplication(person.accountId, String(application?.grantId));
+    expect(await whoIs(String(tokens.access_token))).toMatchObject({ status: 401 });
+    expect((await refresh(client, tokens.refresh_token)).body.error).toBe("invalid_grant");
+  });
+
+  it("ends by revocation of the refresh token, without and with the client", async () => {
+    for (const form of [{}, { token_type_hint: "access_token" }]) {
+      const { client, tokens } = await tokensOf();
+      const { client_id } = client;
+      const mine = "token_type_hint" in form ? { client_id } : {};
+      const token = String(tokens.refresh_token);
+      const response = await postForm(`${base}/oauth/revoke`, { token, ...form, ...mine });
+      expect(response.status).toBe(200);
+      expect(await whoIs(String(tokens.access_token))).toMatchObject({ status: 401 });
+      expect((await refresh(client, token)).body.error).toBe("invalid_grant");
+    }
+  });
+
+  it("outlives the revocation of one access token", async () => {
+    for (const isByClient of [false, true]) {
+      const { client, tokens } = await tokensOf();
+      const form = { token: String(tokens.access_token) };
+      const { client_id } = client;
+      await postForm(`${base}/oauth/revoke`, isByClient ? { ...form, client_id } : form);
+      expect(await whoIs(form.token)).toMatchObject({ status: 401 });
+      expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
+    }
+  });
+
+  it("is no use to the client itself", async () => {
+    const { client } = await tokensOf();
+    const form = { grant_type: "client_credentials", client_id: client.client_id };
+    expect((await exchange(server, form)).status).toBe(400);
+  });
+});
+
+describe("an API key", () => {
+  it("is accepted as a token and as a key, and revoked by whoever has it", async () => {
+    const { key, id } = await server.apiKeys.create({
+      name: "desk",
+      scopes: ["signals:read"],
+      by: "operator",
+    });
+    expect(await whoIs(key)).toMatchObject({ kind: "service", id, scopes: ["signals:read"] });
+    for (const path of ["/api/probe", "/mcp"]) {
+      const response = await fetch(base + path, { headers: { "x-api-key": key } });
+      expect(await response.json()).toMatchObject({ kind: "service", id });
+    }
+    const form = { token: key, token_type_hint: "nonsense" };
+    expect((await postForm(`${base}/oauth/revoke`, form)).status).toBe(200);
+    expect(await whoIs(key)).toMatchObject({ status: 401 });
+  });
+});
+
+describe("an agent that a person answers for", () => {
+  async function claimedAgent(changes: object = {}) {
+    const agent = (await register(base, changes)) as Registered & { claim: { code: string } };
+    const before = await tokenOf(base, agent);
+    const accountId = (await server.accounts.ofEmail("owner@example.com")).id;
+    const { status } = await server.claims.completeByPerson(
+      { agentId: agent.client_id, code: agent.claim.code },
+      { accountId, scopes: ["signals:read", "alerts:write"] },
+    );
+    expect(status).toBe("claimed");
+    return { agent, before, accountId };
+  }
+
+  it("has the scopes that its owner gave it, and says who that is", async () => {
+    const { agent, before, accountId } = await claimedAgent();
+    expect(await whoIs(before)).toMatchObject({ status: 401 });
+    const token = await tokenOf(base, agent);
+    expect(await whoIs(token)).toMatchObject({
+      kind: "agent",
+      id: agent.client_id,
+      accountId,
+      scopes: ["signals:read", "alerts:write"],
+    });
+    const { ClientCredentials } = server.provider();
+    expect((await ClientCredentials.find(token))?.extra).toEqual({
+      owner: accountId,
+      identity_type: "anonymous",
+    });
+    const form = { grant_type: "client_credentials", scope: "factor:read" };
+    const { client_id, client_secret } = agent;
+    const wider = await exchange(server, { ...form, client_id, client_secret });
+    expect(wider.body.error).toBe("invalid_scope");
+  });
+
+  it("does not end, but its owner can end it", async () => {
+    const { agent, accountId } = await claimedAgent();
+    clock.aheadMs = 400 * DAY_MS;
+    const token = await tokenOf(base, agent);
+    expect(await whoIs(token)).toMatchObject({ status: 200 });
+    await server.accounts.removeAgent(accountId, agent.client_id);
+    expect(await whoIs(token)).toMatchObject({ status: 401 });
+    clock.aheadMs = 0;
+  });
+
+  it("gets nothing before the claim when it came for one person only", async () => {
+    const agent = await register(base, { type: "service_auth", login_hint: "a@example.com" });
+    const { client_id, client_secret } = agent;
+    const form = { grant_type: "client_credentials", client_id, client_secret };
+    const { status, body } = await exchange(server, form);
+    expect(status).toBe(400);
+    expect(body).toEqual({
+      error: "unauthorized_client",
+      error_description: expect.stringContaining("/oauth/claim/start"),
+    });
+  });
+});

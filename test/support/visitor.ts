@@ -1,0 +1,94 @@
+import type { Interaction } from "../../src/auth/oidc/interactions.ts";
+import { postForm, type Registered } from "./agent.ts";
+import type { AuthServer } from "./auth-server.ts";
+import { authorizationRequest, CALLBACK, registerPublic } from "./person.ts";
+import { createWeb, type WebPage } from "./web.ts";
+
+/** What a person says when asked: no to everything, or yes to some scopes (absent: to all). */
+type Answer = "deny" | readonly string[] | undefined;
+
+/** The answer of the token endpoint. */
+export interface Answered {
+  readonly status: number;
+  readonly body: Readonly<Record<string, string>>;
+}
+
+/** A person at a browser of their own, in front of an authorization server without pages. */
+export interface Visitor {
+  /** @returns The id of the account. */
+  signIn(email?: string): Promise<string>;
+  signOut(): Promise<void>;
+  /** Follows an authorization request to where the person is asked, or to the client. */
+  open(request: string | URL): Promise<WebPage>;
+  /** Follows one to the end. @returns Where the browser is sent. */
+  authorize(request: string | URL, answer?: Answer): Promise<URL>;
+}
+
+/** What is asked on a page. */
+export const interactionOn = (page: WebPage): Interaction => JSON.parse(page.html);
+
+/** A person at a new browser. */
+export function createVisitor({ local }: Pick<AuthServer, "local">): Visitor {
+  const web = createWeb(local);
+  const send = (path: string, fields: readonly (readonly [string, string])[] = []) =>
+    web.submit({ action: new URL(path, local).href, fields });
+  return {
+    signIn: async (email = "person@example.com") =>
+      JSON.parse((await send("/sign-in", [["email", email]])).html),
+    signOut: async () => void (await send("/sign-out")),
+    open: (request) => web.get(request),
+    async authorize(request, answer) {
+      const page = await web.get(request);
+      if (page.leavesFor !== undefined) return page.leavesFor;
+      const { prompt, scopes } = interactionOn(page);
+      if (prompt !== "consent") throw new Error(`nobody is signed in: ${page.html}`);
+      const chosen = answer === "deny" ? [] : (answer ?? scopes);
+      const decision = answer === "deny" ? "deny" : "allow";
+      const { leavesFor, html } = await send(page.url.pathname, [
+        ["decision", decision],
+        ...chosen.map((scope) => ["scope", scope] as const),
+      ]);
+      if (leavesFor === undefined) throw new Error(`consent led nowhere: ${html}`);
+      return leavesFor;
+    },
+  };
+}
+
+/** A code that a person let a client have, and what exchanges it. */
+export interface Consented {
+  readonly client: Registered;
+  readonly form: Readonly<Record<string, string>>;
+}
+
+/** Lets a client act for a person, up to the code. @param parameters Of the request. */
+export async function consented(
+  { local }: Pick<AuthServer, "local">,
+  visitor: Visitor,
+  { client, ...parameters }: { readonly client?: Registered } & Record<string, unknown> = {},
+): Promise<Consented> {
+  const asking = client ?? (await registerPublic(local));
+  const { client_id } = asking;
+  const { url, verifier } = authorizationRequest(local, { client_id, ...parameters });
+  const { searchParams } = await visitor.authorize(url);
+  const code = searchParams.get("code");
+  if (code === null) throw new Error(`no code: ${searchParams}`);
+  return {
+    client: asking,
+    form: {
+      grant_type: "authorization_code",
+      client_id,
+      code,
+      redirect_uri: CALLBACK,
+      code_verifier: verifier,
+    },
+  };
+}
+
+/** Asks for tokens. */
+export async function exchange(
+  { local }: Pick<AuthServer, "local">,
+  form: Readonly<Record<string, string>>,
+): Promise<Answered> {
+  const response = await postForm(`${local}/oauth/token`, form);
+  return { status: response.status, body: (await response.json()) as Answered["body"] };
+}

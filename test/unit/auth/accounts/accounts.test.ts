@@ -1,0 +1,166 @@
+import { expect, it } from "vitest";
+import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
+import { type GrantRecord, grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
+import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
+import { put } from "../../../../src/store/operations.ts";
+import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/people.ts";
+import { describeStores, openStore, START, slowed } from "../../../support/stores.ts";
+
+const ADA = "ada@people.example";
+const BOB = "bob@people.example";
+const subject = { issuer: "https://login.example", subject: "248289", label: ADA };
+
+describeStores("accounts", (engine) => {
+  it("are made when a person first comes, and found again", async () => {
+    const store = await openStore(engine);
+    const { accounts } = peopleOf(store, store.records);
+    expect(await accounts.hasEmail(ADA)).toBe(false);
+    const ada = await accounts.ofEmail(ADA);
+    expect(ada).toEqual({
+      id: expect.stringMatching(/^acc_[\w-]{22}$/),
+      ...{ email: ADA, label: ADA, createdAt: START },
+    });
+    expect(await accounts.hasEmail(ADA)).toBe(true);
+    expect(await accounts.ofEmail(ADA)).toEqual(ada);
+    expect(await accounts.find(ada.id)).toEqual(ada);
+    expect(await accounts.find("acc_none")).toBeUndefined();
+    expect((await accounts.ofEmail(BOB)).id).not.toBe(ada.id);
+    expect(await auditOf(store)).toContainEqual({
+      ...{ action: "account.created", actor: ada.id, target: ada.id },
+    });
+  });
+
+  it("are one each for a hundred first sign-ins at once, by address and by provider", async () => {
+    const store = await openStore(engine);
+    const { accounts } = peopleOf(store, slowed(store.records));
+    const hundred = Array.from({ length: 100 });
+    const byEmail = await Promise.all(hundred.map(() => accounts.ofEmail(ADA)));
+    const bySubject = await Promise.all(hundred.map(() => accounts.ofSubject(subject)));
+    expect(new Set(byEmail.map(({ id }) => id)).size).toBe(1);
+    expect(new Set(bySubject.map(({ id }) => id)).size).toBe(1);
+    expect(await store.records.list(accountRecords, { limit: 10 })).toHaveLength(2);
+    expect(await auditOf(store)).toHaveLength(2);
+  });
+
+  it("of a provider are told apart by issuer and subject, and never joined by the address", async () => {
+    const store = await openStore(engine);
+    const { accounts } = peopleOf(store, store.records);
+    const ids = await Promise.all([
+      accounts.ofEmail(ADA),
+      accounts.ofSubject(subject),
+      accounts.ofSubject({ ...subject, issuer: "https://other.example" }),
+      accounts.ofSubject({ ...subject, subject: "248290" }),
+      accounts.ofSubject({ ...subject, issuer: 'https://login.example","', subject: "" }),
+    ]);
+    expect(new Set(ids.map(({ id }) => id)).size).toBe(5);
+    expect(await accounts.ofSubject({ ...subject, label: "another name" })).toEqual(ids[1]);
+    expect(ids[1]).toMatchObject({ email: undefined, label: ADA });
+    expect(await accounts.hasSubject(subject)).toBe(true);
+    expect(await accounts.hasSubject({ ...subject, subject: "none" })).toBe(false);
+  });
+
+  it("show what a provider said on one line of bounded length", async () => {
+    const store = await openStore(engine);
+    const { accounts } = peopleOf(store, store.records);
+    const label = ` A\u0308da\r\n\0\u202E<b>${"x".repeat(1_000)}`;
+    const { label: shown } = await accounts.ofSubject({ ...subject, label });
+    expect(shown).toMatch(/^Äda <b>x+$/);
+    expect(shown).toHaveLength(254);
+  });
+
+  it("list the agents that they answer for, with their last use", async () => {
+    const store = await openStore(engine);
+    const { accounts, lastUse } = peopleOf(store, store.records);
+    const { id } = await accounts.ofEmail(ADA);
+    await claimedAgent(store, { accountId: id, agentId: "second" });
+    store.clock.now -= 1_000;
+    await claimedAgent(store, { accountId: id, agentId: "first" });
+    store.clock.now += 3_600_000;
+    await claimedAgent(store, { accountId: (await accounts.ofEmail(BOB)).id, agentId: "other" });
+    lastUse.note("first");
+    await expect.poll(() => lastUse.of(["first"])).toHaveProperty("size", 1);
+    expect(await accounts.agentsOf(id)).toEqual([
+      {
+        ...{ agentId: "first", name: "agent first", identityType: "anonymous" },
+        ...{ scopes: ["signals:read"], claimedAt: START - 1_000, lastUsedAt: START },
+      },
+      expect.objectContaining({ agentId: "second", lastUsedAt: undefined }),
+    ]);
+  });
+
+  it("remove only agents of their own, with everything that was issued to them", async () => {
+    const store = await openStore(engine);
+    const { accounts } = peopleOf(store, store.records);
+    const [ada, bob] = [await accounts.ofEmail(ADA), await accounts.ofEmail(BOB)];
+    await claimedAgent(store, { accountId: ada.id, agentId: "agent" });
+    for (const [account, agent] of [
+      [bob.id, "agent"],
+      [ada.id, "none"],
+      ["", "agent"],
+    ] as const) {
+      expect(await accounts.removeAgent(account, agent)).toBe(false);
+    }
+    expect(await store.records.get(tokens, "token of agent")).toBeDefined();
+    expect(await accounts.removeAgent(ada.id, "agent")).toBe(true);
+    expect(await store.records.get(clients, "agent")).toBeUndefined();
+    expect(await store.records.get(tokens, "token of agent")).toBeUndefined();
+    expect(await accounts.removeAgent(ada.id, "agent")).toBe(false);
+    const deleted = { action: "client.deleted", actor: ada.id, target: "agent" };
+    expect((await auditOf(store)).filter(({ action }) => action === "client.deleted")).toEqual([
+      deleted,
+    ]);
+  });
+
+  it("list the applications that act for them, with the scopes that they were left", async () => {
+    const store = await openStore(engine);
+    const { accounts } = peopleOf(store, store.records);
+    const { id } = await accounts.ofEmail(ADA);
+    await claimedAgent(store, { accountId: "acc_other", agentId: "app" });
+    const value: GrantRecord = {
+      ...{ accountId: id, clientId: "app", iat: START / 1000 },
+      resources: {
+        "https://x.example": "signals:read factor:read",
+        "https://x.example/mcp": "signals:read",
+      },
+      openid: { scope: "openid" },
+      rejected: {
+        resources: { "https://x.example": "factor:read", "https://y.example": "signals:read" },
+      },
+    };
+    await store.records.commit([
+      put(grants, { key: "grant", value, groups: [belongingTo(id)] }),
+      put(grants, {
+        ...{ key: "document", value: { ...value, clientId: "https://app.example/client", iat: 1 } },
+        groups: [belongingTo(id)],
+      }),
+    ]);
+    expect(await accounts.applicationsOf(id)).toEqual([
+      expect.objectContaining({ clientId: "https://app.example/client", name: undefined }),
+      {
+        ...{ grantId: "grant", clientId: "app", name: "agent app", grantedAt: START },
+        scopes: ["openid", "signals:read"],
+      },
+    ]);
+  });
+
+  it("end only what their own applications were allowed, with the tokens of it", async () => {
+    const store = await openStore(engine);
+    const { accounts } = peopleOf(store, store.records);
+    const [ada, bob] = [await accounts.ofEmail(ADA), await accounts.ofEmail(BOB)];
+    await store.records.commit([
+      put(grants, { key: "g", value: { accountId: ada.id }, groups: [belongingTo(ada.id)] }),
+      put(tokens, { key: "t", value: {}, groups: [underGrant("g")] }),
+      put(tokens, { key: "other", value: {}, groups: [underGrant("h")] }),
+    ]);
+    expect(await accounts.removeApplication(bob.id, "g")).toBe(false);
+    expect(await accounts.removeApplication(ada.id, "h")).toBe(false);
+    expect(await store.records.get(tokens, "t")).toBeDefined();
+    expect(await accounts.removeApplication(ada.id, "g")).toBe(true);
+    expect(await store.records.get(tokens, "t")).toBeUndefined();
+    expect(await store.records.get(tokens, "other")).toBeDefined();
+    expect(await accounts.applicationsOf(ada.id)).toEqual([]);
+    expect(await auditOf(store)).toContainEqual({
+      ...{ action: "grant.revoked", actor: ada.id, target: "g" },
+    });
+  });
+});

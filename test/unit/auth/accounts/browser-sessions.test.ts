@@ -1,0 +1,165 @@
+import { expect, it } from "vitest";
+import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
+import { createSessions } from "../../../../src/auth/accounts/browser-sessions.ts";
+import { belongingTo } from "../../../../src/auth/agents/agent.ts";
+import { remove, removeGroup } from "../../../../src/store/operations.ts";
+import { auditOf, peopleOf } from "../../../support/people.ts";
+import {
+  describeStores,
+  dumped,
+  type Engine,
+  openStore,
+  START,
+  type TestStore,
+} from "../../../support/stores.ts";
+
+const DAY = 24 * 3_600_000;
+
+async function begin(engine: Engine, secure = true) {
+  const store = await openStore(engine);
+  const { accounts, now, audit } = peopleOf(store, store.records);
+  const sessions = createSessions({ records: store.records, now, secure, audit });
+  const { id } = await accounts.ofEmail("ada@people.example");
+  return { store, sessions, id, secretsOf: sessionsIn(store) };
+}
+
+const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumped(store.store));
+
+/** What a browser sends after it was told a cookie. */
+const sent = (setCookie: string | undefined): string => setCookie?.split(";")[0] ?? expect.fail();
+
+describeStores("sessions", (engine) => {
+  it("begin with a browser that nobody knows, which gets a secret of its own", async () => {
+    const { sessions } = await begin(engine);
+    const [one, other] = [await sessions.browserOf(undefined), await sessions.browserOf("")];
+    expect(one).toMatchObject({ secret: expect.stringMatching(/^[\w-]{43}$/), session: undefined });
+    expect(one.secret).not.toBe(other.secret);
+    expect(one.setCookie).toBe(
+      `__Host-market-signal=${one.secret}; Path=/; HttpOnly; Secure; SameSite=Lax`,
+    );
+    const again = await sessions.browserOf(`theme=dark; ${sent(one.setCookie)}`);
+    expect(again).toEqual({ ...one, setCookie: undefined });
+  });
+
+  it("work without https, by another cookie that says so", async () => {
+    const { sessions, id } = await begin(engine, false);
+    const browser = await sessions.browserOf(undefined);
+    expect(browser.setCookie).toBe(
+      `market-signal=${browser.secret}; Path=/; HttpOnly; SameSite=Lax`,
+    );
+    const cookie = sent(await sessions.open(browser, id));
+    expect((await sessions.browserOf(cookie)).session?.accountId).toBe(id);
+    expect((await sessions.browserOf(`__Host-${cookie}`)).session).toBeUndefined();
+  });
+
+  it("say who signed in and when, for fourteen days", async () => {
+    const { store, sessions, id } = await begin(engine);
+    const setCookie = await sessions.open(await sessions.browserOf(undefined), id);
+    expect(setCookie).toContain("; Max-Age=1209600;");
+    const { session } = await sessions.browserOf(sent(setCookie));
+    expect(session).toEqual({ accountId: id, signedInAt: START });
+    store.clock.now += 14 * DAY - 1;
+    expect((await sessions.browserOf(sent(setCookie))).session).toEqual(session);
+    store.clock.now += 1;
+    expect((await sessions.browserOf(sent(setCookie))).session).toBeUndefined();
+    expect(await auditOf(store)).toContainEqual({
+      action: "session.opened",
+      actor: id,
+      target: id,
+    });
+  });
+
+  it("give whoever signs in another secret, so that a planted one is worth nothing", async () => {
+    const { sessions, id } = await begin(engine);
+    const planted = `__Host-market-signal=${"A".repeat(43)}`;
+    const victim = await sessions.browserOf(planted);
+    const own = await sessions.browserOf(sent(await sessions.open(victim, id)));
+    expect(own.session?.accountId).toBe(id);
+    expect(own.secret).not.toBe(victim.secret);
+    expect(own.formToken).not.toBe(victim.formToken);
+    expect((await sessions.browserOf(planted)).session).toBeUndefined();
+  });
+
+  it("end the one before when a person signs in again in the same browser", async () => {
+    const { sessions, id } = await begin(engine);
+    const before = sent(await sessions.open(await sessions.browserOf(undefined), id));
+    await sessions.open(await sessions.browserOf(before), id);
+    expect((await sessions.browserOf(before)).session).toBeUndefined();
+  });
+
+  it.each([
+    "__Host-market-signal=",
+    "__Host-market-signal=short",
+    `__Host-market-signal=${"A".repeat(44)}`,
+    `__Host-market-signal=${"A".repeat(42)}!`,
+    `__Host-market-signal=%41${"A".repeat(42)}%0d%0a`,
+    `__host-market-signal=${"A".repeat(43)}`,
+    `market-signal=${"A".repeat(43)}`,
+    `__Host-market-signal=${"A".repeat(43)}; __Host-market-signal=${"B".repeat(43)}`,
+    `__Host-market-signal=${"A".repeat(43)};__Host-market-signal=${"A".repeat(43)}`,
+    "x".repeat(100_000),
+    ";;;=;",
+  ])("take %s for no cookie at all", async (cookie) => {
+    const { sessions } = await begin(engine);
+    const browser = await sessions.browserOf(cookie);
+    expect(browser.setCookie).toContain(browser.secret);
+    expect(browser.secret).not.toMatch(/^(A|B)+$/);
+  });
+
+  it("keep no secret", async () => {
+    const { sessions, id, secretsOf } = await begin(engine);
+    const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
+    const { secret } = await sessions.browserOf(cookie);
+    const kept = await secretsOf();
+    expect(kept).toContain('"collection":"sessions"');
+    expect(kept).not.toContain(secret);
+  });
+
+  it("end when the person signs out", async () => {
+    const { store, sessions, id } = await begin(engine);
+    const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
+    const setCookie = await sessions.close(await sessions.browserOf(cookie));
+    expect(setCookie).toMatch(/^__Host-market-signal=; Max-Age=0; Path=\/;/);
+    expect((await sessions.browserOf(cookie)).session).toBeUndefined();
+    expect(await auditOf(store)).toContainEqual({
+      action: "session.closed",
+      actor: id,
+      target: id,
+    });
+  });
+
+  it("end with the account, and are not opened for one that is gone", async () => {
+    const { store, sessions, id } = await begin(engine);
+    const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
+    await store.records.commit([removeGroup(belongingTo(id))]);
+    expect((await sessions.browserOf(cookie)).session).toBeUndefined();
+    const late = await sessions.open(await sessions.browserOf(undefined), id);
+    expect((await sessions.browserOf(sent(late))).session).toBeUndefined();
+  });
+
+  it("are not opened for an account that goes at that moment", async () => {
+    const { store, id } = await begin(engine);
+    const { now, audit } = peopleOf(store, store.records);
+    const records: typeof store.records = {
+      ...store.records,
+      async get(from, key) {
+        const found = await store.records.get(from, key);
+        if (key === id) await store.records.commit([remove(accountRecords, id)]);
+        return found;
+      },
+    };
+    const sessions = createSessions({ records, now, secure: true, audit });
+    const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
+    expect((await sessions.browserOf(cookie)).session).toBeUndefined();
+  });
+
+  it("know the forms of their own pages only", async () => {
+    const { sessions } = await begin(engine);
+    const [own, other] = [await sessions.browserOf(undefined), await sessions.browserOf(undefined)];
+    expect(sessions.isFormTokenOf(own, own.formToken)).toBe(true);
+    expect(own.formToken).not.toContain(own.secret);
+    for (const token of [other.formToken, "", undefined, own.secret, [own.formToken], {}]) {
+      expect(sessions.isFormTokenOf(own, token)).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,219 @@
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { createSignIn } from "../../../../src/auth/accounts/code-sign-in.ts";
+import type { SignUp } from "../../../../src/auth/accounts/sign-in.ts";
+import type { Letter } from "../../../../src/mail/letter.ts";
+import { createOutbox, mails, openedLetter } from "../../../../src/mail/outbox.ts";
+import type { Operation, Records } from "../../../../src/store/records.ts";
+import { createVault } from "../../../../src/store/vault.ts";
+import { auditOf, peopleOf } from "../../../support/people.ts";
+import { describeStores, dumped, type Engine, openStore, slowed } from "../../../support/stores.ts";
+
+const ADA = "ada@people.example";
+const BROWSER = "the secret of a browser";
+const MINUTE = 60_000;
+
+interface Choice {
+  readonly signUp?: SignUp;
+  readonly accepted?: readonly string[];
+  readonly through?: (records: Records) => Records;
+}
+
+async function begin(engine: Engine, choice: Choice = {}) {
+  const { signUp = "open", accepted = [], through = (records: Records) => records } = choice;
+  const store = await openStore(engine);
+  const records = through(store.records);
+  const { accounts, now, audit } = peopleOf(store, records);
+  const vault = createVault(randomBytes(32));
+  const signIn = createSignIn({
+    ...{ records, accounts, audit, signUp, serviceName: "Market Signal" },
+    mailbox: createOutbox({ vault, now }),
+    isAccepted: async (email) => accepted.includes(email),
+  });
+  const letters = async (): Promise<readonly Letter[]> =>
+    (await store.records.list(mails, { limit: 100 })).map((mail) => openedLetter(vault, mail));
+  const lastCode = async (): Promise<string> => codeIn((await letters()).at(-1));
+  return { store, signIn, accounts, letters, lastCode };
+}
+
+const codeIn = (letter: Letter | undefined): string =>
+  /^Your code: (\d{8})$/m.exec(letter?.text ?? "")?.[1] ?? expect.fail("no code was sent");
+
+const another = (code: string): string => String((Number(code) + 1) % 1e8).padStart(8, "0");
+
+describeStores("the sign-in by a code", (engine) => {
+  it("signs in whoever has the code in the browser that asked for it", async () => {
+    const { signIn, accounts, letters, lastCode } = await begin(engine);
+    expect(await signIn.pending(BROWSER)).toBeUndefined();
+    await signIn.sendCode(BROWSER, ADA);
+    expect(await signIn.pending(BROWSER)).toEqual({ email: ADA });
+    expect(await letters()).toMatchObject([{ to: ADA, subject: "Your code for Market Signal" }]);
+    const id = await signIn.complete(BROWSER, await lastCode());
+    expect(id).toBe((await accounts.ofEmail(ADA)).id);
+    expect(await signIn.pending(BROWSER)).toBeUndefined();
+  });
+
+  it("sends a plain message without a link, which says what to do", async () => {
+    const { signIn, letters } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const [letter] = await letters();
+    expect(letter?.text).toMatch(/sign in to Market Signal.*10 minutes.*ignore this message/s);
+    expect(letter?.text).not.toMatch(/https?:|www\.|<|>/);
+    expect(letter?.subject).not.toMatch(/\d/);
+    const lengths = letter?.text.split("\n").map((line) => line.length) ?? [];
+    expect(Math.max(...lengths)).toBeLessThan(100);
+  });
+
+  it("takes a code with the spaces that people type", async () => {
+    const { signIn, lastCode } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const code = await lastCode();
+    const typed = ` ${code.slice(0, 4)} ${code.slice(4)}\n`;
+    expect(await signIn.complete(BROWSER, typed)).toBeDefined();
+  });
+
+  it("refuses the code in another browser", async () => {
+    const { signIn, lastCode } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const code = await lastCode();
+    await signIn.sendCode("another browser", "eve@people.example");
+    expect(await signIn.complete("another browser", code)).toBeUndefined();
+    expect(await signIn.complete("a third browser", code)).toBeUndefined();
+    expect(await signIn.complete(BROWSER, code)).toBeDefined();
+  });
+
+  it("ends a code after ten minutes, and when it was used", async () => {
+    const { store, signIn, lastCode } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const first = await lastCode();
+    store.clock.now += 10 * MINUTE;
+    expect(await signIn.complete(BROWSER, first)).toBeUndefined();
+    await signIn.sendCode(BROWSER, ADA);
+    const second = await lastCode();
+    expect(await signIn.complete(BROWSER, second)).toBeDefined();
+    expect(await signIn.complete(BROWSER, second)).toBeUndefined();
+  });
+
+  it("lets a wrong code be tried five times, then none at all", async () => {
+    const { store, signIn, lastCode } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const code = await lastCode();
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      expect(await signIn.complete(BROWSER, another(code))).toBeUndefined();
+    }
+    expect(await signIn.complete(BROWSER, code)).toBeUndefined();
+    const burnt = { action: "sign_in.code_burnt", actor: "anonymous", target: "sign-in" };
+    expect(await auditOf(store)).toEqual([burnt]);
+  });
+
+  it("counts tries that come at once", async () => {
+    const { signIn, lastCode } = await begin(engine, { through: slowed });
+    await signIn.sendCode(BROWSER, ADA);
+    const code = await lastCode();
+    const wrong = Array.from({ length: 5 }, () => signIn.complete(BROWSER, another(code)));
+    expect(await Promise.all(wrong)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(await signIn.complete(BROWSER, code)).toBeUndefined();
+  });
+
+  it("lets a wrong try leave the others", async () => {
+    const { signIn, lastCode } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const code = await lastCode();
+    for (let attempt = 0; attempt < 4; attempt += 1) await signIn.complete(BROWSER, "");
+    expect(await signIn.complete(BROWSER, code)).toBeDefined();
+  });
+
+  it("lets one of a hundred at once in with one code", async () => {
+    const { signIn, lastCode } = await begin(engine, { through: slowed });
+    await signIn.sendCode(BROWSER, ADA);
+    const code = await lastCode();
+    const all = Array.from({ length: 100 }, () => signIn.complete(BROWSER, code));
+    const ids = (await Promise.all(all)).filter((id) => id !== undefined);
+    expect(ids).toHaveLength(1);
+  });
+
+  it("takes a new code for the old one, with tries of its own", async () => {
+    const { signIn, lastCode } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const first = await lastCode();
+    for (let attempt = 0; attempt < 4; attempt += 1) await signIn.complete(BROWSER, "");
+    await signIn.sendCode(BROWSER, "bob@people.example");
+    const second = await lastCode();
+    expect(await signIn.pending(BROWSER)).toEqual({ email: "bob@people.example" });
+    expect(await signIn.complete(BROWSER, first)).toBeUndefined();
+    expect(await signIn.complete(BROWSER, second)).toBeDefined();
+  });
+
+  it("keeps nothing from which a code could be found out", async () => {
+    const { store, signIn, lastCode } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const code = await lastCode();
+    const kept = JSON.stringify(await dumped(store.store));
+    expect(kept).not.toContain(code);
+    expect(kept).not.toContain(BROWSER);
+  });
+
+  it.each<[SignUp, string, boolean]>([
+    ["open", "new@people.example", true],
+    ["applications", "new@people.example", false],
+    ["applications", "accepted@people.example", true],
+    ["applications", "known@people.example", true],
+    ["closed", "new@people.example", false],
+    ["closed", "accepted@people.example", false],
+    ["closed", "known@people.example", true],
+  ])("with SIGN_UP=%s: may %s? %j", async (signUp, email, isWelcome) => {
+    const accepted = ["accepted@people.example"];
+    const { signIn, accounts, letters } = await begin(engine, { signUp, accepted });
+    await accounts.ofEmail("known@people.example");
+    await signIn.sendCode(BROWSER, email);
+    expect(await signIn.pending(BROWSER)).toEqual({ email });
+    expect((await letters()).map(({ to }) => to)).toEqual(isWelcome ? [email] : []);
+    const code = isWelcome ? codeIn((await letters())[0]) : "";
+    expect((await signIn.complete(BROWSER, code)) !== undefined).toBe(isWelcome);
+  });
+
+  it("does the same work for whoever may not sign in", async () => {
+    const commits: (readonly Operation[])[] = [];
+    const reads: string[] = [];
+    const through = (records: Records): Records => ({
+      ...records,
+      get(from, key) {
+        reads.push(from.name);
+        return records.get(from, key);
+      },
+      commit(operations) {
+        commits.push(operations);
+        return records.commit(operations);
+      },
+    });
+    const { signIn, accounts } = await begin(engine, { signUp: "closed", through });
+    await accounts.ofEmail("ann@people.example");
+    commits.length = 0;
+    reads.length = 0;
+    await signIn.sendCode(BROWSER, "ann@people.example");
+    const readsOfOne = reads.splice(0);
+    await signIn.sendCode(BROWSER, "eve@people.example");
+    expect(reads).toEqual(readsOfOne);
+    const [one, other] = commits.map((steps) =>
+      steps.map((step) => [step.kind, "collection" in step && step.collection, size(step)]),
+    );
+    expect(other).toEqual(one);
+  });
+
+  it("knows no code for whoever may not sign in, not even one that was never typed", async () => {
+    const { signIn } = await begin(engine, { signUp: "closed" });
+    for (const code of ["", "none", "undefined", "00000000"]) {
+      await signIn.sendCode(BROWSER, ADA);
+      expect(await signIn.complete(BROWSER, code)).toBeUndefined();
+    }
+  });
+});
+
+/** Bytes of what a step writes. */
+const size = (step: Operation): number => ("value" in step ? JSON.stringify(step.value).length : 0);

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { EmailAddress, ofEmail } from "../../../../src/auth/accounts/email.ts";
+
+describe("an e-mail address", () => {
+  it.each([
+    ["Ada@People.Example", "ada@people.example"],
+    ["  ada@people.example ", "ada@people.example"],
+    ["a.d+a_x-1'2@a-b.people.example", "a.d+a_x-1'2@a-b.people.example"],
+    [`${"a".repeat(64)}@people.example`, `${"a".repeat(64)}@people.example`],
+  ])("%j is %j", (text, address) => {
+    expect(EmailAddress.parse(text)).toBe(address);
+  });
+
+  it.each([
+    ...["", "ada", "ada@", "@people.example", "ada@people", "a@b@people.example"],
+    ...[
+      "ada@people.example\r\n",
+      "\nada@people.example",
+      "ada@people.example\r\nBcc: eve@x.example",
+    ],
+    ...["ada@people.example\0", "a\tda@people.example", "ada@people.example\u2028"],
+    ...["ada@people.example, eve@x.example", "ada@people.example;eve@x.example"],
+    ...["Ada <ada@people.example>", "<ada@people.example>", '"a b"@people.example'],
+    ...["ada@[127.0.0.1]", "ada(comment)@people.example", "a..da@people.example", ".ada@x.example"],
+    // Letters that would become ASCII when they are folded or composed.
+    ...[
+      "\u212Aate@people.example",
+      "ada@people.example\u0301",
+      "\uFF41da@people.example",
+      "ädä@x.example",
+    ],
+    `${"a".repeat(65)}@people.example`,
+    `a@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(63)}.${"e".repeat(63)}.example`,
+    "a".repeat(100_000),
+  ])("%j is none", (text) => {
+    expect(EmailAddress.safeParse(text).success).toBe(false);
+  });
+
+  it.each([undefined, null, 1, ["ada@people.example"], {}])("%j is none", (value) => {
+    expect(EmailAddress.safeParse(value).success).toBe(false);
+  });
+
+  it("has a group that does not say it", () => {
+    expect(ofEmail("ada@people.example")).toMatch(/^email:[\w-]{43}$/);
+    expect(ofEmail("ada@people.example")).not.toBe(ofEmail("bob@people.example"));
+  });
+});

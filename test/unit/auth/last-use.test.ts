@@ -1,0 +1,94 @@
+import { expect, it } from "vitest";
+import { createLastUse, withoutLastUse } from "../../../src/auth/last-use.ts";
+import type { Records } from "../../../src/store/records.ts";
+import { describeStores, openStore, START, type TestStore } from "../../support/stores.ts";
+
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+
+/** Counts the writes, and lets a test wait for them or make them fail. */
+function watched({ records }: TestStore) {
+  const writes: Promise<unknown>[] = [];
+  const state = { isDown: false };
+  const commit: Records["commit"] = (operations) => {
+    const write = state.isDown ? Promise.reject(new Error("down")) : records.commit(operations);
+    writes.push(write.catch(() => {}));
+    return write;
+  };
+  return { records: { ...records, commit }, writes, state };
+}
+
+function lastUseOf(store: TestStore) {
+  const { records, writes, state } = watched(store);
+  const errors: unknown[] = [];
+  const now = () => new Date(store.clock.now);
+  const lastUse = createLastUse({ records, now, onError: (error) => errors.push(error) });
+  return { lastUse, writes, state, errors };
+}
+
+describeStores("last uses", (engine) => {
+  it("are known to the hour, for what was used", async () => {
+    const store = await openStore(engine);
+    store.clock.now += 59 * MINUTE;
+    const { lastUse, writes } = lastUseOf(store);
+    lastUse.note("agent");
+    await Promise.all(writes);
+    expect(await lastUse.of(["agent", "other"])).toEqual(new Map([["agent", START]]));
+  });
+
+  it("are written once an hour, however often something is used", async () => {
+    const store = await openStore(engine);
+    const { lastUse, writes } = lastUseOf(store);
+    for (let minute = 0; minute < 120; minute += 1) {
+      lastUse.note("agent");
+      store.clock.now += MINUTE;
+    }
+    await Promise.all(writes);
+    expect(writes).toHaveLength(2);
+    expect(await lastUse.of(["agent"])).toEqual(new Map([["agent", START + HOUR]]));
+  });
+
+  it("are tried again when they could not be written, which is told and holds nobody up", async () => {
+    const store = await openStore(engine);
+    const { lastUse, writes, state, errors } = lastUseOf(store);
+    state.isDown = true;
+    lastUse.note("agent");
+    await Promise.all(writes);
+    expect(errors).toHaveLength(1);
+    state.isDown = false;
+    lastUse.note("agent");
+    await Promise.all(writes);
+    expect((await lastUse.of(["agent"])).size).toBe(1);
+  });
+
+  it("remember no more than ten thousand ids, the newest ones", async () => {
+    const store = await openStore(engine);
+    const records: Records = { ...store.records, commit: async () => true };
+    let writes = 0;
+    const counting: Records = {
+      ...records,
+      async commit() {
+        writes += 1;
+        return true;
+      },
+    };
+    const now = () => new Date(store.clock.now);
+    const lastUse = createLastUse({ records: counting, now, onError: () => {} });
+    for (let id = 0; id <= 10_000; id += 1) lastUse.note(`${id}`);
+    expect(writes).toBe(10_001);
+    lastUse.note("10000");
+    lastUse.note("1");
+    expect(writes).toBe(10_001);
+    lastUse.note("0");
+    expect(writes).toBe(10_002);
+  });
+
+  it("go with what was used", async () => {
+    const store = await openStore(engine);
+    const { lastUse, writes } = lastUseOf(store);
+    lastUse.note("agent");
+    await Promise.all(writes);
+    await store.records.commit([withoutLastUse("agent")]);
+    expect((await lastUse.of(["agent"])).size).toBe(0);
+  });
+});

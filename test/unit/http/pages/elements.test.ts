@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { formTarget } from "../../../../src/http/pages/consent.ts";
+import {
+  errorSummary,
+  field,
+  form,
+  moment,
+  scopeChoice,
+  stranger,
+  unverifiedName,
+  unverifiedTitle,
+} from "../../../../src/http/pages/elements.ts";
+import { html } from "../../../../src/http/pages/html.ts";
+
+describe("a stranger's text", () => {
+  it("is kept apart from what surrounds it", () => {
+    expect(stranger("שלום").toString()).toBe('<bdi class="stranger">שלום</bdi>');
+    expect(stranger("<b>").toString()).toBe('<bdi class="stranger">&lt;b&gt;</bdi>');
+  });
+
+  it("ends after 100 characters, and says that it does", () => {
+    expect(stranger("x".repeat(100)).toString()).toContain(`>${"x".repeat(100)}<`);
+    expect(stranger("😀".repeat(101)).toString()).toContain(`>${"😀".repeat(100)}…<`);
+  });
+
+  it.each(["\u202E", "\u2066", "\u200F", "\u0007", "\u2028", "\n", "\uD800", "\u061C"])(
+    "shows that it had %j in it",
+    (trick) => {
+      expect(stranger(`a${trick}b`).toString()).toContain(">a\uFFFDb<");
+    },
+  );
+
+  it.each([undefined, "", "  "])("is no name when it is %j", (name) => {
+    expect(unverifiedName(name).toString()).toContain("no name given");
+    expect(unverifiedTitle("Agent", name).toString()).toBe("Agent without a name");
+  });
+
+  it("is said to be what somebody calls themselves, and that nobody checked it", () => {
+    const shown = unverifiedName("Verified Bank").toString();
+    expect(shown).toMatch(
+      /^calls itself “<bdi[^>]*>Verified Bank<\/bdi>” <span[^>]*>not verified</,
+    );
+    expect(unverifiedTitle("Agent", "Bank").toString()).toContain("not verified");
+  });
+});
+
+describe("a point in time", () => {
+  it("is read by people in UTC, and by programs", () => {
+    expect(moment(Date.UTC(2026, 0, 2, 3, 4, 5)).toString()).toBe(
+      '<time datetime="2026-01-02T03:04:05.000Z">2 January 2026, 03:04 UTC</time>',
+    );
+  });
+});
+
+describe("a field", () => {
+  const attributes = html`type="text"`;
+
+  it("has a label, and is read with its hint and its error", () => {
+    const errors = [{ id: "code", text: "Wrong." }];
+    const shown = field({
+      id: "code",
+      label: "Code",
+      hint: "Eight.",
+      attributes,
+      errors,
+    }).toString();
+    expect(shown).toContain('<label for="code">Code</label>');
+    expect(shown).toContain('<p class="hint" id="code-hint">Eight.</p>');
+    expect(shown).toContain('<p class="error" id="code-error">Wrong.</p>');
+    expect(shown).toMatch(/<input id="code" name="code" aria-describedby="code-hint code-error"/);
+    expect(shown).toContain('aria-invalid="true"');
+  });
+
+  it("points to nothing that is not there", () => {
+    const shown = field({ id: "code", label: "Code", attributes }).toString();
+    expect(shown).not.toMatch(/aria-/);
+    expect(shown).not.toContain("value=");
+  });
+
+  it("keeps what was typed as text", () => {
+    const shown = field({ id: "name", label: "Name", value: '"><script>', attributes }).toString();
+    expect(shown).toContain('value="&quot;&gt;&lt;script&gt;"');
+  });
+});
+
+describe("a form", () => {
+  it("carries the token of the browser and what is hidden", () => {
+    const where = { action: "/claim", formToken: "t", hidden: { code: '"' } };
+    const shown = form(where, html`<button>Go</button>`).toString();
+    expect(shown).toContain('<form method="post" action="/claim">');
+    expect(shown).toContain('<input type="hidden" name="form_token" value="t">');
+    expect(shown).toContain('<input type="hidden" name="code" value="&quot;">');
+  });
+
+  it("names its errors first, each with a link to its field", () => {
+    expect(errorSummary([])).toBeUndefined();
+    const shown = errorSummary([{ id: "scope-0", text: "Choose." }])?.toString();
+    expect(shown).toContain('role="alert"');
+    expect(shown).toContain('<a href="#scope-0">Choose.</a>');
+  });
+
+  it("ticks the scopes that are chosen, and says what each allows", () => {
+    const chosen = new Set(["factor:read"]);
+    const offered = ["signals:read", "factor:read"] as const;
+    const shown = scopeChoice({ legend: "Access", offered, chosen }).toString();
+    expect(shown).toContain('id="scope-0" name="scope" value="signals:read">');
+    expect(shown).toContain('id="scope-1" name="scope" value="factor:read" checked>');
+    expect(shown).toContain('<label for="scope-1">Four-factor score breakdown');
+  });
+});
+
+describe("the source for a redirect address", () => {
+  it.each([
+    ["https://app.example/callback?x=1", "https://app.example"],
+    ["https://app.example:8443/", "https://app.example:8443"],
+    ["https://bücher.example/", "https://xn--bcher-kva.example"],
+    ["http://127.0.0.1:33418/callback", "http://127.0.0.1:33418"],
+    ["http://[::1]:33418/callback", "http:"],
+    ["com.example.app:/callback", "com.example.app:"],
+    ["cursor://anysphere.cursor/callback", "cursor:"],
+  ])("of %s is %s", (address, source) => {
+    expect(formTarget(address)).toBe(source);
+  });
+});
