@@ -35,11 +35,11 @@ async function settled(): Promise<Person> {
 /** Every form of every page, each with what it takes to be accepted. */
 async function everyForm(person: Person) {
   const { web } = person;
-  const agent = await newAgent();
+  const [agent, other] = [await newAgent(), await newAgent()];
   const started = await postJson(
     `${base}/oauth/claim/start`,
-    { agent_id: agent.client_id },
-    { authorization: `Bearer ${await tokenOf(base, agent)}` },
+    { agent_id: other.client_id },
+    { authorization: `Bearer ${await tokenOf(base, other)}` },
   );
   const { verification_uri } = (await started.json()) as { verification_uri: string };
   const { client_id } = await registerPublic(base);
@@ -452,7 +452,8 @@ function dangerousTags(html: string): readonly string[] {
       const outsideQuotes = attributes.replace(/"[^"]*"|'[^']*'/g, '""');
       const isActive = /^(script|img|svg|iframe|object|embed|base|math|video|audio)$/i.test(name);
       const runs = /\s(on\w+|style|srcdoc)\s*=/i.test(outsideQuotes);
-      return isActive || runs || /=\s*["']?\s*(javascript|data|vbscript):/i.test(attributes);
+      const leads = /=\s*["']?\s*(javascript|data|vbscript):/i.test(attributes);
+      return isActive || runs || (leads && name !== "link");
     })
     .map(([tag]) => tag);
 }
@@ -576,7 +577,7 @@ describe("who is here", () => {
     );
     expect(known).toEqual(unknown);
     expect(known.answer).toMatchObject({ status: 200, path: "/sign-in/code" });
-    expect(await own.codesTo("known@example.com")).toHaveLength(1);
+    expect(await own.codesTo("known@example.com")).not.toEqual([]);
     expect(await own.codesTo("unknown@example.com")).toEqual([]);
   });
 
@@ -646,7 +647,7 @@ async function leastWork<T>(records: Records, run: () => Promise<T>) {
   for (const name of methods) {
     const ask = original[name] as (...args: unknown[]) => unknown;
     const counted = (...args: unknown[]) => {
-      asked.push(name);
+      asked.push(`${name} ${JSON.stringify(args).slice(0, 1200)}`);
       return ask.apply(records, args);
     };
     Object.assign(records, { [name]: counted });

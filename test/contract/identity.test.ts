@@ -9,36 +9,33 @@ import {
   register,
   tokenOf,
 } from "../support/agent.ts";
-import { startIdentityProvider } from "../support/identity-provider.ts";
-import { type IdentityServer, startIdentityServer } from "../support/identity-server.ts";
+import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { model, openStore, START, type TestStore } from "../support/stores.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
 const ALL = Object.keys(scopes) as Scope[];
 const READ = ["signals:read", "darkpool:read", "factor:read"];
-const idp = await startIdentityProvider();
 
-interface Setting extends TestStore, IdentityServer {
+interface Setting extends TestStore, AuthServer {
+  readonly base: string;
   /** Registers with the interface's body and some changes. */
   send(changes: object): Promise<{ readonly status: number; readonly body: Body }>;
 }
 
 async function setting(): Promise<Setting> {
   const store = await openStore(model);
-  const server = await startIdentityServer({
-    records: store.records,
-    now: () => new Date(store.clock.now),
-    idp,
-  });
+  const { records, clock } = store;
+  const server = await startAuthServer({ records, now: () => new Date(clock.now) });
+  const base = server.local;
   const send = async (changes: object) => {
-    const response = await postJson(`${server.base}/oauth/register`, {
+    const response = await postJson(`${base}/oauth/register`, {
       ...EXAMPLE_REGISTRATION,
       ...changes,
     });
     return { status: response.status, body: (await response.json()) as Body };
   };
-  return { ...store, ...server, send };
+  return { ...store, ...server, base, send };
 }
 
 /** Manages a client with its registration access token (RFC 7592). */
@@ -289,6 +286,8 @@ it("turns no public client into one with tokens of its own without a secret", as
   });
   expect(client).not.toHaveProperty("claim");
   expect(client).not.toHaveProperty("client_secret");
+  const { body: narrow } = await send({ ...code, scope: "signals:read" });
+  expect((await manage(narrow, "GET")).body).toMatchObject({ scope: "signals:read" });
 
   const grants = { grant_types: ["client_credentials"], response_types: [] };
   const refused = await update(client, { ...code, ...grants });
@@ -300,7 +299,16 @@ it("turns no public client into one with tokens of its own without a secret", as
   });
 });
 
-it("looks for no client whose id it never made", async () => {
+it("verifies the identity at every spelling of the address", async () => {
+  const { base } = await setting();
+  for (const path of ["/oauth/register/", "/OAuth/Register", "/oauth/register?a=b"]) {
+    const response = await postJson(base + path, { ...EXAMPLE_REGISTRATION, type: "user" });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: "unsupported_identity_type" });
+  }
+});
+
+it("is not disturbed by the id of a client that cannot be", async () => {
   const { base, failures } = await setting();
   for (const id of ["a".repeat(600), "%00", "agt_%F0%9F%98%80", "..%2f..%2fetc"]) {
     const response = await fetch(`${base}/oauth/register/${id}`, {
@@ -311,35 +319,6 @@ it("looks for no client whose id it never made", async () => {
     expect(response.status).toBe(401);
   }
   expect(failures).toEqual([]);
-});
-
-it("says in its metadata how agents register", async () => {
-  const { base } = await setting();
-  for (const path of ["oauth-authorization-server", "openid-configuration"]) {
-    const response = await fetch(`${base}/.well-known/${path}`);
-    const metadata = (await response.json()) as Body;
-    expect(metadata).toMatchObject({
-      grant_types_supported: expect.arrayContaining([
-        "urn:ietf:params:oauth:grant-type:jwt-bearer",
-      ]),
-      authorization_grant_profiles_supported: ["urn:ietf:params:oauth:grant-profile:id-jag"],
-      agent_auth: {
-        register_uri: metadata.registration_endpoint,
-        claim_uri: `${base}/oauth/claim`,
-        revocation_uri: metadata.revocation_endpoint,
-        identity_types_supported: [
-          "anonymous",
-          "identity_assertion",
-          "service_auth",
-          "agent",
-          "user",
-          "service",
-        ],
-        anonymous: { credential_types_supported: expect.any(Array) },
-      },
-    });
-    expect(JSON.stringify(metadata)).not.toContain(idp.issuer);
-  }
 });
 
 it("ends nothing for a reader of another agent's record", async () => {

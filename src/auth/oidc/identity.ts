@@ -38,9 +38,6 @@ const standings = new WeakMap<object, Standing>();
 /** Random bytes of a client id. */
 const ID_BYTES = 16;
 
-/** What `newClientId` makes; nothing else is looked for in the store. */
-const CLIENT_ID = /^agt_[\w-]{22}$/;
-
 /** The id of a new client. */
 export function newClientId(): string {
   return `agt_${randomBytes(ID_BYTES).toString("base64url")}`;
@@ -116,7 +113,7 @@ async function register(ctx: KoaContextWithOIDC, next: Next, options: Registrati
 
   if (ctx.status === 201 && seen.client !== undefined) {
     ctx.body = { ...(ctx.body as object), ...identityMembers(seen.client, options, seen.start) };
-  } else if (seen.client !== undefined && asked.assertion !== undefined) {
+  } else if (seen.client !== undefined && ctx.status === 400 && asked.assertion !== undefined) {
     await options.verifier.recordReplay(asked.assertion, "anonymous");
   }
 }
@@ -127,9 +124,9 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   const { records, anonymousScopes } = options;
   if (ctx.method === "PUT") {
     checkBody(bodyOf(ctx) ?? {});
-    const id = ctx.path.slice(ctx.path.lastIndexOf("/") + 1);
-    const client = CLIENT_ID.test(id) ? await records.get(clients, id) : undefined;
-    standings.set(ctx, { ceiling: client?.value.agent.owner?.scopes ?? anonymousScopes });
+    const [id = ""] = ctx.path.split("/").slice(3);
+    const owner = (await records.get(clients, id))?.value.agent.owner;
+    standings.set(ctx, { ceiling: owner?.scopes ?? anonymousScopes });
   }
   await next();
 
@@ -137,7 +134,7 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   if (ctx.status !== 200 || clientId === undefined) return;
   const record = (await records.get(clients, clientId))?.value;
   if (record === undefined) return;
-  // The library is not told the scope of a client that it loads.
+  // What the library is told of a client that it loads is not the scope that was registered.
   const { scope } = record.metadata;
   ctx.body = { ...(ctx.body as object), scope, ...identityMembers({ clientId, record }, options) };
 }
@@ -169,9 +166,11 @@ export function adaptRegistration(provider: Provider, options: RegistrationOptio
   const path = provider.pathFor("registration");
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
-    if (ctx.path !== path && !ctx.path.startsWith(`${path}/`)) return next();
+    // The library finds its routes in either case and with a slash at the end.
+    const asked = ctx.path.toLowerCase().replace(/\/$/, "");
+    if (asked !== path && !asked.startsWith(`${path}/`)) return next();
     try {
-      await (ctx.path === path ? register : manage)(ctx, next, options);
+      await (asked === path ? register : manage)(ctx, next, options);
     } catch (error) {
       if (!(error instanceof errors.OIDCProviderError)) throw error;
       refused(ctx, error);

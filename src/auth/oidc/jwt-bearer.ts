@@ -138,7 +138,7 @@ export function registerJwtBearer(provider: Provider, options: JwtBearerOptions)
   provider.use(async (ctx, next) => {
     await next();
     const assertion = presented.get(ctx);
-    if (assertion === undefined || ctx.status === 200) return;
+    if (assertion === undefined || ctx.status !== 400) return;
     const { client } = (ctx as KoaContextWithOIDC).oidc;
     await options.verifier.recordReplay(assertion, String(client?.clientId));
   });
