@@ -13,6 +13,7 @@ import { createAuthenticator } from "./auth/authenticator.ts";
 import { createApiKeys } from "./auth/keys/api-keys.ts";
 import { createLastUse } from "./auth/last-use.ts";
 import { createInteractions } from "./auth/oidc/interactions.ts";
+import { createPlainTokens } from "./auth/oidc/plain-tokens.ts";
 import { createProvider, type ProviderOptions } from "./auth/oidc/provider.ts";
 import type { Config } from "./config.ts";
 import { createIntake } from "./intake/intake.ts";
@@ -84,6 +85,7 @@ export async function createAccess(options: AccessOptions) {
     agentOf: createAgentOf(records),
     authenticate: createAuthenticator({ records, provider, keys, accounts, lastUse, baseUrl }),
     interactions: createInteractions(provider),
+    plainTokens: createPlainTokens({ records, audit, now, baseUrl, anonymousScopes }),
     signIn: createSignIn({
       ...{ records, accounts, mailbox, signUp, isAccepted, audit },
       serviceName: options.name,

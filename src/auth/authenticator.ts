@@ -1,6 +1,6 @@
 import type { AccessToken, ClientCredentials, Provider } from "oidc-provider";
 import type { Records } from "../store/records.ts";
-import { accounts } from "./accounts/account-records.ts";
+import type { Accounts } from "./accounts/accounts.ts";
 import { clients } from "./agents/agent.ts";
 import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
@@ -15,6 +15,7 @@ interface AuthenticatorOptions {
   /** Gives the authorization server of the moment. */
   readonly provider: () => Provider;
   readonly keys: Pick<ApiKeys, "find">;
+  readonly accounts: Pick<Accounts, "find">;
   /** Notes when the agents that somebody answers for were used last; keys note it themselves. */
   readonly lastUse: Pick<LastUse, "note">;
   /** The resource of the whole service: what keys are good for. */
@@ -85,16 +86,16 @@ async function agentOf(
 
 async function personOf(
   token: AccessToken,
-  { records }: AuthenticatorOptions,
+  { records, accounts }: AuthenticatorOptions,
 ): Promise<Caller | undefined> {
   const issued = issuedAs(token);
   if (issued === undefined || token.accountId === undefined) return undefined;
   const [isThere, account] = await Promise.all([
     isByDocument(issued.clientId) || records.get(clients, issued.clientId),
-    records.get(accounts, token.accountId),
+    accounts.find(token.accountId),
   ]);
   if (!isThere || account === undefined) return undefined;
   const { auth_time: seconds } = token.extra ?? {};
   const signedInAt = typeof seconds === "number" ? seconds * 1000 : undefined;
-  return { kind: "user", id: account.key, ...issued, accountId: account.key, signedInAt };
+  return { kind: "user", id: account.id, ...issued, accountId: account.id, signedInAt };
 }

@@ -6,6 +6,13 @@ import { queryOf } from "./query.ts";
  *  looked at. */
 export type Refuse = (detail: string, error?: "invalid_token") => Problem;
 
+/** What a caller sent to say who they are. */
+export interface Credential {
+  /** The header for keys is good for nothing else. */
+  readonly way: "bearer" | "key";
+  readonly text: string;
+}
+
 /** Credentials of RFC 6750 section 2.1. */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
@@ -18,7 +25,7 @@ const inAddress = ["access_token", "api_key", "x-api-key"];
  *
  * @throws {Problem} `invalid_request` when there are two, else what `refuse` makes.
  */
-export function credentialOf(req: Request, refuse: Refuse): string {
+export function credentialOf(req: Request, refuse: Refuse): Credential {
   const query = queryOf(req);
   if (inAddress.some((name) => query.has(name))) {
     throw refuse("A credential in the address is refused: it would end up in logs. Use a header.");
@@ -32,7 +39,8 @@ export function credentialOf(req: Request, refuse: Refuse): string {
   }
   const [header] = authorization;
   const [key] = keys;
-  return header === undefined ? keyIn(key, refuse) : tokenIn(header, refuse);
+  if (header !== undefined) return { way: "bearer", text: tokenIn(header, refuse) };
+  return { way: "key", text: keyIn(key, refuse) };
 }
 
 function keyIn(key: string | undefined, refuse: Refuse): string {

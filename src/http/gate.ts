@@ -6,7 +6,7 @@ import { addressKey } from "../limits/address-key.ts";
 import type { Limits } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
-import { credentialOf, type Refuse } from "./credential.ts";
+import { type Credential, credentialOf, type Refuse } from "./credential.ts";
 import { limitBy } from "./limited.ts";
 
 /** What the gate needs to know about the service. */
@@ -79,9 +79,9 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
     },
   };
 
-  async function callerBy(credential: string, ip: string | undefined): Promise<Caller> {
-    const caller = await authenticate(credential);
-    if (caller === undefined) {
+  async function callerBy({ way, text }: Credential, ip: string | undefined): Promise<Caller> {
+    const caller = await authenticate(text);
+    if (caller === undefined || (way === "key" && caller.kind !== "service")) {
       const failures = await limits.count("credential-address", addressKey(ip));
       throw (
         refusalOf([failures]) ?? refuse("The credential is unknown, expired or revoked.", INVALID)

@@ -9,6 +9,7 @@ import type { Provider } from "oidc-provider";
 import { calledFrom } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { unavailableBody } from "../auth/oidc/answers.ts";
+import type { IssuePlainToken } from "../auth/oidc/plain-tokens.ts";
 import { revokeByPossession } from "../auth/oidc/revocation.ts";
 import { addressKey } from "../limits/address-key.ts";
 import type { Limits } from "../limits/limits.ts";
@@ -23,6 +24,7 @@ interface OAuthOptions {
   readonly provider: () => Provider;
   /** Public address of the service; every address in an answer starts with it. */
   readonly baseUrl: string;
+  readonly plainTokens: IssuePlainToken;
   readonly keys: Pick<ApiKeys, "find" | "revoke">;
   readonly limits: Limits;
 }
@@ -74,10 +76,26 @@ function callbacks(): (provider: Provider) => Callback {
   };
 }
 
+/** Headers with which a token request means more than its form says: another proof, a proof of
+ *  possession (RFC 9449), a web page. */
+const meaningful = ["authorization", "dpop", "oauth-client-attestation", "origin"];
+
+/** Tries the short way for the plainest token requests. */
+function plainFirst({ plainTokens }: OAuthOptions, handOn: HandOn): HandOn {
+  return async (req, res) => {
+    const isPlain = meaningful.every((name) => req.headers[name] === undefined);
+    const token = isPlain ? await plainTokens(formOf(req)) : undefined;
+    if (token === undefined) return handOn(req, res);
+    res.json(token);
+  };
+}
+
+type HandOn = (req: Request, res: Response) => Promise<void>;
+
 function endpoints(options: OAuthOptions): Endpoints {
   const { provider, baseUrl, limits } = options;
   const callbackOf = callbacks();
-  const handOn = (req: Request, res: Response): Promise<void> =>
+  const handOn: HandOn = (req, res) =>
     calledFrom(req.ip, () => callbackOf(provider())(pinned(req, baseUrl), res));
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
   const form = body(FORM, MAX_FORM_BYTES);
@@ -92,7 +110,9 @@ function endpoints(options: OAuthOptions): Endpoints {
     "/.well-known/jwks.json": { get: [handOn] },
     "/oauth/authorize": { get: [handOn] },
     "/oauth/authorize/:uid": { get: [handOn] },
-    "/oauth/token": { post: [...form, limitTokens(limits), guardProofs(limits, handOn)] },
+    "/oauth/token": {
+      post: [...form, limitTokens(limits), guardProofs(limits, plainFirst(options, handOn))],
+    },
     "/oauth/revoke": { post: [...form, possession(options), guardProofs(limits, handOn)] },
     "/oauth/register": { post: [...limitRegistrations, ...registration, handOn] },
     "/oauth/register/:clientId": {

@@ -2,7 +2,9 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { getWith, newToken, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { startAuthServer } from "../support/auth-server.ts";
 import { startService } from "../support/service.ts";
+import { embedded } from "../support/stores.ts";
 import { verifies } from "../support/verifies.ts";
 
 const running = await startService();
@@ -105,6 +107,104 @@ describe("a protected address", () => {
       }
     },
   );
+});
+
+describe("a credential", () => {
+  /** The gate alone, in front of two resources. */
+  async function guarded(limits = {}) {
+    const now = () => new Date();
+    const { records } = await embedded.open({ now: () => Date.now() });
+    const { local, apiKeys } = await startAuthServer({ records, now, limits });
+    const { key } = await apiKeys.create({
+      name: "desk",
+      scopes: ["signals:read"],
+      by: "operator",
+    });
+    const ask = (headers: Record<string, string>, path = "/api/probe") =>
+      fetch(local + path, { headers });
+    return { local, key, ask };
+  }
+
+  it("is a token or key as Bearer, or a key in its own header", async () => {
+    const { ask, key } = await guarded();
+    const [byKey, asBearer] = [{ "x-api-key": key }, { authorization: `Bearer ${key}` }];
+    for (const headers of [byKey, asBearer]) {
+      for (const path of ["/api/probe", "/mcp"])
+        expect((await ask(headers, path)).status).toBe(200);
+    }
+  });
+
+  it.each(["", "nonsense", "msv_test_nonsense", "a b"])(
+    "that is the key %j is challenged as a token would be",
+    async (key) => {
+      const { ask } = await guarded();
+      const response = await ask({ "x-api-key": key });
+      expect(response.status).toBe(401);
+      expect(challengeOf(response)).toMatch(/^Bearer .*resource_metadata="/);
+      expect(challengeOf(response).includes('error="invalid_token"')).toBe(key !== "");
+      expect(await response.json()).toMatchObject({ code: "unauthenticated" });
+    },
+  );
+
+  it("is no token in the header for keys", async () => {
+    const { local, ask } = await guarded();
+    const response = await ask({ "x-api-key": await newToken(local) });
+    expect(response.status).toBe(401);
+    expect(challengeOf(response)).toContain('error="invalid_token"');
+  });
+
+  it("is one: a key beside a token is a 400, also when both are good or equal", async () => {
+    const { ask, key, local } = await guarded();
+    const agent = await newToken(local);
+    for (const other of [agent, key, "nonsense"]) {
+      const response = await ask({ "x-api-key": key, authorization: `Bearer ${other}` });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ code: "invalid_request" });
+    }
+  });
+
+  it.each(["access_token", "api_key", "x-api-key"])(
+    "is refused as %s in the address",
+    async (name) => {
+      const { local, key } = await guarded();
+      const response = await fetch(`${local}/api/probe?${name}=${key}`, {
+        headers: { "x-api-key": key },
+      });
+      expect(response.status).toBe(401);
+      expect(challengeOf(response)).not.toContain("error=");
+    },
+  );
+
+  it("that is wrong too often is a 429, while right ones go on", async () => {
+    const { ask, key } = await guarded({ "credential-address": { points: 2, windowSeconds: 60 } });
+    const statuses: number[] = [];
+    for (const wrong of ["1", "2", "3"]) statuses.push((await ask({ "x-api-key": wrong })).status);
+    expect(statuses).toEqual([401, 401, 429]);
+    const refused = await ask({ authorization: "Bearer 4" });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
+    expect(await refused.json()).toMatchObject({ code: "rate_limited" });
+    expect((await ask({ "x-api-key": key })).status).toBe(200);
+  });
+
+  it("is good for so many calls a minute, counted for each caller on both resources", async () => {
+    const { ask, key, local } = await guarded({ calls: { points: 2, windowSeconds: 60 } });
+    const headers = { "x-api-key": key };
+    const first = await ask(headers);
+    expect(first.headers.get("ratelimit")).toMatch(/^"calls";r=1;t=\d+$/);
+    expect((await ask({ authorization: `Bearer ${key}` }, "/mcp")).status).toBe(200);
+    const third = await ask(headers);
+    expect(third.status).toBe(429);
+    expect(third.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(await third.json()).toMatchObject({ code: "rate_limited" });
+
+    const agent = await register(local);
+    const tokens = [await tokenOf(local, agent), await tokenOf(local, agent)];
+    const answers = [];
+    for (const each of [...tokens, ...tokens]) {
+      answers.push((await ask({ authorization: `Bearer ${each}` })).status);
+    }
+    expect(answers).toEqual([200, 200, 429, 429]);
+  });
 });
 
 describe("a scope", () => {

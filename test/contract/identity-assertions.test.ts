@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { claimedBy, clients } from "../../src/auth/agents/agent.ts";
 import { claims } from "../../src/auth/agents/claim-records.ts";
-import { JWT_BEARER } from "../../src/auth/assertions/names.ts";
+import { ID_JAG, JWT_BEARER } from "../../src/auth/assertions/names.ts";
 import { type Scope, scopes } from "../../src/auth/scopes.ts";
 import { outbox } from "../../src/store/outbox.ts";
 import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
@@ -65,7 +65,7 @@ async function setting(engine: Engine = model): Promise<Setting> {
           ...EXAMPLE_REGISTRATION,
           scope: undefined,
           type: "identity_assertion",
-          assertion_type: "urn:ietf:params:oauth:token-type:id-jag",
+          assertion_type: ID_JAG,
           assertion,
           ...changes,
         }),
@@ -196,22 +196,30 @@ describe("a registration with an assertion", () => {
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   });
 
-  it("says when the issuer cannot be reached", async () => {
+  it("says when the issuer cannot be reached, as the token endpoint does", async () => {
     const away = await startIdentityProvider();
     const { records, clock } = await openStore(model);
     const now = () => new Date(clock.now);
     const issuers = await away.trusted();
-    const { local: base } = await startAuthServer({ records, now, issuers });
-    const assertion = await away.sign(claimsFor(base, away.issuer, clock.now));
+    const { local: base, failures } = await startAuthServer({ records, now, issuers });
+    const { client_id, client_secret } = await bearerClient(base);
     await away.stop();
-    const response = await postJson(`${base}/oauth/register`, {
+
+    const registration = await postJson(`${base}/oauth/register`, {
       ...EXAMPLE_REGISTRATION,
       type: "identity_assertion",
-      assertion_type: "urn:ietf:params:oauth:token-type:id-jag",
-      assertion,
+      assertion_type: ID_JAG,
+      assertion: await away.sign(claimsFor(base, away.issuer, clock.now)),
     });
-    expect(response.status).toBe(503);
-    expect(await response.json()).toMatchObject({ error: "temporarily_unavailable" });
+    const exchange = await postForm(`${base}/oauth/token`, {
+      ...{ grant_type: JWT_BEARER, client_id, client_secret },
+      assertion: await away.sign(claimsFor(base, client_id, clock.now)),
+    });
+    for (const response of [registration, exchange]) {
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({ error: "temporarily_unavailable" });
+    }
+    expect(failures).toEqual([]);
   });
 });
 

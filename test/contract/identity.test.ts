@@ -158,6 +158,25 @@ it("refuses what could change how objects behave, and what nests too deep", asyn
   expect(failures).toEqual([]);
 });
 
+it("reads a body as the library does, or refuses it", async () => {
+  const { base, records } = await setting();
+  const text = JSON.stringify({ ...EXAMPLE_REGISTRATION, type: "user" });
+  for (const [charset, body] of [
+    ["utf-16le", Buffer.from(text, "utf16le")],
+    ["utf-8", Buffer.from(`\ufeff${text}`)],
+    ["utf-7", Buffer.from(text)],
+    ["utf-8", Buffer.from(text)],
+  ] as const) {
+    const response = await fetch(`${base}/oauth/register`, {
+      method: "POST",
+      headers: { "content-type": `application/json; charset=${charset}` },
+      body,
+    });
+    expect(response.status).toBe(400);
+  }
+  expect(await records.list(clients, { limit: 1 })).toEqual([]);
+});
+
 it("keeps nothing of what asks for an identity in the metadata", async () => {
   const { send, records } = await setting();
   const markup = "<img src=x onerror=alert(1)>";

@@ -1,52 +1,42 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { expect, it } from "vitest";
 import type { AuditEntry } from "../../src/store/audit.ts";
 import { outbox } from "../../src/store/outbox.ts";
 import type { Records } from "../../src/store/records.ts";
-import { postForm, register } from "../support/agent.ts";
+import { storeUnavailable } from "../../src/store/unavailable.ts";
+import { getWith, register } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
-import { describeStores, openStore, slowed } from "../support/stores.ts";
+import { registerPublic } from "../support/person.ts";
+import { describeStores, dumped, type Engine, openStore, slowed } from "../support/stores.ts";
+import { type Answered, consented, createVisitor, exchange } from "../support/visitor.ts";
 
-/** The pair of RFC 7636 appendix B. */
-const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const asIs = (records: Records): Records => records;
 
-const redirectUri = "http://127.0.0.1/callback";
-
-/** A code as a person's consent gives it to a public client. */
-async function consentedCode({ local, provider }: AuthServer) {
-  const { client_id } = await register(local, {
-    redirect_uris: [redirectUri],
-    grant_types: ["authorization_code"],
-    response_types: ["code"],
-    token_endpoint_auth_method: "none",
+/** An authorization server over a new store, and a person who is signed in there. */
+async function build(engine: Engine, seenAs = asIs) {
+  const kept = await openStore(engine);
+  const { records, clock } = kept;
+  clock.now = Date.now();
+  const server = await startAuthServer({
+    records: seenAs(records),
+    now: () => new Date(clock.now),
   });
-  const { AuthorizationCode, Client, Grant } = provider();
-  const client = await Client.find(client_id);
-  if (client === undefined) throw new Error("the client was not stored");
-  const grant = new Grant({ clientId: client_id, accountId: "someone" });
-  grant.addResourceScope(local, "signals:read");
-  const code = new AuthorizationCode({
-    client,
-    accountId: "someone",
-    gty: "authorization_code",
-    grantId: await grant.save(),
-    scope: "signals:read",
-    resource: local,
-    redirectUri,
-    codeChallenge: CHALLENGE,
-    codeChallengeMethod: "S256",
-  });
-  return { client_id, code: await code.save() };
+  const person = createVisitor(server);
+  await person.signIn();
+  return { ...kept, server, person };
 }
 
-function exchange(base: string, given: { client_id: string; code: string }): Promise<Response> {
-  return postForm(`${base}/oauth/token`, {
-    ...given,
-    grant_type: "authorization_code",
-    redirect_uri: redirectUri,
-    code_verifier: VERIFIER,
-  });
+/** What came of a hundred requests at once. */
+async function hundred(request: () => Promise<Answered>) {
+  const answers = await Promise.all(Array.from({ length: 100 }, request));
+  return {
+    granted: answers.filter(({ status }) => status === 200).map(({ body }) => body),
+    refused: answers.filter(({ status }) => status !== 200),
+  };
 }
+
+const statusWith = async ({ local }: AuthServer, token = "") =>
+  (await getWith(token, `${local}/api/probe`)).status;
 
 async function replaysIn(records: Records): Promise<readonly AuditEntry[]> {
   const rows = await records.list(outbox, { limit: 1000 });
@@ -54,48 +44,146 @@ async function replaysIn(records: Records): Promise<readonly AuditEntry[]> {
   return entries.filter(({ action }) => action === "grant.replayed");
 }
 
-describeStores("an authorization code", (engine) => {
-  it.each([
-    ["presented a hundred times at once", (records: Records) => records],
-    ["presented a hundred times at once to a slow store", slowed],
-  ])("%s gives one token", async (_title, seenAs) => {
-    const { records, clock } = await openStore(engine);
-    const now = () => new Date(clock.now);
-    const server = await startAuthServer({ records: seenAs(records), now });
-    const given = await consentedCode(server);
+/** Nothing that came of the grant is left, though one request was answered with tokens. */
+async function expectFamilyDead(
+  { server, store }: Awaited<ReturnType<typeof build>>,
+  { access_token, refresh_token = "" }: Answered["body"] = {},
+  clientId: string,
+) {
+  expect(await statusWith(server, access_token)).toBe(401);
+  const form = { grant_type: "refresh_token", client_id: clientId, refresh_token };
+  expect(await exchange(server, form)).toMatchObject({ status: 400 });
+  const rows = JSON.stringify(await dumped(store));
+  for (const model of ["AccessToken", "RefreshToken", "AuthorizationCode", "Grant"]) {
+    expect(rows).not.toContain(`"oidc:${model}"`);
+  }
+}
 
-    const answers = await Promise.all(
-      Array.from({ length: 100 }, async () => {
-        const response = await exchange(server.local, given);
-        return { status: response.status, body: (await response.json()) as object };
-      }),
-    );
-    const granted = answers.filter(({ status }) => status === 200);
-    expect(granted).toMatchObject([{ body: { token_type: "Bearer", scope: "signals:read" } }]);
-    const refused = answers.filter(({ status }) => status === 400);
-    expect(refused).toHaveLength(99);
-    for (const { body } of refused) expect(body).toMatchObject({ error: "invalid_grant" });
+describeStores("a hundred requests at once", (engine) => {
+  const seen = [
+    ["", asIs],
+    [", to a slow store", slowed],
+  ] as const;
+
+  it.each(seen)("with one code get tokens once, which then end%s", async (_title, seenAs) => {
+    const built = await build(engine, seenAs);
+    const { server, person, records } = built;
+    const { form, client } = await consented(server, person);
+    const { granted, refused } = await hundred(() => exchange(server, form));
+
+    expect(granted).toMatchObject([{ token_type: "Bearer" }]);
+    for (const { status, body } of refused) {
+      expect({ status, body }).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+    }
+    await expectFamilyDead(built, granted[0], client.client_id);
+    expect((await replaysIn(records)).length).toBeGreaterThan(0);
     expect(server.failures).toEqual([]);
   });
 
-  it("presented again takes back the token that it gave, and stands in the audit", async () => {
-    const { records, clock } = await openStore(engine);
-    const server = await startAuthServer({ records, now: () => new Date(clock.now) });
-    const given = await consentedCode(server);
-    const first = (await (await exchange(server.local, given)).json()) as { access_token: string };
-    const { AccessToken } = server.provider();
-    expect(await AccessToken.find(first.access_token)).toBeDefined();
+  it.each(seen)(
+    "with one refresh token get tokens once, which then end%s",
+    async (_title, seenAs) => {
+      const built = await build(engine, seenAs);
+      const { server, person, records } = built;
+      const { form, client } = await consented(server, person);
+      const { body: first } = await exchange(server, form);
+      const { client_id } = client;
+      const { refresh_token = "" } = first;
+      const again = { grant_type: "refresh_token", client_id, refresh_token };
+      const { granted, refused } = await hundred(() => exchange(server, again));
+
+      expect(granted).toMatchObject([{ token_type: "Bearer" }]);
+      for (const { status, body } of refused) {
+        expect({ status, body }).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+      }
+      await expectFamilyDead(built, granted[0], client_id);
+      expect(await statusWith(server, first.access_token)).toBe(401);
+      expect((await replaysIn(records)).length).toBeGreaterThan(0);
+      expect(server.failures).toEqual([]);
+    },
+  );
+
+  it.each(seen)(
+    "with one signed assertion of a client get a token once%s",
+    async (_title, seenAs) => {
+      const { server, clock } = await build(engine, seenAs);
+      const { local } = server;
+      const { privateKey, publicKey } = await generateKeyPair("ES256");
+      const { client_id } = await register(local, {
+        grant_types: ["client_credentials"],
+        token_endpoint_auth_method: "private_key_jwt",
+        jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }] },
+      });
+      const seconds = Math.floor(clock.now / 1000);
+      const client_assertion = await new SignJWT({ jti: "once" })
+        .setProtectedHeader({ alg: "ES256", kid: "1" })
+        .setIssuer(client_id)
+        .setSubject(client_id)
+        .setAudience(local)
+        .setExpirationTime(seconds + 60)
+        .sign(privateKey);
+      const form = {
+        grant_type: "client_credentials",
+        client_assertion,
+        client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+      };
+      const { granted, refused } = await hundred(() => exchange(server, form));
+      expect(granted).toMatchObject([{ token_type: "Bearer" }]);
+      for (const { status, body } of refused) {
+        expect({ status, body }).toMatchObject({ status: 401, body: { error: "invalid_client" } });
+      }
+      expect(await statusWith(server, granted[0]?.access_token)).toBe(200);
+      expect(server.failures).toEqual([]);
+    },
+  );
+});
+
+describeStores("a code", (engine) => {
+  it("presented again ends the tokens that it gave, and stands in the audit", async () => {
+    const built = await build(engine);
+    const { server, person, records } = built;
+    const { form, client } = await consented(server, person);
+    const { body } = await exchange(server, form);
+    expect(await statusWith(server, body.access_token)).toBe(200);
     expect(await replaysIn(records)).toEqual([]);
 
-    expect((await exchange(server.local, given)).status).toBe(400);
-    expect(await AccessToken.find(first.access_token)).toBeUndefined();
+    expect((await exchange(server, form)).status).toBe(400);
+    await expectFamilyDead(built, body, client.client_id);
     expect(await replaysIn(records)).toEqual([
       {
         action: "grant.replayed",
-        actor: given.client_id,
+        actor: client.client_id,
         target: expect.stringMatching(/^AuthorizationCode:[\w-]{43}$/),
         addressHash: "hash of 127.0.0.1",
       },
     ]);
+  });
+
+  it("is not used up by a request whose tokens could not be kept", async () => {
+    const store = { isFull: false };
+    const { server, person } = await build(engine, (records) => ({
+      ...records,
+      async commit(operations) {
+        if (store.isFull) throw storeUnavailable("No space left.");
+        return records.commit(operations);
+      },
+    }));
+    const { form } = await consented(server, person);
+    store.isFull = true;
+    expect(await exchange(server, form)).toMatchObject({
+      status: 503,
+      body: { error: "temporarily_unavailable" },
+    });
+    store.isFull = false;
+    expect((await exchange(server, form)).status).toBe(200);
+  });
+
+  it("of another client ends nothing", async () => {
+    const { server, person } = await build(engine);
+    const { form } = await consented(server, person);
+    const { body } = await exchange(server, form);
+    const { client_id } = await registerPublic(server.local);
+    expect((await exchange(server, { ...form, client_id })).status).toBe(400);
+    expect(await statusWith(server, body.access_token)).toBe(200);
   });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { JWT_BEARER } from "../../src/auth/assertions/names.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,
@@ -192,4 +193,45 @@ it("gives one of several updates with the same registration token a new one", as
   const next = bodies.map((body) => body.registration_access_token).filter((token) => token);
   expect(next).toHaveLength(1);
   expect((await getWith(String(next[0]), registration_client_uri)).status).toBe(200);
+});
+
+it("takes a body twice for two agents, neither of which can touch the other", async () => {
+  const [one, other] = [await register(base), await register(base)];
+  expect(one.client_id).not.toBe(other.client_id);
+  const foreign = await getWith(one.registration_access_token, other.registration_client_uri);
+  expect(foreign.status).toBe(401);
+  expect(await tokenOf(base, other)).toEqual(expect.any(String));
+});
+
+it("says in both metadata documents how agents register, and not whom it trusts", async () => {
+  for (const path of ["oauth-authorization-server", "openid-configuration"]) {
+    const response = await fetch(`${base}/.well-known/${path}`);
+    const metadata = (await response.json()) as Record<string, unknown>;
+    expect(metadata).toMatchObject({
+      grant_types_supported: expect.arrayContaining([JWT_BEARER]),
+      authorization_grant_profiles_supported: ["urn:ietf:params:oauth:grant-profile:id-jag"],
+      agent_auth: {
+        register_uri: metadata.registration_endpoint,
+        identity_endpoint: metadata.registration_endpoint,
+        claim_uri: `${base}/oauth/claim`,
+        claim_endpoint: `${base}/oauth/claim`,
+        revocation_uri: metadata.revocation_endpoint,
+        identity_types_supported: [
+          "anonymous",
+          "identity_assertion",
+          "service_auth",
+          "agent",
+          "user",
+          "service",
+        ],
+        anonymous: { credential_types_supported: expect.arrayContaining(["bearer_token"]) },
+        identity_assertion: {
+          assertion_types_supported: ["urn:ietf:params:oauth:token-type:id-jag"],
+          credential_types_supported: expect.arrayContaining(["oauth2_client_credentials"]),
+        },
+        service_auth: { credential_types_supported: expect.any(Array) },
+      },
+    });
+    expect(JSON.stringify(metadata)).not.toContain("trusted");
+  }
 });

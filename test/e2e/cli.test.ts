@@ -18,13 +18,20 @@ import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
+import { createSignIn } from "../../src/auth/accounts/code-sign-in.ts";
 import { adminCommands, storeCommands } from "../../src/cli/commands.ts";
 import { runProgram } from "../../src/cli/program.ts";
+import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
+import { createOutbox } from "../../src/mail/outbox.ts";
 import { openEmbedded } from "../../src/store/embedded/open.ts";
+import { openKeyring } from "../../src/store/keyring.ts";
+import { readMasterKey } from "../../src/store/master-key.ts";
 import { put } from "../../src/store/operations.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { collection } from "../../src/store/records.ts";
 import type { DumpRow, Store } from "../../src/store/store.ts";
+import { peopleOf } from "../support/account-parts.ts";
 import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumped } from "../support/stores.ts";
@@ -559,6 +566,98 @@ describe("the command line", () => {
     expect(wrong.err).not.toContain("secret");
   });
 });
+
+for (const { engine, isMissing, newPlace, way, isServed } of ways) {
+  const note = isMissing ? " (SKIPPED: PostgreSQL does not run here)" : "";
+  const begin = (place: Place) => (isServed ? startServer(place) : noServer);
+
+  /** A place with a person who signs in: an account, a session, an agent and a message. */
+  async function lived(email: string): Promise<Place> {
+    const place = await newPlace();
+    const store = await place.open();
+    const { records } = store;
+    const places = { fromEnv: undefined, folder: place.folder, holdsKeys: false };
+    const keyring = await openKeyring({
+      ...{ records, masterKey: readMasterKey(places), now: Date.now },
+    });
+    const people = peopleOf({ clock: { now: Date.now() } }, records);
+    const { id } = await people.accounts.ofEmail(email);
+    const sessions = createSessions({ ...people, records, secure: true });
+    await sessions.open(await sessions.browserOf(undefined), id);
+    const signIn = createSignIn({
+      ...{ ...people, records, serviceName: "Market Signal", signUp: "open" },
+      isAccepted: async () => false,
+      mailbox: createOutbox({ vault: createKeyringVault(keyring), now: people.now }),
+    });
+    await signIn.sendCode("a browser", "first@people.example");
+    await signIn.sendCode("another browser", email);
+    await store.close();
+    return place;
+  }
+
+  describe.skipIf(isMissing)(`people, ${engine}, ${way}${note}`, () => {
+    it("are read their messages, the newest last, with what is left of their time", async () => {
+      const place = await lived("ada@people.example");
+      await begin(place);
+      const { code, out } = await run("admin", ["mail"], place);
+      expect(code).toBe(0);
+      expect(out).toMatch(
+        /of use for (9|10) min\nTo: first@people.*Your code: \d{8}.*\n\n---.*To: ada@people/s,
+      );
+      const { messages } = await done("admin", ["mail"], place);
+      expect(messages).toEqual([
+        expect.objectContaining({ to: "first@people.example", failures: 0 }),
+        {
+          ...{ to: "ada@people.example", subject: "Your code for Market Signal", failures: 0 },
+          ...{ text: expect.stringMatching(/Your code: \d{8}/), secondsLeft: expect.any(Number) },
+          queuedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        },
+      ]);
+    });
+
+    it("are forgotten by their address, however it is written, and nobody else is", async () => {
+      const place = await lived("ada@people.example");
+      const server = await begin(place);
+      const first = await run("admin", ["forget", " Ada@People.example"], place);
+      expect(first).toMatchObject({ code: 0, err: "" });
+      expect(first.out).toMatch(/accounts: 1\n {2}sessions: 1\n.* {2}messages: 1\n/s);
+      expect(first.out).toContain("Backups");
+      const second = await done("admin", ["forget", "ada@people.example"], place);
+      expect(second).toMatchObject({ isKnown: false, removed: { accounts: 0 }, notes: [] });
+      expect(await done("admin", ["mail"], place)).toMatchObject({
+        messages: [{ to: "first@people.example" }],
+      });
+      await server.stop();
+      expect(JSON.stringify(await contents(place))).not.toContain("ada@");
+      expect((await run("store", ["verify"], place)).code).toBe(0);
+    });
+
+    it("are not there when nobody has come, which is no error", async () => {
+      const place = await newPlace();
+      await fill(place);
+      await begin(place);
+      const { code, out } = await run("admin", ["forget", "ada@people.example"], place);
+      expect({ code, out }).toEqual({ code: 0, out: "Nothing is kept of ada@people.example.\n" });
+      expect((await run("admin", ["mail"], place)).out).toBe("No message waits.\n");
+    });
+
+    it("are named by one address", async () => {
+      const place = await newPlace();
+      await fill(place);
+      await begin(place);
+      for (const [argv, said] of [
+        [["forget"], "<email>: must be an e-mail address."],
+        [["forget", "ada"], "<email>: must be one e-mail address"],
+        [["forget", "ada@people.example\nBcc: x"], "<email>: must be of printable ASCII"],
+        [["forget", "a@x.example", "b@x.example"], "There is nothing to do with b@x.example."],
+      ] as const) {
+        const { code, err } = await run("admin", argv, place);
+        expect(code).toBe(2);
+        expect(err).toContain(said);
+      }
+    });
+  });
+}
 
 function zero(path: string): void {
   writeFileSync(path, readFileSync(path).fill(0, 0, 100));

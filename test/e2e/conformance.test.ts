@@ -6,10 +6,12 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { register } from "../support/agent.ts";
-import { startPeople } from "../support/people.ts";
 import { freePort, temporaryFolder } from "../support/process.ts";
+import { startTownProcess } from "../support/town-process.ts";
 
-const PACKAGE = "@modelcontextprotocol/conformance";
+const KIT = fileURLToPath(
+  new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
+);
 
 /** Keeps the child on this machine: every other connection fails before it is tried. */
 const ONLY_LOOPBACK = `data:text/javascript,${encodeURIComponent(`
@@ -31,7 +33,7 @@ interface Check {
 }
 
 it("passes every check of the MCP conformance kit for authorization servers", async () => {
-  const { baseUrl, person } = await startPeople();
+  const { baseUrl, person } = await startTownProcess();
   const port = await freePort();
   const { client_id } = await register(baseUrl, {
     grant_types: ["authorization_code"],
@@ -44,7 +46,7 @@ it("passes every check of the MCP conformance kit for authorization servers", as
   const kit = spawn(
     process.execPath,
     [
-      ...["--import", ONLY_LOOPBACK, fileURLToPath(import.meta.resolve(PACKAGE)), "authorization"],
+      ...["--import", ONLY_LOOPBACK, KIT, "authorization"],
       ...["--url", baseUrl, "--client-id", client_id, "--resource", `${baseUrl}/mcp`],
       ...["--port", port, "--output-dir", results],
     ],

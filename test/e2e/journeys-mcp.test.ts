@@ -1,3 +1,5 @@
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
 import {
   Client,
   ClientCredentialsProvider,
@@ -13,14 +15,26 @@ import {
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { exportJWK, exportPKCS8, generateKeyPair } from "jose";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { register } from "../support/agent.ts";
+import { createCertificate } from "../support/certificate.ts";
 import { textOf } from "../support/mcp.ts";
-import { startPeople } from "../support/people.ts";
+import type { Person } from "../support/person.ts";
+import { startTown } from "../support/town.ts";
+import { startTownProcess } from "../support/town-process.ts";
 
-const { baseUrl, person } = await startPeople();
+const { baseUrl, person } = await startTownProcess();
 const endpoint = new URL(`${baseUrl}/mcp`);
 const redirectUrl = "http://127.0.0.1:33418/callback";
+
+const servers: Server[] = [];
+afterAll(() => {
+  for (const server of servers) server.close();
+});
+
+/** A service that reaches the client's document, which is on this machine. */
+const { document, outbound } = await startDocument();
+const town = await startTown({}, { outbound });
 
 /** What an MCP client does once it is connected. */
 interface Caller {
@@ -29,20 +43,24 @@ interface Caller {
 
 async function expectSignals(client: Caller) {
   const answer = await client.callTool({ name: "get_signal", arguments: { limit: 1 } });
-  expect(JSON.parse(textOf(answer))).toMatchObject({ items: [{ market: "sandbox" }] });
+  expect(JSON.parse(textOf(answer))).toMatchObject({ market: "sandbox", items: [{}] });
 }
 
-/** What both clients keep of an authorization, in memory. */
-function memory() {
+/** What both clients keep of an authorization, in memory.
+ *
+ *  @param clientMetadataUrl Where the client describes itself; absent: it registers. */
+function memory(clientMetadataUrl?: string) {
   const kept = {
     clientInformation: undefined as { client_id: string } | undefined,
     tokens: undefined as { access_token: string; refresh_token?: string } | undefined,
     verifier: "",
     request: undefined as URL | undefined,
     state: crypto.randomUUID(),
+    discovery: undefined as object | undefined,
   };
   const provider = {
     redirectUrl,
+    ...(clientMetadataUrl !== undefined && { clientMetadataUrl }),
     clientMetadata: {
       client_name: "Memory",
       redirect_uris: [redirectUrl],
@@ -66,6 +84,10 @@ function memory() {
       kept.verifier = verifier;
     },
     codeVerifier: () => kept.verifier,
+    saveDiscoveryState(state: object) {
+      kept.discovery = state;
+    },
+    discoveryState: () => kept.discovery,
   };
   return { kept, provider: provider as never };
 }
@@ -74,20 +96,20 @@ function memory() {
 interface Generation {
   readonly name: string;
   readonly refusal: new (message?: string) => Error;
-  connect(provider: never): Promise<Caller & { close(): Promise<void> }>;
-  finish(provider: never, callback: URL): Promise<void>;
+  connect(endpoint: URL, provider: never): Promise<Caller & { close(): Promise<void> }>;
+  finish(endpoint: URL, provider: never, callback: URL): Promise<void>;
 }
 
 const generations: readonly Generation[] = [
   {
     name: "1.x",
     refusal: OldUnauthorized,
-    async connect(authProvider) {
+    async connect(endpoint, authProvider) {
       const client = new OldClient({ name: "journey", version: "1" });
       await client.connect(new OldTransport(endpoint, { authProvider }) as never);
       return client as never;
     },
-    async finish(authProvider, { searchParams }) {
+    async finish(endpoint, authProvider, { searchParams }) {
       const transport = new OldTransport(endpoint, { authProvider });
       await transport.finishAuth(searchParams.get("code") ?? "");
     },
@@ -95,7 +117,7 @@ const generations: readonly Generation[] = [
   ...(["auto", "legacy"] as const).map((mode) => ({
     name: `2.x in ${mode} mode`,
     refusal: UnauthorizedError,
-    async connect(authProvider: never) {
+    async connect(endpoint: URL, authProvider: never) {
       const client = new Client(
         { name: "journey", version: "1" },
         { versionNegotiation: { mode } },
@@ -103,35 +125,76 @@ const generations: readonly Generation[] = [
       await client.connect(new StreamableHTTPClientTransport(endpoint, { authProvider }));
       return client;
     },
-    async finish(authProvider: never, { searchParams }: URL) {
+    async finish(endpoint: URL, authProvider: never, { searchParams }: URL) {
       await new StreamableHTTPClientTransport(endpoint, { authProvider }).finishAuth(searchParams);
     },
   })),
 ];
 
-describe.each(generations)("the MCP client $name with a person", ({ connect, finish, refusal }) => {
-  it("gets from a 401 to a tool by its own means, and refreshes", async () => {
-    const { kept, provider } = memory();
-    await expect(connect(provider)).rejects.toBeInstanceOf(refusal);
-    const request = kept.request as URL;
-    expect(request.searchParams.get("code_challenge_method")).toBe("S256");
-    expect(request.searchParams.get("resource")).toBe(endpoint.href);
+/** From a 401 to a tool by the client's own means, and on by a refresh. */
+async function expectJourney(
+  { connect, finish, refusal }: Generation,
+  { endpoint, ...others }: { readonly endpoint: URL; person(): Person; document?: string },
+) {
+  const { kept, provider } = memory(others.document);
+  await expect(connect(endpoint, provider)).rejects.toBeInstanceOf(refusal);
+  const request = kept.request as URL;
+  expect(request.searchParams.get("code_challenge_method")).toBe("S256");
+  expect(request.searchParams.get("resource")).toBe(endpoint.href);
 
-    const callback = await person().authorize(request);
-    expect(callback.searchParams.get("state")).toBe(kept.state);
-    await finish(provider, callback);
-    const client = await connect(provider);
-    await expectSignals(client);
+  const callback = await others.person().authorize(request);
+  expect(callback.searchParams.get("state")).toBe(kept.state);
+  await finish(endpoint, provider, callback);
+  const client = await connect(endpoint, provider);
+  await expectSignals(client);
 
-    const before = { ...kept.tokens };
-    expect(before.refresh_token).toBeDefined();
-    kept.tokens = { ...before, access_token: "has-expired" };
-    await expectSignals(client);
-    expect(kept.tokens.access_token).not.toBe("has-expired");
-    expect(kept.tokens.refresh_token).not.toBe(before.refresh_token);
-    await client.close();
+  const before = { ...kept.tokens };
+  expect(before.refresh_token).toBeDefined();
+  kept.tokens = { ...before, access_token: "has-expired" };
+  await expectSignals(client);
+  expect(kept.tokens.access_token).not.toBe("has-expired");
+  expect(kept.tokens.refresh_token).not.toBe(before.refresh_token);
+  await client.close();
+  return { request, client_id: kept.clientInformation?.client_id };
+}
+
+describe.each(generations)("the MCP client $name with a person", (generation) => {
+  it("gets from a 401 to a tool after it registered", async () => {
+    const { client_id } = await expectJourney(generation, { endpoint, person });
+    expect(client_id).not.toContain("https://");
+  });
+
+  it("gets from a 401 to a tool with a metadata document instead of a registration", async () => {
+    const at = new URL(`${town.base}/mcp`);
+    const journey = { endpoint: at, person: () => town.person(), document };
+    const { request, client_id } = await expectJourney(generation, journey);
+    expect([request.searchParams.get("client_id"), client_id]).toEqual([document, document]);
+    expect(town.logged).toEqual([]);
   });
 });
+
+/** A client's metadata document on this machine, under a name of the internet. */
+async function startDocument() {
+  const host = "agent.example.com";
+  const { cert, key } = createCertificate(host);
+  const server = createServer({ cert, key }, (_req, res) => {
+    res.setHeader("content-type", "application/json").end(JSON.stringify(described));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const document = `https://${host}:${(server.address() as AddressInfo).port}/client.json`;
+  const described = {
+    client_id: document,
+    client_name: "Described",
+    redirect_uris: [redirectUrl],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+  };
+  const lookup = async () => ["127.0.0.1"];
+  const isAllowed = (address: string) => address === "127.0.0.1";
+  return { document, outbound: { ca: cert, lookup, isAllowed } };
+}
 
 describe("the MCP clients without a person", () => {
   async function keyHolder() {
@@ -163,7 +226,7 @@ describe("the MCP clients without a person", () => {
     ["2.x", "a secret", 1, async () => new ClientCredentialsProvider(await secretHolder())],
     ["2.x", "a key", 1, async () => new PrivateKeyJwtProvider(await keyHolder())],
   ] as const)("connect: %s with %s", async (_client, _credential, generation, provider) => {
-    const client = await generations[generation]?.connect((await provider()) as never);
+    const client = await generations[generation]?.connect(endpoint, (await provider()) as never);
     if (client === undefined) throw new Error("no such generation");
     await expectSignals(client);
     await client.close();

@@ -2,10 +2,10 @@ import { exportJWK, generateKeyPair } from "jose";
 import * as oauth from "oauth4webapi";
 import * as openid from "openid-client";
 import { describe, expect, it } from "vitest";
-import { startPeople } from "../support/people.ts";
+import { startTownProcess } from "../support/town-process.ts";
 import { verifies } from "../support/verifies.ts";
 
-const { baseUrl, person } = await startPeople();
+const { baseUrl, person } = await startTownProcess();
 const issuer = new URL(baseUrl);
 const signals = new URL(`${baseUrl}/api/signals?limit=1`);
 const redirect_uri = "http://127.0.0.1/callback";
@@ -85,7 +85,15 @@ describe("oauth4webapi", () => {
   ] as const;
 
   verifies(
-    ["4.9/authorize", "4.9/pkce", "5.2/authorization-code"],
+    [
+      "4.9/authorize",
+      "4.9/pkce",
+      "5.2/authorization-code",
+      "5.3/signals-read-user",
+      "5.3/darkpool-read-user",
+      "5.3/factor-read-user",
+      "5.3/alerts-write-user",
+    ],
     "gets from discovery to a signal by code, PKCE and iss, whatever the client authenticates with",
     async () => {
       for (const [name, authentication] of methods) {

@@ -51,6 +51,7 @@ async function unpack(): Promise<Unpacked> {
   if (!existsSync(home)) {
     const staging = await mkdtemp(`${home}-`);
     await unpackTo(staging);
+    await writeFile(join(staging, "fonts.conf"), fontSettings(home));
     await rename(staging, home).catch(() => rm(staging, { recursive: true }));
   }
   return {
@@ -72,12 +73,12 @@ async function unpackTo(folder: string): Promise<void> {
   if (before === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = before;
   await Promise.all(parts);
-  await writeFile(join(folder, "fonts.conf"), FONTS);
 }
 
-const FONTS = `<?xml version="1.0"?>
+/** The fonts of the package and no others, so that every machine shows the same. */
+const fontSettings = (home: string): string => `<?xml version="1.0"?>
 <fontconfig>
-  <dir prefix="relative">fonts</dir>
-  <cachedir prefix="relative">fonts-cache</cachedir>
+  <dir>${home}/fonts</dir>
+  <cachedir>${home}/fonts-cache</cachedir>
 </fontconfig>
 `;

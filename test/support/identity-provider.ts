@@ -22,6 +22,8 @@ export interface IdentityProvider {
   readonly keys: readonly JWK[];
   /** As the operator would trust it. */
   trusted(): Promise<readonly TrustedIssuer[]>;
+  /** Publishes a key beside its own. */
+  publish(key: JWK): void;
   /** Signs from now on with a new key, which is published. */
   rotate(): Promise<void>;
   /** Stops answering. */
@@ -90,6 +92,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     keys,
     fetches: () => fetched,
     trusted: async () => readTrustedIssuers(await trustFile(JSON.stringify([entry]))),
+    publish: (key) => void keys.push(key),
     rotate,
     async stop() {
       server.closeAllConnections();

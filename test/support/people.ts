@@ -1,48 +1,38 @@
-import { createAccounts } from "../../src/auth/accounts/account-store.ts";
-import { type ClientRecord, claimedBy, clients, issuedTo } from "../../src/auth/agents/agent.ts";
-import { createAuditor } from "../../src/auth/auditor.ts";
-import { createLastUse } from "../../src/auth/last-use.ts";
-import { put } from "../../src/store/operations.ts";
-import { outbox } from "../../src/store/outbox.ts";
-import { collection, type Records } from "../../src/store/records.ts";
-import type { TestStore } from "./stores.ts";
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createPerson, type Person } from "./person.ts";
+import { startProcess, temporaryFolder } from "./process.ts";
+import { codesIn, LOOSE_LIMITS } from "./town.ts";
 
-/** Something that was issued to a client or a person. */
-export const tokens = collection<object>("oidc:AccessToken");
+const run = promisify(execFile);
 
-/** The parts that people need, on the clock and the records of a store. */
-export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) {
-  const now = () => new Date(clock.now);
-  const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
-  const fail = (error: unknown) => {
-    throw error;
-  };
-  const lastUse = createLastUse({ records, now, onError: fail });
-  return { now, audit, lastUse, accounts: createAccounts({ records, now, audit, lastUse }) };
+const ADMIN = fileURLToPath(new URL("../../src/cli/admin.ts", import.meta.url));
+
+/** A letter as the operator sees it. */
+interface Shown {
+  readonly to: string;
+  readonly text: string;
 }
 
-/** What the audit says, oldest first: action, actor and target. */
-export async function auditOf({ records }: Pick<TestStore, "records">) {
-  const rows = await records.list(outbox, { limit: 1_000 });
-  const entries = rows.map(({ value }) => value.body as Readonly<Record<string, unknown>>);
-  return entries.map(({ action, actor, target }) => ({ action, actor, target }));
-}
+/** The service as a process of its own, and people whose mail the operator reads to them. */
+export async function startPeople(env: Readonly<Record<string, string>> = {}) {
+  const DATA_DIR = temporaryFolder();
+  const { baseUrl } = await startProcess({ DATA_DIR, RATE_LIMITS: LOOSE_LIMITS, ...env });
 
-/** Registers an agent that an account answers for, and a token of it. */
-export async function claimedAgent(
-  { records, clock }: Pick<TestStore, "records" | "clock">,
-  { accountId, agentId }: { readonly accountId: string; readonly agentId: string },
-): Promise<void> {
-  const value: ClientRecord = {
-    metadata: { client_name: `agent ${agentId}`, grant_types: ["client_credentials"] },
-    agent: {
-      identityType: "anonymous",
-      registeredAt: clock.now,
-      owner: { accountId, scopes: ["signals:read"], claimedAt: clock.now },
-    },
+  async function codeOf(email: string): Promise<string> {
+    const { stdout } = await run(process.execPath, [ADMIN, "mail", "--json"], {
+      env: { PATH: process.env.PATH ?? "", DATA_DIR },
+    });
+    const letters = JSON.parse(stdout) as readonly Shown[];
+    const own = letters.filter(({ to }) => to === email);
+    return own.flatMap(({ text }) => codesIn(text)).at(-1) ?? "";
+  }
+
+  let people = 0;
+  const person = (): Person => {
+    people += 1;
+    return createPerson({ base: baseUrl, email: `person-${people}@example.com`, codeOf });
   };
-  await records.commit([
-    put(clients, { key: agentId, value, groups: [claimedBy(accountId)] }),
-    put(tokens, { key: `token of ${agentId}`, value: {}, groups: [issuedTo(agentId)] }),
-  ]);
+  return { baseUrl, person };
 }

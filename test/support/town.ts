@@ -9,7 +9,7 @@ import { readConfig } from "../../src/config.ts";
 import { quotas } from "../../src/limits/limits.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { mails, openedLetter } from "../../src/mail/outbox.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { createPerson, type Person } from "./person.ts";
 import { SANDBOX_NOW } from "./service.ts";
 
@@ -48,7 +48,10 @@ afterAll(async () => {
 
 /** Starts a service in this process, with the settings that the environment would give it. It ends
  *  with the tests of the file. */
-export async function startTown(env: Readonly<Record<string, string>> = {}): Promise<Town> {
+export async function startTown(
+  env: Readonly<Record<string, string>> = {},
+  { outbound }: Pick<ServiceOptions, "outbound"> = {},
+): Promise<Town> {
   const server = createServer();
   const base = await listen(server);
   const folder = env.DATA_DIR ?? (await newFolder());
@@ -57,6 +60,7 @@ export async function startTown(env: Readonly<Record<string, string>> = {}): Pro
   const logged: string[] = [];
   const service = await createService({
     config,
+    outbound,
     baseUrl: config.baseUrl ?? base,
     now: () => clock.now,
     log: pino({ level: "error" }, { write: (line) => logged.push(line) }),

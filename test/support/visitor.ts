@@ -41,17 +41,17 @@ export function createVisitor({ local }: Pick<AuthServer, "local">): Visitor {
       const page = await web.get(request);
       if (page.leavesFor !== undefined) return page.leavesFor;
       const { prompt, scopes } = interactionOn(page);
-      if (prompt !== "consent") throw new Error(`nobody is signed in: ${page.html}`);
-      const chosen = answer === "deny" ? [] : (answer ?? scopes);
-      const decision = answer === "deny" ? "deny" : "allow";
-      const { leavesFor, html } = await send(page.url.pathname, [
-        ["decision", decision],
-        ...chosen.map((scope) => ["scope", scope] as const),
-      ]);
+      if (prompt !== "consent") throw new Error(`nobody is asked: ${page.html}`);
+      const { leavesFor, html } = await send(page.url.pathname, fieldsOf(answer ?? scopes));
       if (leavesFor === undefined) throw new Error(`consent led nowhere: ${html}`);
       return leavesFor;
     },
   };
+}
+
+function fieldsOf(answer: "deny" | readonly string[]): readonly (readonly [string, string])[] {
+  if (answer === "deny") return [["decision", "deny"]];
+  return [["decision", "allow"], ...answer.map((scope) => ["scope", scope] as const)];
 }
 
 /** A code that a person let a client have, and what exchanges it. */

@@ -127,9 +127,17 @@ async function pageOf(url: URL, response: Response, leavesFor: URL | undefined):
   };
 }
 
+/** Elements that stand within a line of text. */
+const INLINE = /<\/?(?:a|b|bdi|code|span|strong|time)(?:\s[^>]*)?>/g;
+
 /** What a page says, without markup. */
 export const textOf = (html: string): string =>
-  decode(html.replace(/<(head|style|svg)[\s>].*?<\/\1>/gs, " ").replace(/<[^>]*>/g, " "))
+  decode(
+    html
+      .replace(/<head>.*?<\/head>/s, "")
+      .replace(INLINE, "")
+      .replace(/<[^>]*>/g, " "),
+  )
     .replace(/\s+/g, " ")
     .trim();
 

@@ -13,7 +13,7 @@ import {
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
 /** That an assertion was used. */
-export type UsedAssertion = Readonly<Record<string, never>>;
+type UsedAssertion = Readonly<Record<string, never>>;
 
 /** Assertions that were used, by the hash of their `iss` and `jti`. */
 export const usedAssertions = collection<UsedAssertion>("assertions:used");
@@ -45,7 +45,7 @@ export interface AssertionVerifier {
 }
 
 /** What assertions are verified with. */
-export interface AssertionVerifierOptions {
+interface AssertionVerifierOptions {
   readonly issuers: readonly TrustedIssuer[];
   /** The issuer identifier of this server. */
   readonly audience: string;

@@ -10,7 +10,7 @@ import { checkBody, type Metadata } from "./client-metadata.ts";
 import { type AnswerOptions, identityMembers } from "./registration-answer.ts";
 
 /** An agent that is about to be kept. */
-export interface Newcomer {
+interface Newcomer {
   readonly agent: Agent;
   /** To be committed together with the client. They do not hold when an assertion was used in
    *  between; the client must then not be kept, and trying again is of no use. */
@@ -64,15 +64,26 @@ export function newcomerOf(
   return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
 }
 
-/** The body, looked at and left in its place; it was read whole before it came here. `undefined`:
- *  the library will refuse it. */
-function bodyOf({ req }: KoaContextWithOIDC): Metadata | undefined {
-  const bytes: Buffer | null = req.read();
-  if (bytes === null) return undefined;
-  req.unshift(bytes);
+/**
+ * The body, looked at and left in its place; it was read whole before it came here. The library gets
+ * nothing that is not JSON in UTF-8 (RFC 8259 section 8.1), lest it read it in another way.
+ *
+ * @throws `invalid_request`, or as `checkBody`.
+ */
+function bodyOf({ req }: KoaContextWithOIDC): Metadata {
+  const bytes: Buffer = req.read() ?? Buffer.alloc(0);
+  if (bytes.length > 0) req.unshift(bytes);
+  const body = parsed(bytes);
+  if (typeof body !== "object" || body === null) {
+    throw new errors.InvalidRequest("the body must be a JSON object in UTF-8");
+  }
+  checkBody({ ...body });
+  return { ...body };
+}
+
+function parsed(bytes: Buffer): unknown {
   try {
-    const body: unknown = JSON.parse(bytes.toString());
-    return typeof body === "object" && body !== null ? { ...body } : undefined;
+    return JSON.parse(bytes.toString());
   } catch {
     return undefined;
   }
@@ -102,10 +113,7 @@ function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationO
 }
 
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
-  const body = bodyOf(ctx);
-  if (body === undefined) return next();
-  checkBody(body);
-  const asked = await askedIdentity(body, options);
+  const asked = await askedIdentity(bodyOf(ctx), options);
   const { seen, newcomer } = arrival(asked, options);
   const ceiling = asked.agent.owner?.scopes ?? options.anonymousScopes;
   standings.set(ctx, { ceiling, newcomer });
@@ -123,8 +131,8 @@ async function register(ctx: KoaContextWithOIDC, next: Next, options: Registrati
 async function manage(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
   const { records, anonymousScopes } = options;
   if (ctx.method === "PUT") {
-    checkBody(bodyOf(ctx) ?? {});
-    const [id = ""] = ctx.path.split("/").slice(3);
+    bodyOf(ctx);
+    const id = ctx.path.replace(/\/$/, "").split("/").at(-1) ?? "";
     const owner = (await records.get(clients, id))?.value.agent.owner;
     standings.set(ctx, { ceiling: owner?.scopes ?? anonymousScopes });
   }
@@ -134,9 +142,7 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   if (ctx.status !== 200 || clientId === undefined) return;
   const record = (await records.get(clients, clientId))?.value;
   if (record === undefined) return;
-  // What the library is told of a client that it loads is not the scope that was registered.
-  const { scope } = record.metadata;
-  ctx.body = { ...(ctx.body as object), scope, ...identityMembers({ clientId, record }, options) };
+  ctx.body = { ...(ctx.body as object), ...identityMembers({ clientId, record }, options) };
 }
 
 /** Secret scanners know a registration access token by what it starts with. */

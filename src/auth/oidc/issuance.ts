@@ -86,11 +86,13 @@ function steps({ uses, documents }: Exchange, basis: Basis, now: Date): readonly
     ...(guard === undefined ? [] : [guard]),
     ...basis.grants.map((grant) => unchanged(grants, grant)),
     ...uses.map((use) => consume(use.documents, use.key)),
-    // A grant is written again when it is extended, anything else would be made good for another use.
-    ...documents.map((each) =>
-      each.model === "Grant" ? put(each.documents, each) : insert(each.documents, each),
-    ),
+    ...documents.map(written),
   ];
+}
+
+/** A grant is written again when it is extended; anything else would be made good for another use. */
+function written({ model, documents, ...record }: Document): Operation {
+  return model === "Grant" ? put(documents, record) : insert(documents, record);
 }
 
 function beneficiaryOf(documents: readonly Document[]): Beneficiary | undefined {

@@ -21,7 +21,7 @@ import {
 import { exchangeUnderWay } from "./settlement.ts";
 
 /** What the grant works with. */
-export interface JwtBearerOptions extends ResourcePolicy {
+interface JwtBearerOptions extends ResourcePolicy {
   readonly verifier: AssertionVerifier;
   readonly accounts: Pick<Accounts, "ofSubject">;
 }

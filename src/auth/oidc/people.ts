@@ -8,6 +8,7 @@ import {
 } from "oidc-provider";
 import type { Accounts } from "../accounts/accounts.ts";
 import type { Session } from "../accounts/sessions.ts";
+import type { Agent } from "../agents/agent.ts";
 import { readsOf } from "./reads.ts";
 
 /** Who the people are that clients act for. */
@@ -74,6 +75,11 @@ export function followSignIn(provider: Provider, { signedIn }: People): void {
   };
 }
 
+/** What a token of an agent says of who answers for it; `undefined` when nobody does. */
+export function ownerClaims({ owner, identityType }: Agent) {
+  return owner && { owner: owner.accountId, identity_type: identityType };
+}
+
 /** What an access token says beside what every one does: of a person, when they signed in; of an agent
  *  that somebody answers for, who does. */
 export function extraTokenClaims(
@@ -82,7 +88,7 @@ export function extraTokenClaims(
 ) {
   if (token.kind === "ClientCredentials") {
     const agent = readsOf(ctx).clients.get(token.clientId ?? "")?.value.agent;
-    return agent?.owner && { owner: agent.owner.accountId, identity_type: agent.identityType };
+    return agent && ownerClaims(agent);
   }
   const { AuthorizationCode, RefreshToken } = ctx?.oidc.entities ?? {};
   const { authTime: auth_time } = AuthorizationCode ?? RefreshToken ?? {};

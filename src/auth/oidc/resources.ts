@@ -1,4 +1,5 @@
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
+import type { ClientRecord } from "../agents/agent.ts";
 import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
 import { readsOf } from "./reads.ts";
 
@@ -48,6 +49,18 @@ export function audienceOf(resource: string, baseUrl: string): string {
   return audience;
 }
 
+/** What a client may hold for itself: of what it registered, what is open to agents that nobody answers
+ *  for, or what its owner allowed. */
+export function ownCeiling(
+  { metadata, agent }: ClientRecord,
+  anonymousScopes: readonly Scope[],
+): readonly Scope[] {
+  const most = agent.owner?.scopes ?? anonymousScopes;
+  return scopeNames(metadata.scope ?? "")
+    .filter(isScope)
+    .filter((scope) => most.includes(scope));
+}
+
 function refuseScope(reach: readonly string[], refused: readonly string[]): never {
   const choice = reach.length === 0 ? "no scope" : reach.join(" ");
   const description = `this client may ask for ${choice}; ${scopeAdvice}`;
@@ -88,9 +101,8 @@ function settleScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourcePo
   const asked = scopeNames(String(params.scope ?? ""));
 
   if (params.grant_type === "client_credentials") {
-    const owner = readsOf(ctx).clients.get(client.clientId)?.value.agent.owner;
-    const most = owner?.scopes ?? policy.anonymousScopes;
-    const ceiling = registered.filter((scope) => most.includes(scope));
+    const record = readsOf(ctx).clients.get(client.clientId)?.value;
+    const ceiling = record === undefined ? [] : ownCeiling(record, policy.anonymousScopes);
     params.scope = ownScope(asked, ceiling).join(" ");
   } else if (route !== "token") {
     params.scope = askedScope(asked, registered).join(" ");

@@ -73,9 +73,12 @@ function payloadOf(stored: Stored<AdapterPayload> | undefined): AdapterPayload |
 }
 
 /** Keeps that something was seen; only the first of several at once does. */
-async function record({ records }: Shelf, document: Document): Promise<void> {
-  if (await records.commit([insert(document.documents, document)])) return;
-  const isOfClient = Provider.ctx?.oidc.client?.clientId === document.value.iss;
+async function record(
+  { records }: Shelf,
+  { documents, model: _, ...seen }: Document,
+): Promise<void> {
+  if (await records.commit([insert(documents, seen)])) return;
+  const isOfClient = Provider.ctx?.oidc.client?.clientId === seen.value.iss;
   throw isOfClient
     ? new errors.InvalidClientAuth("assertion seen before")
     : new errors.InvalidGrant("seen before");
@@ -88,16 +91,16 @@ async function give(shelf: Shelf, document: Document): Promise<void> {
 }
 
 /** What is written again keeps that its one use was made. */
-async function save({ records, documents }: Shelf, document: Document): Promise<void> {
-  const { key, value, groups, ttlMs = null } = document;
+async function save({ records }: Shelf, { documents, model: _, ...record }: Document) {
+  const { key, ...rest } = record;
   await update(records, { collection: documents, key }, (stored) => [
     stored === undefined
-      ? insert(documents, document)
-      : replace(documents, stored, { value, groups, ttlMs }),
+      ? insert(documents, record)
+      : replace(documents, stored, { ttlMs: null, ...rest }),
   ]);
 }
 
-function writeOf(model: string): typeof save {
+function writeOf(model: string): (shelf: Shelf, document: Document) => Promise<void> {
   if (model === "ReplayDetection") return record;
   return issued.has(model) ? give : save;
 }

@@ -3,7 +3,7 @@ import { accounts as accountRecords } from "../../../../src/auth/accounts/accoun
 import { type GrantRecord, grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
 import { put } from "../../../../src/store/operations.ts";
-import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/people.ts";
+import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
 import { describeStores, openStore, START, slowed } from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";

@@ -3,7 +3,7 @@ import { accounts as accountRecords } from "../../../../src/auth/accounts/accoun
 import { createSessions } from "../../../../src/auth/accounts/browser-sessions.ts";
 import { belongingTo } from "../../../../src/auth/agents/agent.ts";
 import { remove, removeGroup } from "../../../../src/store/operations.ts";
-import { auditOf, peopleOf } from "../../../support/people.ts";
+import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {
   describeStores,
   dumped,

@@ -6,7 +6,7 @@ import type { Letter } from "../../../../src/mail/letter.ts";
 import { createOutbox, mails, openedLetter } from "../../../../src/mail/outbox.ts";
 import type { Operation, Records } from "../../../../src/store/records.ts";
 import { createVault } from "../../../../src/store/vault.ts";
-import { auditOf, peopleOf } from "../../../support/people.ts";
+import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import { describeStores, dumped, type Engine, openStore, slowed } from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";

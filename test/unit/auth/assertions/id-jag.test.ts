@@ -1,4 +1,4 @@
-import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { expect, it, vi } from "vitest";
 import {
   type AssertionVerifier,
@@ -149,6 +149,16 @@ it("refuses another key, a changed body, no signature, and an HMAC with the publ
   for (const token of [forged, hmac, changed, noneTyped]) {
     expect(await verifier.ofClient(token, CLIENT)).toBe("invalid_signature");
   }
+});
+
+it("refuses an algorithm that is not on its list, with whatever key", async () => {
+  const { idp, verifier } = await setting();
+  const { privateKey, publicKey } = await generateKeyPair("PS384");
+  idp.publish({ ...(await exportJWK(publicKey)), kid: "rsa" });
+  const token = await new SignJWT({ iss: idp.issuer, ...claimsFor(BASE, CLIENT, START) })
+    .setProtectedHeader({ alg: "PS384", kid: "rsa", typ: "oauth-id-jag+jwt" })
+    .sign(privateKey);
+  expect(await verifier.ofClient(token, CLIENT)).toBe("invalid_signature");
 });
 
 it("never believes this server itself, even when the operator lists it", async () => {

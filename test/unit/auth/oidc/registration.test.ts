@@ -1,4 +1,7 @@
+import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { JWT_BEARER } from "../../../../src/auth/assertions/names.ts";
+import { checkBody } from "../../../../src/auth/oidc/client-metadata.ts";
 import { normaliseRegistration } from "../../../../src/auth/oidc/registration.ts";
 import { anonymousCeiling, type Scope } from "../../../../src/auth/scopes.ts";
 import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
@@ -46,6 +49,34 @@ describe("the grants of a registration", () => {
     });
   });
 
+  it.each([
+    [
+      ["authorization_code", "refresh_token"],
+      ["authorization_code", "refresh_token"],
+    ],
+    [["refresh_token", "client_credentials"], ["client_credentials"]],
+    [
+      ["client_credentials", JWT_BEARER, "password"],
+      ["client_credentials", JWT_BEARER],
+    ],
+  ])("makes %j into %j", (grant_types, granted) => {
+    expect(normalise({ grant_types, response_types: undefined })).toMatchObject({
+      grant_types: granted,
+    });
+  });
+
+  it.each([[["refresh_token"]], [["implicit"]], [[null]], [[["client_credentials"]]]])(
+    "has nothing to offer for %j",
+    (grant_types) => {
+      expect(refusal({ grant_types })).toMatchObject({ error: "invalid_client_metadata" });
+    },
+  );
+
+  it("needs a secret or key for assertions", () => {
+    const changes = { grant_types: [JWT_BEARER], token_endpoint_auth_method: "none" };
+    expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
+  });
+
   it("lets a public client use the authorization code", () => {
     const accepted = normalise({ ...codeClient, token_endpoint_auth_method: "none" });
     expect(accepted).toMatchObject({ grant_types: ["authorization_code"] });
@@ -81,6 +112,32 @@ describe("the scope of a registration", () => {
     });
   });
 
+  it("leaves openid and offline_access to a client that asks a person", () => {
+    const scope = "openid offline_access signals:read";
+    expect(normalise({ ...codeClient, scope })).toMatchObject({ scope });
+    expect(normalise({ scope })).toMatchObject({ scope: "signals:read" });
+    expect(normalise({ grant_types: [JWT_BEARER], scope })).toMatchObject({
+      scope: "signals:read",
+    });
+  });
+
+  it("gives a client that asks a person, and names no scope, all of them to ask for", () => {
+    expect(normalise({ ...codeClient, scope: undefined })).toMatchObject({
+      scope: "signals:read factor:read darkpool:read alerts:write openid offline_access",
+    });
+  });
+
+  it("leaves alerts:write to a client that brings the word of a person's provider", () => {
+    const changes = { grant_types: [JWT_BEARER], scope: "alerts:write" };
+    expect(normalise(changes)).toMatchObject({ scope: "alerts:write" });
+  });
+
+  it("gives a claimed agent the scopes of its owner", () => {
+    const owners: Scope[] = ["alerts:write", "signals:read"];
+    const scope = "darkpool:read alerts:write";
+    expect(normalise({ scope }, owners)).toMatchObject({ scope: "alerts:write" });
+  });
+
   it("refuses a scope that is not a string", () => {
     expect(refusal({ scope: ["signals:read"] })).toMatchObject({
       error: "invalid_client_metadata",
@@ -103,6 +160,8 @@ describe("the redirects of a registration", () => {
     [["https://agent.example/\ncallback"]],
     [["/callback"]],
     [[7]],
+    [["https://agent.example@evil.example/callback"]],
+    [["https://user:secret@agent.example/callback"]],
     [[`https://agent.example/${"a".repeat(2000)}`]],
     [Array.from({ length: 11 }, (_, port) => `https://agent.example/${port}`)],
     ["https://agent.example/callback"],
@@ -136,6 +195,9 @@ describe("the text of a registration", () => {
     "a\u200fb",
     "a\u2028b",
     "a\ud800b",
+    "a\u200bb",
+    "a\u{e0041}b",
+    "\u2800\u3164",
   ])("refuses the name %j", (client_name) => {
     expect(refusal({ client_name })).toMatchObject({
       error: "invalid_client_metadata",
@@ -176,6 +238,90 @@ describe("the text of a registration", () => {
       sector_identifier_uri: undefined,
       initiate_login_uri: undefined,
       backchannel_logout_uri: undefined,
+    });
+  });
+});
+
+describe("the keys of a registration", () => {
+  const jwkOf = (type: "ec" | "ed25519" | "x25519" | "rsa", options: object = {}) =>
+    generateKeyPairSync(type as "rsa", options as { modulusLength: number }).publicKey.export({
+      format: "jwk",
+    });
+  const ec = jwkOf("ec", { namedCurve: "P-256" });
+  const rsa = jwkOf("rsa", { modulusLength: 2048 });
+  const withKeys = (...keys: unknown[]) => ({
+    token_endpoint_auth_method: "private_key_jwt",
+    jwks: { keys },
+  });
+
+  it("are kept without what no key needs", () => {
+    const named = { ...ec, kid: "a", use: "sig", alg: "ES256" };
+    const junk = { x5c: ["a"], x5u: "https://agent.example/cert", key_ops: ["sign"], more: {} };
+    const edwards = jwkOf("ed25519");
+    expect(normalise(withKeys({ ...named, ...junk }, edwards, rsa))).toMatchObject({
+      jwks: { keys: [named, edwards, rsa] },
+    });
+    expect(normalise(withKeys({ ...named, ...junk }))).toHaveProperty("jwks", { keys: [named] });
+  });
+
+  it("may be absent", () => {
+    expect(normalise({})).toMatchObject({ jwks: undefined });
+  });
+
+  it.each([
+    ["none", { jwks: { keys: [] } }],
+    ["no list", { jwks: { keys: ec } }],
+    ["no set", { jwks: "https://agent.example/keys" }],
+    ["null", { jwks: null }],
+    ["a list alone", { jwks: [ec] }],
+    ["more than twenty", withKeys(...Array.from({ length: 21 }, () => ec))],
+    ["no object", withKeys("a")],
+    ["null in it", withKeys(null)],
+    ["a private key", withKeys({ ...ec, d: "AA" })],
+    ["an RSA prime", withKeys({ ...rsa, p: "AA" })],
+    ["a symmetric key", withKeys({ kty: "oct", k: "AA" })],
+    ["a secret in a public key", withKeys({ ...ec, k: "AA" })],
+    ["a key for encryption", withKeys(jwkOf("x25519"))],
+    ["an unknown kind", withKeys({ kty: "XYZ" })],
+    ["a point off the curve", withKeys({ ...ec, x: ec.y })],
+    ["a short RSA key", withKeys(jwkOf("rsa", { modulusLength: 1024 }))],
+    ["a huge exponent", withKeys({ ...rsa, e: "__________8" })],
+    ["a huge modulus", withKeys({ ...rsa, n: "x".repeat(1200) })],
+    ["a good and a bad one", withKeys(ec, { kty: "oct", k: "AA" })],
+  ])("are refused with %s", (_what, changes) => {
+    expect(refusal(changes)).toMatchObject({ error: "invalid_client_metadata" });
+  });
+});
+
+describe("the whole body of a registration", () => {
+  const fault = (text: string): unknown => {
+    try {
+      checkBody(JSON.parse(text));
+    } catch (error) {
+      return error;
+    }
+    return "accepted";
+  };
+
+  it("is at most eight levels deep", () => {
+    const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+    expect(fault(nested(8))).toBe("accepted");
+    expect(fault(nested(9))).toMatchObject({ error: "invalid_client_metadata" });
+    expect(fault(`{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`)).toMatchObject({
+      error: "invalid_client_metadata",
+    });
+  });
+
+  it.each(['{"__proto__":{}}', '{"a":[{"__proto__":1}]}'])(
+    "does not reach behind objects: %s",
+    (text) => {
+      expect(fault(text)).toMatchObject({ error: "invalid_client_metadata" });
+    },
+  );
+
+  it("holds no software statement, which nobody would check", () => {
+    expect(fault('{"software_statement":"a.b.c"}')).toMatchObject({
+      error: "unapproved_software_statement",
     });
   });
 });

@@ -19,7 +19,7 @@ describe("html", () => {
     ["&lt;", "&amp;lt;"],
     ["&amp;amp;", "&amp;amp;amp;"],
     ["<!--", "&lt;!--"],
-    ["${1}", "${1}"],
+    ["$& $1", "$&amp; $1"],
     ["\u0000 \u2028 \u{1F600} ä", "\u0000 \u2028 \u{1F600} ä"],
     ["", ""],
   ])("takes text as text, between tags and in an attribute: %j", (text, written) => {
@@ -30,7 +30,7 @@ describe("html", () => {
     expect(html`<a title='${"'>x"}'>`.toString()).toBe("<a title='&#39;&gt;x'>");
   });
 
-  it.each([undefined, null, false])("writes nothing for %s", (content) => {
+  it.each([undefined, null, false] as const)("writes nothing for %s", (content) => {
     expect(write(content)).toBe('<p title=""></p>');
   });
 
@@ -45,7 +45,7 @@ describe("html", () => {
   });
 
   it("joins lists without anything between, and lists in lists", () => {
-    const items = ["<a>", html`<b>`, undefined, [1, ["'"], false]];
+    const items: Content = ["<a>", html`<b>`, undefined, [1, ["'"], false]];
     expect(html`<p>${items}</p>`.toString()).toBe("<p>&lt;a&gt;<b>1&#39;</p>");
     expect(html`<p>${[]}</p>`.toString()).toBe("<p></p>");
   });

@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import { type AdapterPayload, errors } from "oidc-provider";
+import { collection, type Stored } from "../../store/records.ts";
+import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
+import { scopeNames } from "../scopes.ts";
+import { fingerprint, isSecretOf } from "../secrets.ts";
+import type { AdapterContext } from "./adapter-context.ts";
+import { type Document, issue } from "./issuance.ts";
+import { ownerClaims } from "./people.ts";
+import {
+  ACCESS_TOKEN_SECONDS,
+  ownCeiling,
+  type ResourcePolicy,
+  resourceMeant,
+} from "./resources.ts";
+
+/** A token as it is answered (RFC 6749 section 5.1). */
+export interface PlainToken {
+  readonly access_token: string;
+  /** Seconds. */
+  readonly expires_in: number;
+  readonly token_type: "Bearer";
+  readonly scope: string;
+}
+
+/** @returns `undefined` when the request is not plain, or anything about it is not in order. */
+export type IssuePlainToken = (form: URLSearchParams) => Promise<PlainToken | undefined>;
+
+/** Members of a plain request: with others, it means more than is understood here. */
+const members = ["grant_type", "client_id", "client_secret", "scope", "resource"];
+
+/** Random bytes of a token; as many as oidc-provider takes. */
+const TOKEN_BYTES = 32;
+
+const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
+
+/**
+ * Issues the token of the plainest request: client_credentials with id and secret in the form, which
+ * every agent sends every hour, and at which oidc-provider takes five times as long.
+ *
+ * It only ever grants. Whatever is unusual or wrong, be it an unknown member, another way to prove who
+ * the client is, a scope out of reach, is left to the authorization server, which then says what it
+ * is. The token is kept as the authorization server keeps its own.
+ *
+ * @throws {Problem} `store_unavailable`
+ */
+export function createPlainTokens(context: AdapterContext & ResourcePolicy): IssuePlainToken {
+  return async (form) => {
+    if (!isPlain(form)) return undefined;
+    const client = await context.records.get(clients, form.get("client_id") ?? "");
+    if (client === undefined || !mayAsk(client.value, form.get("client_secret") ?? "")) {
+      return undefined;
+    }
+    const right = rightOf(client.value, form, context);
+    return right && give(client, right, context);
+  };
+}
+
+/** What a token is good for. */
+interface Right {
+  readonly aud: string;
+  readonly scope: string;
+}
+
+/** @returns `undefined` when the request asks for what the client may not have. */
+function rightOf(
+  client: ClientRecord,
+  form: URLSearchParams,
+  { baseUrl, anonymousScopes }: ResourcePolicy,
+): Right | undefined {
+  const aud = resourceMeant(form.get("resource") ?? baseUrl, baseUrl);
+  const asked = scopeNames(form.get("scope") ?? "");
+  const reach: readonly string[] = ownCeiling(client, anonymousScopes);
+  const isInReach = reach.length > 0 && asked.every((name) => reach.includes(name));
+  if (aud === undefined || !isInReach) return undefined;
+  return { aud, scope: (asked.length === 0 ? reach : asked).join(" ") };
+}
+
+function isPlain(form: URLSearchParams): boolean {
+  const names = [...form.keys()];
+  return (
+    form.get("grant_type") === "client_credentials" &&
+    new Set(names).size === names.length &&
+    names.every((name) => members.includes(name))
+  );
+}
+
+function mayAsk({ metadata }: ClientRecord, secret: string): boolean {
+  const { token_endpoint_auth_method: method, grant_types: grants, client_secret } = metadata;
+  return (
+    (method === "client_secret_post" || method === "client_secret_basic") &&
+    Array.isArray(grants) &&
+    grants.includes("client_credentials") &&
+    isSecretOf(String(client_secret), secret)
+  );
+}
+
+async function give(
+  client: Stored<ClientRecord>,
+  right: Right,
+  context: AdapterContext,
+): Promise<PlainToken | undefined> {
+  const token = randomBytes(TOKEN_BYTES).toString("base64url");
+  const reads = {
+    clients: new Map([[client.key, client]]),
+    grants: new Map(),
+    accountId: undefined,
+  };
+  try {
+    const document = documentOf(token, { client, right, now: context.now() });
+    await issue({ uses: [], documents: [document] }, reads, context);
+  } catch (error) {
+    if (error instanceof errors.OIDCProviderError) return undefined;
+    throw error;
+  }
+  return {
+    access_token: token,
+    expires_in: ACCESS_TOKEN_SECONDS,
+    token_type: "Bearer",
+    scope: right.scope,
+  };
+}
+
+/** The token as the authorization server would keep it. */
+function documentOf(
+  token: string,
+  { client, right, now }: { client: Stored<ClientRecord>; right: Right; now: Date },
+): Document {
+  const iat = Math.floor(now.getTime() / 1000);
+  const extra = ownerClaims(client.value.agent);
+  return {
+    ...{ model: "ClientCredentials", documents: tokens, key: fingerprint(token) },
+    value: {
+      ...{ iat, exp: iat + ACCESS_TOKEN_SECONDS, kind: "ClientCredentials" },
+      ...{ clientId: client.key, ...right, ...(extra && { extra }) },
+    },
+    groups: [issuedTo(client.key)],
+    ttlMs: ACCESS_TOKEN_SECONDS * 1000,
+  };
+}

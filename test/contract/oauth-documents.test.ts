@@ -1,0 +1,164 @@
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { beforeEach, describe, expect, it } from "vitest";
+import { getWith, register } from "../support/agent.ts";
+import { startAuthServer } from "../support/auth-server.ts";
+import { authorizationRequest, CALLBACK } from "../support/person.ts";
+import { embedded } from "../support/stores.ts";
+import { consented, createVisitor, exchange, interactionOn } from "../support/visitor.ts";
+
+const CLIENT_ID = "https://app.example/client.json";
+
+const document = {
+  client_id: CLIENT_ID,
+  client_name: "App",
+  redirect_uris: [CALLBACK],
+  grant_types: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_method: "none",
+};
+
+/** What the internet answers, by address. */
+const web = new Map<string, unknown>();
+const asked: string[] = [];
+
+const fetchWeb: typeof fetch = async (input) => {
+  const url = String(input);
+  asked.push(url);
+  return web.has(url) ? Response.json(web.get(url)) : new Response("", { status: 404 });
+};
+
+const { records } = await embedded.open({ now: () => Date.now() });
+const start = (limits = {}) =>
+  startAuthServer({ records, now: () => new Date(), fetch: fetchWeb, limits });
+
+beforeEach(() => {
+  web.clear();
+  asked.length = 0;
+});
+
+const clientOf = (client_id: string) => ({
+  client_id,
+  client_secret: "",
+  registration_client_uri: "",
+  registration_access_token: "",
+});
+
+describe("a client by its metadata document", () => {
+  it("needs no registration: a person consents, by the host of the document", async () => {
+    web.set(CLIENT_ID, document);
+    const server = await start();
+    const person = createVisitor(server);
+    await person.signIn();
+    const { url } = authorizationRequest(server.local, { client_id: CLIENT_ID });
+    expect(interactionOn(await person.open(url))).toMatchObject({
+      client: { clientId: CLIENT_ID, name: "App", documentHost: "app.example" },
+      scopes: ["signals:read", "factor:read", "darkpool:read", "alerts:write"],
+    });
+    const client = clientOf(CLIENT_ID);
+    const { form } = await consented(server, person, { client, scope: "openid signals:read" });
+    const { body } = await exchange(server, form);
+    expect(body).toMatchObject({ scope: "signals:read", id_token: expect.any(String) });
+
+    asked.length = 0;
+    const probe = await getWith(String(body.access_token), `${server.local}/api/probe`);
+    expect(await probe.json()).toMatchObject({ kind: "user", clientId: CLIENT_ID });
+    expect(asked).toEqual([]);
+    const { refresh_token = "" } = body;
+    const again = { grant_type: "refresh_token", client_id: CLIENT_ID, refresh_token };
+    expect((await exchange(server, again)).status).toBe(200);
+  });
+
+  it("has no tokens of its own, whatever it says", async () => {
+    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    web.set(CLIENT_ID, {
+      ...document,
+      grant_types: ["client_credentials", "authorization_code"],
+      token_endpoint_auth_method: "private_key_jwt",
+      jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: "1" }] },
+    });
+    const server = await start();
+    const client_assertion = await new SignJWT({ jti: "1" })
+      .setProtectedHeader({ alg: "ES256", kid: "1" })
+      .setIssuer(CLIENT_ID)
+      .setSubject(CLIENT_ID)
+      .setAudience(server.local)
+      .setExpirationTime("1m")
+      .sign(privateKey);
+    const { status, body } = await exchange(server, {
+      grant_type: "client_credentials",
+      client_assertion,
+      client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    });
+    expect(status).toBe(400);
+    expect(body.error_description).toContain("grant type is not allowed");
+  });
+
+  it.each([
+    ["another id", { client_id: "https://other.example/client.json" }],
+    ["plain http to elsewhere", { redirect_uris: ["http://app.example/callback"] }],
+    ["a script", { redirect_uris: ["javascript:alert(1)"] }],
+    ["a deceptive name", { client_name: "a\u202eb" }],
+    ["a secret", { client_secret: "known", token_endpoint_auth_method: "client_secret_post" }],
+    ["tokens of its own alone", { grant_types: ["client_credentials"] }],
+    ["no document", undefined],
+  ])("with %s is none", async (_title, changes) => {
+    if (changes !== undefined) web.set(CLIENT_ID, { ...document, ...changes });
+    const server = await start();
+    const { url } = authorizationRequest(server.local, { client_id: CLIENT_ID });
+    const page = await createVisitor(server).open(url);
+    expect(page).toMatchObject({ status: 400, leavesFor: undefined });
+  });
+
+  it.each([
+    "http://app.example/client.json",
+    "https://app.example/../client.json",
+    "https://user@app.example/client.json",
+    "https://app.example/client.json#x",
+  ])("is not looked for at %s", async (client_id) => {
+    const server = await start();
+    const { url } = authorizationRequest(server.local, { client_id });
+    expect((await createVisitor(server).open(url)).status).toBe(400);
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ["fetch-address", (number: number) => `https://app-${number}.example/client.json`],
+    ["fetch-host", (number: number) => `https://app.example/${number}.json`],
+  ])("makes this server fetch so often only (%s)", async (quota, addressOf) => {
+    const server = await start({ [quota]: { points: 2, windowSeconds: 600 } });
+    for (let number = 0; number < 5; number += 1) {
+      const { url } = authorizationRequest(server.local, { client_id: addressOf(number) });
+      await createVisitor(server).open(url);
+    }
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe("a client that signs with a key at its own address", () => {
+  it("gets tokens, and its host is asked so often only", async () => {
+    const jwks_uri = "https://keys.example/jwks.json";
+    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    const server = await start({ "fetch-host": { points: 2, windowSeconds: 600 } });
+    const { client_id } = await register(server.local, {
+      grant_types: ["client_credentials"],
+      token_endpoint_auth_method: "private_key_jwt",
+      jwks_uri,
+    });
+    const ask = async () =>
+      exchange(server, {
+        grant_type: "client_credentials",
+        client_assertion: await new SignJWT({ jti: crypto.randomUUID() })
+          .setProtectedHeader({ alg: "ES256", kid: "1" })
+          .setIssuer(client_id)
+          .setSubject(client_id)
+          .setAudience(`${server.local}/oauth/token`)
+          .setExpirationTime("1m")
+          .sign(privateKey),
+        client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+      });
+    expect((await ask()).status).toBe(401);
+    web.set(jwks_uri, { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }] });
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+    expect(asked).toEqual([jwks_uri, jwks_uri]);
+  });
+});

@@ -1,0 +1,192 @@
+import { expect, it } from "vitest";
+import type { Operation, Records } from "../../src/store/records.ts";
+import {
+  EXAMPLE_REGISTRATION,
+  getWith,
+  postForm,
+  type Registered,
+  register,
+} from "../support/agent.ts";
+import { startAuthServer } from "../support/auth-server.ts";
+import { authorizationRequest, registerPublic } from "../support/person.ts";
+import { describeStores, type Engine, openStore, slowed } from "../support/stores.ts";
+import { consented, createVisitor, exchange } from "../support/visitor.ts";
+
+type Agent = Registered & { readonly claim: { readonly code: string } };
+
+/** An authorization server whose next commit of one kind waits until something else was done. */
+async function build(engine: Engine, seenAs = (records: Records) => records) {
+  const { records, clock } = await openStore(engine);
+  clock.now = Date.now();
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const isIssuance = (operations: readonly Operation[]) =>
+    operations.some((each) => each.kind === "insert" && /Token|Credentials/.test(each.collection));
+  const observed: Records = {
+    ...records,
+    async commit(operations) {
+      if (meanwhile !== undefined && isIssuance(operations)) {
+        const act = meanwhile;
+        meanwhile = undefined;
+        await act();
+      }
+      return records.commit(operations);
+    },
+  };
+  const server = await startAuthServer({
+    records: seenAs(observed),
+    now: () => new Date(clock.now),
+  });
+  return {
+    server,
+    base: server.local,
+    /** Does something between the moment a token is decided on and the moment it is kept. */
+    beforeIssuance(act: () => Promise<unknown>): void {
+      meanwhile = act;
+    },
+  };
+}
+
+type Built = Awaited<ReturnType<typeof build>>;
+
+const newAgent = async ({ base }: Built) => (await register(base)) as Agent;
+
+function ask({ server }: Built, { client_id, client_secret }: Registered, more = {}) {
+  const form = { grant_type: "client_credentials", client_id, client_secret, ...more };
+  return exchange(server, form);
+}
+
+const whoIs = async ({ base }: Built, token = "") => {
+  const response = await getWith(token, `${base}/api/probe`);
+  return { status: response.status, ...((await response.json()) as { accountId?: string }) };
+};
+
+function manage(agent: Registered, method: string, changes?: object): Promise<Response> {
+  const authorization = `Bearer ${agent.registration_access_token}`;
+  const headers = { authorization, "content-type": "application/json" };
+  const { client_id } = agent;
+  const body = JSON.stringify({ ...EXAMPLE_REGISTRATION, client_id, ...changes });
+  return fetch(agent.registration_client_uri, { method, headers, ...(changes && { body }) });
+}
+
+async function claim({ server }: Built, agent: Agent): Promise<string> {
+  const { id: accountId } = await server.accounts.ofEmail("owner@example.com");
+  const scopes = ["signals:read", "alerts:write"] as const;
+  const { client_id: agentId, claim } = agent;
+  await server.claims.completeByPerson({ agentId, code: claim.code }, { accountId, scopes });
+  return accountId;
+}
+
+const UNAVAILABLE = { status: 503, body: { error: "temporarily_unavailable" } };
+
+describeStores("a token of an agent, decided on just before", (engine) => {
+  it("the agent is claimed, is not issued; the next one names the owner", async () => {
+    const built = await build(engine);
+    const agent = await newAgent(built);
+    built.beforeIssuance(() => claim(built, agent));
+    expect(await ask(built, agent)).toMatchObject(UNAVAILABLE);
+    const { body } = await ask(built, agent);
+    expect(await whoIs(built, body.access_token)).toMatchObject({
+      accountId: expect.stringMatching(/^acc_/),
+      scopes: ["signals:read", "alerts:write"],
+    });
+  });
+
+  it("the agent is deleted, is not issued", async () => {
+    const built = await build(engine);
+    const agent = await newAgent(built);
+    built.beforeIssuance(() => manage(agent, "DELETE"));
+    expect(await ask(built, agent)).toMatchObject({
+      status: 401,
+      body: { error: "invalid_client" },
+    });
+  });
+
+  it("the agent gives up scopes, is not issued; the next one is narrower", async () => {
+    const built = await build(engine);
+    const agent = await newAgent(built);
+    built.beforeIssuance(() => manage(agent, "PUT", { scope: "factor:read" }));
+    expect(await ask(built, agent)).toMatchObject(UNAVAILABLE);
+    expect((await ask(built, agent)).body.scope).toBe("factor:read");
+  });
+
+  it("another of its tokens, is issued", async () => {
+    const built = await build(engine);
+    const agent = await newAgent(built);
+    built.beforeIssuance(() => ask(built, agent));
+    expect((await ask(built, agent)).status).toBe(200);
+  });
+});
+
+describeStores("a token for a person, decided on just before", (engine) => {
+  async function codeOf(built: Built) {
+    const person = createVisitor(built.server);
+    const accountId = await person.signIn();
+    const client = await registerPublic(built.base);
+    const given = await consented(built.server, person, { client, scope: "signals:read" });
+    return { ...given, accountId, person };
+  }
+
+  it("the person takes back what they allowed, is not issued", async () => {
+    const built = await build(engine);
+    const { form, accountId } = await codeOf(built);
+    const { accounts } = built.server;
+    const [application] = await accounts.applicationsOf(accountId);
+    built.beforeIssuance(() => accounts.removeApplication(accountId, String(application?.grantId)));
+    expect(await exchange(built.server, form)).toMatchObject({
+      status: 400,
+      body: { error: "invalid_grant" },
+    });
+  });
+
+  it("the person decides anew, is not issued; the code is still good and obeys", async () => {
+    const built = await build(engine);
+    const { form, client, person } = await codeOf(built);
+    const { client_id } = client;
+    const { url } = authorizationRequest(built.base, { client_id, scope: "openid signals:read" });
+    built.beforeIssuance(() => person.authorize(url, []));
+    expect(await exchange(built.server, form)).toMatchObject(UNAVAILABLE);
+    const { status, body } = await exchange(built.server, form);
+    expect({ status, scope: body.scope }).toEqual({ status: 200, scope: "" });
+  });
+
+  it("the refresh token is revoked, is not issued", async () => {
+    const built = await build(engine);
+    const { form, client } = await codeOf(built);
+    const { body } = await exchange(built.server, form);
+    const { refresh_token = "" } = body;
+    const { client_id } = client;
+    const revoke = { token: refresh_token, client_id };
+    built.beforeIssuance(() => postForm(`${built.base}/oauth/revoke`, revoke));
+    const again = { grant_type: "refresh_token", client_id, refresh_token };
+    expect((await exchange(built.server, again)).body.error).toBe("invalid_grant");
+    expect(await whoIs(built, body.access_token)).toMatchObject({ status: 401 });
+  });
+});
+
+describeStores("tokens that are issued all the time", (engine) => {
+  it("are dead, or name the owner, once the agent is claimed", async () => {
+    const built = await build(engine, slowed);
+    const agent = await newAgent(built);
+    const [answers, owner] = await Promise.all([
+      Promise.all(Array.from({ length: 30 }, () => ask(built, agent))),
+      claim(built, agent),
+    ]);
+    for (const { body } of answers) {
+      const caller = await whoIs(built, body.access_token);
+      expect([401, 200]).toContain(caller.status);
+      if (caller.status === 200) expect(caller.accountId).toBe(owner);
+    }
+  });
+
+  it("are dead once the agent is deleted", async () => {
+    const built = await build(engine, slowed);
+    const agent = await newAgent(built);
+    const [answers] = await Promise.all([
+      Promise.all(Array.from({ length: 30 }, () => ask(built, agent))),
+      manage(agent, "DELETE"),
+    ]);
+    for (const { body } of answers) {
+      expect(await whoIs(built, body.access_token)).toMatchObject({ status: 401 });
+    }
+  });
+});

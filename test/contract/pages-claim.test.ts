@@ -1,0 +1,306 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
+import type { Person } from "../support/person.ts";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { startTown } from "../support/town.ts";
+import { textOf, type WebPage } from "../support/web.ts";
+
+const town = await startTown();
+const { base } = town;
+
+beforeEach(() => {
+  town.clock.now = SANDBOX_NOW;
+});
+
+/** How long after a sign-in a claim is possible. */
+const FRESH_MS = 5 * 60_000;
+
+const later = (ms: number): Date => new Date(SANDBOX_NOW.getTime() + ms);
+
+/** An agent with a claim code. */
+async function newAgent(own = base, changes: object = {}) {
+  const agent = await register(own, { client_name: "Night shift", ...changes });
+  return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
+}
+
+/** The address that an agent gives its person. */
+async function linkOf(agent: Awaited<ReturnType<typeof newAgent>>, login_hint?: string) {
+  const token = await tokenOf(base, agent);
+  const started = await postJson(
+    `${base}/oauth/claim/start`,
+    { agent_id: agent.client_id, ...(login_hint && { login_hint }) },
+    { authorization: `Bearer ${token}` },
+  );
+  const body = (await started.json()) as { verification_uri: string };
+  return { link: body.verification_uri, token };
+}
+
+const complete = (agentId: string, code: string, token: string) =>
+  postJson(
+    `${base}/oauth/claim`,
+    { agent_id: agentId, claim_code: code },
+    { authorization: `Bearer ${token}` },
+  );
+
+const valueIn = (page: WebPage, path: string, name: string) =>
+  page.form(path).fields.find(([own]) => own === name)?.[1];
+
+const askFor = async (person: Person, agentId: string, code: string): Promise<WebPage> => {
+  const page = await person.web.get(`/claim?agent=${agentId}`);
+  return person.web.submit(page.form("/claim"), { agent_id: agentId, code });
+};
+
+const isAtSignIn = ({ url }: WebPage) => url.pathname === "/sign-in";
+
+describe("claiming with the code that an agent was given", () => {
+  it("leads from the id and the code over a look at the agent to the end", async () => {
+    const person = town.person();
+    await person.signIn();
+    const agent = await newAgent();
+    const asked = await person.web.get(`/claim?agent=${agent.client_id}`);
+    expect(valueIn(asked, "/claim", "agent_id")).toBe(agent.client_id);
+    expect(valueIn(asked, "/claim", "code")).toBe("");
+    expect(textOf(asked.html)).toContain("Only go on if you started this agent yourself");
+
+    const typed = agent.claim.code.toLowerCase().replace(/^(.{4})/, "$1-");
+    const shown = await askFor(person, agent.client_id, typed);
+    expect(shown.status).toBe(200);
+    const said = textOf(shown.html);
+    expect(said).toContain("calls itself “Night shift” not verified");
+    expect(said).toContain("Registered 21 November 2026, 05:00 UTC");
+    expect(said).toMatch(
+      /Access now Composite scores .* signals:read .* darkpool:read Access after/,
+    );
+    expect(shown.form("/claim/confirm").fields.filter(([name]) => name === "scope")).toEqual([
+      ["scope", "signals:read"],
+      ["scope", "factor:read"],
+      ["scope", "darkpool:read"],
+      ["scope", "alerts:write"],
+    ]);
+    const before = await tokenOf(base, agent);
+
+    const done = await person.web.submit(shown.form("/claim/confirm"), {
+      scope: ["signals:read", "alerts:write", "nonsense"],
+    });
+    expect([done.status, textOf(done.html)]).toEqual([
+      200,
+      expect.stringMatching(/You answer for this agent now .*signals:read.*alerts:write/),
+    ]);
+    expect(textOf(done.html)).not.toMatch(/factor:read|nonsense/);
+    expect(textOf(done.html)).toContain("on your account page, remove the agent");
+    expect((await getWith(before, `${base}/api/signals?limit=1`)).status).toBe(401);
+  });
+
+  it("says the same for an unknown agent, a wrong code, an old one and a claimed agent", async () => {
+    const [person, other] = [town.person(), town.person()];
+    await person.signIn();
+    await other.signIn();
+    const [agent, claimed, hinted] = [
+      await newAgent(),
+      await newAgent(),
+      await newAgent(base, { type: "service_auth", login_hint: other.email }),
+    ];
+    await other.claim(claimed.client_id, claimed.claim.code);
+    const tries = [
+      ["agt_nobody", agent.claim.code],
+      [agent.client_id, "00000000"],
+      [agent.client_id, ""],
+      [agent.client_id, "x".repeat(65)],
+      ["<b>", agent.claim.code],
+      ["", ""],
+      [claimed.client_id, claimed.claim.code],
+      [hinted.client_id, hinted.claim.code],
+    ] as const;
+    const said = new Set<string>();
+    for (const [agentId, code] of tries) {
+      const page = await askFor(person, agentId, code);
+      expect(page.status, agentId).toBe(400);
+      expect(valueIn(page, "/claim", "agent_id")).toBe(agentId);
+      expect(valueIn(page, "/claim", "code")).toBe("");
+      said.add(textOf(page.html));
+    }
+    town.clock.now = later(10 * 60_000 + 1_000);
+    await person.signIn();
+    said.add(textOf((await askFor(person, agent.client_id, agent.claim.code)).html));
+    expect([...said]).toEqual([expect.stringContaining("The id or the code is wrong")]);
+  });
+
+  it("asks again when nothing is ticked, and still knows the code", async () => {
+    const person = town.person();
+    await person.signIn();
+    const agent = await newAgent();
+    const shown = await askFor(person, agent.client_id, agent.claim.code);
+    const again = await person.web.submit(shown.form("/claim/confirm"), { scope: [] });
+    expect(again.status).toBe(400);
+    expect(again.html).toContain(
+      '<a href="#scope-0">Choose at least one thing that it may do.</a>',
+    );
+    const done = await person.web.submit(again.form("/claim/confirm"), { scope: "signals:read" });
+    expect(textOf(done.html)).toContain("You answer for this agent now");
+  });
+
+  it("takes no code from an address, and changes nothing by a link", async () => {
+    const person = town.person();
+    await person.signIn();
+    const agent = await newAgent();
+    const query = `agent=${agent.client_id}&agent_id=${agent.client_id}&code=${agent.claim.code}`;
+    const page = await person.web.get(`/claim?${query}`);
+    expect(page.html).not.toContain(agent.claim.code);
+    expect((await person.web.get(`/claim/confirm?${query}`)).status).toBe(405);
+    expect((await person.web.get("/account")).html).not.toContain(agent.client_id);
+  });
+});
+
+describe("claiming by a link of the agent", () => {
+  it("shows the agent, then a code that the agent completes the claim with", async () => {
+    const person = town.person();
+    await person.signIn();
+    const agent = await newAgent();
+    const { link, token } = await linkOf(agent);
+    const early = await complete(agent.client_id, "00000000", token);
+    expect(early.status).toBe(409);
+    const page = await person.web.get(link);
+    expect(textOf(page.html)).toContain("calls itself “Night shift” not verified");
+    expect(textOf(page.html)).toContain("Only go on if you started this agent yourself");
+    const shown = await person.web.submit(page.form("/claim/approve"), { scope: "alerts:write" });
+    expect(textOf(shown.html)).toContain("remove the agent");
+    const [, code = ""] = /<code>([0-9A-Z]{8})<\/code>/.exec(shown.html) ?? [];
+    const done = await complete(agent.client_id, code, token);
+    expect(await done.json()).toMatchObject({ status: "claimed", scope: "alerts:write" });
+    const late = await person.web.get(link);
+    expect([late.status, textOf(late.html)]).toEqual([
+      400,
+      expect.stringContaining("This link does not work any more"),
+    ]);
+  });
+
+  it("asks again when nothing is ticked", async () => {
+    const person = town.person();
+    await person.signIn();
+    const { link } = await linkOf(await newAgent());
+    const page = await person.web.get(link);
+    const again = await person.web.submit(page.form("/claim/approve"), { scope: [] });
+    expect(again.status).toBe(400);
+    expect(again.html).not.toMatch(/<code>[0-9A-Z]{8}<\/code>/);
+    const done = await person.web.submit(again.form("/claim/approve"), { scope: "signals:read" });
+    expect(done.html).toMatch(/<code>[0-9A-Z]{8}<\/code>/);
+  });
+
+  it.each(["", "x", "x".repeat(43), "%00", "../x", "x".repeat(400)])(
+    "is refused alike for a link that leads nowhere: %j",
+    async (attempt) => {
+      const person = town.person();
+      await person.signIn();
+      const page = await person.web.get(`/claim?attempt=${attempt}`);
+      expect([page.status, textOf(page.html)]).toEqual([
+        400,
+        expect.stringContaining("This link does not work any more"),
+      ]);
+    },
+  );
+
+  it("tells whoever the agent did not name that it waits for somebody else, and no more", async () => {
+    const [person, named] = [town.person(), town.person()];
+    await person.signIn();
+    const agent = await newAgent();
+    const { link } = await linkOf(agent, named.email);
+    const refused = await person.web.get(link);
+    expect(refused.status).toBe(403);
+    expect(textOf(refused.html)).toContain("The agent waits for somebody else");
+    for (const secret of [named.email, "Night shift", agent.client_id]) {
+      expect(refused.html).not.toContain(secret);
+    }
+    await named.signIn();
+    expect((await named.web.get(link)).status).toBe(200);
+  });
+});
+
+describe("a claim", () => {
+  /** What a person can send at the claim pages, from forms that are open. */
+  async function steps(person: Person) {
+    const [agent, other] = [await newAgent(), await newAgent()];
+    const { link } = await linkOf(other);
+    const asked = await person.web.get(`/claim?agent=${agent.client_id}`);
+    const given = { agent_id: agent.client_id, code: agent.claim.code };
+    const shown = await person.web.submit(asked.form("/claim"), given);
+    const page = await person.web.get(link);
+    const back = `/claim?agent=${agent.client_id}`;
+    const { pathname, search } = new URL(link);
+    return [
+      [back, () => person.web.get(back)],
+      [pathname + search, () => person.web.get(link)],
+      [back, () => person.web.submit(asked.form("/claim"), given)],
+      [back, () => person.web.submit(shown.form("/claim/confirm"))],
+      [pathname + search, () => person.web.submit(page.form("/claim/approve"))],
+    ] as const;
+  }
+
+  it("is possible until five minutes after a sign-in", async () => {
+    const person = town.person();
+    await person.signIn();
+    const all = await steps(person);
+    town.clock.now = later(FRESH_MS);
+    for (const [place, step] of all) expect((await step()).status, place).toBe(200);
+  });
+
+  it("needs a new sign-in after that, at every step, and goes on where it was", async () => {
+    const person = town.person();
+    await person.signIn();
+    const all = await steps(person);
+    town.clock.now = later(FRESH_MS + 1);
+    for (const [place, step] of all) {
+      const page = await step();
+      expect(isAtSignIn(page), place).toBe(true);
+      expect(page.url.searchParams.get("return_to")).toBe(place);
+      expect(textOf(page.html)).toContain("To claim an agent, sign in now");
+    }
+    const account = await person.web.get("/account");
+    expect(account.url.pathname).toBe("/account");
+    expect(account.forms.some(({ action }) => /\/agents\//.test(action))).toBe(false);
+  });
+
+  it("needs a sign-in at all", async () => {
+    const agent = await newAgent();
+    const page = await town.person().web.get(`/claim?agent=${agent.client_id}`);
+    expect(isAtSignIn(page)).toBe(true);
+    expect(page.url.searchParams.get("return_to")).toBe(`/claim?agent=${agent.client_id}`);
+  });
+});
+
+describe("too many tries of a claim", () => {
+  /** What each of some tries is answered with: who tries, and which agent. */
+  async function answers(tries: readonly (readonly [Person, string])[]) {
+    const statuses: number[] = [];
+    for (const [person, agentId] of tries) {
+      await person.signIn();
+      const form = (await person.web.get("/claim")).form("/claim");
+      const { status } = await person.web.submit(form, { agent_id: agentId, code: "00000000" });
+      statuses.push(status);
+    }
+    return statuses;
+  }
+
+  it("are refused to one person, whatever the agent", async () => {
+    const own = await startTown({ RATE_LIMITS: "claim-user=2/3600" });
+    const [one, two] = [own.person(), own.person()];
+    const tries = [
+      [one, "a"],
+      [one, "b"],
+      [one, "c"],
+      [two, "a"],
+    ] as const;
+    expect(await answers(tries)).toEqual([400, 400, 429, 400]);
+  });
+
+  it("are refused for one agent, whoever tries", async () => {
+    const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600" });
+    const tries = ["a", "a", "a", "b"].map((agentId) => [own.person(), agentId] as const);
+    expect(await answers(tries)).toEqual([400, 400, 429, 400]);
+  });
+
+  it("are refused from one address, whoever tries whatever", async () => {
+    const own = await startTown({ RATE_LIMITS: "claim-address=2/3600" });
+    const tries = ["a", "b", "c", "d"].map((agentId) => [own.person(), agentId] as const);
+    expect(await answers(tries)).toEqual([400, 400, 429, 429]);
+  });
+});

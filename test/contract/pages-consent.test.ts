@@ -1,0 +1,182 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { register } from "../support/agent.ts";
+import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { startTown } from "../support/town.ts";
+import { textOf, type WebPage } from "../support/web.ts";
+
+const town = await startTown();
+const { base } = town;
+
+/** When authorization requests are made, oidc-provider tells by the clock of the machine. */
+beforeEach(() => {
+  town.clock.now = SANDBOX_NOW;
+});
+
+const request = (client_id: string, parameters: Record<string, string> = {}) =>
+  authorizationRequest(base, { client_id, resource: base, ...parameters }).url;
+
+/** A signed-in person before a consent page. */
+async function atConsent(
+  changes: object = {},
+  parameters: Record<string, string> = {},
+): Promise<{ readonly person: Person; readonly page: WebPage; readonly clientId: string }> {
+  const person = town.person();
+  await person.signIn();
+  const { client_id: clientId } = await registerPublic(base, changes);
+  const page = await person.web.get(request(clientId, parameters));
+  return { person, page, clientId };
+}
+
+const formIn = (page: WebPage) => page.form(page.url.pathname);
+const policyOf = ({ headers }: WebPage) => headers.get("content-security-policy");
+
+describe("the consent page", () => {
+  it("says who asks, that nobody checked it, where the answer goes, and for whom", async () => {
+    const redirect_uris = ["https://desk.example/callback"];
+    const changes = { client_name: "Desk", redirect_uris, application_type: "web" };
+    const parameters = { redirect_uri: "https://desk.example/callback" };
+    const { person, page, clientId } = await atConsent(changes, parameters);
+    const said = textOf(page.html);
+    expect(said).toContain(`You are signed in as ${person.email}.`);
+    expect(said).toContain("Application calls itself “Desk” not verified");
+    expect(said).toContain(`Its id ${clientId}`);
+    expect(said).toContain("You are sent back to desk.example");
+    expect(said).toContain("Anybody can register an application under any name");
+    expect(policyOf(page)).toContain("form-action 'self' https://desk.example;");
+  });
+
+  it("says of a program on this computer that it is one", async () => {
+    const { page } = await atConsent();
+    expect(textOf(page.html)).toContain("a program on this computer, at 127.0.0.1");
+    expect(policyOf(page)).toContain("form-action 'self' http://127.0.0.1;");
+  });
+
+  it("offers each scope with its meaning, all ticked, and refuses what is not ticked", async () => {
+    const { person, page } = await atConsent(
+      {},
+      { scope: "signals:read factor:read alerts:write" },
+    );
+    const form = formIn(page);
+    expect(form.fields.filter(([name]) => name === "scope").map(([, scope]) => scope)).toEqual([
+      "signals:read",
+      "factor:read",
+      "alerts:write",
+    ]);
+    expect(textOf(page.html)).toContain("Register alert webhook endpoints alerts:write");
+    const { leavesFor } = await person.web.submit(form, {
+      decision: "allow",
+      scope: "factor:read",
+    });
+    expect(leavesFor?.searchParams.get("code")).toBeTruthy();
+    const account = await person.web.get("/account");
+    expect(textOf(account.html)).toContain("Access factor:read Allowed");
+  });
+
+  it("tells the application when a person refuses", async () => {
+    const { person, page } = await atConsent();
+    const { leavesFor } = await person.web.submit(formIn(page), { decision: "deny" });
+    expect(leavesFor?.searchParams.get("error")).toBe("access_denied");
+    expect(leavesFor?.searchParams.get("code")).toBeNull();
+  });
+
+  it.each([undefined, "", "maybe", ["allow", "deny"]])(
+    "takes the decision %j for none",
+    async (decision) => {
+      const { person, page } = await atConsent();
+      const again = await person.web.submit(formIn(page), { decision });
+      expect([again.status, again.leavesFor]).toEqual([400, undefined]);
+    },
+  );
+
+  it("asks again when nothing is ticked, with nothing ticked", async () => {
+    const { person, page } = await atConsent();
+    const again = await person.web.submit(formIn(page), { decision: "allow", scope: [] });
+    expect(again.status).toBe(400);
+    expect(textOf(again.html)).toContain("Choose at least one thing that it may do, or refuse.");
+    expect(formIn(again).fields.some(([name]) => name === "scope")).toBe(false);
+    expect(policyOf(again)).toContain("form-action 'self' http://127.0.0.1;");
+  });
+
+  it("needs a person who is signed in", async () => {
+    const { person, page } = await atConsent();
+    const account = await person.web.get("/account");
+    const out = await person.web.submit(account.form("/sign-out"));
+    const [, formToken] = out.form("/sign-in").fields.find(([name]) => name === "form_token") ?? [];
+    const filled = { form_token: formToken, decision: "allow" };
+    const refused = await person.web.submit(formIn(page), filled);
+    expect(refused.url.pathname).toBe("/sign-in");
+    expect(refused.url.searchParams.get("return_to")).toBe(page.url.pathname);
+  });
+});
+
+describe("an authorization request", () => {
+  it("sends whoever is not signed in to sign in, and then goes on", async () => {
+    const person = town.person();
+    const { client_id } = await registerPublic(base);
+    const page = await person.web.get(request(client_id));
+    expect(page.url.pathname).toBe("/sign-in");
+    expect(page.url.searchParams.get("return_to")).toMatch(/^\/oauth\/interaction\/[\w-]+$/);
+    expect(textOf(page.html)).toContain("An application wants to act for you.");
+    const leavesFor = await person.authorize(request(client_id));
+    expect(leavesFor.searchParams.get("code")).toBeTruthy();
+  });
+
+  it("wants a new sign-in when it says so", async () => {
+    town.clock.now = new Date(Date.now() - 60_000);
+    const scope = "openid signals:read";
+    const { person, clientId } = await atConsent({ scope }, { scope });
+    for (const parameters of [{ prompt: "login" }, { max_age: "30" }]) {
+      const page = await person.web.get(request(clientId, { scope, ...parameters }));
+      expect(page.url.pathname, JSON.stringify(parameters)).toBe("/sign-in");
+    }
+    const recent = await person.web.get(request(clientId, { scope, max_age: "120" }));
+    expect(recent.url.pathname).toMatch(/^\/oauth\/interaction\//);
+  });
+
+  it("that is unknown, over or of another browser says to start again", async () => {
+    const { person, page } = await atConsent();
+    const stranger = town.person();
+    await stranger.signIn();
+    const form = formIn(page);
+    await person.web.submit(form, { decision: "deny" });
+    const own = await person.web.get("/account");
+    const [, formToken] = own.form("/sign-out").fields[0] ?? [];
+    const answers = [
+      await person.web.get("/oauth/interaction/unknown"),
+      await stranger.web.get(page.url),
+      await person.web.submit(form, { form_token: formToken, decision: "allow" }),
+    ];
+    for (const { status, html, leavesFor } of answers) {
+      expect([status, leavesFor]).toEqual([400, undefined]);
+      expect(textOf(html)).toContain("Go back to the application and start again from there.");
+    }
+  });
+
+  it("that follows a form goes on from a page of its own, which a redirect could not leave", async () => {
+    const person = town.person();
+    town.clock.now = new Date(Date.now() - 60_000);
+    await person.signIn();
+    const { client_id } = await register(base, {
+      redirect_uris: ["https://desk.example/callback"],
+      grant_types: ["authorization_code"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+      application_type: "web",
+    });
+    const to = { redirect_uri: "https://desk.example/callback", scope: "signals:read" };
+    await person.authorize(request(client_id, to));
+    town.clock.now = new Date();
+    const page = await person.web.get(request(client_id, { ...to, prompt: "login" }));
+    const place = page.url.searchParams.get("return_to") ?? "";
+    await person.signIn();
+
+    const headers = { cookie: person.web.cookie(place), "sec-fetch-site": "same-origin" };
+    const between = await fetch(base + place, { headers, redirect: "manual" });
+    expect(between.status).toBe(200);
+    expect(await between.text()).toContain(`content="0; url=${place}?anew"`);
+    const { leavesFor } = await person.web.get(`${place}?anew`);
+    expect(leavesFor?.origin).toBe("https://desk.example");
+    expect(leavesFor?.searchParams.get("code")).toBeTruthy();
+  });
+});

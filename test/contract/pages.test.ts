@@ -1,0 +1,196 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { startTown } from "../support/town.ts";
+import { createWeb, textOf } from "../support/web.ts";
+
+const town = await startTown();
+const { base } = town;
+
+beforeEach(() => {
+  town.clock.now = SANDBOX_NOW;
+});
+
+const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+  fetch(base + path, {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+    redirect: "manual",
+  });
+
+const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
+
+describe("a page", () => {
+  it("runs nothing, loads its style alone, and tells other sites nothing", async () => {
+    const { headers } = await fetch(`${base}/sign-in`);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy":
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      "x-frame-options": "DENY",
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "same-origin",
+      "cache-control": "no-store",
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-resource-policy": "same-origin",
+    });
+    expect(headers.get("permissions-policy")).toMatch(/camera=\(\)/);
+  });
+
+  it.each(["/sign-in", "/sign-in/code", "/oauth/interaction/x", "/account", "/claim"])(
+    "says its language, has one main part and one heading of the first order: %s",
+    async (path) => {
+      const person = town.person();
+      await person.signIn();
+      const { html } = await person.web.get(path);
+      expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
+      for (const part of ["<main>", "<h1>", "<title>"]) {
+        expect(html.split(part).length - 1, part).toBe(1);
+      }
+      expect(html).toContain(" – Market Signal</title>");
+      expect(html).not.toMatch(/<script|style="|\son\w+=/i);
+    },
+  );
+
+  it("is in the style of its own version, which is kept and asked for again by its tag", async () => {
+    const [, address = ""] =
+      /href="(\/assets\/pages\.css[^"]*)"/.exec((await createWeb(base).get("/sign-in")).html) ?? [];
+    const style = await fetch(base + address);
+    expect(style.headers.get("content-type")).toBe("text/css; charset=utf-8");
+    expect(style.headers.get("cache-control")).toBe("public, max-age=86400");
+    const tag = style.headers.get("etag") ?? "";
+    expect(tag).toMatch(/^"[\w-]{16}"$/);
+    expect(address).toContain(tag.slice(1, -1));
+    // Without the second field fetch adds one that asks for everything anew.
+    const headers = { "if-none-match": tag, "cache-control": "max-age=0" };
+    const again = await fetch(base + address, { headers });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    expect(await style.text()).not.toMatch(/@import|https?:\/\/(?!www\.w3\.org)/);
+  });
+
+  it("does not answer for paths that are none", async () => {
+    for (const path of ["/sign-in/nothing", "/account/keys/x", "/claim/x", "/assets/x.css"]) {
+      const answer = await fetch(base + path, { redirect: "manual" });
+      if (answer.status === 405) continue;
+      expect(answer.status, path).toBe(404);
+      expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+    }
+  });
+});
+
+describe("what fails on a page", () => {
+  it.each([
+    ["PUT", "/sign-in", "GET, HEAD, POST"],
+    ["GET", "/sign-out", "POST"],
+    ["GET", "/claim/confirm", "POST"],
+    ["GET", "/account/keys/x/revoke", "POST"],
+    ["DELETE", "/account", "GET, HEAD"],
+    ["POST", "/assets/pages.css", "GET, HEAD"],
+  ])("is a page that says so: %s %s", async (method, path, allow) => {
+    const answer = await fetch(base + path, { method });
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
+    expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(headingOf(await answer.text())).toBe("This page cannot do that");
+  });
+
+  it.each([
+    [413, "email=a&", "x".repeat(8 * 1024), "This form is too large"],
+    [413, "", "a=1&".repeat(21), "This form is too large"],
+    [415, "", "{}", "This form cannot be read"],
+  ])("is a page with the status %i", async (status, start, rest, heading) => {
+    const type = rest === "{}" ? { "content-type": "application/json" } : {};
+    const answer = await post("/sign-in", start + rest, type as Record<string, string>);
+    expect([answer.status, headingOf(await answer.text())]).toEqual([status, heading]);
+  });
+
+  it("takes a compressed form for none", async () => {
+    const answer = await post("/sign-in", "x", { "content-encoding": "gzip" });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).not.toMatch(/Error|stack|node_modules/);
+  });
+
+  it("takes nothing of a form for more than text", async () => {
+    const person = town.person();
+    const page = await person.web.get("/sign-in");
+    const form = page.form("/sign-in");
+    for (const name of ["email[x]", "email[]", "__proto__", "constructor"]) {
+      const { status } = await person.web.submit(form, { email: undefined, [name]: "a@b.example" });
+      expect(status, name).toBe(400);
+    }
+    const twice = await person.web.submit(form, { email: ["a@b.example", "c@d.example"] });
+    expect(twice.status).toBe(400);
+  });
+
+  it("is told to the operator when it is the service's fault, and to nobody else", async () => {
+    const own = await startTown();
+    const person = own.person();
+    await person.signIn();
+    const { records } = own.service.state.store;
+    const { list } = records;
+    Object.assign(records, { list: () => Promise.reject(new Error("the secret of the store")) });
+    const { status, html } = await person.web.get("/account");
+    Object.assign(records, { list });
+    expect([status, headingOf(html)]).toEqual([500, "Something went wrong here"]);
+    expect(html).not.toContain("secret");
+    expect(own.logged.join()).toContain("the secret of the store");
+  });
+});
+
+describe("a form that does not come from a page of the browser", () => {
+  it("is refused with the advice to open the page again", async () => {
+    const answer = await post("/sign-in", "email=a%40b.example");
+    const html = await answer.text();
+    expect([answer.status, headingOf(html)]).toEqual([403, "Open the page again"]);
+    expect(textOf(html)).toContain("Open the page again, and send the form from there.");
+  });
+
+  it("is taken from an old browser, which says nothing of where a form comes from", async () => {
+    const web = createWeb(base);
+    const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
+    const body = new URLSearchParams([...fields, ["email", "a@b.example"]] as [string, string][]);
+    body.delete("email");
+    body.set("email", "a@b.example");
+    const answer = await post("/sign-in", String(body), { cookie: web.cookie(action) });
+    expect(answer.status).toBe(303);
+  });
+});
+
+const strict = await startTown({
+  RATE_LIMITS: "code-email=1/900 code-address=3/1800 code-tries=1/60",
+});
+
+describe("too much of something", () => {
+  const ask = async (email: string) => {
+    const web = createWeb(strict.base);
+    const page = await web.get("/sign-in");
+    return web.submit(page.form("/sign-in"), { email });
+  };
+
+  it("is a page that says when to come again", async () => {
+    expect((await ask("one@example.com")).status).toBe(200);
+    const refused = await ask("one@example.com");
+    expect([refused.status, headingOf(refused.html)]).toEqual([429, "Too many attempts"]);
+    const seconds = Number(refused.headers.get("retry-after"));
+    expect(seconds).toBeGreaterThan(890);
+    expect(seconds).toBeLessThanOrEqual(900);
+    expect(textOf(refused.html)).toMatch(
+      /Come again after 21 November 2026, 05:1[56] UTC, which is in 15 minutes\./,
+    );
+  });
+
+  it("is counted for an address of the network as well as of e-mail", async () => {
+    expect((await ask("two@example.com")).status).toBe(200);
+    const refused = await ask("three@example.com");
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(1790);
+  });
+
+  it("is counted for codes that are tried", async () => {
+    const web = createWeb(strict.base);
+    const form = (await web.get("/sign-in/code")).form("/sign-in/code");
+    expect((await web.submit(form, { code: "12345678" })).status).toBe(400);
+    const refused = await web.submit(form, { code: "12345678" });
+    expect(refused.status).toBe(429);
+    expect(textOf(refused.html)).toContain("in a minute");
+  });
+});

@@ -1,0 +1,291 @@
+import { describe, expect, it } from "vitest";
+import type { SignUp } from "../../src/auth/accounts/sign-in.ts";
+import { createUpstream } from "../../src/auth/accounts/upstream.ts";
+import { Problem } from "../../src/problem.ts";
+import type { Records } from "../../src/store/records.ts";
+import { peopleOf } from "../support/account-parts.ts";
+import { startOpenIdProvider } from "../support/openid-provider.ts";
+import { dumped, embedded, openStore, postgres, slowed } from "../support/stores.ts";
+
+const REDIRECT_URI = "http://127.0.0.1:1/sign-in/callback";
+const BROWSER = "the secret of a browser";
+const ADA = "ada@people.example";
+
+interface Choice {
+  readonly signUp?: SignUp;
+  readonly accepted?: readonly string[];
+  readonly authentication?: "client_secret_basic" | "client_secret_post";
+  readonly through?: (records: Records) => Records;
+  readonly engine?: typeof embedded;
+}
+
+async function begin(choice: Choice = {}) {
+  const { signUp = "open", accepted = [], through = (records: Records) => records } = choice;
+  const { authentication = "client_secret_basic", engine = embedded } = choice;
+  await engine.start();
+  const store = await openStore(engine);
+  const records = through(store.records);
+  const provider = await startOpenIdProvider({ redirectUri: REDIRECT_URI, authentication });
+  const { accounts } = peopleOf(store, records);
+  const failures: unknown[] = [];
+  const upstream = createUpstream({
+    choice: { issuer: provider.issuer, ...provider.client },
+    ...{ redirectUri: REDIRECT_URI, records, accounts, signUp },
+    isAccepted: async (email) => accepted.includes(email),
+    onError: (error) => failures.push(error),
+  });
+  /** What the provider sends the browser back with. */
+  const answer = async (change: (url: URL) => void = () => {}): Promise<URL> => {
+    const url = await upstream.start(BROWSER, "/account");
+    change(url);
+    return provider.visit(url);
+  };
+  return { store, provider, accounts, upstream, failures, answer };
+}
+
+const changed = (url: URL, name: string, value: string | undefined): URL => {
+  const other = new URL(url);
+  if (value === undefined) other.searchParams.delete(name);
+  else other.searchParams.set(name, value);
+  return other;
+};
+
+async function problemOf(call: Promise<unknown>): Promise<Problem> {
+  const error = await call.then(() => undefined).catch((thrown: unknown) => thrown);
+  if (!(error instanceof Problem)) expect.fail(`${error} is no problem`);
+  return error;
+}
+
+describe("the sign-in at another OpenID provider", () => {
+  it("asks with PKCE, state and nonce, and for no more than who it is", async () => {
+    const { upstream, provider } = await begin();
+    expect(upstream.name).toBe(new URL(provider.issuer).host);
+    const url = await upstream.start(BROWSER, "/account");
+    expect(url.origin).toBe(provider.issuer);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      ...{ client_id: "market-signal", response_type: "code", scope: "openid email" },
+      ...{ redirect_uri: REDIRECT_URI, code_challenge_method: "S256" },
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+    });
+    const { searchParams } = await upstream.start(BROWSER, "/account");
+    for (const name of ["state", "nonce", "code_challenge"]) {
+      expect(searchParams.get(name)).not.toBe(url.searchParams.get(name));
+    }
+  });
+
+  it.each(["client_secret_basic", "client_secret_post"] as const)(
+    "ends with the account of issuer and subject (%s)",
+    async (authentication) => {
+      const { upstream, provider, accounts, answer } = await begin({ authentication });
+      const done = await upstream.finish(BROWSER, await answer());
+      const subject = { issuer: provider.issuer, subject: "248289", label: "" };
+      const account = await accounts.ofSubject(subject);
+      expect(done).toEqual({ accountId: account.id, returnTo: "/account" });
+      expect(account).toMatchObject({ email: undefined, label: ADA });
+      const again = await upstream.finish(BROWSER, await answer());
+      expect(again).toEqual(done);
+      expect(provider.asked.filter((path) => path.includes("openid-configuration"))).toHaveLength(
+        1,
+      );
+    },
+  );
+
+  it("never takes the account that a code to the same address signs in to", async () => {
+    const { upstream, accounts, answer } = await begin();
+    const own = await accounts.ofEmail(ADA);
+    const done = await upstream.finish(BROWSER, await answer());
+    expect(done?.accountId).not.toBe(own.id);
+    expect((await accounts.ofEmail(ADA)).id).toBe(own.id);
+  });
+
+  it("does not take an address that the provider does not vouch for as a name", async () => {
+    const { upstream, provider, accounts, answer } = await begin();
+    provider.person = { sub: "7", email: ADA, email_verified: false };
+    const done = await upstream.finish(BROWSER, await answer());
+    expect(await accounts.find(done?.accountId ?? "")).toMatchObject({ label: "7" });
+  });
+
+  it("takes nothing of the address that it is called back at but the query", async () => {
+    const { upstream, answer } = await begin();
+    const { search } = await answer();
+    const poisoned = new URL(`https://evil.example/else${search}`);
+    expect(await upstream.finish(BROWSER, poisoned)).toBeDefined();
+  });
+
+  it("keeps nothing that helps whoever reads the store", async () => {
+    const { store, answer } = await begin();
+    const back = await answer();
+    const kept = JSON.stringify(await dumped(store.store));
+    expect(kept).toContain("upstream-attempts");
+    expect(kept).not.toContain(BROWSER);
+    expect(kept).not.toContain(back.searchParams.get("state"));
+  });
+});
+
+describe("an answer that cannot be trusted", () => {
+  it("is one to another browser, or to one that did not ask", async () => {
+    const { upstream, answer } = await begin();
+    const back = await answer();
+    expect(await upstream.finish("another browser", back)).toBeUndefined();
+    await upstream.start("another browser", "/account");
+    expect(await upstream.finish("another browser", back)).toBeUndefined();
+    expect(await upstream.finish(BROWSER, back)).toBeDefined();
+  });
+
+  it.each([undefined, "", "wrong"])(
+    "is one with the state %j, which ends nothing",
+    async (state) => {
+      const { upstream, answer } = await begin();
+      const back = await answer();
+      expect(await upstream.finish(BROWSER, changed(back, "state", state))).toBeUndefined();
+      expect(await upstream.finish(BROWSER, back)).toBeDefined();
+    },
+  );
+
+  it("is one that was used, however many come at once", async () => {
+    const engines = postgres.isMissing ? [embedded] : [embedded, postgres];
+    for (const engine of engines) {
+      const { upstream, answer } = await begin({ through: slowed, engine });
+      const back = await answer();
+      const all = Array.from({ length: 100 }, () => upstream.finish(BROWSER, back));
+      expect((await Promise.all(all)).filter((done) => done !== undefined)).toHaveLength(1);
+      expect(await upstream.finish(BROWSER, back)).toBeUndefined();
+    }
+  });
+
+  it("is one that comes after ten minutes, or after another attempt", async () => {
+    const { store, upstream, answer } = await begin();
+    const late = await answer();
+    store.clock.now += 600_000;
+    expect(await upstream.finish(BROWSER, late)).toBeUndefined();
+    const first = await answer();
+    const second = await answer();
+    expect(await upstream.finish(BROWSER, first)).toBeUndefined();
+    expect(await upstream.finish(BROWSER, second)).toBeDefined();
+  });
+
+  it.each<[string, (url: URL) => void]>([
+    ["for another nonce", (url) => url.searchParams.set("nonce", "other")],
+    ["without a nonce", (url) => url.searchParams.delete("nonce")],
+    ["for another code challenge", (url) => url.searchParams.set("code_challenge", "x".repeat(43))],
+  ])("is one %s", async (_, change) => {
+    const { upstream, failures, answer } = await begin();
+    expect(await upstream.finish(BROWSER, await answer(change))).toBeUndefined();
+    expect(failures).toHaveLength(1);
+  });
+
+  it.each(["https://other.example", undefined])(
+    "is one of the issuer %j (RFC 9207)",
+    async (issuer) => {
+      const { upstream, provider, answer } = await begin();
+      const back = changed(await answer(), "iss", issuer);
+      expect(await upstream.finish(BROWSER, back)).toBeUndefined();
+      expect(provider.asked).not.toContain("/token");
+    },
+  );
+
+  it("is one with a code that is none, or two of them", async () => {
+    const { upstream, failures, answer } = await begin();
+    expect(await upstream.finish(BROWSER, changed(await answer(), "code", "x"))).toBeUndefined();
+    const twice = await answer();
+    twice.searchParams.append("code", "x");
+    expect(await upstream.finish(BROWSER, twice)).toBeUndefined();
+    expect(failures.join()).toMatch(/sign-in at 127\.0\.0\.1:\d+ failed: .*invalid_grant/);
+    expect(failures.join()).not.toContain("secret");
+  });
+
+  it("is none when the person declines, which is no failure", async () => {
+    const { upstream, provider, failures, answer } = await begin();
+    provider.person = undefined;
+    const back = await answer();
+    expect(back.searchParams.get("error")).toBe("access_denied");
+    expect(await upstream.finish(BROWSER, back)).toBeUndefined();
+    expect(failures).toEqual([]);
+  });
+});
+
+describe("who comes in by another provider", () => {
+  it.each<[SignUp, boolean, boolean]>([
+    ["open", false, true],
+    ["applications", false, false],
+    ["applications", true, true],
+    ["closed", true, false],
+  ])("with SIGN_UP=%s, accepted: %j, is let in: %j", async (signUp, isAccepted, isLetIn) => {
+    const { upstream, answer } = await begin({ signUp, accepted: isAccepted ? [ADA] : [] });
+    const done = await upstream.finish(BROWSER, await answer());
+    expect(done !== undefined).toBe(isLetIn);
+  });
+
+  it.each<SignUp>(["applications", "closed"])(
+    "is whoever has come before, with SIGN_UP=%s",
+    async (signUp) => {
+      const { upstream, provider, accounts, answer } = await begin({ signUp });
+      const { issuer } = provider;
+      const { id } = await accounts.ofSubject({ issuer, subject: "248289", label: "Ada" });
+      expect((await upstream.finish(BROWSER, await answer()))?.accountId).toBe(id);
+    },
+  );
+
+  it("is nobody by an accepted address that the provider does not vouch for", async () => {
+    for (const person of [
+      { sub: "7", email: ADA, email_verified: false },
+      { sub: "7", email: ADA },
+      { sub: "7", email: `${ADA}\r\n`, email_verified: true },
+      { sub: "7" },
+    ]) {
+      const { upstream, provider, answer } = await begin({
+        signUp: "applications",
+        accepted: [ADA],
+      });
+      provider.person = person;
+      expect(await upstream.finish(BROWSER, await answer())).toBeUndefined();
+    }
+  });
+});
+
+describe("a provider that does not answer", () => {
+  it("is a problem that says so, until it answers again", async () => {
+    const { upstream, provider, failures } = await begin();
+    await provider.stop();
+    const problem = await problemOf(upstream.start(BROWSER, "/account"));
+    expect(problem.status).toBe(503);
+    expect(problem.detail).toContain(new URL(provider.issuer).host);
+    expect(failures).toHaveLength(1);
+    await startOpenIdProvider({ redirectUri: REDIRECT_URI, port: provider.port });
+    expect((await upstream.start(BROWSER, "/account")).origin).toBe(provider.issuer);
+  });
+
+  it.each(["/token", "/jwks", "/me"])("at %s is a problem, not a refusal", async (path) => {
+    const { upstream, provider, answer } = await begin();
+    const back = await answer();
+    provider.fault = { path, status: 502 };
+    expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
+  });
+
+  it("is not waited for longer than five seconds", async () => {
+    const { upstream, provider } = await begin();
+    provider.fault = { path: "/", status: "silent" };
+    const startedAt = performance.now();
+    expect((await problemOf(upstream.start(BROWSER, "/account"))).status).toBe(503);
+    expect(performance.now() - startedAt).toBeLessThan(8_000);
+  });
+
+  it("that is gone when the browser comes back is a problem too", async () => {
+    const { upstream, provider, answer } = await begin();
+    const back = await answer();
+    await provider.stop();
+    expect((await problemOf(upstream.finish(BROWSER, back))).status).toBe(503);
+  });
+
+  it("that says it is another one is a problem", async () => {
+    const { store, provider, accounts } = await begin();
+    const upstream = createUpstream({
+      choice: { issuer: provider.issuer.replace("127.0.0.1", "localhost"), ...provider.client },
+      ...{ redirectUri: REDIRECT_URI, records: store.records, accounts, signUp: "open" },
+      ...{ isAccepted: async () => false, onError: () => {} },
+    });
+    expect((await problemOf(upstream.start(BROWSER, "/account"))).status).toBe(503);
+  });
+});

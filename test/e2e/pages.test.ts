@@ -1,0 +1,321 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { createRequire } from "node:module";
+import type { AddressInfo, Server } from "node:net";
+import { join } from "node:path";
+import type { AxeResults } from "axe-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
+import { startBrowser } from "../support/browser.ts";
+import { createCertificate } from "../support/certificate.ts";
+import { authorizationRequest, registerPublic } from "../support/person.ts";
+import { startTown } from "../support/town.ts";
+
+const town = await startTown();
+const { base } = town;
+const browser = await startBrowser();
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+
+/** oidc-provider tells the time by the clock of the machine. */
+beforeEach(() => {
+  town.clock.now = new Date();
+});
+
+const sites: Server[] = [];
+afterAll(() => {
+  for (const site of sites) site.close();
+});
+
+/** Another site, on an address of its own. */
+async function startSite(host: string, html = "<h1>The application</h1>"): Promise<URL> {
+  return listen(createServer(answering(html)), { host, scheme: "http" });
+}
+
+/** An application with a certificate. */
+async function startSecureSite(): Promise<URL> {
+  const certificate = createCertificate("localhost");
+  const site = createSecureServer(certificate, answering("<h1>The application</h1>"));
+  return listen(site, { host: "localhost", scheme: "https" });
+}
+
+const answering =
+  (html: string): RequestListener =>
+  (_req, res) =>
+    res.setHeader("content-type", "text/html").end(html);
+
+async function listen(site: Server, { host, scheme }: { host: string; scheme: string }) {
+  await new Promise<void>((resolve) => site.listen(0, host, resolve));
+  sites.push(site);
+  const { port } = site.address() as AddressInfo;
+  return new URL(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}/`);
+}
+
+/** What the browser complained about. */
+const complaints: string[] = [];
+
+/** What it says of a page that tells a person what was wrong. */
+const REFUSAL = /^Failed to load resource: the server responded with a status of 400/;
+
+async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on("console", (message) => {
+    if (!REFUSAL.test(message.text())) complaints.push(`${page.url()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error.message}`));
+  return page;
+}
+
+const codeOf = async (email: string) => (await town.codesTo(email)).at(-1) ?? "";
+
+let people = 0;
+const newAddress = () => `browser-${++people}@example.com`;
+
+/** Signs in on the sign-in page that is open. */
+async function signIn(page: Page, email = newAddress()): Promise<string> {
+  await page.getByLabel("Your e-mail address").fill(email);
+  await page.getByRole("button", { name: "Send me a code" }).click();
+  await page.getByLabel("Code from the e-mail").fill(await codeOf(email));
+  await page.getByRole("button", { name: "Sign in" }).click();
+  return email;
+}
+
+async function newAgent(client_name = "Night shift") {
+  const agent = await register(base, { client_name });
+  return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
+}
+
+async function typeClaim(page: Page, code: string): Promise<void> {
+  await page.getByLabel("Claim code").fill(code);
+  await page.getByRole("button", { name: "Look at the agent" }).click();
+}
+
+/** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common one, a desktop. */
+const widths = [320, 390, 1280];
+
+/** Looks at the page as it is, in every width and both colour schemes. */
+async function expectGood(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 844 });
+      const found = `${name}, ${width} pixels, ${colorScheme}`;
+      const wide = await page.evaluate("document.documentElement.scrollWidth");
+      expect(wide, found).toBeLessThanOrEqual(width);
+      await photograph(page, `${name}-${width}-${colorScheme}`);
+    }
+    expect(await accessibilityFaults(page), `${name}, ${colorScheme}`).toEqual([]);
+  }
+}
+
+/** Keeps a picture when somebody wants to look. */
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
+}
+
+describe("a person at a browser", () => {
+  it("signs in, makes a key, and signs out, by the keyboard alone", async () => {
+    const page = await openPage();
+    const email = newAddress();
+    await page.goto(`${base}/account`);
+    await expectGood(page, "sign-in");
+    await page.getByLabel("Your e-mail address").focus();
+    await page.keyboard.type(email);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/sign-in\/code/);
+    await expectGood(page, "code");
+    await page.keyboard.type("00000000");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await expectGood(page, "code-wrong");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type(await codeOf(email));
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${base}/account`);
+    await expectGood(page, "account-new");
+
+    await page.getByLabel("What is it for?").focus();
+    await page.keyboard.type("notebook");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Your new key" }).waitFor();
+    await expectGood(page, "key");
+    const key = await page.locator(".secret code").innerText();
+    const headers = { "x-api-key": key };
+    expect((await fetch(`${base}/api/signals?limit=1`, { headers })).status).toBe(200);
+
+    await page.goto(`${base}/account`);
+    await page.getByText("Revoke this key").focus();
+    await page.keyboard.press("Enter");
+    await expectGood(page, "account-key-open");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${base}/account`);
+    expect((await fetch(`${base}/api/signals?limit=1`, { headers })).status).toBe(401);
+    await page.getByRole("button", { name: "Sign out" }).press("Enter");
+    await page.waitForURL(`${base}/sign-in`);
+  });
+
+  it("claims an agent with its code and removes it again", async () => {
+    const page = await openPage();
+    const agent = await newAgent();
+    await page.goto(`${base}/claim?agent=${agent.client_id}`);
+    await signIn(page);
+    await expectGood(page, "claim");
+    await typeClaim(page, "00000000");
+    await page.getByRole("alert").waitFor();
+    await expectGood(page, "claim-wrong");
+    await typeClaim(page, agent.claim.code);
+    await page.getByText("calls itself “Night shift”").waitFor();
+    await expectGood(page, "claim-look");
+    await page.getByLabel(/Register alert webhook endpoints/).uncheck();
+    await page.getByRole("button", { name: "Answer for this agent" }).click();
+    await page.getByRole("heading", { name: "You answer for this agent now" }).waitFor();
+    await expectGood(page, "claim-done");
+
+    const token = await tokenOf(base, agent);
+    await page.getByRole("link", { name: "Go to your account" }).click();
+    await expectGood(page, "account-agent");
+    await page.getByText("Remove this agent").click();
+    await page.getByRole("button", { name: "Remove agent and end its tokens" }).click();
+    await page.getByText("An agent that you claim may do more").waitFor();
+    expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(401);
+  });
+
+  it("claims an agent by its link, and reads it a code", async () => {
+    const page = await openPage();
+    const agent = await newAgent("Day shift");
+    const token = await tokenOf(base, agent);
+    const headers = { authorization: `Bearer ${token}` };
+    const body = { agent_id: agent.client_id };
+    const started = await postJson(`${base}/oauth/claim/start`, body, headers);
+    const { verification_uri } = (await started.json()) as { verification_uri: string };
+    await page.goto(verification_uri);
+    await signIn(page);
+    await expectGood(page, "link");
+    await page.getByRole("button", { name: "Agree and show me the code" }).click();
+    await page.getByRole("heading", { name: "Give this code to your agent" }).waitFor();
+    await expectGood(page, "link-code");
+    const claim_code = await page.locator(".secret code").innerText();
+    const done = await postJson(`${base}/oauth/claim`, { ...body, claim_code }, headers);
+    expect(await done.json()).toMatchObject({ status: "claimed" });
+    await page.goto(verification_uri);
+    await page.getByRole("heading", { name: "This link does not work any more" }).waitFor();
+    await expectGood(page, "link-over");
+  });
+
+  it.each(["127.0.0.1", "::1"])(
+    "consents to an application at %s, and comes back to it",
+    async (host) => {
+      const redirect_uri = new URL("callback", await startSite(host)).href;
+      const page = await openPage();
+      const changes = { client_name: "Desk", redirect_uris: [redirect_uri] };
+      const { client_id } = await registerPublic(base, changes);
+      await page.goto(authorizationRequest(base, { client_id, redirect_uri }).url.href);
+      await signIn(page);
+      await page.getByText("calls itself “Desk”").waitFor();
+      await expectGood(page, "consent");
+      await page.getByLabel(/Register alert webhook endpoints/).uncheck();
+      await page.getByRole("button", { name: "Allow what is ticked" }).click();
+      await page.waitForURL(/callback\?code=/);
+      expect(page.url()).toMatch(redirect_uri);
+      await page.goto(`${base}/account`);
+      await page.getByText("“Desk”").waitFor();
+      await expectGood(page, "account-application");
+    },
+  );
+
+  it("comes back to an application right from the sign-in when it knows it already", async () => {
+    const redirect_uri = new URL("callback", await startSecureSite()).href;
+    const page = await openPage({ ignoreHTTPSErrors: true });
+    const changes = { redirect_uris: [redirect_uri], application_type: "web" };
+    const { client_id } = await registerPublic(base, changes);
+    const asked = { client_id, redirect_uri, resource: base };
+    await page.goto(authorizationRequest(base, asked).url.href);
+    const email = await signIn(page);
+    await page.getByRole("button", { name: "Allow what is ticked" }).click();
+    await page.waitForURL(/callback\?code=/);
+
+    town.clock.now = new Date(Date.now() + 1_000);
+    await page.goto(authorizationRequest(base, { ...asked, prompt: "login" }).url.href);
+    await signIn(page, email);
+    await page.waitForURL(/callback\?code=/);
+    expect(page.url()).toMatch(redirect_uri);
+  });
+
+  it("refuses an application, which is told so", async () => {
+    const application = await startSite("127.0.0.1");
+    const redirect_uri = new URL("callback", application).href;
+    const page = await openPage();
+    const { client_id } = await registerPublic(base, { redirect_uris: [redirect_uri] });
+    await page.goto(authorizationRequest(base, { client_id, redirect_uri }).url.href);
+    await signIn(page);
+    await page.getByRole("button", { name: "Refuse" }).click();
+    await page.waitForURL(/callback\?error=access_denied/);
+  });
+
+  it("needs no JavaScript", async () => {
+    const page = await openPage({ javaScriptEnabled: false });
+    const agent = await newAgent();
+    await page.goto(`${base}/claim?agent=${agent.client_id}`);
+    await signIn(page);
+    await typeClaim(page, agent.claim.code);
+    await page.getByRole("button", { name: "Answer for this agent" }).click();
+    await page.getByRole("link", { name: "Go to your account" }).click();
+    await page.getByText("Remove this agent").click();
+    await page.getByRole("button", { name: "Remove agent and end its tokens" }).click();
+    await page.getByText("An agent that you claim may do more").waitFor();
+  });
+
+  it("sees what a stranger wrote as text, whatever it is", async () => {
+    const page = await openPage();
+    const name = `<img src=x onerror=alert(1)> ${"W".repeat(70)}`;
+    const agent = await newAgent(name);
+    await page.goto(`${base}/claim?agent=${agent.client_id}`);
+    await signIn(page);
+    await typeClaim(page, agent.claim.code);
+    expect(await page.locator("bdi").first().innerText()).toBe(name);
+    await expectGood(page, "claim-look-long");
+  });
+
+  it("has no complaint of the browser about any of these pages", () => {
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("another site", () => {
+  it("cannot frame a page", async () => {
+    const evil = await startSite("localhost", `<iframe src="${base}/sign-in"></iframe>`);
+    const page = await openPage();
+    await page.goto(evil.href);
+    const [, frame] = page.frames();
+    await expect.poll(() => frame?.url()).toMatch(/^chrome-error:/);
+  });
+
+  it("cannot send a form in the name of a person", async () => {
+    const page = await openPage();
+    await page.goto(`${base}/sign-in`);
+    await signIn(page);
+    await page.waitForURL(`${base}/account`);
+    const evil = await startSite(
+      "localhost",
+      `<form method="post" action="${base}/account/keys"><input name="name" value="x"><input name="scope" value="signals:read"><button>Win</button></form>`,
+    );
+    await page.goto(evil.href);
+    await page.getByRole("button").click();
+    await page.getByRole("heading", { name: "Open the page again" }).waitFor();
+    await page.goto(`${base}/account`);
+    expect(await page.getByText("Revoke this key").count()).toBe(0);
+  });
+});

@@ -1,0 +1,161 @@
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
+import { createSessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
+import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
+import { ofEmail } from "../../../../src/auth/accounts/email.ts";
+import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
+import { grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
+import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
+import { createOutbox, mails } from "../../../../src/mail/outbox.ts";
+import { put } from "../../../../src/store/operations.ts";
+import { collection, type Records } from "../../../../src/store/records.ts";
+import { createVault } from "../../../../src/store/vault.ts";
+import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
+import {
+  describeStores,
+  dumped,
+  type Engine,
+  openStore,
+  START,
+  type TestStore,
+} from "../../../support/stores.ts";
+
+const ADA = "ada@people.example";
+const BOB = "bob@people.example";
+const inquiries = collection<{ readonly email: string }>("inquiries");
+const counted = { accounts: accountRecords, sessions, grants, inquiries, messages: mails };
+
+/** Everything that the service keeps of a person. */
+async function live(store: TestStore, email: string): Promise<string> {
+  const { records } = store;
+  const { accounts, now, audit } = peopleOf(store, records);
+  const { id } = await accounts.ofEmail(email);
+  await accounts.ofSubject({ issuer: "https://login.example", subject: email, label: email });
+  const keeper = createSessions({ records, now, secure: true, audit });
+  await keeper.open(await keeper.browserOf(undefined), id);
+  const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
+  const signIn = createSignIn({
+    ...{ records, accounts, mailbox, audit, serviceName: "Market Signal", signUp: "open" },
+    isAccepted: async () => false,
+  });
+  await signIn.sendCode(`browser of ${email}`, email);
+  await claimedAgent(store, { accountId: id, agentId: `one of ${id}` });
+  await claimedAgent(store, { accountId: id, agentId: `two of ${id}` });
+  await records.commit([
+    put(grants, { key: `g ${id}`, value: { accountId: id }, groups: [belongingTo(id)] }),
+    put(tokens, { key: `granted ${id}`, value: {}, groups: [underGrant(`g ${id}`)] }),
+    put(tokens, { key: `user ${id}`, value: {}, groups: [belongingTo(id)] }),
+    put(inquiries, { key: `i ${id}`, value: { email }, groups: [ofEmail(email)] }),
+  ]);
+  return id;
+}
+
+const forgetting = (store: TestStore, records: Records = store.records) =>
+  forgetEmail({ records, counted, now: () => new Date(store.clock.now) }, ADA);
+
+const ids = async ({ records }: TestStore) =>
+  (await records.list(accountRecords, { limit: 10 })).map(({ key }) => key);
+
+const keptOf = async (engine: Engine, whom: readonly string[]) => {
+  const store = await openStore(engine);
+  for (const email of whom) await live(store, email);
+  return store;
+};
+
+describeStores("forgetting a person", (engine) => {
+  it("removes all that is kept under the address, and counts it", async () => {
+    const store = await keptOf(engine, [ADA]);
+    expect(await forgetting(store)).toEqual({
+      ...{ accounts: 2, sessions: 1, grants: 1, inquiries: 1, messages: 1, agents: 2 },
+    });
+    const rows = await dumped(store.store);
+    const left = rows.flatMap((row) => (row.table === "record" ? [row.collection] : []));
+    expect(new Set(left)).toEqual(new Set(["outbox"]));
+    expect(JSON.stringify(rows)).not.toContain("ada");
+  });
+
+  it("leaves everybody else alone", async () => {
+    const store = await keptOf(engine, [BOB]);
+    const before = (await dumped(store.store)).map((row) => JSON.stringify(row));
+    await live(store, ADA);
+    await forgetting(store);
+    const after = (await dumped(store.store)).map((row) => JSON.stringify(row));
+    expect(after).toEqual(expect.arrayContaining(before));
+  });
+
+  it("is in the audit by the ids of accounts and agents", async () => {
+    const store = await keptOf(engine, [ADA]);
+    const accounts = await ids(store);
+    await forgetting(store);
+    const done = (await auditOf(store)).filter(({ actor }) => actor === "operator");
+    expect(done.filter(({ action }) => action === "client.deleted")).toHaveLength(2);
+    const forgotten = done.filter(({ action }) => action === "account.forgotten");
+    expect(forgotten.map(({ target }) => target).toSorted()).toEqual(accounts.toSorted());
+  });
+
+  it("finds nothing, and writes nothing, for an unknown address or the second time", async () => {
+    const store = await openStore(engine);
+    const none = { accounts: 0, sessions: 0, grants: 0, inquiries: 0, messages: 0, agents: 0 };
+    expect(await forgetting(store)).toEqual(none);
+    await live(store, ADA);
+    await forgetting(store);
+    const before = await dumped(store.store);
+    expect(await forgetting(store)).toEqual(none);
+    expect(await dumped(store.store)).toEqual(before);
+  });
+
+  it("removes agents that named the address, and their tokens", async () => {
+    const store = await openStore(engine);
+    const agent = { identityType: "service_auth", registeredAt: START, loginHint: ADA } as const;
+    await store.records.commit([
+      put(clients, { key: "named", value: { metadata: {}, agent }, groups: [ofEmail(ADA)] }),
+      put(tokens, { key: "token", value: {}, groups: [issuedTo("named")] }),
+    ]);
+    expect(await forgetting(store)).toMatchObject({ agents: 1 });
+    expect(await store.records.get(tokens, "token")).toBeUndefined();
+  });
+
+  it("goes on where it was cut off", async () => {
+    const store = await keptOf(engine, [ADA]);
+    let left = 1;
+    const dying: Records = {
+      ...store.records,
+      async commit(operations) {
+        left -= 1;
+        if (left < 0) throw new Error("killed");
+        return store.records.commit(operations);
+      },
+    };
+    await expect(forgetting(store, dying)).rejects.toThrow("killed");
+    expect(await ids(store)).toHaveLength(2);
+    expect(await forgetting(store)).toMatchObject({ accounts: 2, agents: 1 });
+    expect(await ids(store)).toEqual([]);
+  });
+
+  it("removes an agent that was claimed while the others went", async () => {
+    const store = await keptOf(engine, [ADA]);
+    const [accountId = ""] = await ids(store);
+    let isClaimed = false;
+    const raced: Records = {
+      ...store.records,
+      async commit(operations) {
+        const isLast = operations.some(
+          (step) => step.kind === "removeGroup" && step.group === ofEmail(ADA),
+        );
+        if (isLast && !isClaimed) await claimedAgent(store, { accountId, agentId: "late" });
+        isClaimed ||= isLast;
+        return store.records.commit(operations);
+      },
+    };
+    expect(await forgetting(store, raced)).toMatchObject({ agents: 3 });
+    expect(await store.records.get(clients, "late")).toBeUndefined();
+  });
+
+  it("ends a code that was sent to the address", async () => {
+    const store = await keptOf(engine, [ADA]);
+    expect(await store.records.list(signInCodes, { limit: 10 })).toHaveLength(1);
+    await forgetting(store);
+    expect(await store.records.list(signInCodes, { limit: 10 })).toEqual([]);
+  });
+});
