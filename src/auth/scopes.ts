@@ -24,3 +24,6 @@ export function isScope(name: string): name is Scope {
 export function scopeNames(text: string): readonly string[] {
   return [...new Set(text.split(" ").filter((name) => name !== ""))];
 }
+
+/** Every scope, in the order in which they are shown. */
+export const allScopes: readonly Scope[] = Object.keys(scopes).filter(isScope);

@@ -12,9 +12,9 @@ export interface HealthOptions {
   readonly now: () => Date;
 }
 
-/** Spec 2.1 leaves the words of `security` open: they say what is active, and what is not. */
+/** Spec 2.1 leaves the words of `security` open: they say what is active. */
 const SECURITY =
-  "Inputs are validated and bounded, outputs are encoded, protected routes need a token; rate limiting is not active.";
+  "Inputs are validated and bounded, outputs are encoded, protected routes need a token or key; rate limiting is active.";
 
 /** GET /api/health (spec 4.1), open to everyone. */
 export function healthRouter({ context, name, version, now }: HealthOptions): Router {

@@ -86,7 +86,7 @@ function plainFirst({ plainTokens }: OAuthOptions, handOn: HandOn): HandOn {
     const isPlain = meaningful.every((name) => req.headers[name] === undefined);
     const token = isPlain ? await plainTokens(formOf(req)) : undefined;
     if (token === undefined) return handOn(req, res);
-    res.json(token);
+    res.set("cache-control", "no-store").json(token);
   };
 }
 

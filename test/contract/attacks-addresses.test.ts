@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { getWith, newToken, postJson, register } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
 import { sendRaw } from "../support/raw.ts";
@@ -327,6 +328,100 @@ describe("a token", () => {
     });
     expect([400, 401]).toContain(answer.status);
     expect(await answer.json()).toMatchObject({ error: expect.stringMatching(/^invalid_/) });
+  });
+});
+
+describe("an odd spelling of an address", () => {
+  it("gets nobody in", async () => {
+    const { client_id } = await register(base);
+    for (const path of [
+      "/api/signals",
+      "/api/factors",
+      "/account",
+      "/mcp",
+      `/oauth/register/${client_id}`,
+    ]) {
+      const [, first = "", rest = ""] = /^\/([^/]+)(.*)$/.exec(path) ?? [];
+      const hex = first.charCodeAt(0).toString(16);
+      for (const spelling of [
+        path.toUpperCase(),
+        `${path}/`,
+        `/${path}`,
+        `/.${path}`,
+        `/x/..${path}`,
+        `/%${hex}${first.slice(1)}${rest}`,
+        `${path};x=1`,
+        `${path}%00`,
+        `${path}%20`,
+        `${path}%2e`,
+        `${path}?`,
+        `/assets/..${path}`,
+        `/assets/%2e%2e${path}`,
+        `/.well-known/..%2f${path.slice(1)}`,
+        `${path}/.well-known/jwks.json`,
+      ]) {
+        const headers = { "x-http-method-override": "GET", "x-original-url": path };
+        const { status, body } = await sendRaw(base + spelling, { headers });
+        expect([303, 400, 401, 404, 405], spelling).toContain(status);
+        expect(body, spelling).not.toMatch(/"score|client_name|Sign out/);
+      }
+    }
+  });
+});
+
+describe("a page of another origin", () => {
+  it("may read documents, and never with a person's cookie", async () => {
+    const person = town.person();
+    await person.signIn();
+    for (const { method, path } of town.service.routes) {
+      const answer = await fetch(base + path.replace(/:\w+/g, "x"), {
+        method,
+        headers: { origin: "https://evil.example", cookie: person.web.cookie() },
+        redirect: "manual",
+      });
+      const allowed = answer.headers.get("access-control-allow-origin");
+      expect(answer.headers.get("access-control-allow-credentials"), path).toBeNull();
+      if (/^\/(account|claim|sign-|api\/|mcp)/.test(path)) expect(allowed, path).toBeNull();
+    }
+  });
+});
+
+describe("an address that a client names", () => {
+  it("is not asked when it is this machine, however it is spelt", async () => {
+    let connections = 0;
+    const server = createServer().on("connection", (socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const answers = new Set<string>();
+    for (const host of [
+      "127.0.0.1",
+      "127.1",
+      "2130706433",
+      "0x7f000001",
+      "017700000001",
+      "0.0.0.0",
+      "localhost",
+      "localhost.",
+      "app.localhost",
+      "[::1]",
+      "[::ffff:127.0.0.1]",
+      "[::ffff:7f00:1]",
+      "[64:ff9b::7f00:1]",
+      "169.254.169.254",
+      "metadata.google.internal",
+    ]) {
+      const client_id = `https://${host}:${port}/client.json`;
+      const answer = await fetch(authorizationRequest(base, { client_id }).url, {
+        redirect: "manual",
+      });
+      answers.add(`${answer.status} ${(await answer.text()).replaceAll(client_id, "<client>")}`);
+    }
+    expect(connections).toBe(0);
+    expect([...answers].map((answer) => answer.slice(0, 3))).toEqual(["400"]);
   });
 });
 

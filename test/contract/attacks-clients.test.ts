@@ -229,6 +229,45 @@ describe("a public client", () => {
   });
 });
 
+describe("a parameter that stands there twice", () => {
+  it("is refused at the token endpoint, whichever it is", async () => {
+    const { client_id, client_secret } = await register(base);
+    const form = {
+      grant_type: "client_credentials",
+      client_id,
+      client_secret,
+      scope: "signals:read",
+    };
+    for (const [name, value] of Object.entries(form)) {
+      for (const second of [value, "alerts:write"]) {
+        const body = new URLSearchParams(form);
+        body.append(name, second);
+        const answer = await fetch(`${base}/oauth/token`, { method: "POST", body });
+        expect([400, 401], name).toContain(answer.status);
+        expect(await answer.json(), name).not.toHaveProperty("access_token");
+      }
+    }
+  });
+
+  it("is refused as a list or an object, too", async () => {
+    const { client_id, client_secret } = await register(base);
+    for (const changes of ["scope[]=signals:read", "scope[x]=signals:read", "__proto__[scope]=x"]) {
+      const form = new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id,
+        client_secret,
+      });
+      const answer = await fetch(`${base}/oauth/token`, {
+        method: "POST",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: `${form}&${changes}`,
+      });
+      const { scope = "" } = (await answer.json()) as { scope?: string };
+      expect(scope).not.toContain("alerts:write");
+    }
+  });
+});
+
 describe("a weaker authorization request", () => {
   const ask = async (parameters: Record<string, string | undefined>) => {
     const { client_id } = await registerPublic(base);

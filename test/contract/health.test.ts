@@ -31,7 +31,7 @@ verifies(
       timestamp: SANDBOX_NOW.toISOString(),
     });
     expect(body.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(body.security).toContain("rate limiting is not active");
+    expect(body.security).toContain("rate limiting is active");
   },
 );
 

@@ -1,7 +1,7 @@
 import { ClientRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import type { Scope } from "../../src/auth/scopes.ts";
-import { tokenOf } from "../support/agent.ts";
+import { postJson, tokenOf } from "../support/agent.ts";
 import { deviations, type Row } from "../support/matrix.ts";
 import { createWorld } from "../support/matrix-credentials.ts";
 import { gated } from "../support/matrix-policies.ts";
@@ -21,6 +21,8 @@ const announced = {
   prompts: {} as Readonly<Record<string, Scope>>,
   capabilities: ["tools"],
 };
+
+const accepting = { accept: "application/json, text/event-stream" };
 
 /** Methods that every caller with a good credential may use. */
 const ungated = ["initialize", "server/discover", "ping", "tools/list"];
@@ -141,6 +143,30 @@ describe("an operation of the MCP endpoint", () => {
     };
     expect(await deviations(row, world, base)).toEqual([]);
   });
+
+  it.each(Object.entries(announced.tools))(
+    "tools/call %s needs %s of older clients too, also in a batch and under another name",
+    async (name, scope) => {
+      const params = {
+        name,
+        arguments: name === "find_instruments" ? {} : { symbol: "ALDER.SIM" },
+      };
+      const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+      const ways = [
+        { message: call, headers: {} },
+        { message: [call], headers: {} },
+        { message: call, headers: { "mcp-method": "tools/list", "mcp-name": "get_signal" } },
+      ];
+      for (const { message, headers } of ways) {
+        const row: Row = {
+          policy: gated("/mcp", scope),
+          send: (credential) =>
+            postJson(`${base}/mcp`, message, { ...accepting, ...headers, ...credential.headers }),
+        };
+        expect(await deviations(row, world, base)).toEqual([]);
+      }
+    },
+  );
 
   const methods = ClientRequestSchema.options.map(({ shape }) => shape.method.value as string);
 

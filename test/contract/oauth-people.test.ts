@@ -1,5 +1,7 @@
 import * as oauth from "oauth4webapi";
 import { afterAll, describe, expect, it } from "vitest";
+import { clients } from "../../src/auth/agents/agent.ts";
+import { remove, replace } from "../../src/store/operations.ts";
 import { getWith, postForm, type Registered, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
@@ -294,6 +296,30 @@ describe("a sign-in at the browser", () => {
     await expect(person.authorize(page.url)).rejects.toThrow("invalid_request");
   });
 
+  it("that ends before the request goes on is none", async () => {
+    const person = createVisitor(server);
+    await person.signIn();
+    const { client_id } = await registerWeb();
+    const cookies = [person.cookie()];
+    const go = async (url: string | URL) => {
+      const response = await fetch(new URL(url, base), {
+        redirect: "manual",
+        headers: { cookie: cookies.join("; ") },
+      });
+      cookies.push(...response.headers.getSetCookie().map((line) => String(line.split(";")[0])));
+      return String(response.headers.get("location"));
+    };
+    const onward = await go(await go(ask(client_id)));
+    expect(onward).toContain("/oauth/authorize/");
+    await person.signOut();
+    const page = await go(onward);
+    expect(page).toContain("/oauth/interaction/");
+    const shown = await fetch(new URL(page, base), {
+      headers: { cookie: cookies.slice(1).join("; ") },
+    });
+    expect(await shown.json()).toMatchObject({ prompt: "login" });
+  });
+
   it("of long ago is not enough for prompt=login and max_age", async () => {
     const person = await newPerson({ secondsAgo: 20 });
     const { client_id } = await registerWeb();
@@ -481,6 +507,31 @@ describe("what a person allowed", () => {
       expect(await whoIs(form.token)).toMatchObject({ status: 401 });
       expect((await refresh(client, tokens.refresh_token)).status).toBe(200);
     }
+  });
+
+  it("ends with the client, also when nobody ended it", async () => {
+    const { tokens, client } = await tokensOf();
+    const agent = await register(base);
+    const own = await tokenOf(base, agent);
+    await records.commit([client, agent].map(({ client_id }) => remove(clients, client_id)));
+    for (const token of [String(tokens.access_token), own]) {
+      expect(await whoIs(token)).toMatchObject({ status: 401 });
+    }
+  });
+
+  it("is no use to the client itself, whatever was registered", async () => {
+    const { client_id } = await registerPublic(base);
+    const stored = await records.get(clients, client_id);
+    if (stored === undefined) throw new Error("the client was not stored");
+    const metadata = { ...stored.value.metadata, grant_types: ["client_credentials"] };
+    const value = { ...stored.value, metadata: { ...metadata, response_types: [] } };
+    await records.commit([replace(clients, stored, { value })]);
+    const { status, body } = await exchange(server, {
+      grant_type: "client_credentials",
+      client_id,
+    });
+    expect(status).toBe(400);
+    expect(body.error_description).toContain("grant type is not allowed");
   });
 
   it("is no use to the client itself", async () => {

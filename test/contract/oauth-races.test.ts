@@ -126,6 +126,19 @@ describeStores("a token for a person, decided on just before", (engine) => {
     return { ...given, accountId, person };
   }
 
+  it("somebody else exchanges the same code, is not issued, and theirs ends", async () => {
+    const built = await build(engine);
+    const { form } = await codeOf(built);
+    const others: string[] = [];
+    built.beforeIssuance(async () => {
+      const { body } = await exchange(built.server, form);
+      others.push(String(body.access_token));
+      expect(await whoIs(built, others[0])).toMatchObject({ status: 200 });
+    });
+    expect((await exchange(built.server, form)).body.error).toBe("invalid_grant");
+    expect(await whoIs(built, others[0])).toMatchObject({ status: 401 });
+  });
+
   it("the person takes back what they allowed, is not issued", async () => {
     const built = await build(engine);
     const { form, accountId } = await codeOf(built);

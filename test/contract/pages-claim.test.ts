@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
 import type { Person } from "../support/person.ts";
 import { SANDBOX_NOW } from "../support/service.ts";
@@ -257,6 +258,29 @@ describe("a claim", () => {
     const account = await person.web.get("/account");
     expect(account.url.pathname).toBe("/account");
     expect(account.forms.some(({ action }) => /\/agents\//.test(action))).toBe(false);
+  });
+
+  it("is in the audit with the address of the person, as is the sign-in before it", async () => {
+    const person = town.person();
+    await person.signIn();
+    const agent = await newAgent();
+    await person.claim(agent.client_id, agent.claim.code);
+    const { store, keyring } = town.service.state;
+    const addressHash = keyring.hashAddress("127.0.0.1");
+    const entries = async () => {
+      const rows = await store.archive.read(AUDIT_KIND, { order: "newest", limit: 100 });
+      const entries = rows.map(({ body }) => body as AuditEntry);
+      const claimed = entries.find(({ target }) => target === agent.client_id);
+      return entries.filter(({ actor }) => actor === claimed?.actor);
+    };
+    await expect
+      .poll(entries, { timeout: 10_000 })
+      .toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ action: "session.opened", addressHash }),
+          expect.objectContaining({ action: "claim.completed", addressHash }),
+        ]),
+      );
   });
 
   it("needs a sign-in at all", async () => {

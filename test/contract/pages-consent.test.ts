@@ -98,6 +98,16 @@ describe("the consent page", () => {
     expect(policyOf(again)).toContain("form-action 'self' http://127.0.0.1;");
   });
 
+  it("asks also when an application only wants to know the person again", async () => {
+    const scope = "openid";
+    const { person, page } = await atConsent({ scope }, { scope });
+    expect(textOf(page.html)).toContain("It asks for no access, only to know you again.");
+    const undecided = await person.web.submit(formIn(page), { decision: "" });
+    expect([undecided.status, undecided.leavesFor]).toEqual([400, undefined]);
+    const { leavesFor } = await person.web.submit(formIn(page), { decision: "allow" });
+    expect(leavesFor?.searchParams.get("code")).toBeTruthy();
+  });
+
   it("needs a person who is signed in", async () => {
     const { person, page } = await atConsent();
     const account = await person.web.get("/account");

@@ -242,6 +242,7 @@ describe("a person at a browser", () => {
     const changes = { redirect_uris: [redirect_uri], application_type: "web" };
     const { client_id } = await registerPublic(base, changes);
     const asked = { client_id, redirect_uri, resource: base };
+    town.clock.now = new Date(Date.now() - 60_000);
     await page.goto(authorizationRequest(base, asked).url.href);
     const email = await signIn(page);
     await page.getByRole("button", { name: "Allow what is ticked" }).click();

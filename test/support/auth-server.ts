@@ -17,6 +17,7 @@ import { createAuthenticator } from "../../src/auth/authenticator.ts";
 import { type ApiKeys, createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
 import { createInteractions, type Interactions } from "../../src/auth/oidc/interactions.ts";
+import { createPlainTokens } from "../../src/auth/oidc/plain-tokens.ts";
 import { createProvider } from "../../src/auth/oidc/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { callerOf, createGate, type ResourcePath } from "../../src/http/gate.ts";
@@ -141,9 +142,10 @@ function createParts(
   options: AuthServerOptions,
   baseUrl: string,
   onError: (error: unknown) => void,
-): Parts & { readonly lastUse: ReturnType<typeof createLastUse> } {
+) {
   const { records, now } = options;
   const audit = auditOf(options);
+  const anonymousScopes = anonymousCeiling;
   const lastUse = createLastUse({ records, now, onError });
   const far = Object.keys(quotas).map((name) => [name, OUT_OF_REACH]);
   return {
@@ -151,7 +153,8 @@ function createParts(
     accounts: createAccounts({ records, now, audit, lastUse }),
     sessions: createSessions({ records, now, secure: false, audit }),
     apiKeys: createApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
-    claims: createClaims({ records, now, hashAddress, baseUrl, anonymousScopes: anonymousCeiling }),
+    claims: createClaims({ records, now, hashAddress, baseUrl, anonymousScopes }),
+    plainTokens: createPlainTokens({ records, now, audit, baseUrl, anonymousScopes }),
     limits: createLimits({ overrides: { ...Object.fromEntries(far), ...options.limits } }),
   };
 }
@@ -169,10 +172,10 @@ interface Mounted extends ReturnType<typeof createParts> {
 }
 
 function mount(app: Express, parts: Mounted): void {
-  const { provider, baseUrl, apiKeys: keys, limits } = parts;
+  const { provider, baseUrl, apiKeys: keys, limits, plainTokens } = parts;
   const authenticate = createAuthenticator({ ...parts, keys });
   app.disable("x-powered-by");
-  app.use(oauthRouter({ provider, baseUrl, keys, limits }));
+  app.use(oauthRouter({ provider, baseUrl, keys, limits, plainTokens }));
   mountInteraction(app, createInteractions(provider), parts.sessions);
   mountSignIn(app, parts);
   for (const path of ["/api/probe", "/mcp"]) {

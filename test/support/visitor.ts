@@ -18,6 +18,8 @@ export interface Visitor {
   /** @returns The id of the account. */
   signIn(email?: string): Promise<string>;
   signOut(): Promise<void>;
+  /** Cookie header, to be used beside the browser. */
+  cookie(): string;
   /** Follows an authorization request to where the person is asked, or to the client. */
   open(request: string | URL): Promise<WebPage>;
   /** Follows one to the end. @returns Where the browser is sent. */
@@ -36,6 +38,7 @@ export function createVisitor({ local }: Pick<AuthServer, "local">): Visitor {
     signIn: async (email = "person@example.com") =>
       JSON.parse((await send("/sign-in", [["email", email]])).html),
     signOut: async () => void (await send("/sign-out")),
+    cookie: () => web.cookie(),
     open: (request) => web.get(request),
     async authorize(request, answer) {
       const page = await web.get(request);

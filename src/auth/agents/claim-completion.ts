@@ -1,7 +1,7 @@
 import type { Mailbox } from "../../mail/mail.ts";
 import { removeAt, removeGroup, replace } from "../../store/operations.ts";
 import type { Operation, Stored } from "../../store/records.ts";
-import { isScope, type Scope, scopeNames, scopes } from "../scopes.ts";
+import { allScopes, type Scope, scopeNames } from "../scopes.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo, type Ownership } from "./agent.ts";
 import { claims, type OpenClaim } from "./claim-records.ts";
 import type { Claimer } from "./claims.ts";
@@ -9,9 +9,6 @@ import type { Claimer } from "./claims.ts";
 /** A notice that comes later than mail servers try for is none, in milliseconds (RFC 5321 section
  *  4.5.4.1: 4 to 5 days). */
 const NOTICE_USEFUL_MS = 5 * 86_400_000;
-
-/** All scopes, in the order they are published. */
-export const allScopes: readonly Scope[] = Object.keys(scopes).filter(isScope);
 
 /** What somebody answers for from now on. */
 export function ownership({ accountId, scopes: granted }: Claimer, now: Date): Ownership {

@@ -3,10 +3,9 @@ import { replace, unchanged } from "../../store/operations.ts";
 import type { Operation, Records, Stored } from "../../store/records.ts";
 import { accounts } from "../accounts/account-records.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";
-import { type Scope, scopeNames } from "../scopes.ts";
+import { allScopes, type Scope, scopeNames } from "../scopes.ts";
 import { type ClientRecord, clients, type IdentityType } from "./agent.ts";
 import { newClaimCode } from "./claim-code.ts";
-import { allScopes } from "./claim-completion.ts";
 import {
   begunClaim,
   type ClaimRecord,

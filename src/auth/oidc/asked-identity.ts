@@ -4,11 +4,11 @@ import type { Operation } from "../../store/records.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import { EmailAddress } from "../accounts/email.ts";
 import type { Agent } from "../agents/agent.ts";
-import { allScopes } from "../agents/claim-completion.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
 import { ID_JAG } from "../assertions/names.ts";
 import { type Refusal, refusals } from "../assertions/signed-claims.ts";
 import type { Auditor } from "../auditor.ts";
+import { allScopes } from "../scopes.ts";
 import type { Metadata } from "./client-metadata.ts";
 
 /** What a registration says of who the agent is, once it was verified. */

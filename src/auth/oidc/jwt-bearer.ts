@@ -5,11 +5,10 @@ import {
   type TokenEndpointGrantContext,
 } from "oidc-provider";
 import type { Accounts } from "../accounts/accounts.ts";
-import { allScopes } from "../agents/claim-completion.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
 import { JWT_BEARER } from "../assertions/names.ts";
 import { refusals } from "../assertions/signed-claims.ts";
-import { scopeAdvice, scopeNames } from "../scopes.ts";
+import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
 import { readsOf } from "./reads.ts";
 import {
   ACCESS_TOKEN_SECONDS,

@@ -1,7 +1,6 @@
 import { type ClientRecord, isClaimable } from "../agents/agent.ts";
-import { allScopes } from "../agents/claim-completion.ts";
 import type { ClaimStart } from "../agents/claims.ts";
-import { isScope, type Scope, scopeNames } from "../scopes.ts";
+import { allScopes, isScope, type Scope, scopeNames } from "../scopes.ts";
 
 /** What the answers about a client are made from. */
 export interface AnswerOptions {

@@ -1,8 +1,7 @@
 import { errors } from "oidc-provider";
-import { allScopes } from "../agents/claim-completion.ts";
 import { JWT_BEARER } from "../assertions/names.ts";
 import { isLoopbackHost } from "../loopback.ts";
-import { type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
+import { allScopes, type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
 import { publicKeys } from "./client-keys.ts";
 import {
   address,

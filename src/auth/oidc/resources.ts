@@ -81,13 +81,11 @@ function ownScope(asked: readonly string[], ceiling: readonly string[]): readonl
 /**
  * The scope of an authorization request: what it asks for, or everything that the client registered
  * when it asks for nothing to be done (RFC 6749 section 3.3). Names that this server does not know
- * are left out as long as there is another, since clients ask for what they know from elsewhere.
+ * are left out as long as there is another, since clients ask for what they know from elsewhere; one
+ * that the client did not register was refused by oidc-provider before.
  */
 function askedScope(asked: readonly string[], registered: readonly Scope[]): readonly string[] {
   const personal = asked.filter((name) => personalScopes.includes(name));
-  const refused = asked.filter((name) => isScope(name) && !registered.includes(name));
-  if (refused.length > 0) refuseScope(registered, refused);
-
   const known = asked.filter(isScope);
   if (known.length > 0 || personal.includes("openid")) return [...known, ...personal];
   if (asked.length > personal.length) refuseScope(registered, asked);

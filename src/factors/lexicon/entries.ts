@@ -1,47 +1,32 @@
+import { verbForms, withS } from "./inflection.ts";
+
 /**
- * Words and phrases of one topic with their valence, in [-3, 3]; 0 is a phrase that only sounds
- * like a verdict ("long term"). In a list, entries stand apart by white space, the words of a phrase are joined with
- * `_`, apostrophes are dropped ("dont"). `rally*` is a regular verb and stands for its four forms
- * too, `winner~` a noun with its regular plural.
+ * Entries of one topic with their valence, in [-3, 3]; 0 is for what only sounds like a verdict
+ * ("long term"). In a list, entries stand apart by white space, the words of a phrase are joined
+ * with `_`, and apostrophes are dropped ("dont"). `rally*` is a verb in all its forms, `winner~` a
+ * noun in singular and plural, `week/month_high` a choice of words.
  */
 export type Topic = readonly (readonly [valence: number, list: string])[];
 
 /** Entries of a list as they are written. */
 export const written = (list: string): readonly string[] => list.trim().split(/\s+/u);
 
-/** Entries of a list with the forms that `*` and `~` stand for. */
-export const spelled = (list: string): readonly string[] => written(list).flatMap(forms);
+/** Entries of a list in every form that they stand for. */
+export const spelled = (list: string): readonly string[] => written(list).flatMap(phrases);
 
-function forms(entry: string): readonly string[] {
-  const base = entry.slice(0, -1);
-  if (entry.endsWith("*")) return [base, ...verbForms(base)];
-  return entry.endsWith("~") ? [base, withS(base)] : [entry];
+/** Every combination of the forms of its words. */
+function phrases(entry: string): readonly string[] {
+  const [first = [], ...rest] = entry.split("_").map(choices);
+  return rest.reduce(
+    (starts, words) => starts.flatMap((start) => words.map((word) => `${start}_${word}`)),
+    first,
+  );
 }
 
-/** Third person, past and -ing form. */
-function verbForms(base: string): readonly string[] {
-  const stem = pastStem(base);
-  return [withS(base), `${stem}ed`, `${ingStem(base)}ing`];
-}
+const choices = (word: string): readonly string[] => word.split("/").flatMap(forms);
 
-/** "rally" gives "rallies", "crash" "crashes". */
-function withS(base: string): string {
-  if (/[^aeiou]y$/u.test(base)) return `${base.slice(0, -1)}ies`;
-  return /(?:s|x|z|ch|sh)$/u.test(base) ? `${base}es` : `${base}s`;
-}
-
-/** "rally" gives "ralli", "surge" "surg", "drop" "dropp". */
-function pastStem(base: string): string {
-  if (/[^aeiou]y$/u.test(base)) return `${base.slice(0, -1)}i`;
-  return base.endsWith("e") ? base.slice(0, -1) : doubled(base);
-}
-
-/** "surge" gives "surg", "drop" "dropp"; "rally" and "agree" stay. */
-function ingStem(base: string): string {
-  return /[^e]e$/u.test(base) ? base.slice(0, -1) : doubled(base);
-}
-
-/** A short vowel before one last consonant doubles it. */
-function doubled(base: string): string {
-  return /^(?:[^aeiou]|qu)*[aeiou][^aeiouwxy]$/u.test(base) ? `${base}${base.at(-1)}` : base;
+function forms(word: string): readonly string[] {
+  const base = word.slice(0, -1);
+  if (word.endsWith("*")) return [base, ...verbForms(base)];
+  return word.endsWith("~") ? [base, withS(base)] : [word];
 }

@@ -1,6 +1,5 @@
-import { allScopes } from "../../auth/agents/claim-completion.ts";
 import { type ApiKey, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
-import { anonymousCeiling } from "../../auth/scopes.ts";
+import { allScopes, anonymousCeiling } from "../../auth/scopes.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
   ending,
