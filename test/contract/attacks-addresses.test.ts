@@ -289,6 +289,10 @@ describe("a token", () => {
       expect(answer.status, name).toBe(401);
       expect(await answer.text()).not.toContain(value);
     }
+    for (const name of ["access_token", "api_key", "x-api-key"]) {
+      const beside = await getWith(token, `${base}/api/signals?limit=1&${name}=${token}`);
+      expect(beside.status, name).toBe(401);
+    }
   });
 
   it("in the body of an MCP message or a form is no credential", async () => {
@@ -415,9 +419,8 @@ describe("an address that a client names", () => {
       "metadata.google.internal",
     ]) {
       const client_id = `https://${host}:${port}/client.json`;
-      const answer = await fetch(authorizationRequest(base, { client_id }).url, {
-        redirect: "manual",
-      });
+      const { url } = authorizationRequest(base, { client_id, state: "same" });
+      const answer = await fetch(url, { redirect: "manual" });
       answers.add(`${answer.status} ${(await answer.text()).replaceAll(client_id, "<client>")}`);
     }
     expect(connections).toBe(0);

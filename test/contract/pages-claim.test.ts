@@ -278,7 +278,7 @@ describe("a claim", () => {
       .toEqual(
         expect.arrayContaining([
           expect.objectContaining({ action: "session.opened", addressHash }),
-          expect.objectContaining({ action: "claim.completed", addressHash }),
+          expect.objectContaining({ action: "client.claimed", addressHash }),
         ]),
       );
   });

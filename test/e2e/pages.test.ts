@@ -10,7 +10,9 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { createCertificate } from "../support/certificate.ts";
+import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
+import { freePort } from "../support/process.ts";
 import { startTown } from "../support/town.ts";
 
 const town = await startTown();
@@ -253,6 +255,23 @@ describe("a person at a browser", () => {
     await signIn(page, email);
     await page.waitForURL(/callback\?code=/);
     expect(page.url()).toMatch(redirect_uri);
+  });
+
+  it("signs in at another provider", async () => {
+    const port = await freePort();
+    const own = await startTown({
+      OIDC_ISSUER: `http://127.0.0.1:${port}`,
+      OIDC_CLIENT_ID: "market-signal",
+      OIDC_CLIENT_SECRET: "secret of the client",
+    });
+    const redirectUri = `${own.base}/sign-in/callback`;
+    await startOpenIdProvider({ redirectUri, port: Number(port) });
+    const page = await openPage();
+    await page.goto(`${own.base}/sign-in`);
+    await expectGood(page, "sign-in-provider");
+    await page.getByRole("button", { name: `Sign in with 127.0.0.1:${port}` }).click();
+    await page.waitForURL(`${own.base}/account`);
+    await page.getByText("ada@people.example").waitFor();
   });
 
   it("refuses an application, which is told so", async () => {

@@ -3,7 +3,7 @@ import { postForm, postJson, type Registered, register, tokenOf } from "./agent.
 import type { Person, UserTokens } from "./person.ts";
 
 /** Whom a good credential speaks for. */
-export interface Holder {
+interface Holder {
   readonly kind: "agent" | "user" | "service";
   readonly scopes: readonly Scope[];
   /** "/mcp" for a token that is good there alone. */

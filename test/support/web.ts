@@ -1,5 +1,5 @@
 /** A form as it stands in a page. */
-export interface WebForm {
+interface WebForm {
   /** Absolute address that it is sent to. */
   readonly action: string;
   /** What is sent when nobody changes anything: hidden fields, values, ticked boxes. */
@@ -21,7 +21,7 @@ export interface WebPage {
 }
 
 /** What is put into the fields of a form: a list for several boxes, `undefined` to leave one out. */
-export type Filled = Readonly<Record<string, string | readonly string[] | undefined>>;
+type Filled = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** A browser without JavaScript and with cookies of its own. */
 export interface Web {

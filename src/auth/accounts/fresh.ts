@@ -5,7 +5,7 @@ import type { Session } from "./sessions.ts";
  * drives the browser of its person: a sign-in from this morning says nothing about who is there now,
  * a code from the mailbox does.
  */
-export const FRESH_SIGN_IN_MS = 5 * 60_000;
+const FRESH_SIGN_IN_MS = 5 * 60_000;
 
 /** Whether a person proved who they are just now. @param now Milliseconds since the epoch. */
 export function isFresh({ signedInAt }: Pick<Session, "signedInAt">, now: number): boolean {

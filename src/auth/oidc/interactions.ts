@@ -46,8 +46,13 @@ const afresh = ["consent_prompt", "native_client_prompt"];
 export function createInteractions(provider: () => Provider): Interactions {
   return {
     async find(req, res) {
-      const details = await detailsOf(provider(), req, res);
-      return details && interactionOf(provider(), details);
+      try {
+        return await interactionOf(provider(), await provider().interactionDetails(req, res));
+      } catch (error) {
+        // No such interaction, or its client cannot be looked at any more.
+        if (error instanceof errors.OIDCProviderError) return undefined;
+        throw error;
+      }
     },
     async signIn(req, res, { accountId, signedInAt }) {
       const details = await provider().interactionDetails(req, res);
@@ -69,19 +74,6 @@ export function createInteractions(provider: () => Provider): Interactions {
       await provider().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
     },
   };
-}
-
-async function detailsOf(
-  provider: Provider,
-  req: IncomingMessage,
-  res: ServerResponse,
-): Promise<Details | undefined> {
-  try {
-    return await provider.interactionDetails(req, res);
-  } catch (error) {
-    if (error instanceof errors.SessionNotFound) return undefined;
-    throw error;
-  }
 }
 
 async function interactionOf(

@@ -7,6 +7,7 @@ import { type GrantRecord, grants } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext } from "./adapter-context.ts";
 import { type Beneficiary, whileUnchanged } from "./client-life.ts";
+import { isByDocument } from "./document-clients.ts";
 import { withoutFamily } from "./families.ts";
 import type { Reads } from "./reads.ts";
 
@@ -30,6 +31,8 @@ export interface Exchange {
   readonly uses: readonly Place[];
   /** Grants, codes and tokens. */
   readonly documents: readonly Document[];
+  /** What is written only together with them. */
+  readonly steps?: readonly Operation[];
 }
 
 /** What an exchange rests on. */
@@ -38,9 +41,6 @@ interface Basis {
   readonly client: Stored<ClientRecord> | undefined;
   readonly grants: readonly Stored<GrantRecord>[];
 }
-
-/** A client whose id is the address of its metadata is nowhere in the store. */
-const isDocument = (clientId: string): boolean => /^https:/i.test(clientId);
 
 /**
  * Makes an exchange in one commit, which holds only while its client and its grants are as they were
@@ -62,7 +62,7 @@ export async function issue(
   const { records, now } = context;
   let basis = await basisOf(exchange, reads, context);
   checkMayAct(exchange, basis);
-  while (!(await records.commit(steps(exchange, basis, now())))) {
+  while (!(await records.commit(stepsOf(exchange, basis, now())))) {
     await checkUses(exchange, context);
     const present = await basisOf(exchange, undefined, context);
     checkChange(basis, present);
@@ -80,13 +80,15 @@ function checkMayAct({ documents }: Exchange, { client }: Basis): void {
   throw new errors.UnauthorizedClient(advice);
 }
 
-function steps({ uses, documents }: Exchange, basis: Basis, now: Date): readonly Operation[] {
+function stepsOf(exchange: Exchange, basis: Basis, now: Date): readonly Operation[] {
+  const { uses, documents, steps = [] } = exchange;
   const guard = basis.client && whileUnchanged(basis.client, beneficiaryOf(documents), now);
   return [
     ...(guard === undefined ? [] : [guard]),
     ...basis.grants.map((grant) => unchanged(grants, grant)),
     ...uses.map((use) => consume(use.documents, use.key)),
     ...documents.map(written),
+    ...steps,
   ];
 }
 
@@ -109,7 +111,7 @@ async function basisOf(
 ): Promise<Basis> {
   const clientId = documents[0]?.value.clientId ?? "";
   const findClient = async () => {
-    if (isDocument(clientId)) return undefined;
+    if (isByDocument(clientId)) return undefined;
     const client = reads?.clients.get(clientId) ?? (await records.get(clients, clientId));
     return client ?? gone(new errors.InvalidClientAuth("client gone"));
   };

@@ -15,7 +15,7 @@ import {
 } from "./resources.ts";
 
 /** A token as it is answered (RFC 6749 section 5.1). */
-export interface PlainToken {
+interface PlainToken {
   readonly access_token: string;
   /** Seconds. */
   readonly expires_in: number;

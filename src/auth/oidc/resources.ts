@@ -42,8 +42,8 @@ export function resourceMeant(indicator: string, baseUrl: string): string | unde
   return [baseUrl, baseUrl + MCP_PATH].find((known) => canonical(known) === wanted);
 }
 
-/** The resource that an indicator means. @throws `invalid_target` when there is no such one. */
-export function audienceOf(resource: string, baseUrl: string): string {
+/** @throws `invalid_target` when there is no such resource. */
+function audienceOf(resource: string, baseUrl: string): string {
   const audience = resourceMeant(resource, baseUrl);
   if (audience === undefined) throw new errors.InvalidTarget();
   return audience;

@@ -86,8 +86,11 @@ async function record(
 
 async function give(shelf: Shelf, document: Document): Promise<void> {
   const exchange = exchangeUnderWay();
-  if (exchange !== undefined) exchange.documents.push(document);
-  else await issue({ uses: [], documents: [document] }, readsOf(Provider.ctx), shelf);
+  if (exchange !== undefined) return void exchange.documents.push(document);
+  const { model, key, value } = document;
+  const entry = { action: "grant.given", actor: String(value.accountId), target: key };
+  const steps = model === "Grant" ? shelf.audit(entry) : [];
+  await issue({ uses: [], documents: [document], steps }, readsOf(Provider.ctx), shelf);
 }
 
 /** What is written again keeps that its one use was made. */
@@ -203,8 +206,8 @@ const special: Readonly<Record<string, (context: AdapterContext) => ModelAdapter
  * answer is ready (`settleExchanges`).
  *
  * Every token, code and grant of a client is in the group `client:<id>`, and what a person let it do
- * in the group of the account too. Registrations, updates and removals of clients, revocations and
- * refused replays are in the audit.
+ * in the group of the account too. Registrations, updates and removals of clients, what people allow,
+ * revocations and refused replays are in the audit.
  *
  * Every method throws the problem `store_unavailable` when the store cannot answer.
  */

@@ -5,10 +5,7 @@ import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
 import { filled, Scopes, typed } from "./form.ts";
 
-/** What an agent put into the link. */
-const Attempt = z.string().regex(/^[\w-]{1,200}$/);
-
-const ApproveForm = z.object({ attempt: Attempt, scope: Scopes });
+const ApproveForm = z.object({ attempt: z.string(), scope: Scopes });
 
 /** Shows the agent that sent the person here. */
 export async function showAttempt(
@@ -18,8 +15,7 @@ export async function showAttempt(
 ): Promise<void> {
   const { res, browser, session } = visit;
   const { accountId } = session;
-  const isAttempt = Attempt.safeParse(attempt).success;
-  const agent = isAttempt ? await options.claims.attempted(attempt, accountId) : undefined;
+  const agent = await options.claims.attempted(attempt, accountId);
   if (agent === undefined) return options.show(res, noAttemptPage);
   if (agent === "wrong_account") {
     const account = await options.accounts.find(accountId);

@@ -1,3 +1,4 @@
+import { CLAIM_CODE_MS } from "../../auth/agents/claim-code.ts";
 import type { ClaimableAgent } from "../../auth/agents/claims.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { PageAnswer } from "./answer.ts";
@@ -45,7 +46,7 @@ export function claimFormPage({ formToken, agentId, errors = [] }: ClaimFormView
 ${field({
   id: "code",
   label: "Claim code",
-  hint: "8 letters and digits that the agent was given. They work for 10 minutes.",
+  hint: `Letters and digits that the agent was given. They work for ${CLAIM_CODE_MS / 60_000} minutes.`,
   errors,
   attributes: code,
 })}

@@ -8,7 +8,7 @@ const MAX_STRANGER_CHARACTERS = 100;
 const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** Something in a form that must be corrected. */
-export interface FieldError {
+interface FieldError {
   /** Id of the field in the page. */
   readonly id: string;
   readonly text: string;

@@ -2,7 +2,7 @@ import type { Limits, QuotaName } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 
 /** What is counted, and for whom. */
-export type Counts = Readonly<Partial<Record<QuotaName, string>>>;
+type Counts = Readonly<Partial<Record<QuotaName, string>>>;
 
 /** Counts one thing that a person does. @throws {Problem} `rate_limited` with `Retry-After`. */
 export type Throttle = (counts: Counts) => Promise<void>;

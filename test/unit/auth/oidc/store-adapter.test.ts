@@ -471,7 +471,7 @@ describeStores("the audit of the store adapter", (engine) => {
     await adapterFor("ClientCredentials").destroy("t");
     await adapterFor("AuthorizationCode").upsert("c", { clientId: "c" }, 60);
     await hundred(() => adapterFor("AuthorizationCode").consume("c"));
-    await adapterFor("Grant").upsert("g", { clientId: "c" }, 60);
+    await adapterFor("Grant").upsert("g", { clientId: "c", accountId: "acc_1" }, 60);
     await adapterFor("AccessToken").revokeByGrantId("g");
     await adapterFor("AccessToken").revokeByGrantId("g");
     await adapterFor("Client").destroy("c");
@@ -486,6 +486,7 @@ describeStores("the audit of the store adapter", (engine) => {
       { action: "client.registered", actor: "anonymous", target: "c", ...address },
       { action: "client.updated", actor: "c", target: "c", ...address },
       { action: "token.revoked", actor: "c", target: token },
+      { action: "grant.given", actor: "acc_1", target: "g" },
       { action: "grant.revoked", actor: "c", target: "g" },
       { action: "client.deleted", actor: "c", target: "c" },
     ]);

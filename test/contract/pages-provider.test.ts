@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { startOpenIdProvider } from "../support/openid-provider.ts";
+import { freePort } from "../support/process.ts";
+import { startTown } from "../support/town.ts";
+import { createWeb, textOf } from "../support/web.ts";
+
+const port = await freePort();
+const host = `127.0.0.1:${port}`;
+const client = {
+  OIDC_CLIENT_ID: "market-signal",
+  OIDC_CLIENT_SECRET: "secret of the client",
+};
+const town = await startTown({ ...client, OIDC_ISSUER: `http://${host}` });
+const { base } = town;
+
+const startProvider = () =>
+  startOpenIdProvider({ redirectUri: `${base}/sign-in/callback`, port: Number(port) });
+
+/** A browser that was sent to the provider. */
+async function sentThere(place = "/account") {
+  const web = createWeb(base);
+  const page = await web.get(`/sign-in?return_to=${encodeURIComponent(place)}`);
+  const { leavesFor } = await web.submit(page.form("/sign-in/provider"));
+  return { web, page, leavesFor: leavesFor ?? new URL("missing:") };
+}
+
+describe("signing in at another provider", () => {
+  it("leads there by a button with its name, and back to where the person wanted to go", async () => {
+    const provider = await startProvider();
+    const { web, page, leavesFor } = await sentThere("/claim?agent=agt_x");
+    expect(page.html).toContain(`Sign in with ${host}</button>`);
+    expect(leavesFor.origin).toBe(provider.issuer);
+    const before = web.cookie();
+    const back = await web.get(await provider.visit(leavesFor));
+    expect(back.url.href).toBe(`${base}/claim?agent=agt_x`);
+    expect(web.cookie()).not.toBe(before);
+    const account = await web.get("/account");
+    expect(textOf(account.html)).toContain("Signed in as ada@people.example");
+  });
+
+  it("begins from a page of its own, since no form may lead to another site", async () => {
+    await startProvider();
+    const web = createWeb(base);
+    const page = await web.get("/sign-in");
+    expect(page.headers.get("content-security-policy")).toContain("form-action 'self';");
+    const { action, fields } = page.form("/sign-in/provider");
+    const answer = await fetch(action, {
+      method: "POST",
+      headers: { cookie: web.cookie(), origin: base, "sec-fetch-site": "same-origin" },
+      body: new URLSearchParams(fields as [string, string][]),
+      redirect: "manual",
+    });
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain(`content="0; url=http://${host}/auth?`);
+  });
+
+  it.each(["?", "?code=x&state=y", "?error=access_denied", "?code=x&code=y"])(
+    "is refused with a page for an answer that nobody asked for: %s",
+    async (query) => {
+      const page = await createWeb(base).get(`/sign-in/callback${query}`);
+      expect(page.status).toBe(400);
+      expect(textOf(page.html)).toContain("You are not signed in");
+    },
+  );
+
+  it("is refused when the person declines, and for an answer that was used", async () => {
+    const provider = await startProvider();
+    const { web, leavesFor } = await sentThere();
+    provider.person = undefined;
+    const declined = await provider.visit(leavesFor);
+    for (let time = 0; time < 2; time += 1) {
+      expect((await web.get(declined)).status).toBe(400);
+      expect((await web.get("/account")).url.pathname).toBe("/sign-in");
+    }
+  });
+
+  it("leaves a browser that did not ask as it was", async () => {
+    const provider = await startProvider();
+    const { leavesFor } = await sentThere();
+    const answer = await provider.visit(leavesFor);
+    const victim = town.person();
+    await victim.signIn();
+    expect((await victim.web.get(answer)).status).toBe(400);
+    const account = await victim.web.get("/account");
+    expect(textOf(account.html)).toContain(`Signed in as ${victim.email}`);
+  });
+
+  it("is a page that says to come again when the provider does not answer", async () => {
+    const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
+    const web = createWeb((await startTown({ ...client, OIDC_ISSUER })).base);
+    const page = await web.get("/sign-in");
+    const answer = await web.submit(page.form("/sign-in/provider"));
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([
+      503,
+      "text/html; charset=utf-8",
+    ]);
+    expect(textOf(answer.html)).toContain("Not possible just now");
+  });
+});
