@@ -13,6 +13,7 @@ const catalogue = {
   not_available_then: { status: 422, title: "Nothing was recorded for that time." },
   rate_limited: { status: 429, title: "Too many requests." },
   internal_error: { status: 500, title: "The service failed." },
+  provider_unavailable: { status: 503, title: "Another service does not answer just now." },
   not_ready: { status: 503, title: "The service is starting." },
   store_unavailable: { status: 503, title: "The store cannot answer just now." },
 } as const;

@@ -1,5 +1,5 @@
 /** The capability that still has to arrive before a requirement can be met. */
-type Capability = "authorization" | "engine" | "alerts" | "discovery" | "live" | "speed";
+type Capability = "engine" | "alerts" | "discovery" | "live" | "speed";
 
 /** One fact that the interface promises to its callers. */
 interface Requirement {
@@ -123,7 +123,7 @@ const registration = [
     "2.4/granted-scope": "The answer's scope has the scopes the client has, separated by spaces.",
     "2.4/client-uri": "registration_client_uri is /oauth/register/ plus client_id at the base URL.",
   }),
-  ...later("authorization", {
+  ...met({
     "2.4/client-record": "The client's record is found at its registration_client_uri.",
   }),
 ];
@@ -135,12 +135,12 @@ const accessToken = met({
   "2.5/scope": "scope has the granted scopes, separated by spaces.",
 });
 
-const claim = later("authorization", {
+const claim = met({
   "2.6/agent-id": "A claim has agent_id, the client_id of an agent that registered anonymously.",
   "2.6/claim-code": "A claim has claim_code, a string that proves the claimer was told of it.",
 });
 
-const identities = later("authorization", {
+const identities = met({
   "3/anonymous": "anonymous is an identity type.",
   "3/anonymous-at-once":
     "An anonymous agent is registered at once, with what is allowed unclaimed.",
@@ -193,7 +193,7 @@ const endpoints = [
     "4.8/hint": "POST /oauth/revoke takes token_type_hint, which can be access_token.",
     "4.8/effect": "A credential that an agent was issued is worthless once revoked.",
   }),
-  ...later("authorization", {
+  ...met({
     "4.7/json": "POST /oauth/claim takes a JSON body with the claim fields.",
     "4.7/bearer": "POST /oauth/claim takes its caller from a bearer token in the header.",
     "4.7/effect": "POST /oauth/claim binds an anonymous agent to an authenticated identity.",
@@ -233,7 +233,7 @@ const authentication = [
     "5.2/registration-address": "The address of registration is /oauth/register.",
     "5.2/revocation-address": "The address of revocation is /oauth/revoke.",
   }),
-  ...later("authorization", {
+  ...met({
     "5.2/authorization-code":
       "The authorization code flow with PKCE is declared with /oauth/authorize and /oauth/token.",
     "5.2/claim-address": "The address of the claim is /oauth/claim.",
@@ -258,7 +258,7 @@ const scopes = [
     "5.3/alerts-write-agent": "alerts:write is no scope that client credentials alone bring.",
     "5.3/alerts-write-supported": "alerts:write is among the scopes declared as supported.",
   }),
-  ...later("authorization", {
+  ...met({
     "5.3/signals-read-user": "The authorization code flow grants signals:read.",
     "5.3/darkpool-read-user": "The authorization code flow grants darkpool:read.",
     "5.3/factor-read-user": "The authorization code flow grants factor:read.",

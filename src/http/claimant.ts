@@ -7,8 +7,8 @@ import type { Scope } from "../auth/scopes.ts";
 import { addressKey } from "../limits/address-key.ts";
 import type { Limits } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
+import { challenge, credentialOf, type Refuse } from "./credential.ts";
 import { OAuthRefusal } from "./oauth-refusal.ts";
-import { queryOf } from "./query.ts";
 
 /** Who takes part in a claim. */
 export type Claimant =
@@ -33,15 +33,6 @@ export interface ClaimantOptions {
   readonly now: () => Date;
 }
 
-/** What a caller sent to say who they are. */
-interface Credential {
-  readonly way: "bearer" | "key";
-  readonly text: string;
-}
-
-/** Credentials of RFC 6750 section 2.1. */
-const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
-
 /**
  * Finds who takes part in a claim.
  *
@@ -64,7 +55,7 @@ export function createClaimantOf(options: ClaimantOptions): (req: Request) => Pr
   };
 
   return async (req) => {
-    const { way, text } = credentialOf(req, unauthenticated);
+    const { way, text } = credentialOf(req, { refuse: unauthenticated, several });
     const caller = await authenticate(text);
     if (caller !== undefined && (way === "bearer" || caller.kind === "service")) {
       return callerClaims(caller);
@@ -93,31 +84,16 @@ function personOf(caller: Caller, now: number): Claimant {
   return { kind: "person", accountId, scopes: [...caller.scopes], clientId };
 }
 
-type Unauthenticated = (description: string, error?: "invalid_token") => OAuthRefusal;
+const several = (description: string) =>
+  new OAuthRefusal("invalid_request", { status: 400, description });
 
 /** RFC 6750 section 3: the challenge names no error when there was no token; RFC 9728 section 5.1
  *  says where to read on. */
-function unauthenticatedAt(baseUrl: string): Unauthenticated {
-  const metadata = `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`;
+function unauthenticatedAt(baseUrl: string): Refuse {
+  const resource_metadata = `${baseUrl}/.well-known/oauth-protected-resource`;
   return (description, error) => {
-    const reason = error ? `error="${error}", error_description="${description}", ` : "";
-    const headers = { "WWW-Authenticate": `Bearer ${reason}${metadata}` };
+    const reason = error && { error, error_description: description };
+    const headers = { "WWW-Authenticate": challenge({ ...reason, resource_metadata }) };
     return new OAuthRefusal("invalid_token", { status: 401, description, headers });
   };
-}
-
-function credentialOf(req: Request, unauthenticated: Unauthenticated): Credential {
-  if (queryOf(req).has("access_token")) {
-    throw unauthenticated("A token in the address is refused: it would end up in logs.");
-  }
-  const { authorization = [], "x-api-key": keys = [] } = req.headersDistinct;
-  if (authorization.length + keys.length > 1) {
-    throw new OAuthRefusal("invalid_request", { status: 400, description: "Send one credential." });
-  }
-  const [key] = keys;
-  if (key !== undefined) return { way: "key", text: key };
-  const [, token] = BEARER.exec(authorization[0] ?? "") ?? [];
-  if (token === undefined)
-    throw unauthenticated("The header must read Authorization: Bearer <token>.");
-  return { way: "bearer", text: token };
 }

@@ -1,10 +1,16 @@
 import type { Request } from "express";
-import { Problem } from "../problem.ts";
 import { queryOf } from "./query.ts";
 
 /** Says why nobody is let in. @param error Of RFC 6750 section 3.1; absent when no credential was
  *  looked at. */
-export type Refuse = (detail: string, error?: "invalid_token") => Problem;
+export type Refuse = (detail: string, error?: "invalid_token") => Error;
+
+/** How an endpoint words its refusals. */
+interface Refusals {
+  readonly refuse: Refuse;
+  /** For more than one credential (RFC 6750 section 2). */
+  readonly several: (detail: string) => Error;
+}
 
 /** What a caller sent to say who they are. */
 export interface Credential {
@@ -23,24 +29,27 @@ const inAddress = ["access_token", "api_key", "x-api-key"];
  * The one credential of a request: a token or an API key in the header `Authorization`, or an API key
  * in the header `x-api-key` (spec 5.1).
  *
- * @throws {Problem} `invalid_request` when there are two, else what `refuse` makes.
+ * @throws What the endpoint makes of it.
  */
-export function credentialOf(req: Request, refuse: Refuse): Credential {
+export function credentialOf(req: Request, { refuse, several }: Refusals): Credential {
   const query = queryOf(req);
   if (inAddress.some((name) => query.has(name))) {
     throw refuse("A credential in the address is refused: it would end up in logs. Use a header.");
   }
   const { authorization = [], "x-api-key": keys = [] } = req.headersDistinct;
   if (authorization.length + keys.length > 1) {
-    throw new Problem("invalid_request", {
-      detail: "There is more than one credential in the headers Authorization and x-api-key.",
-      next: "Send one credential.",
-    });
+    throw several("There is more than one credential in the headers Authorization and x-api-key.");
   }
   const [header] = authorization;
   const [key] = keys;
   if (header !== undefined) return { way: "bearer", text: tokenIn(header, refuse) };
   return { way: "key", text: keyIn(key, refuse) };
+}
+
+/** A WWW-Authenticate value (RFC 6750 section 3); no parameter holds quotes or backslashes. */
+export function challenge(parameters: Readonly<Record<string, string>>): string {
+  const list = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
+  return `Bearer ${list.join(", ")}`;
 }
 
 function keyIn(key: string | undefined, refuse: Refuse): string {
@@ -51,6 +60,6 @@ function keyIn(key: string | undefined, refuse: Refuse): string {
 
 function tokenIn(header: string, refuse: Refuse): string {
   const [, token] = BEARER.exec(header) ?? [];
-  if (token === undefined) throw refuse('The header must read "Authorization: Bearer <token>".');
+  if (token === undefined) throw refuse("The header must read Authorization: Bearer <token>.");
   return token;
 }

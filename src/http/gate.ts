@@ -6,7 +6,7 @@ import { addressKey } from "../limits/address-key.ts";
 import type { Limits } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
-import { type Credential, credentialOf, type Refuse } from "./credential.ts";
+import { type Credential, challenge, credentialOf, type Refuse } from "./credential.ts";
 import { limitBy } from "./limited.ts";
 
 /** What the gate needs to know about the service. */
@@ -57,7 +57,7 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
   const limitCalls = limitBy(limits, "calls", ({ res }) => callerKey(res as Response));
   return {
     async enter(req, res, next) {
-      res.locals.caller = await callerBy(credentialOf(req, refuse), req.ip);
+      res.locals.caller = await callerBy(credentialOf(req, { refuse, several }), req.ip);
       await limitCalls(req, res, next);
     },
     requireScopes(caller, needed) {
@@ -94,16 +94,13 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
   }
 }
 
+const several = (detail: string) =>
+  new Problem("invalid_request", { detail, next: "Send one credential." });
+
 /** The caller that the gate let in. */
 export const callerOf = (res: Response): Caller => res.locals.caller;
 
 function callerKey(res: Response): string {
   const { kind, id } = callerOf(res);
   return `${kind}:${id}`;
-}
-
-/** A WWW-Authenticate value (RFC 6750 section 3); no parameter holds quotes or backslashes. */
-function challenge(parameters: Readonly<Record<string, string>>): string {
-  const list = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
-  return `Bearer ${list.join(", ")}`;
 }

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { MailChoice } from "../config.ts";
 import { type Loop, schedule, startLoop } from "../store/loop.ts";
 import { removeAt, replace } from "../store/operations.ts";
 import type { Operation, Records, Stored } from "../store/records.ts";
 import type { Vault } from "../store/vault.ts";
 import type { Letter } from "./letter.ts";
 import { MAIL_TOPIC, mails, openedLetter, type QueuedMail } from "./outbox.ts";
-import { createSmtp, isRefusedForGood, type Smtp, type SmtpOptions } from "./smtp.ts";
+import { createSmtp, isRefusedForGood, type Smtp } from "./smtp.ts";
 
 /** Announcements may be lost: so often is looked anyway, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
@@ -35,7 +36,7 @@ export interface PostmanOptions {
   /** The one that sealed the messages. */
   readonly vault: Vault;
   /** Absent: nothing is sent, and messages wait for the operator until they are of no use. */
-  readonly smtp?: SmtpOptions | undefined;
+  readonly smtp?: MailChoice | undefined;
   /** Shows a message to the operator, once; only without `smtp`. */
   readonly onTerminal?: ((letter: Letter) => void) | undefined;
   readonly now: () => Date;

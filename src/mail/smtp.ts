@@ -1,5 +1,6 @@
 import { createTransport } from "nodemailer";
 import { isLoopbackHost } from "../auth/loopback.ts";
+import type { MailChoice } from "../config.ts";
 import type { Letter } from "./letter.ts";
 
 /** How long one step of a conversation with the server may take, in milliseconds. */
@@ -8,16 +9,8 @@ const STEP_MS = 10_000;
 /** Connections that are open at once. */
 const MAX_CONNECTIONS = 5;
 
-/** Where mail goes out. */
-export interface SmtpOptions {
-  /** `smtp://` or `smtps://` address with the account. */
-  readonly smtpUrl: string;
-  /** Address that mail comes from. */
-  readonly from: string;
-}
-
 /** One message as it is handed to the server. */
-export interface Dispatch {
+interface Dispatch {
   readonly letter: Letter;
   /** The same whenever it is sent again, so that a reader can tell. */
   readonly id: string;
@@ -35,7 +28,7 @@ export interface Smtp {
 
 /** Connects to a mail server when there is something to send, and keeps the connection for a while.
  *  Parameters of the address can change what is set here, for example `?requireTLS=false`. */
-export function createSmtp({ smtpUrl, from }: SmtpOptions): Smtp {
+export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   const { username, hostname } = new URL(smtpUrl);
   const host = from.slice(from.lastIndexOf("@") + 1);
   const transport = createTransport({

@@ -5,10 +5,11 @@ import { createLastUse } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { audited } from "../../src/store/audit.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
-import { startService } from "../support/service.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
+import { startTown } from "../support/town.ts";
 import { verifies } from "../support/verifies.ts";
 
-const running = await startService({ rateLimits: { calls: { points: 20, windowSeconds: 60 } } });
+const running = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} calls=20/60` });
 const { base, service, clock, logged } = running;
 const { records, identity } = service.state.store;
 

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { afterAll } from "vitest";
-import { type Config, type MarketChoice, readConfig } from "../../src/config.ts";
+import { type MarketChoice, readConfig } from "../../src/config.ts";
 import { quotas } from "../../src/limits/limits.ts";
-import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
+import { createService, type Service } from "../../src/service.ts";
 
 /** A quiet instant of the sandbox, so that every run sees the same market. */
 export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
@@ -39,20 +39,13 @@ afterAll(async () => {
   }
 });
 
-/** Limits that no test of something else meets. */
-const LOOSE_LIMITS = Object.fromEntries(
-  Object.keys(quotas).map((name) => [name, { points: 1_000_000, windowSeconds: 3_600 }]),
-);
+/** Limits that no test of something else meets, as the setting is written. */
+export const LOOSE_LIMITS = Object.keys(quotas)
+  .map((name) => `${name}=100000/3600`)
+  .join(" ");
 
 /** What a test can choose about a service; the rest is as it is without settings. */
-interface Choice
-  extends Partial<
-      Pick<
-        Config,
-        "signUp" | "mail" | "upstream" | "trustedIssuersFile" | "proxyHops" | "rateLimits"
-      >
-    >,
-    Pick<ServiceOptions, "outbound"> {
+interface Choice {
   readonly market?: MarketChoice;
   /** PostgreSQL instead of the embedded store. */
   readonly databaseUrl?: string;
@@ -63,8 +56,6 @@ interface Choice
 export async function startService({
   market = SANDBOX,
   databaseUrl,
-  outbound,
-  ...settings
 }: Choice = {}): Promise<RunningService> {
   const server = createServer();
   const base = await listen(server);
@@ -74,8 +65,7 @@ export async function startService({
   const log = pino({ level: "error" }, { write: (line) => logged.push(line) });
   const store = { folder, databaseUrl, masterKey: undefined };
   const service = await createService({
-    config: { ...readConfig({}), rateLimits: LOOSE_LIMITS, ...settings, market, store },
-    outbound,
+    config: { ...readConfig({ RATE_LIMITS: LOOSE_LIMITS }), market, store },
     baseUrl: base,
     now: () => clock.now,
     log,

@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createPerson, type Person } from "./person.ts";
 import { startProcess, temporaryFolder } from "./process.ts";
-import { codesIn, LOOSE_LIMITS } from "./town.ts";
+import { LOOSE_LIMITS } from "./service.ts";
+import { codesIn } from "./town.ts";
 
 const run = promisify(execFile);
 

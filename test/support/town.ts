@@ -6,12 +6,11 @@ import { join } from "node:path";
 import pino from "pino";
 import { afterAll } from "vitest";
 import { readConfig } from "../../src/config.ts";
-import { quotas } from "../../src/limits/limits.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { mails, openedLetter } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { createPerson, type Person } from "./person.ts";
-import { SANDBOX_NOW } from "./service.ts";
+import { LOOSE_LIMITS, SANDBOX_NOW } from "./service.ts";
 
 /** A service in this process, and people who use it. */
 export interface Town {
@@ -33,11 +32,6 @@ export interface Town {
   /** Ends it before its time. */
   stop(): Promise<void>;
 }
-
-/** Limits that no test of something else meets, as the setting is written. */
-export const LOOSE_LIMITS = Object.keys(quotas)
-  .map((name) => `${name}=100000/3600`)
-  .join(" ");
 
 const folders: string[] = [];
 const towns: Pick<Town, "stop">[] = [];

@@ -13,6 +13,7 @@ import {
   enableNonRepudiationChecks,
   fetchUserInfo,
 } from "openid-client";
+import type { UpstreamChoice } from "../../config.ts";
 import { isLoopbackHost } from "../loopback.ts";
 import { EmailAddress } from "./email.ts";
 
@@ -23,10 +24,7 @@ const TIMEOUT_SECONDS = 5;
 const SCOPE = "openid email";
 
 /** This service as a client of an OpenID provider. */
-export interface UpstreamClientOptions {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
+export interface UpstreamClientOptions extends UpstreamChoice {
   /** Where the provider sends browsers back to, as it is registered there. */
   readonly redirectUri: string;
   /** Instead of the one of the process. */

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { AuthorizationResponseError } from "openid-client";
+import type { UpstreamChoice } from "../../config.ts";
 import { Problem } from "../../problem.ts";
 import { put, removeAt } from "../../store/operations.ts";
 import { collection, type Records, type Stored } from "../../store/records.ts";
@@ -29,7 +30,7 @@ const attempts = collection<Attempt>("upstream-attempts");
 
 /** What people are signed in with at another provider. */
 export interface UpstreamOptions extends Pick<UpstreamClientOptions, "redirectUri" | "fetch"> {
-  readonly choice: Pick<UpstreamClientOptions, "issuer" | "clientId" | "clientSecret">;
+  readonly choice: UpstreamChoice;
   readonly records: Records;
   readonly accounts: Pick<Accounts, "ofSubject" | "hasSubject">;
   readonly signUp: SignUp;
@@ -44,7 +45,7 @@ export interface UpstreamOptions extends Pick<UpstreamClientOptions, "redirectUr
  * PKCE, state, nonce and the issuer check of RFC 9207. One attempt per browser, for ten minutes, and
  * one answer to it. The account is that of issuer and subject, never one with the same address.
  *
- * `start` and `finish` throw the problem `not_ready` when the provider does not answer in time.
+ * `start` and `finish` throw the problem `provider_unavailable` when the provider does not answer in time.
  */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { choice, records, accounts, onError } = options;
@@ -121,7 +122,7 @@ interface Told extends Pick<UpstreamOptions, "onError"> {
 
 function refuse(error: unknown, { name, onError }: Told): never {
   onError(failure(error, name));
-  throw new Problem("not_ready", {
+  throw new Problem("provider_unavailable", {
     detail: `${name}, where you wanted to sign in, does not answer as it should just now.`,
     next: "Try again in a moment, or sign in by e-mail.",
     headers: { "retry-after": "5" },

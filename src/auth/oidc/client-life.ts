@@ -1,5 +1,6 @@
 import { replace, unchanged } from "../../store/operations.ts";
 import type { Operation, Placing, Replacing, Stored } from "../../store/records.ts";
+import { ofEmail } from "../accounts/email.ts";
 import { type Agent, type ClientRecord, claimedBy, clients } from "../agents/agent.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -17,10 +18,12 @@ const UNUSED = "clients:unused";
 /** For whom a token is issued: the client itself, or a person. */
 export type Beneficiary = "client" | "person";
 
-/** How a new client is kept: for ever when somebody answers for it. */
-export function placingOf({ owner }: Agent): Placing {
+/** How a new client is kept: for ever when somebody answers for it; and found by the address that it
+ *  named, should that person want to be forgotten. */
+export function placingOf({ owner, loginHint }: Agent): Placing {
   if (owner !== undefined) return { groups: [claimedBy(owner.accountId)] };
-  return { groups: [UNUSED], ttlMs: UNUSED_MS };
+  const named = loginHint === undefined ? [] : [ofEmail(loginHint)];
+  return { groups: [UNUSED, ...named], ttlMs: UNUSED_MS };
 }
 
 /** The step that holds only while a client is as it was read, and that lets it live on when it is

@@ -13,7 +13,7 @@ const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
   unsupported_media_type: "This form cannot be read",
   rate_limited: "Too many attempts",
   internal_error: "Something went wrong here",
-  not_ready: "Not possible just now",
+  provider_unavailable: "Not possible just now",
   store_unavailable: "Not possible just now",
 };
 

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { createSignIn } from "../../../../src/auth/accounts/code-sign-in.ts";
+import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
 import type { SignUp } from "../../../../src/auth/accounts/sign-in.ts";
+import { fingerprint } from "../../../../src/auth/secrets.ts";
 import type { Letter } from "../../../../src/mail/letter.ts";
 import { createOutbox, mails, openedLetter } from "../../../../src/mail/outbox.ts";
+import { put } from "../../../../src/store/operations.ts";
 import type { Operation, Records } from "../../../../src/store/records.ts";
 import { createVault } from "../../../../src/store/vault.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
@@ -157,6 +159,19 @@ describeStores("the sign-in by a code", (engine) => {
     const kept = JSON.stringify(await dumped(store.store));
     expect(kept).not.toContain(code);
     expect(kept).not.toContain(BROWSER);
+  });
+
+  it("keeps a code so that it fits nowhere but in its browser, whoever writes the store", async () => {
+    const { store, signIn, lastCode } = await begin(engine);
+    await signIn.sendCode(BROWSER, ADA);
+    const [kept] = await store.records.list(signInCodes, { limit: 1 });
+    if (kept === undefined) expect.fail();
+    await store.records.commit([
+      put(signInCodes, { key: fingerprint("another browser"), value: kept.value }),
+      put(signInCodes, { key: kept.key, value: { ...kept.value, email: "eve@people.example" } }),
+    ]);
+    expect(await signIn.complete("another browser", await lastCode())).toBeUndefined();
+    expect(await signIn.complete(BROWSER, await lastCode())).toBeUndefined();
   });
 
   it.each<[SignUp, string, boolean]>([
