@@ -23,7 +23,8 @@ export interface Entry {
 /** What is not in the lexicon. */
 export const UNKNOWN: Entry = { valence: 0, roles: new Set(), scale: 1 };
 
-const topics = [
+/** The topics that the entries are written down in. */
+export const topics = [
   marketMoves,
   results,
   analysts,

@@ -1,7 +1,7 @@
 import type { Mailbox } from "../../mail/mail.ts";
 import { removeAt, removeGroup, replace } from "../../store/operations.ts";
 import type { Operation, Stored } from "../../store/records.ts";
-import { allScopes, type Scope, scopeNames } from "../scopes.ts";
+import { allScopes, scopeNames } from "../scopes.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo, type Ownership } from "./agent.ts";
 import { claims, type OpenClaim } from "./claim-records.ts";
 import type { Claimer } from "./claims.ts";

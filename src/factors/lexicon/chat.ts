@@ -18,7 +18,7 @@ export const chat: Topic = [
     2,
     `bull bulls bullrun long longs calls call_option~/sweep~/flow load loaded loading
     accumulate* add_more added adding averaging_down average_down get/got/getting_in back_in jump*_in
-    in_at  nibble*  scooped on_sale discount~ discounted fire_sale gift
+    in_at  nibble*  scooped on_sale discount~ discounted fire_sale gift~
     buy/buying/bought/buys_the_dip dip_buyer~/buying hold_tight/strong never/not_selling still_holding
     gem gems sleeper under_the_radar low_float shorts/short_covering/cover cover_shorts
     shorts/bears_beware rip/sorry/poor/lol_bears/shorts squeeze_shorts  
@@ -28,7 +28,7 @@ export const chat: Topic = [
   ],
   [
     1.5,
-    `buy buying bought buyer~ great_entry call_spread~ reload* dca airdrop soon huge massive
+    `buy buying bought buyer~ great_entry call_spread~ reload* dca airdrop sold/selling/sell_my/the_puts huge massive
     big_things/money under_valued holy_grail pump_it pump_incoming  token_burn`,
   ],
   [
@@ -38,7 +38,7 @@ export const chat: Topic = [
   ],
   [
     0,
-    `hold_your_horses/up holdings long_or_short calls_or_puts  bid_ask
+    `hold_your_horses/up holdings smart_money long_or_short calls_or_puts  bid_ask
      keep_an_eye keep_in_mind    
     put/puts_it/in/up/together/into/out/that/this/a/the/an/on bought_out`,
   ],
@@ -52,7 +52,7 @@ export const chat: Topic = [
     `bear bears bagholder~ bagholding bag_holder~/holding bag bags holding_the_bag left_holding
     puts put_option~/spread~/sweep~ bought/buying/loaded_puts short shorts shorted shorting shorter
     sell sells selling seller~ sell_the_rip/news sell_wall/signal dump*  get/got/getting_out
-    out_of_here give*_up paper_hand~ paperhands panic_sell going_lower fud fudding shill* pumper~
+    out_of_here give*_up sold/selling/sell_my/the_calls paper_hand~ paperhands panic_sell going_lower fud fudding shill* pumper~
     stop_loss/losses margin_call~ iv_crush  expire/expired/expires_worthless shitcoin~ ngmi
     sucker~ fools fool fooled trap trapped pig pigs toast cooked  catching_knives 
     offering overhang puke   turd fleece*  guh reality_check lower_prices `,

@@ -16,10 +16,16 @@ export const economy: Topic = [
     prosperity prosperous optimism well_placed worst_is_over/behind  turning_point
     brighter brighten* rosy constructive inject_liquidity liquidity_injection`,
   ],
-  [1, `surplus~ stimulate* accommodative calm calmer calms calm/calms_down hopes orderly
-    rate_pause `],
-  [0, `  recession_proof  on_demand war_chest
-     `],
+  [
+    1,
+    `surplus~ stimulate* accommodative calm calmer calms calm/calms_down hopes orderly
+    rate_pause `,
+  ],
+  [
+    0,
+    `  recession_proof  on_demand war_chest
+     `,
+  ],
   [
     -1,
     `inflation hawkish rate_hike~ raise/raises/raising/hike/hikes_rates tighten* taper* slowdown~

@@ -1,77 +1,72 @@
 /**
- * What a word does to the verdicts around it. `rise` and `fall`: a quantity goes up or down (what
- * ends counts as down); `burden`: less of it is good news; `rival`: who bets on falling prices;
- * `negation`: turns what follows; `concession`: what follows counts for little ("despite ...");
- * `origin`: what follows is left behind ("slips from record highs").
+ * What an entry does to the verdicts around it:
+ * - `rise`, `fall`: a quantity goes up or down; what ends or is settled counts as down
+ * - `burden`: a quantity of which less is good news
+ * - `asset`: a quantity that says nothing good when it goes down
+ * - `rival`: who gains when prices fall
+ * - `negation`: turns what follows
+ * - `aside`: what follows is set aside ("despite weak data") or left behind ("slips from highs")
+ * - `link`: ties two statements ("falls as costs rise"), so that words do not act across it
  */
-export type Role =
-  | "rise"
-  | "fall"
-  | "burden"
-  | "rival"
-  | "negation"
-  | "concession"
-  | "origin"
-  | "link";
+export type Role = "rise" | "fall" | "burden" | "asset" | "rival" | "negation" | "aside" | "link";
 
-/** Words by role, written like a {@link Topic}. */
-export const roles: readonly (readonly [Role, string])[] = [
+/** Entries by role, in lists like those of a {@link Topic}. */
+export const roles: readonly (readonly [role: Role, list: string])[] = [
   [
     "rise",
-    `up rise rises rose rising risen increase* grow grows grew growing widen* climb* jump* soar*
-    surge* swell* higher mount* spike* double* triple* deepen* intensify* linger* persist* loom*
-    raise* hike* balloon* build builds building built accelerate* escalate* worsen* more bigger
-    larger heavier pile_up piles_up`,
+    `up higher hot hotter more bigger larger heavier rise* increase* grow* widen* climb* jump* soar* surge*
+    swell* mount* spike* double* triple* deepen* intensify* linger* persist* loom* raise* hike*
+    balloon* build* accelerate* escalate* worsen* pile/piles_up`,
   ],
   [
     "fall",
-    `down fall falls fell falling fallen drop* decline* decrease* narrow* narrower shrink shrinks
-    shrank shrinking shrunk reduce* cut cuts cutting ease* slow* lower lowers lowered lowering trim*
-    fade* fades fading halve* slash* less fewer smaller low recede* subside* abate* cool* dissipate*
-    alleviate* allay* calm* end ends ended ending avoid* avert* dodge* escape* settle* settlement
-    resolve* dismiss* scrap* remove* waive* suspend* suspends delay* postpone* cancel* canceled
-    eliminate* weather* overcome overcomes overcame offset offsets contain* curb* repay* repaid
-    quash* overturn* defuse* rein_in reins_in slump* plunge* tumble* dip* slip* sink sinks sank
-    retreat* shed sheds diminish* mitigate* plateau* plateaued wane* soothe* quell*`,
+    `down lowest less soft softer slower fewer smaller narrower low fall* drop* decline* decrease* narrow* shrink* reduce* cut*
+    ease* slow* lower* trim* fade* halve* slash* slump* plunge* tumble* dip* slip* sink* retreat* shed*
+    diminish* wane* recede* subside* abate* cool* dissipate* plateau* alleviate* allay* soothe*
+    quell* calm* mitigate* contain* curb* rein/reins_in end* avoid* avert* dodge* escape* settle*
+    settlement resolve* dismiss* scrap* remove* waive* suspend* delay* postpone* cancel* cancelled
+    eliminate* weather* overcome* offset offsets repay* quash* overturn* defuse* getting/got_killed/destroyed/crushed`,
   ],
   [
     "burden",
-    `loss losses net_loss net_losses quarterly_loss debt~ cost~ expense~ unemployment jobless
-    jobless_claims unemployment_claims inflation deficit~ budget_deficit trade_deficit claims risk~
-    default~ bankruptcies outflow~ layoff~ job_cuts inventory inventories stockpiles crude_inventories
-    tariff~ fear~ tension~ trade_tensions concern~ worry worries uncertainty uncertainties
-    lawsuit~ suit probe~ investigation~ charges litigation class_action dispute~ sanction~ sanctions
-    ban bans restriction~ lockdown~ crisis recession recession~ threat~ headwind~ shortage~
-    shortages cases infections deaths churn complaint~ cancellation~ delinquencies stress taxes fees
-    volatility vix pressure pressures writedown~ penalty penalties strike~ war trade_war slump
-    downturn~ selloff~ slowdown~ outbreak~ pandemic virus impairments dilution jitter~ pessimism doubt~
-    rig_count crude_supply oil_supply`,
+    `loss losses net/quarterly_loss/losses debt~ cost~ expense~ unemployment jobless
+    jobless/unemployment_claims claims inflation bad_debt~/loan~ deficit~ budget/trade_deficit risk~ default~
+    bankruptcies outflow~ layoff~ job_cuts inventory inventories crude_inventories stockpiles
+    tariff~ sanction~ ban bans restriction~ lockdown~ trade_war/tensions war tension~ fear~ concern~
+    worry worries doubt~ uncertainty uncertainties jitter~ pessimism lawsuit~ suit probe~
+    investigation~ charges litigation class_action dispute~ penalty penalties strike~ crisis
+    recession~ threat~ headwind~ shortage~ slump downturn~ selloff~ slowdown~ outbreak~ pandemic
+    virus cases infections deaths churn complaint~ cancellation~ delinquencies stress taxes fees
+    volatility vix pressure pressures writedown~ impairment~ dilution rig_count crude/oil_supply`,
   ],
-  ["rival", "shorts bears short_sellers shorties bear"],
+  [
+    "asset",
+    `profit profits profitability growth dividend~ demand confidence optimism momentum enthusiasm hope
+    hopes sentiment recovery gains revenue sales earnings income margins orders contract deal
+    agreement partnership support strength upside long longs bulls`,
+  ],
+  ["rival", "shorts bears short_sellers"],
   [
     "negation",
-    `never no not none neither nor cannot cant wont dont isnt wasnt arent werent didnt doesnt hasnt
-    havent hadnt wouldnt shouldnt couldnt aint without hardly barely stop no_longer fails_to fail_to
-    failed_to failing_to unable_to far_from lack_of rather_than instead_of nothing no_sign_of less
-    anything_but not_very not_so not_as not_that nobody unlikely_to refuses_to refused_to`,
+    `never no not none neither nor nobody nothing without hardly barely less cannot cant wont dont
+    isnt wasnt arent werent didnt doesnt hasnt havent hadnt wouldnt shouldnt couldnt aint stop
+    no_longer fail/fails/failed/failing/struggle/struggles/struggling_to unable/unlikely_to refuses/refused_to far_from lack_of
+    rather_than instead_of no_sign_of anything_but not_very/so/as/that`,
   ],
   [
-    "concession",
-    `despite although though even_as even_after in_spite_of notwithstanding regardless_of shrug*
-    shrug_off shrugs_off shrugging_off shrugged_off brushes_off brushing_off looks_past look_past
-    looks_beyond look_beyond defy* outweigh*`,
+    "aside",
+    `from despite although though even_as/after in_spite_of notwithstanding regardless_of
+    shrug/shrugs/shrugging/shrugged/brush/brushes/brushing_off look/looks_past/beyond defy* outweigh*`,
   ],
-  ["origin", "from"],
   ["link", "as on over amid after because due_to before until when while ahead_of despite but and"],
 ];
 
-/** Words that scale the verdict right after them, by factor. */
+/** Entries that scale the verdict right after them, by factor. */
 export const scales: readonly (readonly [factor: number, list: string])[] = [
   [
     1.3,
-    `very really so much big huge strongly sharply significantly most too highly truly quite
-    far_more a_lot way considerably substantially heavily deeply especially particularly
-    never_been_this never_been_more never_been_so record`,
+    `very really so much most too big huge way far_more a_lot highly truly quite strongly sharply
+    significantly considerably substantially heavily deeply especially particularly record`,
   ],
   [
     1.5,
@@ -80,7 +75,7 @@ export const scales: readonly (readonly [factor: number, list: string])[] = [
   ],
   [
     0.6,
-    `slightly somewhat little bit modestly marginally a_bit a_little kind_of kinda sort_of sorta mildly
+    `slightly somewhat little bit a_bit/little kind/sort_of kinda sorta modestly marginally mildly
     partly partially fairly relatively less`,
   ],
 ];

@@ -12,7 +12,7 @@ export const marketMoves: Topic = [
     2.5,
     `surge* rally* jump* spike* leap* zoom*  explode* rip* roar* breakout~ break*_out
     bullish uptrend~ upswing~ uptick~ outperform* outpace* outshine*  multibagger~
-    new/fresh/month/week/year/day/session/intraday_high new/fresh_highs golden_cross bear_trap~
+    new/fresh/month/week/year/day/session/intraday_high new/fresh_highs golden_cross bull_market~/run~ bear_trap~
     best/strongest_day/week/month/quarter/year take*_flight ath`,
   ],
   [
@@ -56,7 +56,7 @@ export const marketMoves: Topic = [
   ],
   [
     -2,
-    `decline* fall* drop* dip* slide* slip*  sag* sink* stumble* tumble* slump* shed* erode*
+    `lowest decline* fall* drop* dip* slide* slip*  sag* sink* stumble* tumble* slump* shed* erode*
     erosion retrench* down downside downtrend~ downturn~ downward~   lower_highs/lows
     loser~ lose* underperform* break*_down/below breakdown~ below_support 
     lose/loses/lost/losing_support/ground/steam reject* rejection roll*_over bull_trap~ bear_flag
@@ -71,9 +71,9 @@ export const marketMoves: Topic = [
   [
     -2.5,
     `plunge* plummet* crash* collapse* crater* nosedive* tank* crumble* implode* meltdown~ freefall
-    free_fall bloodbath~ bleed* bearish death_cross dead_cat rout~ routed carnage wiped wipe/wipes/wiping_out
+    free_fall bloodbath~ bleed* bearish death_cross bear_market~ dead_cat rout~ routed carnage wiped wipe/wipes/wiping_out
     wipeout~ pummel* hammered hammering pound* clobber* batter* slaughter* obliterate* decimate*
-    halve* capitulation capitulate* rock_bottom falling_knife head/heads/heading_south limit_down
+    halved halves capitulation capitulate* rock_bottom falling_knife head/heads/heading_south limit_down
     melt*_down tailspin   thrash* hard_landing take/takes/took_a_dive 
     flash_crash `,
   ],

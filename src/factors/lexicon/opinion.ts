@@ -19,7 +19,7 @@ export const opinion: Topic = [
     1.5,
     `good better best nice nicely happy happily glad love loved loving loves enjoy* healthy solid
     positive positively smart wise cheer* celebrate* congrats congratulations reward* benefit*
-    beneficial encourage* reassure* blessed lucky grateful thank_you wow worth_it worthwhile
+    beneficial encourage* reassure* blessed lucky grateful shrug/shrugs/shrugged/shrugging_off thank_you wow worth_it worthwhile
     stand/stands_out standout prime primed poised sweet believe believer~ trusted reliable
     superstar legend genius king success successes successful successfully succeed* triumph*
     victory victories victorious overcome* hope hopeful hopefully enthusiasm enthusiastic`,
@@ -33,7 +33,7 @@ export const opinion: Topic = [
   [
     0,
     `   
-    nice_try as_good_as  not_bad no_problem/problems/worries/fear/doubt/wonder/matter
+    nice_try good_morning as_good_as  not_bad no_problem/problems/worries/fear/doubt/wonder/matter
     dont_worry/panic/miss not_only/just why_not`,
   ],
   [

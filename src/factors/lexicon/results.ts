@@ -11,7 +11,7 @@ export const results: Topic = [
     2.5,
     `beat* tops topped  exceed* surpass* smash* above/past_expectations/estimates/consensus/forecasts
     ahead_of_expectations/estimates/forecasts/consensus
-    better/stronger/higher/faster/more_than_expected/feared/forecast/anticipated
+    better/stronger/higher/faster_than_expected/feared/forecast/anticipated
     positive/upside_surprise swing*_to_profit return*_to_profit turn/turns/turned_profitable
     buyback~ special_dividend guide/guides/guided/guidance_above`,
   ],
@@ -32,7 +32,7 @@ export const results: Topic = [
   [
     1,
     `in_line inline meet/meets/met_estimates/expectations reiterate*  
-    dividend~ backlog bookings`,
+    backlog bookings`,
   ],
   [
     0,
@@ -62,7 +62,7 @@ export const results: Topic = [
     -2,
     `miss misses missed below_expectations/estimates/consensus/forecast/forecasts fall/falls/fell/falling_short
     short_of_expectations/estimates
-    worse/weaker/lower/slower/less_than_expected/feared/forecast
+    worse/weaker/lower/slower_than_expected/feared/forecast
     bigger/wider/larger_than_expected/feared negative_surprise profit_warning~ lower*
     warn/warns/warned_on/of/about withdraw/withdraws/withdrew_guidance/outlook/forecast
     pull/pulls/pulled_guidance/outlook suspend/suspends/suspending/suspended_guidance/dividend/buyback
@@ -71,6 +71,7 @@ export const results: Topic = [
     reverse_split profit_drop/fall/slump/plunge net/quarterly/surprise/wider_loss
      overleveraged  inventory/inventories/stockpiles_build`,
   ],
+  [-3, "less_than_expected/feared/forecast"],
   [
     -2.5,
     `record_loss  going_concern credit/cash/liquidity_crunch/crisis

@@ -23,7 +23,7 @@ export const trouble: Topic = [
   [
     -1.5,
     `threat~ threaten* fear~ feared fearful crisis crises problem~ problematic trouble~ troubled
-    troubling struggle* suffer* harm* hurt* damage* pain painful bite bites stifle* hamper* hinder*
+    troubling struggle* struggle/struggles/struggling_to suffer* harm* hurt* damage* pain painful bite bites stifle* hamper* hinder*
     thwart* curb* cripple* paralyze* sideline* strain* pressure*  outbreak~ pandemic
     lockdown~ emergency  ban bans banned banning prohibit* barred revoke* revocation
     penalty penalties penalize* fined fines   violate* violation~ subpoena* probe*
@@ -33,7 +33,7 @@ export const trouble: Topic = [
     wrongdoing misconduct harassment discrimination conspiracy collusion  bribe*
     bribery corruption corrupt illegal illegally unlawful mislead misleading misled
     deceive* deceptive investor/shareholder_alert lose/loses/lost_lawsuit/case/appeal/license
-    downfall woe~ toxic poison* delinquency delinquencies bad_loans/debt cash_strapped ailing
+    downfall woe~ toxic poison* delinquency delinquencies bad_loan~/debt~ cash_strapped ailing
     embattled beleaguered sinking_ship red_flag~ alarm*`,
   ],
   [
