@@ -1,15 +1,10 @@
 /** Past and participle of the verbs that do not end in -ed. */
 const irregular: ReadonlyMap<string, string> = new Map(
-  `beat beat/beaten, begin began/begun, bleed bled, blow blew/blown, break broke/broken,
-   bring brought, build built, burst burst, buy bought, come came, cost cost, cut cut, draw drew/drawn,
-   fall fell/fallen, fight fought, find found, fly flew/flown, get got/gotten, give gave/given,
-   go went/gone, grow grew/grown, hit hit, hold held, hurt hurt, keep kept, lay laid, lead led,
-   leap leapt/leaped, leave left, lose lost, make made, overcome overcame, pay paid, put put,
-   repay repaid, ride rode/ridden, rise rose/risen, run ran, see saw/seen, sell sold, send sent,
-   set set, shed shed, shine shone/shined, shoot shot, shrink shrank/shrunk, shut shut,
-   sink sank/sunk, slide slid, spin spun, split split, spread spread, stand stood, steal stole/stolen,
-   strike struck, swell swelled/swollen, swing swung, take took/taken, throw threw/thrown,
-   undercut undercut, win won, withdraw withdrew/withdrawn`
+  `beat beat/beaten, bleed bled, blow blew/blown, break broke/broken, build built, burst burst,
+   cut cut, fall fell/fallen, give gave/given, go went/gone, grow grew/grown, hurt hurt,
+   leap leapt/leaped, lose lost, overcome overcame, pay paid, quit quit, repay repaid,
+   rise rose/risen, sell sold, shed shed, shine shone/shined, shrink shrank/shrunk, shut shut,
+   sink sank/sunk, slide slid, steal stole/stolen, swell swelled/swollen, take took/taken, win won`
     .split(",")
     .map((line) => line.trim().split(" ") as [string, string]),
 );
@@ -37,7 +32,7 @@ function ingStem(base: string): string {
   return /[^e]e$/u.test(base) ? base.slice(0, -1) : doubled(base);
 }
 
-/** One short vowel before one last consonant doubles it: "drop", "win", "begin". */
+/** One short vowel before one last consonant doubles it: "drop", "quit". */
 function doubled(base: string): string {
-  return /^(?:be)?(?:[^aeiou]|qu)*[aeiou][^aeiouwxy]$/u.test(base) ? `${base}${base.at(-1)}` : base;
+  return /^(?:[^aeiou]|qu)*[aeiou][^aeiouwxy]$/u.test(base) ? `${base}${base.at(-1)}` : base;
 }

@@ -185,16 +185,33 @@ describe("normalisedText", () => {
 });
 
 describe("hostile texts", () => {
-  const fragments = ["a", "@", "$a", "-", "5,", "5-", "%", "http://", "rt ", " ", "not ", "'", "vs "];
+  const fragments = [
+    "a",
+    "@",
+    "$a",
+    "-",
+    "5,",
+    "5-",
+    "%",
+    "http://",
+    "rt ",
+    " ",
+    "not ",
+    "'",
+    "vs ",
+  ];
   const wide = ["\ufdfa", "\ud83d", "\ud83d\ude80", "a\u0301", "\u200b", "u.", "from 5 to "];
 
-  it.each([...fragments, ...wide])("of 100 kB of %j are no more work than their start", (fragment) => {
-    const text = fragment.repeat(100_000 / fragment.length);
-    expect(tokensOf(text)).toEqual(tokensOf(text.slice(0, 1000)));
-    expect(tokensOf(text).length).toBeLessThanOrEqual(1000);
-    expect(Number.isFinite(polarity(text))).toBe(true);
-    expect(normalisedText(text).length).toBeLessThanOrEqual(1000);
-  });
+  it.each([...fragments, ...wide])(
+    "of 100 kB of %j are no more work than their start",
+    (fragment) => {
+      const text = fragment.repeat(100_000 / fragment.length);
+      expect(tokensOf(text)).toEqual(tokensOf(text.slice(0, 1000)));
+      expect(tokensOf(text).length).toBeLessThanOrEqual(1000);
+      expect(Number.isFinite(polarity(text))).toBe(true);
+      expect(normalisedText(text).length).toBeLessThanOrEqual(1000);
+    },
+  );
 
   it.each([...fragments, ...wide])("of %j take time in proportion to what is read", (fragment) => {
     const time = (units: number) => {
@@ -233,7 +250,8 @@ describe("polarity on sentences written for this project", () => {
   });
 
   it("does not change its mind for neutral words after the message", () => {
-    const words = "the a of this quarter today company table geneva report said its 12 $ABC @someone";
+    const words =
+      "the a of this quarter today company table geneva report said its 12 $ABC @someone";
     const tail = fc
       .array(fc.constantFrom(...words.split(" ")), { maxLength: 12 })
       .map((tokens) => tokens.join(" "));

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { type HashedLinear, LABELS } from "../hashed-linear.ts";
+import { BUCKETS } from "./features.ts";
+import { fnv1a } from "./fnv1a.ts";
+
+/** Largest model file that is worth reading, in bytes; a whole one has about 263 kB. */
+export const MAX_MODEL_BYTES = 400_000;
+
+const WEIGHTS = BUCKETS * LABELS.length;
+
+/** Log-odds per step beyond which a model says nothing sensible. */
+const MAX_SCALE = 1_000;
+
+const ModelFile = z.strictObject({
+  format: z.literal("hashed-linear"),
+  version: z.literal(1),
+  buckets: z.literal(BUCKETS),
+  labels: z.tuple([z.literal(LABELS[0]), z.literal(LABELS[1]), z.literal(LABELS[2])]),
+  scales: z.array(z.number().positive().max(MAX_SCALE)).length(LABELS.length),
+  /** One signed byte for each label of each bucket, base64. */
+  weights: z.base64().length(Math.ceil(WEIGHTS / 3) * 4),
+  /** FNV-1a of scales and weights, hexadecimal: finds damage, keeps no forger out. */
+  checksum: z.string(),
+});
+
+/** The text of a model file: one JSON object. */
+export function modelText({ weights, scales }: HashedLinear): string {
+  const encoded = btoa(latin1(new Uint8Array(weights.buffer)));
+  return JSON.stringify({
+    format: "hashed-linear",
+    version: 1,
+    buckets: BUCKETS,
+    labels: LABELS,
+    scales,
+    weights: encoded,
+    checksum: checksumOf(scales, encoded),
+  });
+}
+
+/**
+ * Reads the text of a model file, which may come from anywhere.
+ *
+ * @throws {Error} When it is too large, no model of this version, or damaged.
+ */
+export function readModel(text: string): HashedLinear {
+  if (text.length > MAX_MODEL_BYTES) throw new Error("The model is too large to be one.");
+  const { success, data, error } = ModelFile.safeParse(parsed(text));
+  if (!success) throw new Error(`The model is not valid: ${problem(error)}.`);
+  const { scales, weights, checksum } = data;
+  if (checksum !== checksumOf(scales, weights)) {
+    throw new Error("The model is damaged: its checksum is another.");
+  }
+  return {
+    weights: Int8Array.from(atob(weights), (char) => (char.charCodeAt(0) << 24) >> 24),
+    scales,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error("The model is not valid: it is no JSON.");
+  }
+}
+
+/** Which member is wrong; never its value, which may be long. */
+function problem({ issues: [issue] }: z.ZodError): string {
+  const member = issue?.path.join(".") ?? "";
+  return member === "" ? "its members are others" : `${member} is not as it has to be`;
+}
+
+/** Bytes as the characters that `btoa` takes, in pieces that fit a call. */
+function latin1(bytes: Uint8Array): string {
+  const PIECE = 8_192;
+  const pieces: string[] = [];
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    pieces.push(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
+  }
+  return pieces.join("");
+}
+
+const checksumOf = (scales: readonly number[], weights: string): string =>
+  fnv1a(`${scales.join(" ")} ${weights}`)
+    .toString(16)
+    .padStart(8, "0");

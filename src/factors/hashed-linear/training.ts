@@ -1,0 +1,121 @@
+import { type HashedLinear, LABELS, type Label, softmax } from "../hashed-linear.ts";
+import { tokensOf } from "../message/tokens.ts";
+import { BUCKETS, bucketsOf } from "./features.ts";
+
+/** Passes over all messages. */
+export const EPOCHS = 8;
+
+/** First step of a weight, in log-odds (AdaGrad: Duchi, Hazan & Singer, 2011). */
+const LEARNING_RATE = 0.15;
+
+/** Keeps the first division finite. */
+const EPSILON = 1e-8;
+
+/** Largest step of a weight in the model. */
+const MAX_STEP = 127;
+
+/** A message and what it is known to say. */
+export interface LabelledMessage {
+  readonly text: string;
+  readonly label: Label;
+}
+
+/** A message as numbers. */
+interface Example {
+  readonly buckets: Uint16Array;
+  /** Index of its label. */
+  readonly label: number;
+}
+
+/** Weights in training, and the sums of their squared gradients. */
+interface Learned {
+  readonly weights: Float64Array;
+  readonly squares: Float64Array;
+}
+
+/** How to train. */
+interface Training {
+  /** Any 32-bit integer; the same messages and seed give the same model, bit for bit. */
+  readonly seed: number;
+  /** Called after every pass over the messages. */
+  readonly onEpoch: () => void;
+}
+
+/**
+ * Trains a multinomial logistic regression with AdaGrad on messages in the given order. Each
+ * message is scaled to length 1. Without messages every probability is the same.
+ */
+export function train(
+  messages: readonly LabelledMessage[],
+  { seed, onEpoch }: Training,
+): HashedLinear {
+  const examples = messages.map(({ text, label }) => ({
+    buckets: bucketsOf(tokensOf(text)),
+    label: LABELS.indexOf(label),
+  }));
+  const size = BUCKETS * LABELS.length;
+  const learned = { weights: new Float64Array(size), squares: new Float64Array(size) };
+  const random = mulberry32(seed);
+  for (let epoch = 0; epoch < EPOCHS; epoch++) {
+    for (const example of shuffled(examples, random)) learn(learned, example);
+    onEpoch();
+  }
+  return quantised(learned.weights);
+}
+
+/** One step downhill on the log loss of one message. */
+function learn({ weights, squares }: Learned, { buckets, label }: Example): void {
+  const norm = 1 / Math.sqrt(buckets.length);
+  const odds = LABELS.map((_, each) => norm * summed(weights, buckets, each));
+  for (const [each, probability] of softmax(odds).entries()) {
+    const gradient = (probability - (each === label ? 1 : 0)) * norm;
+    for (const bucket of buckets) {
+      const at = bucket * LABELS.length + each;
+      const square = (squares[at] ?? 0) + gradient ** 2;
+      squares[at] = square;
+      weights[at] = (weights[at] ?? 0) - (LEARNING_RATE * gradient) / Math.sqrt(square + EPSILON);
+    }
+  }
+}
+
+function summed(weights: Float64Array, buckets: Uint16Array, label: number): number {
+  let sum = 0;
+  for (const bucket of buckets) sum += weights[bucket * LABELS.length + label] ?? 0;
+  return sum;
+}
+
+/** Weights as steps of a scale that lets the largest of each label just fit. */
+function quantised(weights: Float64Array): HashedLinear {
+  const scales = LABELS.map((_, label) => {
+    let largest = 0;
+    for (let at = label; at < weights.length; at += LABELS.length) {
+      largest = Math.max(largest, Math.abs(weights[at] ?? 0));
+    }
+    return largest === 0 ? 1 : largest / MAX_STEP;
+  });
+  const steps = Int8Array.from(weights, (weight, at) =>
+    Math.round(weight / (scales[at % LABELS.length] ?? 1)),
+  );
+  return { weights: steps, scales };
+}
+
+/** A random order of the same items (Fisher & Yates). */
+function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  const order = [...items];
+  for (let last = order.length - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1));
+    [order[last], order[other]] = [order[other] as T, order[last] as T];
+  }
+  return order;
+}
+
+/** Uniform numbers in [0, 1), the same for the same seed (mulberry32, Tommy Ettinger). */
+function mulberry32(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,68 @@
+/** Units of money and counts, as their multiple; cents are a hundredth. */
+const MULTIPLES: ReadonlyMap<string, number> = new Map([
+  ...["k", "thousand"].map((unit) => [unit, 1e3] as const),
+  ...["m", "mm", "mln", "mn", "million"].map((unit) => [unit, 1e6] as const),
+  ...["b", "bn", "bln", "billion"].map((unit) => [unit, 1e9] as const),
+  ...["t", "tn", "trillion"].map((unit) => [unit, 1e12] as const),
+  ...["c", "cent", "cents"].map((unit) => [unit, 0.01] as const),
+]);
+
+/** Tokens between a figure and the word that compares it. */
+const REACH = 3;
+
+/** A year is no amount: "2020 vs. 2019". */
+const YEAR = /^(?:19|20)\d\d$/u;
+
+/** Money, a share, or a number with a separator: "from 9 to 5" compares nothing. */
+const AMOUNT = /[$%]|\d[.,]\d/u;
+
+/**
+ * Sign of what is now less what was: of 3.1 less 2.9 in "3.1 bln vs. 2.9 bln", of 5 less 4 in
+ * "to 5% from 4%" and "from 4% to 5%". 0 when the token at the place compares no two amounts.
+ */
+export function comparison(tokens: readonly string[], at: number): number {
+  const token = tokens[at];
+  if (token === "vs" || token === "versus") {
+    return sign(figure(tokens, { at, step: -1 }), figure(tokens, { at, step: 1 }));
+  }
+  if (token !== "from") return 0;
+  const to = tokens.slice(at + 1, at + 1 + REACH).indexOf("to");
+  const now =
+    to < 0 ? amount(tokens, { at, step: -1 }) : amount(tokens, { at: at + 1 + to, step: 1 });
+  return sign(now, amount(tokens, { at, step: 1 }));
+}
+
+/** 0 when one of the two is unknown. */
+const sign = (now: number | undefined, before: number | undefined): number =>
+  now === undefined || before === undefined ? 0 : Math.sign(now - before);
+
+/** Where to look for a figure. */
+interface Search {
+  readonly at: number;
+  /** -1 looks back, 1 ahead. */
+  readonly step: -1 | 1;
+}
+
+/** The nearest figure, in its unit; of a range the end that is nearer. */
+function figure(tokens: readonly string[], search: Search): number | undefined {
+  const { digits, unit } = nearest(tokens, search);
+  const value = Number.parseFloat(digits.replace("−", "-").replace(/[$,+]/gu, ""));
+  if (Number.isNaN(value) || (unit === undefined && YEAR.test(digits))) return undefined;
+  return value * (unit ?? 1);
+}
+
+/** The nearest figure that is certainly an amount. */
+function amount(tokens: readonly string[], search: Search): number | undefined {
+  const { digits, unit } = nearest(tokens, search);
+  return unit === undefined && !AMOUNT.test(digits) ? undefined : figure(tokens, search);
+}
+
+function nearest(tokens: readonly string[], { at, step }: Search) {
+  for (let distance = 1; distance <= REACH; distance++) {
+    const token = tokens[at + step * distance] ?? "";
+    if (!/\d/u.test(token)) continue;
+    const digits = token.split(/(?<=\d)-/u).at(step === 1 ? 0 : -1) ?? "";
+    return { digits, unit: MULTIPLES.get(tokens[at + step * distance + 1] ?? "") };
+  }
+  return { digits: "", unit: undefined };
+}

@@ -1,0 +1,42 @@
+/** UTF-16 units of a message that are read; the rest of an untrusted text is ignored. */
+const MAX_LENGTH = 1000;
+
+/** Web addresses. */
+export const ADDRESS = String.raw`(?:https?:\/\/|www\.)\S+`;
+
+/** A ticker or a name is no verdict, so each is read as one token. */
+const MENTION_OR_CASHTAG = String.raw`[@$][a-z]\w*`;
+
+/** With its sign and per cent; what looks like a sign after a number is a range: "5-10%". */
+const QUANTITY = String.raw`(?:(?<![\w%])[+−-])?\$?\d[\d.,-]*%?`;
+
+/** "u.s." is one word. */
+const ABBREVIATION = String.raw`(?:[a-z]\.){2,9}`;
+const WORD = "[a-z]+";
+const EMOJI = String.raw`[\u2190-\u2bff\u{1f000}-\u{1faff}]`;
+const BREAK = String.raw`[,.](?=\s)|[;:!?…]|[–—-](?=\s)`;
+
+const TOKEN = new RegExp(
+  [ADDRESS, MENTION_OR_CASHTAG, QUANTITY, ABBREVIATION, WORD, EMOJI, BREAK].join("|"),
+  "gu",
+);
+
+/** Nothing that a reader sees: control and format characters, selectors of emoji. */
+const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Variation_Selector}]/gu;
+
+/**
+ * Lower case, one spelling of each character, without invisible ones, cut to 1,000 UTF-16 units;
+ * cut again because NFKC can lengthen a text 18 times.
+ */
+export function bounded(text: string): string {
+  const visible = text.slice(0, MAX_LENGTH).replace(INVISIBLE, "");
+  return visible.normalize("NFKC").toLowerCase().slice(0, MAX_LENGTH);
+}
+
+/** Words without apostrophes, numbers, emoji, names, addresses and clause marks, in order. */
+export function tokensOf(text: string): readonly string[] {
+  return bounded(text).replace(/['’]/gu, "").match(TOKEN) ?? [];
+}
+
+/** Whether a token ends a clause. */
+export const isBreak = (token: string): boolean => /^[,.;:!?…–—-]$/u.test(token);

@@ -1,0 +1,70 @@
+import type { Role } from "../lexicon/grammar.ts";
+import { type Entry, lexicon, phraseStarts, UNKNOWN } from "../lexicon.ts";
+import { comparison } from "./figures.ts";
+import { isBreak } from "./tokens.ts";
+
+/** Ends a clause. */
+export const BREAK: Entry = { ...UNKNOWN };
+
+/** Ends a sentence. */
+export const STOP: Entry = { ...UNKNOWN };
+
+/** Ends a question. */
+export const QUESTION: Entry = { ...UNKNOWN };
+
+const ends: ReadonlyMap<string, Entry> = new Map([
+  [".", STOP],
+  ["!", STOP],
+  ["?", QUESTION],
+]);
+
+/** A percentage with its sign. */
+const GAIN: Entry = { ...UNKNOWN, valence: 2 };
+const LOSS: Entry = { ...UNKNOWN, valence: -2 };
+
+/** A figure above or below the one that it is compared with. */
+const HIGHER: Entry = { ...GAIN, roles: new Set<Role>(["rise"]) };
+const LOWER: Entry = { ...LOSS, roles: new Set<Role>(["fall"]) };
+
+/** A message as entries, at each place the longest that fits. */
+export function unitsOf(tokens: readonly string[]): readonly Entry[] {
+  const units: Entry[] = [];
+  let at = 0;
+  while (at < tokens.length) {
+    const { length, entry } = phrase(tokens, at) ?? { length: 1, entry: single(tokens, at) };
+    units.push(entry);
+    at += length;
+  }
+  return units;
+}
+
+function phrase(tokens: readonly string[], at: number) {
+  const [first = "", second, third] = [tokens[at], tokens[at + 1], tokens[at + 2]];
+  if (second === undefined || !phraseStarts.has(first)) return undefined;
+  const pair = `${first}_${second}`;
+  const ofThree = lexicon.get(`${pair}_${third}`);
+  if (ofThree !== undefined) return { length: 3, entry: ofThree };
+  const ofTwo = lexicon.get(pair);
+  return ofTwo === undefined ? undefined : { length: 2, entry: ofTwo };
+}
+
+function single(tokens: readonly string[], at: number): Entry {
+  const token = tokens[at] ?? "";
+  if (isBreak(token)) return ends.get(token) ?? BREAK;
+  if (token.endsWith("%")) return percentage(token);
+  const sign = comparison(tokens, at);
+  if (sign !== 0) return sign > 0 ? HIGHER : LOWER;
+  return lexicon.get(token) ?? stretched(token);
+}
+
+function percentage(token: string): Entry {
+  if (token.startsWith("+")) return GAIN;
+  return /^[−-]/u.test(token) ? LOSS : UNKNOWN;
+}
+
+/** "sooo" and "moooon" stand for "so" and "moon". */
+function stretched(token: string): Entry {
+  if (!/([a-z])\1\1/u.test(token)) return UNKNOWN;
+  const twice = lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1$1"));
+  return twice ?? lexicon.get(token.replace(/([a-z])\1{2,}/gu, "$1")) ?? UNKNOWN;
+}

@@ -1,0 +1,94 @@
+import { type Entry, UNKNOWN } from "../lexicon.ts";
+import { BREAK, QUESTION, STOP } from "./units.ts";
+
+/** Units in front of a verdict where a negation turns it. */
+const NEGATION_WINDOW = 3;
+
+/** Units around a verb where the noun that moves stands. */
+const NOUN_WINDOW = 4;
+
+/** What a negation does to a verdict: "not good" is milder than "bad". */
+const NEGATED = -0.6;
+
+/** What is asked is half said. */
+const ASKED = 0.5;
+
+/** |valence| of a burden that moves: debt that rose, a loss that narrowed. */
+const DIRECTED_VALENCE = 2;
+
+type Test = (unit: Entry) => boolean;
+
+const isFall: Test = ({ roles }) => roles.has("fall");
+const isBurden: Test = ({ roles }) => roles.has("burden");
+const isRival: Test = ({ roles }) => roles.has("rival");
+const isBlow: Test = ({ roles, valence }) => valence < 0 && !roles.has("rival");
+
+/** Words do not act across it. */
+const isEnd: Test = (unit) => unit === BREAK || unit === STOP || unit === QUESTION;
+
+/** Sum of all valences, each as its neighbours change it. */
+export function sumOfVerdicts(units: readonly Entry[]): number {
+  let [sum, sentence] = [0, 0];
+  for (const [at, unit] of units.entries()) {
+    const valence = verdict(units, at);
+    if (valence !== 0) sentence += valence * context(units, at);
+    if (unit !== STOP && unit !== QUESTION) continue;
+    sum += unit === QUESTION ? sentence * ASKED : sentence;
+    sentence = 0;
+  }
+  return sum + sentence;
+}
+
+/** Valence of a unit among its neighbours. */
+function verdict(units: readonly Entry[], at: number): number {
+  return ofMovedBurden(units, at) ?? ofOthers(units, at);
+}
+
+/** What a verb says about a burden near it: one that rises is bad, one that falls is good. */
+function ofMovedBurden(units: readonly Entry[], at: number): number | undefined {
+  const { roles } = units[at] ?? UNKNOWN;
+  const isRise = roles.has("rise");
+  if (!(isRise || roles.has("fall")) || !near(units, at, isBurden)) return undefined;
+  if (!isRise) return DIRECTED_VALENCE;
+  return isFall(units[at - 1] ?? UNKNOWN) ? 0 : -DIRECTED_VALENCE;
+}
+
+/** A noun says nothing beside the verb that moves it; a blow to those who bet on a fall is good. */
+function ofOthers(units: readonly Entry[], at: number): number {
+  const { roles, valence } = units[at] ?? UNKNOWN;
+  if (roles.has("burden") || roles.has("asset")) return near(units, at, isFall) ? 0 : valence;
+  if (roles.has("rival")) return near(units, at, isBlow) ? 0 : valence;
+  return valence < 0 && near(units, at, isRival) ? -valence : valence;
+}
+
+/** Whether such a unit stands near, in the same statement. */
+function near(units: readonly Entry[], at: number, test: Test): boolean {
+  return reaches(units, { at, step: -1 }, test) || reaches(units, { at, step: 1 }, test);
+}
+
+/** Where to look, and which way: -1 is back, 1 ahead. */
+interface Search {
+  readonly at: number;
+  readonly step: -1 | 1;
+}
+
+function reaches(units: readonly Entry[], { at, step }: Search, test: Test): boolean {
+  for (let distance = 1; distance <= NOUN_WINDOW; distance++) {
+    const unit = units[at + step * distance];
+    if (unit === undefined || isEnd(unit) || unit.roles.has("link")) return false;
+    if (test(unit)) return true;
+  }
+  return false;
+}
+
+/** Factor of what stands before a verdict: a booster right before it, others in the window. */
+function context(units: readonly Entry[], at: number): number {
+  let factor = units[at - 1]?.scale ?? 1;
+  for (let distance = 1; distance <= NEGATION_WINDOW; distance++) {
+    const unit = units[at - distance];
+    if (unit === undefined || isEnd(unit)) break;
+    if (unit.roles.has("aside")) return 0;
+    if (unit.roles.has("negation")) factor *= NEGATED;
+  }
+  return factor;
+}

@@ -1,0 +1,156 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { judgeUnseen } from "../../../src/cli/train/folds.ts";
+import { accuracy, areaUnderCurve } from "../../../src/cli/train/quality.ts";
+import { runTraining } from "../../../src/cli/train/run.ts";
+import { readModel } from "../../../src/factors/hashed-linear/file.ts";
+import { polarity } from "../../../src/factors/polarity.ts";
+
+const FIXTURE = fileURLToPath(new URL("../../fixtures/messages.jsonl", import.meta.url));
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "train-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Runs the command as npm would, from the test's folder. */
+async function run(...argv: readonly string[]) {
+  const said = { out: "", err: "" };
+  const exitCode = await runTraining({
+    argv,
+    env: { npm_lifecycle_event: "train", INIT_CWD: folder },
+    terminal: {
+      stdout: { write: (text: string) => (said.out += text) },
+      stderr: { write: (text: string) => (said.err += text) },
+    },
+  });
+  return { exitCode, ...said };
+}
+
+/** Runs the command on these lines. */
+function runOn(...lines: readonly string[]) {
+  writeFileSync(join(folder, "labelled.jsonl"), lines.join("\n"));
+  return run("--in", "labelled.jsonl");
+}
+
+const good = readFileSync(FIXTURE, "utf8").trim().split("\n");
+
+describe("npm run train", () => {
+  it("says how well each reader reads, and writes a model that the service can read", async () => {
+    const { exitCode, out, err } = await run("--in", FIXTURE, "--out", "mine.json");
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
+    expect(out).toMatch(/^\d+ messages: \d+ bearish, \d+ neutral, \d+ bullish\n/u);
+    expect(out).toMatch(
+      / {2}lexicon alone +0\.9\d{3} +0\.9\d{3}\n {2}model alone +0\.\d{4} +0\.\d{4}/u,
+    );
+    expect(out).toMatch(/ {2}average +0\.9\d{3} +0\.\d{4}\n/u);
+    expect(readdirSync(folder)).toEqual(["mine.json"]);
+    const model = readModel(readFileSync(join(folder, "mine.json"), "utf8"));
+    expect(polarity("profit beats, shares pop", model)).toBeGreaterThan(0.3);
+  });
+
+  it("writes the same model from the same messages, to model.json without --out", async () => {
+    await run("--in", FIXTURE);
+    const first = readFileSync(join(folder, "model.json"), "utf8");
+    await run("--in", FIXTURE);
+    expect(readFileSync(join(folder, "model.json"), "utf8")).toBe(first);
+  });
+
+  it("passes over empty lines, other members, a byte order mark and Windows line ends", async () => {
+    const [first = "", ...rest] = good;
+    const extra = JSON.stringify({ ...JSON.parse(first), id: 5 });
+    const { exitCode } = await runOn(`\ufeff${extra}\r`, "", "  ", ...rest, "");
+    expect(exitCode).toBe(0);
+  });
+
+  it.each([
+    ["{", "labelled.jsonl:3: the line is no JSON."],
+    ["[]", "labelled.jsonl:3: the line has to be a JSON object."],
+    ["5", "labelled.jsonl:3: the line has to be a JSON object."],
+    ['{"label":"bullish"}', 'labelled.jsonl:3: "text" has to be a text that is not empty.'],
+    [
+      '{"text":"","label":"bullish"}',
+      'labelled.jsonl:3: "text" has to be a text that is not empty.',
+    ],
+    [
+      '{"text":"up","label":"BUY\\u001b[31m"}',
+      'labelled.jsonl:3: "label" has to be bullish, bearish or neutral.',
+    ],
+  ])("names the line that is wrong: %s", async (line, fault) => {
+    const result = await runOn(...good.slice(0, 2), line, ...good);
+    expect(result).toEqual({ exitCode: 1, out: "", err: `${fault}\n` });
+    expect(readdirSync(folder)).toEqual(["labelled.jsonl"]);
+  });
+
+  it("wants both sides", async () => {
+    const { exitCode, err } = await runOn(...good.filter((line) => !line.includes("bearish")));
+    expect(exitCode).toBe(1);
+    expect(err).toBe("labelled.jsonl: 0 bearish messages are too few; at least 5 are needed.\n");
+  });
+
+  it("says when there is no such file, and leaves a model that it cannot replace", async () => {
+    expect(await run("--in", "missing.jsonl")).toMatchObject({ exitCode: 1, out: "" });
+    const { exitCode, err } = await run("--in", FIXTURE, "--out", "no/such/folder.json");
+    expect(exitCode).toBe(1);
+    expect(err).toMatch(/ENOENT/u);
+  });
+
+  it.each([
+    [[], "Name the labelled messages with --in."],
+    [["--inn", "x"], "Unknown option '--inn'"],
+    [["x"], "Unexpected argument 'x'."],
+  ])("is misused as %j", async (argv, fault) => {
+    const { exitCode, err } = await run(...argv);
+    expect(exitCode).toBe(2);
+    expect(err.startsWith(fault), err).toBe(true);
+    expect(err).toMatch(/npm run train -- --help says more\.\n$/u);
+  });
+
+  it("helps", async () => {
+    const { exitCode, out } = await run("--help");
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/^npm run train -- --in labelled\.jsonl \[--out model\.json\]\n/u);
+  });
+});
+
+describe("reading the unseen", () => {
+  it("keeps copies of a message together, so that none is read by who was trained on it", () => {
+    const copies = Array.from({ length: 40 }, (_, at) => ({
+      text: `RT @user${at} zorbing ${at} https://example.com/${at}`,
+      label: "bullish" as const,
+    }));
+    const others = Array.from({ length: 40 }, (_, at) => ({
+      text: `thing ${"abcdefgh"[at % 8]} ${"ijklm"[at % 5]}`,
+      label: "bearish" as const,
+    }));
+    const judged = judgeUnseen([...copies, ...others], { seed: 1, onEpoch: () => {} });
+    const mean = judged
+      .filter(({ label }) => label === "bullish")
+      .reduce((sum, { model }) => sum + model / copies.length, 0);
+    expect(mean).toBeLessThan(0);
+  });
+});
+
+describe("quality", () => {
+  const readings = [
+    { polarity: 0.9, label: "bullish" },
+    { polarity: 0.1, label: "bullish" },
+    { polarity: 0.1, label: "bearish" },
+    { polarity: -0.9, label: "bearish" },
+    { polarity: 1, label: "neutral" },
+  ] as const;
+
+  it("ranks bullish over bearish, ties half, neutral left out", () => {
+    expect(areaUnderCurve(readings)).toBe(0.875);
+    expect(areaUnderCurve(readings.slice(0, 2))).toBeNaN();
+  });
+
+  it("counts what the social factor would count", () => {
+    expect(accuracy(readings)).toBe(0.4);
+    expect(accuracy([])).toBeNaN();
+  });
+});

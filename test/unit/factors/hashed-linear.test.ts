@@ -1,0 +1,183 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { BUCKETS, bucketsOf } from "../../../src/factors/hashed-linear/features.ts";
+import { MAX_MODEL_BYTES, modelText, readModel } from "../../../src/factors/hashed-linear/file.ts";
+import { fnv1a } from "../../../src/factors/hashed-linear/fnv1a.ts";
+import {
+  EPOCHS,
+  type LabelledMessage,
+  train,
+} from "../../../src/factors/hashed-linear/training.ts";
+import {
+  type HashedLinear,
+  type Label,
+  modelledPolarity,
+  softmax,
+} from "../../../src/factors/hashed-linear.ts";
+import { tokensOf } from "../../../src/factors/message/tokens.ts";
+import { polarity } from "../../../src/factors/polarity.ts";
+
+const messages = readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as LabelledMessage);
+
+const training = { seed: 7, onEpoch: () => {} };
+
+let model: HashedLinear;
+let text: string;
+beforeAll(() => {
+  model = train(messages, training);
+  text = modelText(model);
+});
+
+describe("FNV-1a", () => {
+  it("is the published hash, of UTF-16 units with the low byte first", () => {
+    expect(fnv1a("")).toBe(0x811c9dc5);
+    expect(fnv1a("a")).toBe(Math.imul(Math.imul(0x811c9dc5 ^ 0x61, 0x01000193), 0x01000193) >>> 0);
+    expect(fnv1a("\u6161")).not.toBe(fnv1a("aa"));
+  });
+});
+
+describe("the features of a message", () => {
+  it("are every word, every pair and, once more, every word that is negated", () => {
+    const bucket = (feature: string) => fnv1a(feature) % BUCKETS;
+    const features = ["", "not", " not", "good", "not good", "not good"];
+    expect([...bucketsOf(["not", "good"])]).toEqual(features.map(bucket));
+  });
+
+  it("negate three words, and none in the next clause", () => {
+    expect(bucketsOf(["not", "a", "b", "c", "d"]).length).toBe(1 + 2 * 5 + 3);
+    expect(bucketsOf(["not", "a", ",", "c", "d"]).length).toBe(1 + 2 * 5 + 2);
+  });
+
+  it("do not tell names, addresses and figures apart", () => {
+    const one = tokensOf("$ABC by @ann, +5% to $12.50: https://example.com/1");
+    const other = tokensOf("$QRS by @bob, +7% to $1,234: https://example.org/2");
+    expect(bucketsOf(one)).toEqual(bucketsOf(other));
+  });
+
+  it("are at least one, and fit the buckets, for any text", () => {
+    const property = fc.property(fc.string({ unit: "binary", maxLength: 300 }), (any) => {
+      const buckets = bucketsOf(tokensOf(any));
+      expect(buckets.length).toBeGreaterThan(0);
+      expect(Math.max(...buckets)).toBeLessThan(BUCKETS);
+    });
+    fc.assert(property, { seed: 5 });
+  });
+});
+
+describe("softmax", () => {
+  it("gives probabilities, without overflow", () => {
+    expect(softmax([0, Math.log(3), 0]).map((share) => share.toFixed(6))).toEqual([
+      "0.200000",
+      "0.600000",
+      "0.200000",
+    ]);
+    expect(softmax([1e6, 0, -1e6])).toEqual([1, 0, 0]);
+  });
+});
+
+describe("training", () => {
+  it("learns what it is shown", () => {
+    const right = messages.filter(({ text: said, label }) => {
+      const value = modelledPolarity(model, tokensOf(said));
+      return label === "bullish" ? value > 0 : label !== "bearish" || value < 0;
+    });
+    expect(right.length / messages.length).toBeGreaterThan(0.97);
+  });
+
+  it("carries over to words that the lexicon does not know", () => {
+    const said = (word: string, label: Label) =>
+      Array.from("abcdefghijklmnopqrst", (other) => ({ text: `${word} thing ${other}`, label }));
+    const shown = [...said("zorbing", "bullish"), ...said("glimped", "bearish")];
+    const taught = train(shown, training);
+    expect(polarity("really zorbing", taught)).toBeGreaterThan(0.1);
+    expect(polarity("really glimped", taught)).toBeLessThan(-0.1);
+    expect(polarity("really zorbing")).toBe(0);
+  });
+
+  it("is the same bit for bit with the same seed, and another with another seed", () => {
+    expect(modelText(train(messages, training))).toBe(text);
+    expect(modelText(train(messages, { ...training, seed: 8 }))).not.toBe(text);
+  });
+
+  it("tells of every pass", () => {
+    let passes = 0;
+    train(messages.slice(0, 5), { seed: 1, onEpoch: () => passes++ });
+    expect(passes).toBe(EPOCHS);
+  });
+
+  it("knows nothing without messages", () => {
+    expect(modelledPolarity(train([], training), ["strong"])).toBe(0);
+  });
+});
+
+describe("polarity with a model", () => {
+  it("is the mean of lexicon and model, within [-1, 1], for any text", () => {
+    const property = fc.property(fc.string({ unit: "binary", maxLength: 500 }), (any) => {
+      const value = polarity(any, model);
+      const mean = (polarity(any) + modelledPolarity(model, tokensOf(any))) / 2;
+      expect(value).toBe(mean);
+      expect(Math.abs(value)).toBeLessThanOrEqual(1);
+    });
+    fc.assert(property, { seed: 5 });
+  });
+});
+
+describe("a model file", () => {
+  it("gives the model back, bit for bit", () => {
+    const read = readModel(text);
+    expect(read.weights).toEqual(model.weights);
+    expect(read.scales).toEqual(model.scales);
+    expect(new Set(model.weights).size).toBeGreaterThan(50);
+    expect(model.weights.some((weight) => weight < 0)).toBe(true);
+    expect(text.length).toBeLessThan(MAX_MODEL_BYTES);
+  });
+
+  it.each([
+    ["empty", ""],
+    ["cut", '{"format":"hashed-linear"'],
+    ["no object", "[]"],
+    ["null", "null"],
+    ["of another kind", '{"format":"other"}'],
+    ["too large", " ".repeat(MAX_MODEL_BYTES + 1)],
+  ])("that is %s is refused with a reason", (_, wrong) => {
+    expect(() => readModel(wrong)).toThrow(/^The model is (not valid: .+|too large to be one)\.$/u);
+  });
+
+  it.each([
+    ["version", 2],
+    ["buckets", 65_535],
+    ["labels", ["bullish", "neutral", "bearish"]],
+    ["scales", [1, 1]],
+    ["scales", [1, 1, 0]],
+    ["scales", [1, 1, -1]],
+    ["scales", [1, 1, 1e9]],
+    ["scales", [1, 1, null]],
+    ["weights", "AAAA"],
+    ["weights", "*".repeat(262_144)],
+    ["checksum", 5],
+    ["more", "members"],
+  ])("whose %s is %j is refused", (member, value) => {
+    const wrong = JSON.stringify({ ...JSON.parse(text), [member]: value });
+    expect(() => readModel(wrong)).toThrow(/^The model is not valid: /u);
+  });
+
+  it("never echoes what it holds", () => {
+    const wrong = JSON.stringify({ ...JSON.parse(text), format: "<script>" });
+    expect(() => readModel(wrong)).not.toThrow(/script/u);
+    expect(() => readModel('{"\u001b[31m":1}')).toThrow(/^[ -~]+$/u);
+  });
+
+  it.each(["weights", "scales"])("with other %s than were written is damaged", (member) => {
+    const file = JSON.parse(text);
+    const other = {
+      weights: `${file.weights[0] === "A" ? "B" : "A"}${file.weights.slice(1)}`,
+      scales: [file.scales[0] * 2, ...file.scales.slice(1)],
+    }[member];
+    const damaged = JSON.stringify({ ...file, [member]: other });
+    expect(() => readModel(damaged)).toThrow("The model is damaged: its checksum is another.");
+  });
+});
