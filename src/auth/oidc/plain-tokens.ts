@@ -69,10 +69,11 @@ function rightOf(
   { baseUrl, anonymousScopes }: ResourcePolicy,
 ): Right | undefined {
   const aud = resourceMeant(form.get("resource") ?? baseUrl, baseUrl);
-  const asked = scopeNames(form.get("scope") ?? "");
+  const text = form.get("scope") ?? "";
+  const asked = scopeNames(text);
   const reach: readonly string[] = ownCeiling(client, anonymousScopes);
   const isInReach = reach.length > 0 && asked.every((name) => reach.includes(name));
-  if (aud === undefined || !isInReach) return undefined;
+  if (aud === undefined || !isInReach || asked.join(" ") !== text) return undefined;
   return { aud, scope: (asked.length === 0 ? reach : asked).join(" ") };
 }
 
