@@ -37,7 +37,7 @@ async function main(): Promise<void> {
       onProgress: showProgress,
       onLetter: process.stderr.isTTY ? showLetter : undefined,
     });
-    const admin = await takeCommands(service, config);
+    const admin = await takeCommands(service, config, baseUrl);
     server.off("request", starting).on("request", service.app);
     stopOnSignal(server, () => admin.close().then(service.close), service);
     keepCurrent(service, log);
@@ -96,6 +96,7 @@ function announce({ market }: Service, baseUrl: string): void {
       `  MCP     ${baseUrl}/mcp\n` +
       `  REST    ${baseUrl}/api/signals\n` +
       `  Health  ${baseUrl}/api/health\n` +
+      `  Account ${baseUrl}/account\n` +
       "  Stop with Ctrl-C.\n",
   );
 }
@@ -129,10 +130,15 @@ function keepCurrent(service: Service, log: Logger): void {
 }
 
 /** Lets the operator's commands reach the store that this process holds. */
-function takeCommands({ state }: Service, { store }: Config): Promise<AdminSocket> {
+function takeCommands(
+  { state }: Service,
+  { store }: Config,
+  baseUrl: string,
+): Promise<AdminSocket> {
   const { folder, databaseUrl } = store;
   const keyring = () => Promise.resolve(state.keyring);
-  const context = { store: state.store, keyring, now: Date.now, holder: "server" } as const;
+  const site = { name: NAME, baseUrl };
+  const context = { store: state.store, keyring, now: Date.now, holder: "server", site } as const;
   return serveAdmin({ folder, context, databaseUrl });
 }
 

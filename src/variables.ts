@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
+import { isLoopbackHost } from "./auth/loopback.ts";
 import { anonymousCeiling, isScope, scopeNames } from "./auth/scopes.ts";
 import { type Quota, type QuotaName, quotas } from "./limits/limits.ts";
 import { ENCODED_KEY } from "./store/master-key.ts";
@@ -86,9 +87,9 @@ export const variables = {
   SMTP_URL: {
     schema: z
       .string()
-      .refine((text) => /^smtps?:\/\//.test(text) && URL.canParse(text))
+      .refine((text) => /^smtps?:\/\//.test(text) && Boolean(URL.parse(text)?.hostname))
       .optional(),
-    allowed: "an address such as smtps://user:password@mail.example:465",
+    allowed: "an address with a host, such as smtps://user:password@mail.example:465",
     secret: true,
   },
   MAIL_FROM: {
@@ -96,11 +97,8 @@ export const variables = {
     allowed: "an e-mail address such as signals@mail.example",
   },
   OIDC_ISSUER: {
-    schema: z
-      .string()
-      .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text))
-      .optional(),
-    allowed: "the issuer of an OpenID provider such as https://login.example",
+    schema: z.string().refine(isIssuer).optional(),
+    allowed: "an issuer such as https://login.example; with http:// only on this machine",
   },
   OIDC_CLIENT_ID: { schema: z.string().optional(), allowed: "a client id" },
   OIDC_CLIENT_SECRET: {
@@ -140,6 +138,12 @@ export const variables = {
     allowed: "debug, info, warn, error or silent",
   },
 } as const;
+
+/** Without TLS, what another machine says of a person can be believed by nobody. */
+function isIssuer(text: string): boolean {
+  const { protocol, hostname = "" } = URL.parse(text) ?? {};
+  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
+}
 
 /** @returns `undefined` when one is not as it should be. */
 function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined {

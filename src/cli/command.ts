@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { StoreChoice } from "../config.ts";
+import type { Site } from "../intake/decisions.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import type { Keyring } from "../store/keyring.ts";
 import type { Store } from "../store/store.ts";
@@ -13,6 +14,8 @@ export interface CommandContext {
   readonly now: () => number;
   /** Who holds the store: a server that goes on after the command, or the command alone. */
   readonly holder: "server" | "command";
+  /** Where people find the service; known to a server only. */
+  readonly site?: Site | undefined;
 }
 
 /** What came of a command. */

@@ -126,8 +126,8 @@ function attemptLimits(limits: Limits): readonly RequestHandler[] {
   const byPerson = limitBy(limits, "claim-user", ({ body }) => body.claimant.accountId);
   return [
     limitBy(limits, "claim-address", ({ ip }) => addressKey(ip)),
-    limitBy(limits, "claim-agent", ({ body }) => `${body.claimant.kind}:${body.data.agent_id}`),
     (req, res, next) => (req.body.claimant.kind === "person" ? byPerson(req, res, next) : next()),
+    limitBy(limits, "claim-agent", ({ body }) => `${body.claimant.kind}:${body.data.agent_id}`),
   ];
 }
 

@@ -1,13 +1,19 @@
 import type { Request, RequestHandler, Response } from "express";
+import { whenUnproven } from "../auth/oidc/unproven.ts";
 import { fingerprint } from "../auth/secrets.ts";
 import { addressKey } from "../limits/address-key.ts";
-import type { Limits, QuotaName } from "../limits/limits.ts";
+import { countInOrder } from "../limits/count-in-order.ts";
+import type { Limits } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
-import { limitBy } from "./limited.ts";
+import { admit } from "./limited.ts";
 import { formOf } from "./oauth-request.ts";
+
+/** Hands a request on to the authorization server. */
+export type HandOn = (req: Request, res: Response) => Promise<void>;
 
 /** Who a client says it is; nothing of it is proven. */
 interface Named {
+  /** Empty when it does not say, or not so that it can be read. */
   readonly clientId: string;
   /** What it came with to prove it. */
   readonly proof: "secret" | "assertion" | undefined;
@@ -44,45 +50,54 @@ function subjectOf(assertion: string): string {
   }
 }
 
-/** A public client is many people's, so that each of their addresses counts by itself. */
-function callerKey(req: Request): string {
-  const { clientId, proof } = namedBy(req);
-  const key = fingerprint(clientId);
-  return proof === undefined ? `${key} ${addressKey(req.ip)}` : key;
-}
-
-/** Limits how often a client asks for tokens. @throws {Problem} `rate_limited` */
-export const limitTokens = (limits: Limits): RequestHandler => limitBy(limits, "token", callerKey);
-
-type Counter = readonly [QuotaName, string];
-
-/** Where a wrong proof counts. Only secrets can be guessed: who could lock every client by a few wrong
- *  words could keep all people from one that many use. */
-function failuresOf(req: Request): readonly Counter[] {
-  const { clientId, proof } = namedBy(req);
-  const byAddress: Counter = ["secret-address", addressKey(req.ip)];
-  return proof === "secret" ? [["secret-client", fingerprint(clientId)], byAddress] : [byAddress];
-}
-
 /**
- * Hands a request on at which clients prove who they are, unless too many proofs were wrong of late,
- * from this address or for this client: then not even the right one is looked at.
+ * Limits how often a client asks for tokens. Anybody can name any client, so that requests count for
+ * each address by itself, and for the client as a whole only what it was given once it had proven who
+ * it is. A client that proves nothing is many people's and is counted by address alone.
  *
  * @throws {Problem} `rate_limited`
  */
-export function guardProofs(
-  limits: Limits,
-  handOn: (req: Request, res: Response) => Promise<void>,
-): RequestHandler {
+export function limitTokens(limits: Limits, handOn: HandOn): HandOn {
   return async (req, res) => {
-    const counters = failuresOf(req);
-    const looked = await Promise.all(counters.map(([quota, key]) => limits.look(quota, key)));
-    const refusal = refusalOf(looked);
-    if (refusal !== undefined) throw refusal;
+    const { clientId, proof } = namedBy(req);
+    const client = fingerprint(clientId);
+    const given = proof && (await limits.look("token", client));
+    if (given?.isExceeded) return admit(res, [given]);
+    admit(res, [await limits.count("token", `${client} ${addressKey(req.ip)}`)]);
 
     await handOn(req, res);
-    // RFC 6749 section 5.2: invalid_client, whatever was wrong about the proof.
-    if (res.statusCode !== 401) return;
-    await Promise.all(counters.map(([quota, key]) => limits.count(quota, key)));
+    if (proof && res.statusCode === 200) await limits.count("token", client);
+  };
+}
+
+/**
+ * Hands a request on at which clients prove who they are, unless too many proofs from this address were
+ * wrong of late: then not even the right one is looked at. Wrong secrets from elsewhere never lock
+ * the right one out, which nobody can guess; there are only so many answers to them.
+ *
+ * @throws {Problem} `rate_limited`
+ */
+export function guardProofs(limits: Limits, handOn: HandOn): RequestHandler {
+  return async (req, res) => {
+    const address = addressKey(req.ip);
+    const refusal = refusalOf([
+      await limits.look("secret-address", address),
+      await limits.look("secret-address-day", address),
+    ]);
+    if (refusal !== undefined) throw refusal;
+
+    const { clientId, proof } = namedBy(req);
+    // Who names nobody has nothing to prove.
+    if (proof !== undefined || clientId !== "") {
+      whenUnproven(res, async () => {
+        await countInOrder(limits, [
+          ["secret-address", address],
+          ["secret-address-day", address],
+        ]);
+        if (proof !== "secret") return undefined;
+        return refusalOf([await limits.count("secret-client", fingerprint(clientId))]);
+      });
+    }
+    await handOn(req, res);
   };
 }

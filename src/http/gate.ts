@@ -3,7 +3,7 @@ import { mayUse } from "../auth/authenticator.ts";
 import type { Authenticate, Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { addressKey } from "../limits/address-key.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits, QuotaName } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
 import { type Credential, challenge, credentialOf, type Refuse } from "./credential.ts";
@@ -16,7 +16,8 @@ export interface GateOptions {
   readonly baseUrl: string;
   /** What an agent can get by itself, and so is told to ask for (RFC 6750 section 3). */
   readonly anonymousScopes: readonly Scope[];
-  /** `credential-address` counts wrong credentials, `calls` what a caller does. */
+  /** `credential-address` counts wrong credentials, `calls` what a caller does, `calls-anonymous` what
+   *  an agent does that nobody answers for. */
   readonly limits: Limits;
 }
 
@@ -54,11 +55,11 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
       },
     });
 
-  const limitCalls = limitBy(limits, "calls", ({ res }) => callerKey(res as Response));
+  const limit = limitCalls(limits);
   return {
     async enter(req, res, next) {
       res.locals.caller = await callerBy(credentialOf(req, { refuse, several }), req.ip);
-      await limitCalls(req, res, next);
+      await limit(req, res, next);
     },
     requireScopes(caller, needed) {
       const missing = needed.filter((scope) => !caller.scopes.has(scope));
@@ -99,6 +100,17 @@ const several = (detail: string) =>
 
 /** The caller that the gate let in. */
 export const callerOf = (res: Response): Caller => res.locals.caller;
+
+/** Limits the calls of each caller; an agent that nobody answers for has fewer. */
+function limitCalls(limits: Limits): RequestHandler {
+  const limit = (quota: QuotaName) =>
+    limitBy(limits, quota, ({ res }) => callerKey(res as Response));
+  const [known, anonymous] = [limit("calls"), limit("calls-anonymous")];
+  return (req, res, next) => {
+    const { kind, accountId } = callerOf(res);
+    return (kind === "agent" && accountId === undefined ? anonymous : known)(req, res, next);
+  };
+}
 
 function callerKey(res: Response): string {
   const { kind, id } = callerOf(res);

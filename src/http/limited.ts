@@ -1,15 +1,16 @@
-import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { unavailableBody } from "../auth/oidc/answers.ts";
+import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
 import { refusalOf, secondsLeft } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
 
 /**
- * Counts each request against one or more quotas, all of them whatever the others say, and tells
- * every caller what is left. Several of these on one route make one list of all quotas.
+ * Counts each request against one or more quotas, in their order up to the first that is exceeded.
+ * Several of these on one route make one list of all quotas.
  *
  * @param keyOf Who or what is counted; an address as `addressKey` gives it.
- * @throws {Problem} `rate_limited`, with the longest of the waits, when a quota is exceeded.
+ * @throws {Problem} `rate_limited` when a quota is exceeded.
  */
 export function limitBy(
   limits: Limits,
@@ -19,13 +20,23 @@ export function limitBy(
   const names = [quota].flat();
   return async (req, res, next) => {
     const key = keyOf(req);
-    const counted = await Promise.all(names.map((name) => limits.count(name, key)));
-    res.append("RateLimit-Policy", counted.map(policyItem).join(", "));
-    res.append("RateLimit", counted.map(stateItem).join(", "));
-    const refusal = refusalOf(counted);
-    if (refusal !== undefined) throw refusal;
+    admit(
+      res,
+      await countInOrder(
+        limits,
+        names.map((name) => [name, key]),
+      ),
+    );
     next();
   };
+}
+
+/** Tells a caller what is left. @throws {Problem} `rate_limited` when a quota is exceeded. */
+export function admit(res: Response, counted: readonly Remaining[]): void {
+  res.append("RateLimit-Policy", counted.map(policyItem).join(", "));
+  res.append("RateLimit", counted.map(stateItem).join(", "));
+  const refusal = refusalOf(counted);
+  if (refusal !== undefined) throw refusal;
 }
 
 /** An item of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11). */

@@ -1,22 +1,17 @@
-import {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-  Router,
-} from "express";
+import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import type { Provider } from "oidc-provider";
 import { calledFrom } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
-import { unavailableBody } from "../auth/oidc/answers.ts";
 import type { IssuePlainToken } from "../auth/oidc/plain-tokens.ts";
 import { revokeByPossession } from "../auth/oidc/revocation.ts";
 import { addressKey } from "../limits/address-key.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits, QuotaName } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
-import { guardProofs, limitTokens } from "./client-limits.ts";
+import { boundAuthorization } from "./authorize-bounds.ts";
+import { guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
 import { answerOAuthLimit, limitBy } from "./limited.ts";
 import { onlyMethods } from "./methods.ts";
+import { answerOAuthRefusal } from "./oauth-refusal.ts";
 import { body, FORM, formOf, hashSecret, pinned } from "./oauth-request.ts";
 
 interface OAuthOptions {
@@ -90,8 +85,6 @@ function plainFirst({ plainTokens }: OAuthOptions, handOn: HandOn): HandOn {
   };
 }
 
-type HandOn = (req: Request, res: Response) => Promise<void>;
-
 function endpoints(options: OAuthOptions): Endpoints {
   const { provider, baseUrl, limits } = options;
   const callbackOf = callbacks();
@@ -99,35 +92,39 @@ function endpoints(options: OAuthOptions): Endpoints {
     calledFrom(req.ip, () => callbackOf(provider())(pinned(req, baseUrl), res));
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
   const form = body(FORM, MAX_FORM_BYTES);
-  const limitRegistrations = [
-    limitBy(limits, "register", ({ ip }) => addressKey(ip)),
-    limitBy(limits, "register-all", () => "all"),
-  ];
+  const perAddress = (quota: QuotaName) => limitBy(limits, quota, ({ ip }) => addressKey(ip));
+  const inAll = (quota: QuotaName) => limitBy(limits, quota, () => "all");
+  // The id is only what the caller says, so that strangers must not use up what is its client's.
+  const perRegistration = (quota: QuotaName) =>
+    limitBy(limits, quota, ({ params, ip }) => `${params.clientId} ${addressKey(ip)}`);
+  const tokens = limitTokens(limits, plainFirst(options, handOn));
 
   return {
     "/.well-known/oauth-authorization-server": { get: [handOn] },
     "/.well-known/openid-configuration": { get: [handOn] },
     "/.well-known/jwks.json": { get: [handOn] },
-    "/oauth/authorize": { get: [handOn] },
-    "/oauth/authorize/:uid": { get: [handOn] },
-    "/oauth/token": {
-      post: [...form, limitTokens(limits), guardProofs(limits, plainFirst(options, handOn))],
+    "/oauth/authorize": {
+      get: [boundAuthorization, perAddress("authorize"), inAll("authorize-all"), handOn],
     },
-    "/oauth/revoke": { post: [...form, possession(options), guardProofs(limits, handOn)] },
-    "/oauth/register": { post: [...limitRegistrations, ...registration, handOn] },
+    // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
+    "/oauth/authorize/:uid": { get: [perAddress("authorize"), handOn] },
+    "/oauth/token": { post: [...form, guardProofs(limits, tokens)] },
+    "/oauth/revoke": {
+      post: [perAddress("revoke"), ...form, possession(options), guardProofs(limits, handOn)],
+    },
+    "/oauth/register": {
+      post: [perAddress("register"), inAll("register-all"), ...registration, handOn],
+    },
     "/oauth/register/:clientId": {
-      get: [handOn],
-      put: [...registration, hashSecret, handOn],
-      delete: [handOn],
+      get: [perRegistration("manage-read"), handOn],
+      put: [perRegistration("manage"), ...registration, hashSecret, handOn],
+      delete: [perRegistration("manage"), handOn],
     },
   };
 }
 
-/** Failures of the body reader, in the words of the service, and of the store, in those of OAuth. */
-const translate: ErrorRequestHandler = (error, _req, res, next) => {
-  if (error instanceof Problem && error.code === "store_unavailable") {
-    return res.status(error.status).set(error.headers).json(unavailableBody(error));
-  }
+/** Failures of the body reader, in the words of the service. */
+const translate: ErrorRequestHandler = (error, _req, _res, next) => {
   if (error.type === "entity.too.large") {
     return next(new Problem("content_too_large", { detail: `At most ${error.limit} bytes.` }));
   }
@@ -156,6 +153,6 @@ export function oauthRouter(options: OAuthOptions): Router {
     }
     route.all(onlyMethods(Object.keys(handlers)));
   }
-  router.use(answerOAuthLimit, translate);
+  router.use(answerOAuthRefusal, answerOAuthLimit, translate);
   return router;
 }

@@ -6,8 +6,22 @@ import type { Mailbox } from "../mail/mail.ts";
 import { remove, replace } from "../store/operations.ts";
 import type { Operation, Records, Stored } from "../store/records.ts";
 import type { Application } from "./intake.ts";
-import { APPLICATION_KEPT_MS, applications, type KeptApplication, ofApplication } from "./kept.ts";
+import {
+  APPLICATION_KEPT_MS,
+  applicationOfToken,
+  applications,
+  type KeptApplication,
+  ofApplication,
+} from "./kept.ts";
 import { seats } from "./seats.ts";
+
+/** Where people find the service. */
+export interface Site {
+  /** Human name of the service. */
+  readonly name: string;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+}
 
 /** What the operator decides with. */
 export interface DecisionsOptions {
@@ -16,6 +30,8 @@ export interface DecisionsOptions {
   readonly keys: Pick<ApiKeys, "created">;
   /** Absent: nobody is told. */
   readonly mailbox?: Mailbox;
+  /** What the message names; absent where it is not known. */
+  readonly site?: Site | undefined;
 }
 
 /** What came of a decision. */
@@ -32,14 +48,19 @@ export interface Decisions {
   /**
    * Lets an applicant in, also one who was rejected, and tells them by mail.
    *
+   * @param named Its id, or a queue token that was given for it.
    * @param keyScopes Makes an API key with these. Absent: none.
    * @returns `undefined` when there is no such application.
    */
-  accept(id: string, keyScopes?: readonly Scope[]): Promise<Decision | undefined>;
+  accept(named: string, keyScopes?: readonly Scope[]): Promise<Decision | undefined>;
 
-  /** Turns an applicant down, also one who was accepted; what they have got already, they keep.
-   *  @returns `undefined` when there is no such application. */
-  reject(id: string): Promise<Decision | undefined>;
+  /**
+   * Turns an applicant down, also one who was accepted; what they have got already, they keep.
+   *
+   * @param named As in `accept`.
+   * @returns `undefined` when there is no such application.
+   */
+  reject(named: string): Promise<Decision | undefined>;
 }
 
 const ID = /^app_[0-9A-Za-z]{16}$/;
@@ -49,16 +70,16 @@ const MAIL_USEFUL_MS = 7 * 86_400_000;
 
 /** Creates what the operator decides by. */
 export function createDecisions(options: DecisionsOptions): Decisions {
-  const { mailbox } = options;
+  const { mailbox, site } = options;
   return {
-    accept: (id, keyScopes) =>
-      decide(options, { id, state: "accepted" }, (application) => {
+    accept: (named, keyScopes) =>
+      decide(options, { named, state: "accepted" }, (application) => {
         const made = keyScopes && keyOf(application, keyScopes, options);
-        const mail = mailbox?.queued(acceptance(application)) ?? [];
+        const mail = mailbox?.queued(acceptance(application, site)) ?? [];
         return { key: made?.key, steps: [...(made?.steps ?? []), ...mail] };
       }),
-    reject: (id) =>
-      decide(options, { id, state: "rejected" }, () => ({ key: undefined, steps: [] })),
+    reject: (named) =>
+      decide(options, { named, state: "rejected" }, () => ({ key: undefined, steps: [] })),
   };
 }
 
@@ -69,10 +90,11 @@ interface Consequence {
 
 async function decide(
   { records, audit }: DecisionsOptions,
-  { id, state }: Pick<Application, "id" | "state">,
+  { named, state }: { readonly named: string } & Pick<Application, "state">,
   consequenceOf: (application: Application) => Consequence,
 ): Promise<Decision | undefined> {
-  if (!ID.test(id)) return undefined;
+  const id = ID.test(named) ? named : await applicationOfToken(records, named);
+  if (id === undefined) return undefined;
   for (;;) {
     const [stored] = await records.list(applications, { group: ofApplication(id), limit: 1 });
     if (stored === undefined) return undefined;
@@ -108,13 +130,15 @@ function keyOf(
 }
 
 /** Nothing that the applicant wrote is in it: whose address it is has not been proven. */
-function acceptance({ email }: Application) {
+function acceptance({ email }: Application, site: Site | undefined) {
+  const service = site?.name ?? "the signal service";
+  const where = site === undefined ? "." : `:\n\n${site.baseUrl}/sign-in`;
   return {
     to: email,
     subject: "Your application was accepted",
     text: [
-      "Somebody applied for early access to the signal service with this e-mail address,",
-      "and the application was accepted. You can now sign in with this address.",
+      `Somebody applied for early access to ${service} with this e-mail address,`,
+      `and the application was accepted. You can now sign in with this address${where}`,
       "",
       "If that was not you, you need not do anything.",
     ].join("\n"),

@@ -4,7 +4,7 @@ import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { randomBase62 } from "../auth/keys/base62.ts";
 import { anonymousCeiling } from "../auth/scopes.ts";
 import { fingerprint } from "../auth/secrets.ts";
-import { insert, removeGroup, unchanged } from "../store/operations.ts";
+import { insert, unchanged } from "../store/operations.ts";
 import type { Operation, Records, Stored } from "../store/records.ts";
 import type { StoreMode } from "../store/store.ts";
 import {
@@ -45,7 +45,8 @@ export interface Intake {
   /**
    * Keeps an application. An address has one: what it sent first stays, and so does its place in
    * the queue. Every answer has a token of its own and the time of the request, so that it tells
-   * nobody who applied before. The queue token is in no other answer ever again.
+   * nobody who applied before. The queue token is in no other answer ever again; each one that was
+   * given names the application to the operator, and none takes the place of another.
    *
    * @throws {Problem} `rate_limited` when too many applications wait to be decided.
    */
@@ -145,33 +146,22 @@ function repeatedApplication(kept: Stored<KeptApplication>, { audit }: IntakeOpt
   return { id, steps: [unchanged(applications, kept), ...audit(entry)] };
 }
 
-/** Spec 4.2 leaves open what the token is good for: in the sandbox it is the test credential that
- *  is spoken of there; elsewhere it names the seat, and the newest one counts. */
+/** Spec 4.2 leaves open what the token is good for: it names the application to the operator, and in
+ *  the sandbox it is the test credential that is spoken of there, too. It proves nothing, since anybody
+ *  can apply with anybody's address. */
 function newQueueToken(
   { id, email }: Pick<Application, "id" | "email">,
   { mode, keys }: IntakeOptions,
 ): QueueToken {
-  if (mode === "sandbox") return newQueueKey({ id, email }, keys);
-  const queueToken = `queue_${randomBase62(TOKEN_LENGTH)}`;
-  const group = `${ofApplication(id)}:token`;
-  const placed = insert(queueTokens, {
-    key: fingerprint(queueToken),
-    value: { applicationId: id },
-    groups: [group, ofEmail(email)],
-    ttlMs: APPLICATION_KEPT_MS,
-  });
-  return { queueToken, steps: [removeGroup(group), placed] };
-}
-
-function newQueueKey(
-  { id, email }: Pick<Application, "id" | "email">,
-  keys: IntakeOptions["keys"],
-): QueueToken {
-  const placing = { groups: [ofEmail(email)], ttlMs: QUEUE_KEY_MS };
-  const { step } = seatFor("queue-key", placing);
+  const isKey = mode === "sandbox";
+  const placing = { groups: [ofEmail(email)], ttlMs: isKey ? QUEUE_KEY_MS : APPLICATION_KEPT_MS };
   const name = `Queue token of ${id}`;
-  const made = keys.created({ name, scopes: anonymousCeiling, by: "system", ...placing });
-  return { queueToken: made.key, steps: [step, ...made.steps] };
+  const { key: queueToken, steps } = isKey
+    ? keys.created({ name, scopes: anonymousCeiling, by: "system", ...placing })
+    : { key: `queue_${randomBase62(TOKEN_LENGTH)}`, steps: [] };
+  const key = fingerprint(queueToken);
+  const kept = insert(queueTokens, { key, value: { applicationId: id }, ...placing });
+  return { queueToken, steps: [seatFor("queue-token", placing).step, kept, ...steps] };
 }
 
 function newInquiry(

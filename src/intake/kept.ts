@@ -1,3 +1,4 @@
+import { fingerprint } from "../auth/secrets.ts";
 import { readAll } from "../store/read-all.ts";
 import { collection, type Records } from "../store/records.ts";
 import type { Application } from "./intake.ts";
@@ -20,7 +21,7 @@ export interface KeptApplication extends Application {
 /** Applications by e-mail address: each has one. */
 export const applications = collection<KeptApplication>("applications");
 
-/** Group of an application and of its queue token. */
+/** Group of an application. */
 export const ofApplication = (id: string): string => `application:${id}`;
 
 /** A kept inquiry. */
@@ -36,8 +37,16 @@ export interface Inquiry {
 /** Inquiries by reference. */
 export const inquiries = collection<Inquiry>("inquiries");
 
-/** Queue tokens that are no API keys, by fingerprint. */
+/** Queue tokens, by fingerprint. */
 export const queueTokens = collection<{ readonly applicationId: string }>("queue-tokens");
+
+/** The id of the application that a queue token was given for. */
+export async function applicationOfToken(
+  records: Records,
+  queueToken: string,
+): Promise<string | undefined> {
+  return (await records.get(queueTokens, fingerprint(queueToken)))?.value.applicationId;
+}
 
 /** All applications, in the order in which they came. */
 export async function readApplications(records: Records): Promise<readonly Application[]> {

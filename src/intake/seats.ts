@@ -5,7 +5,7 @@ import { collection, type Operation, type Placing, type Records } from "../store
 
 /** How many of each kind strangers can have kept at the same time. An embedded store has all of
  *  them in memory, at about 3 kB each. */
-const capacities = { application: 20_000, "queue-key": 10_000, inquiry: 5_000 } as const;
+const capacities = { application: 20_000, "queue-token": 30_000, inquiry: 5_000 } as const;
 
 /** What takes a seat. */
 type SeatKind = keyof typeof capacities;

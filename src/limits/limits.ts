@@ -12,12 +12,24 @@ export const quotas = {
   register: { points: 10, windowSeconds: 3600 },
   /** Registrations of clients, all together. */
   "register-all": { points: 1000, windowSeconds: 3600 },
-  /** Token requests, per client. */
+  /** Reads of registrations, per client and address. */
+  "manage-read": { points: 300, windowSeconds: 3600 },
+  /** Updates and removals of registrations, per client and address. */
+  manage: { points: 30, windowSeconds: 3600 },
+  /** Authorization requests and their continuations, per address. */
+  authorize: { points: 60, windowSeconds: 600 },
+  /** Authorization requests, all together: each is kept for ten minutes. */
+  "authorize-all": { points: 6000, windowSeconds: 600 },
+  /** Token requests, per client and address, and tokens given, per client. */
   token: { points: 60, windowSeconds: 60 },
-  /** Wrong client secrets, per client. */
+  /** Revocations, per address. */
+  revoke: { points: 300, windowSeconds: 60 },
+  /** Wrong secrets, per client. */
   "secret-client": { points: 10, windowSeconds: 900 },
-  /** Wrong client secrets, per address. */
+  /** Wrong proofs of clients, of whatever kind, per address. */
   "secret-address": { points: 10, windowSeconds: 900 },
+  /** The same in a day, so that the lock of who goes on grows. */
+  "secret-address-day": { points: 50, windowSeconds: 86_400 },
   /** Applications, per address. */
   apply: { points: 5, windowSeconds: 3600 },
   /** Applications in a day, per address. */
@@ -38,14 +50,20 @@ export const quotas = {
   "code-address": { points: 20, windowSeconds: 3600 },
   /** Sign-in codes tried, per network address. */
   "code-tries": { points: 30, windowSeconds: 3600 },
-  /** Client metadata documents fetched, per host. */
-  "fetch-host": { points: 60, windowSeconds: 3600 },
-  /** Client metadata documents fetched for requests from one address. */
+  /** API keys made and revoked, per account. */
+  "key-change": { points: 20, windowSeconds: 3600 },
+  /** Documents and key sets of clients that could not be fetched, per host and address. */
+  "fetch-host": { points: 10, windowSeconds: 3600 },
+  /** Documents and key sets of clients fetched, per host. */
+  "fetch-host-all": { points: 1000, windowSeconds: 3600 },
+  /** Documents and key sets of clients fetched for requests from one address. */
   "fetch-address": { points: 30, windowSeconds: 3600 },
   /** Wrong tokens and keys, per address. */
   "credential-address": { points: 300, windowSeconds: 60 },
   /** Calls of tools, REST and MCP together, per caller. */
   calls: { points: 600, windowSeconds: 60 },
+  /** The same, per agent that nobody answers for (architecture section 7). */
+  "calls-anonymous": { points: 120, windowSeconds: 60 },
 } as const satisfies Readonly<Record<string, Quota>>;
 
 /** Name of a limit. */

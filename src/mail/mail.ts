@@ -6,6 +6,9 @@ export interface Mail extends Readonly<Letter> {
   /** The message is of no use after this many milliseconds, and is then not sent any more. One that
    *  is of no use from the start, 0, costs the same work and reaches nobody. */
   readonly usefulMs: number;
+  /** The message is sent after this many milliseconds at the earliest, when the postman looks by
+   *  itself. Absent: at once. */
+  readonly dueInMs?: number;
 }
 
 /** Where messages are put. */

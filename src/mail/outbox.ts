@@ -19,7 +19,7 @@ export interface QueuedMail {
 /** Messages that wait, until they are sent or of no use any more. */
 export const mails = collection<QueuedMail>("mail");
 
-/** Topic that is announced when there is a message to send. */
+/** Topic that is announced when there is a message to send at once. */
 export const MAIL_TOPIC = "mail";
 
 /** What messages are kept with. */
@@ -35,13 +35,14 @@ const contextOf = (id: string): string => `mail:${id}`;
  *  caller. */
 export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
   return {
-    queued({ usefulMs, ...rest }) {
+    queued({ usefulMs, dueInMs, ...rest }) {
       const letter = Letter.parse(rest);
       const key = randomUUID();
       const sealed = vault.seal(JSON.stringify(letter), contextOf(key));
       const value = { sealed, queuedAt: now().getTime(), failures: 0 };
-      const placing = { groups: [ofEmail(letter.to)], ttlMs: usefulMs, dueInMs: 0 };
-      return [insert(mails, { key, value, ...placing }), announce(MAIL_TOPIC)];
+      const placing = { groups: [ofEmail(letter.to)], ttlMs: usefulMs, dueInMs: dueInMs ?? 0 };
+      const placed = insert(mails, { key, value, ...placing });
+      return dueInMs === undefined ? [placed, announce(MAIL_TOPIC)] : [placed];
     },
   };
 }

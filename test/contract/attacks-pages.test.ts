@@ -217,37 +217,40 @@ describe("a person", () => {
     expect(leavesFor?.searchParams.get("error")).toBe("login_required");
   });
 
-  it("consents for themselves, not for who was at the browser before", async () => {
-    const { client_id } = await registerPublic(base);
-    const { url, verifier } = authorizationRequest(base, { client_id, resource: base });
+  it("cannot answer a request for who was at the browser before", async () => {
+    const redirect_uri = "https://desk.example/callback";
+    const changes = { redirect_uris: [redirect_uri], application_type: "web" };
+    const { client_id } = await registerPublic(base, changes);
+    const { url } = authorizationRequest(base, { client_id, resource: base, redirect_uri });
     const [first, second] = [town.person(), town.person()];
+    const { web } = first;
     await first.signIn();
-    const open = await first.web.get(url);
-    await first.web.submit((await first.web.get("/account")).form("/sign-out"));
-    const codeOf = async (email: string) => (await town.codesTo(email)).at(-1) ?? "";
-    await first.web.signIn(second.email, codeOf);
-    const page = await first.web.get(open.url);
-    const [form = open.form(open.url.pathname)] = page.forms.filter(
-      ({ action }) => pathOf(action) === open.url.pathname,
-    );
-    const { leavesFor } = await first.web.submit(form, { decision: "allow" });
-    const code = leavesFor?.searchParams.get("code");
-    if (typeof code !== "string") return;
-    const answer = await postForm(`${base}/oauth/token`, {
-      grant_type: "authorization_code",
-      client_id,
-      code,
-      redirect_uri: CALLBACK,
-      code_verifier: verifier,
-    });
-    const { access_token } = (await answer.json()) as { access_token: string };
-    const agent = await newAgent();
-    await postJson(
-      `${base}/oauth/claim`,
-      { agent_id: agent.client_id, claim_code: agent.claim.code },
-      { authorization: `Bearer ${access_token}` },
-    );
-    expect((await first.web.get("/account")).html).toContain(agent.client_id);
+    const open = await web.get(url);
+    await web.signIn(second.email, async (email) => (await town.codesTo(email)).at(-1) ?? "");
+    const [, formToken] = (await web.get("/account")).form("/sign-out").fields[0] ?? [];
+    const form = open.form(open.url.pathname);
+    const answers = [
+      await web.get(open.url),
+      await web.submit(form, { form_token: formToken, decision: "allow" }),
+      await web.submit(form, { form_token: formToken, decision: "deny" }),
+    ];
+    for (const { status, html, leavesFor } of answers) {
+      expect([status, leavesFor]).toEqual([400, undefined]);
+      expect(textOf(html)).toContain("Go back to the application and start again from there.");
+    }
+    const allowed = async (at: Person) => {
+      const page = await at.web.get("/account");
+      return page.html.includes(client_id);
+    };
+    const elsewhere = town.person(first.email);
+    await elsewhere.signIn();
+    expect([await allowed(elsewhere), await allowed(first)]).toEqual([false, false]);
+
+    const again = await web.get(url);
+    expect(textOf(again.html)).toContain(`You are signed in as ${second.email}.`);
+    const { leavesFor } = await web.submit(again.form(again.url.pathname), { decision: "allow" });
+    expect(leavesFor?.searchParams.has("code")).toBe(true);
+    expect([await allowed(elsewhere), await allowed(first)]).toEqual([false, true]);
   });
 });
 

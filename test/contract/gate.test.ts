@@ -1,7 +1,15 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
-import { getWith, newToken, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import {
+  getWith,
+  newToken,
+  postForm,
+  postJson,
+  type Registered,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { startService } from "../support/service.ts";
 import { embedded } from "../support/stores.ts";
@@ -114,7 +122,7 @@ describe("a credential", () => {
   async function guarded(limits = {}) {
     const now = () => new Date();
     const { records } = await embedded.open({ now: () => Date.now() });
-    const { local, apiKeys } = await startAuthServer({ records, now, limits });
+    const { local, apiKeys, accounts, claims } = await startAuthServer({ records, now, limits });
     const { key } = await apiKeys.create({
       name: "desk",
       scopes: ["signals:read"],
@@ -122,7 +130,7 @@ describe("a credential", () => {
     });
     const ask = (headers: Record<string, string>, path = "/api/probe") =>
       fetch(local + path, { headers });
-    return { local, key, ask };
+    return { local, key, ask, accounts, claims };
   }
 
   it("is a token or key as Bearer, or a key in its own header", async () => {
@@ -196,14 +204,30 @@ describe("a credential", () => {
     expect(third.status).toBe(429);
     expect(third.headers.get("retry-after")).toMatch(/^\d+$/);
     expect(await third.json()).toMatchObject({ code: "rate_limited" });
+  });
 
-    const agent = await register(local);
+  it("is good for fewer calls as the token of an agent, until somebody answers for it", async () => {
+    const two = { points: 2, windowSeconds: 60 };
+    const { ask, local, accounts, claims } = await guarded({
+      calls: { points: 3, windowSeconds: 60 },
+      "calls-anonymous": two,
+    });
+    const agent = (await register(local)) as Registered & { claim: { code: string } };
     const tokens = [await tokenOf(local, agent), await tokenOf(local, agent)];
-    const answers = [];
-    for (const each of [...tokens, ...tokens]) {
-      answers.push((await ask({ authorization: `Bearer ${each}` })).status);
-    }
-    expect(answers).toEqual([200, 200, 429, 429]);
+    const statuses = async () => {
+      const answers = [];
+      for (const each of [...tokens, ...tokens]) {
+        answers.push((await ask({ authorization: `Bearer ${each}` })).status);
+      }
+      return answers;
+    };
+    expect(await statuses()).toEqual([200, 200, 429, 429]);
+    const { id: accountId } = await accounts.ofEmail("person@example.com");
+    await claims.completeByPerson(
+      { agentId: agent.client_id, code: agent.claim.code },
+      { accountId, scopes: ["signals:read"] },
+    );
+    expect(await statuses()).toEqual([200, 200, 200, 429]);
   });
 });
 

@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { clients } from "../../src/auth/agents/agent.ts";
+import { remove } from "../../src/store/operations.ts";
+import { collection, type Records } from "../../src/store/records.ts";
+import {
+  EXAMPLE_REGISTRATION,
+  postForm,
+  postJson,
+  type Registered,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
-import { registerPublic } from "../support/person.ts";
+import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
 
 const now = () => new Date();
@@ -52,70 +62,281 @@ describe("registrations", () => {
   });
 });
 
+describe("a registration", () => {
+  it("is changed so often only from one address, and read more often", async () => {
+    const { local } = await start({ manage: TWO, "manage-read": { ...TWO, points: 4 } });
+    const client = await register(local);
+    let token = client.registration_access_token;
+    const manage = async (method: string, from = "198.51.100.1") => {
+      const answer = await fetch(client.registration_client_uri, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          "x-forwarded-for": from,
+        },
+        body: method === "PUT" ? JSON.stringify(EXAMPLE_UPDATE(client)) : null,
+      });
+      if (method === "PUT" && answer.status === 200) {
+        token = ((await answer.json()) as Registered).registration_access_token;
+      }
+      return answer;
+    };
+    expect([(await manage("PUT")).status, (await manage("PUT")).status]).toEqual([200, 200]);
+    await expectRefused(await manage("PUT"), "manage");
+    await expectRefused(await manage("DELETE"), "manage");
+    const reads = [];
+    for (let at = 0; at < 5; at += 1) reads.push((await manage("GET")).status);
+    expect(reads).toEqual([200, 200, 200, 200, 429]);
+  });
+
+  it("cannot be kept from its client by others", async () => {
+    const { local } = await start({ manage: TWO });
+    const [one, other] = [await register(local), await register(local)];
+    const remove = (client: Registered, token: string) =>
+      fetch(client.registration_client_uri, {
+        method: "DELETE",
+        headers: { authorization: `Bearer ${token}` },
+      });
+    for (let at = 0; at < 3; at += 1) await remove(one, "wrong");
+    expect((await remove(other, other.registration_access_token)).status).toBe(204);
+  });
+});
+
+describe("authorization requests", () => {
+  const open = (url: URL, from: string) =>
+    fetch(url, { redirect: "manual", headers: { "x-forwarded-for": from } });
+
+  it.each(["authorize", "authorize-all"])("are limited by %s", async (quota) => {
+    const server = await start({ [quota]: TWO });
+    const { client_id } = await registerPublic(server.local);
+    const kept = async () => (await records.list(interactions, { limit: 1000 })).length;
+    const before = await kept();
+    const ask = (address: string) =>
+      open(authorizationRequest(server.local, { client_id }).url, address);
+    expect((await ask("198.51.100.1")).status).toBe(303);
+    expect((await ask("198.51.100.2")).status).toBe(303);
+    const third = await ask("198.51.100.3");
+    await expectRefused(third, quota);
+    expect(third.headers.get("location")).toBeNull();
+    expect(await kept()).toBe(before + 2);
+  });
+
+  it("are counted together with their continuations, which no others can use up", async () => {
+    const server = await start({ authorize: TWO, "authorize-all": { ...TWO, points: 0 } });
+    const resume = () => open(new URL(`${server.local}/oauth/authorize/x`), "198.51.100.1");
+    expect([(await resume()).status, (await resume()).status]).toEqual([400, 400]);
+    await expectRefused(await resume(), "authorize");
+  });
+
+  it.each([
+    ["state", { state: "s".repeat(1025) }, "state has at most 1024 characters"],
+    ["nonce", { nonce: "n".repeat(1025) }, "nonce has at most 1024 characters"],
+    ["all of it", { login_hint: "h".repeat(4096) }, "the request has at most 4096 characters"],
+  ])("that are too long are refused, and lead nowhere: %s", async (_what, long, reason) => {
+    const server = await start();
+    const { client_id } = await registerPublic(server.local);
+    const answer = await open(
+      authorizationRequest(server.local, { client_id, ...long }).url,
+      "198.51.100.1",
+    );
+    expect([answer.status, answer.headers.get("location")]).toEqual([400, null]);
+    expect(await answer.json()).toEqual({ error: "invalid_request", error_description: reason });
+  });
+
+  it("can have a long state and nonce", async () => {
+    const server = await start();
+    const { client_id } = await registerPublic(server.local);
+    const long = { state: "s".repeat(1024), nonce: "n".repeat(1024) };
+    const { url } = authorizationRequest(server.local, { client_id, ...long });
+    expect((await open(url, "198.51.100.1")).status).toBe(303);
+  });
+});
+
+/** Asks for a token, with id and secret in the form or in the header. */
+function ask(
+  local: string,
+  { client_id, client_secret }: Pick<Registered, "client_id" | "client_secret">,
+  { by = "form", path = "token" } = {},
+): Promise<Response> {
+  const url = `${local}/oauth/${path}`;
+  const form = { grant_type: "client_credentials", token: "x" };
+  const body = new URLSearchParams(
+    by === "form" ? { ...form, client_id, client_secret } : form,
+  );
+  const headers = by === "form" ? {} : basic(client_id, client_secret);
+  return fetch(url, { method: "POST", headers, body });
+}
+
 describe("requests for tokens", () => {
   it("are limited for each client", async () => {
     const { local } = await start({ token: TWO });
     const [one, other] = [await register(local), await register(local)];
     await tokenOf(local, one);
     await tokenOf(local, one);
-    const { client_id, client_secret } = one;
-    const form = { grant_type: "client_credentials" };
-    await expectRefused(
-      await postForm(`${local}/oauth/token`, { ...form, client_id, client_secret }),
-      "token",
-    );
-    const body = new URLSearchParams(form);
-    const headers = basic(client_id, client_secret);
-    await expectRefused(
-      await fetch(`${local}/oauth/token`, { method: "POST", headers, body }),
-      "token",
-    );
+    await expectRefused(await ask(local, one), "token");
+    await expectRefused(await ask(local, one, { by: "header" }), "token");
     await tokenOf(local, other);
+  });
+
+  it("are limited for a client that proves who it is from whatever addresses", async () => {
+    const from = await startBehindProxy({ token: TWO });
+    const client = await register(from("198.51.100.1"));
+    await tokenOf(from("198.51.100.1"), client);
+    await tokenOf(from("198.51.100.2"), client);
+    await expectRefused(await ask(from("198.51.100.3"), client), "token");
+  });
+
+  it.each([
+    ["a wrong secret", { client_secret: "wrong" }],
+    ["nothing to prove it", {}],
+    ["a proof that cannot be read", { client_assertion: "x" }],
+    ["something else that is wrong", { grant_type: "" }],
+  ])("by strangers with %s take nothing from the client", async (_what, form) => {
+    const from = await startBehindProxy({ token: TWO });
+    const client = await register(from("198.51.100.1"));
+    const { client_id } = client;
+    const url = `${from("198.51.100.9")}/oauth/token`;
+    for (let at = 0; at < 4; at += 1) {
+      await postForm(url, { grant_type: "client_credentials", client_id, ...form });
+    }
+    await tokenOf(from("198.51.100.1"), client);
+  });
+
+  it("of a client that many people use are limited for each of their addresses", async () => {
+    const from = await startBehindProxy({ token: TWO });
+    const { client_id } = await registerPublic(from("198.51.100.1"));
+    const form = { grant_type: "refresh_token", refresh_token: "x", client_id };
+    const one = () => postForm(`${from("198.51.100.1")}/oauth/token`, form);
+    expect([(await one()).status, (await one()).status]).toEqual([400, 400]);
+    await expectRefused(await one(), "token");
+    const other = await postForm(`${from("198.51.100.2")}/oauth/token`, form);
+    expect(other.status).toBe(400);
   });
 });
 
-describe("wrong client secrets", () => {
-  const wrong = { grant_type: "client_credentials", client_secret: "wrong" };
+describe("revocations", () => {
+  it("are limited for each address, with a client and without", async () => {
+    const { local } = await start({ revoke: TWO });
+    const client = await register(local);
+    const url = `${local}/oauth/revoke`;
+    expect((await postForm(url, { token: "x" })).status).toBe(200);
+    expect((await ask(local, client, { path: "revoke" })).status).toBe(200);
+    await expectRefused(await postForm(url, { token: "x" }), "revoke");
+  });
+});
+
+describe("wrong proofs of clients", () => {
+  const wrong = (client: Registered, guess: string) => ({ ...client, client_secret: guess });
 
   it.each([
-    ["secret-client", "token", "form"],
     ["secret-address", "token", "form"],
-    ["secret-client", "token", "header"],
-    ["secret-client", "revoke", "form"],
+    ["secret-address-day", "token", "header"],
     ["secret-address", "revoke", "header"],
+    ["secret-address-day", "revoke", "form"],
   ])("lock by %s at /oauth/%s by %s, for the right one too", async (quota, path, by) => {
     const { local } = await start({ [quota]: TWO });
     const client = await register(local);
-    const { client_id, client_secret } = client;
-    const url = `${local}/oauth/${path}`;
-    const guess = (secret: string) => {
-      const form = { ...wrong, token: "x" };
-      if (by === "form") return postForm(url, { ...form, client_id, client_secret: secret });
-      const body = new URLSearchParams({ grant_type: "client_credentials", token: "x" });
-      return fetch(url, { method: "POST", headers: basic(client_id, secret), body });
-    };
+    const guess = (secret: string) => ask(local, wrong(client, secret), { path, by });
     expect((await guess("wrong")).status).toBe(401);
-    expect((await guess(client_secret)).status).toBe(200);
+    expect((await guess(client.client_secret)).status).toBe(200);
     expect((await guess("wrong too")).status).toBe(401);
-    await expectRefused(await guess(client_secret), quota);
+    await expectRefused(await guess(client.client_secret), quota);
+  });
+
+  it("from elsewhere never lock out the right one", async () => {
+    const from = await startBehindProxy({ "secret-client": TWO, "secret-address": TWO });
+    const client = await register(from("198.51.100.1"));
+    for (const address of ["203.0.113.1", "203.0.113.2"]) {
+      for (const guess of ["1", "2"]) await ask(from(address), wrong(client, guess));
+    }
+    await tokenOf(from("198.51.100.1"), client);
+    expect((await ask(from("198.51.100.1"), client, { by: "header" })).status).toBe(200);
+  });
+
+  it.each(["token", "revoke"])(
+    "of one client are told to be too many from wherever they come, at /oauth/%s",
+    async (path) => {
+      const from = await startBehindProxy({ "secret-client": TWO });
+      const [client, other] = [
+        await register(from("198.51.100.1")),
+        await register(from("198.51.100.1")),
+      ];
+      for (const address of ["203.0.113.1", "203.0.113.2"]) {
+        expect((await ask(from(address), wrong(client, "wrong"), { path })).status).toBe(401);
+      }
+      const refused = await ask(from("203.0.113.3"), wrong(client, "wrong"), { path, by: "header" });
+      expect(refused.headers.get("www-authenticate")).toBeNull();
+      await expectRefused(refused, "secret-client");
+      expect((await ask(from("203.0.113.3"), wrong(other, "wrong"), { path })).status).toBe(401);
+    },
+  );
+
+  it.each([
+    ["an assertion that cannot be read", { client_assertion: "x" }, {}, 400],
+    ["an assertion without a type", { client_assertion: "e30.eyJzdWIiOiJ4In0.x" }, {}, 400],
+    ["a header that cannot be read", {}, { authorization: "Basic !" }, 400],
+    ["a client that is not known", { client_id: "nobody" }, {}, 401],
+  ])("count whatever they are: %s", async (_what, proof, headers, status) => {
+    const { local } = await start({ "secret-address": TWO });
+    const guess = () =>
+      fetch(`${local}/oauth/token`, {
+        method: "POST",
+        headers,
+        body: new URLSearchParams({ grant_type: "client_credentials", ...proof }),
+      });
+    expect([(await guess()).status, (await guess()).status]).toEqual([status, status]);
+    await expectRefused(await guess(), "secret-address");
+  });
+
+  it.each([
+    ["names no client", { grant_type: "client_credentials" }, 400],
+    ["asks for too much", { scope: "alerts:write" }, 400],
+  ])("are none when a request %s", async (_what, form, status) => {
+    const { local } = await start({ "secret-address": { ...TWO, points: 1 } });
+    const { client_id, client_secret } = await register(local);
+    const proof = "scope" in form ? { grant_type: "client_credentials", client_id, client_secret } : {};
+    const bad = () => postForm(`${local}/oauth/token`, { ...proof, ...form });
+    const statuses = [(await bad()).status, (await bad()).status, (await bad()).status];
+    expect(statuses).toEqual([status, status, status]);
   });
 
   it("of one client lock no other, when the address has tries left", async () => {
     const { local } = await start({ "secret-client": TWO });
     const [one, other] = [await register(local), await register(local)];
-    for (let guess = 0; guess < 3; guess += 1) {
-      await postForm(`${local}/oauth/token`, { ...wrong, client_id: one.client_id });
-    }
+    for (let guess = 0; guess < 3; guess += 1) await ask(local, wrong(one, "wrong"));
     await tokenOf(local, other);
   });
 
   it("cannot lock a client that has none and that many people use", async () => {
     const { local } = await start({ "secret-client": TWO });
-    const { client_id } = await registerPublic(local);
-    for (let guess = 0; guess < 3; guess += 1) {
-      await postForm(`${local}/oauth/token`, { ...wrong, client_id });
-    }
+    const client = await registerPublic(local);
+    for (let guess = 0; guess < 3; guess += 1) await ask(local, wrong(client, "wrong"));
+    const { client_id } = client;
     const form = { grant_type: "refresh_token", refresh_token: "x", client_id };
     expect((await postForm(`${local}/oauth/token`, form)).status).toBe(400);
+  });
+
+  it("are answered with a challenge, also when the client went while it was given a token", async () => {
+    const race = { before: async (): Promise<unknown> => undefined };
+    const raced: Records = {
+      ...records,
+      async commit(...steps) {
+        const { before } = race;
+        race.before = async () => undefined;
+        await before();
+        return records.commit(...steps);
+      },
+    };
+    const { local } = await startAuthServer({ records: raced, now });
+    const challenge = `Basic realm="${local}", error="invalid_client"`;
+    const client = await register(local);
+    for (const path of ["token", "revoke"]) {
+      const { headers } = await ask(local, wrong(client, "wrong"), { path });
+      expect(headers.get("www-authenticate")).toBe(challenge);
+    }
+    race.before = () => records.commit([remove(clients, client.client_id)]);
+    const { status, headers } = await ask(local, client, { by: "header" });
+    expect([status, headers.get("www-authenticate")]).toEqual([401, challenge]);
   });
 });

@@ -5,14 +5,15 @@ import { remove, replace } from "../../src/store/operations.ts";
 import { getWith, postForm, type Registered, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
-import { embedded } from "../support/stores.ts";
+import { dumped, embedded } from "../support/stores.ts";
 import { consented, createVisitor, exchange, interactionOn } from "../support/visitor.ts";
 
 const insecure = { [oauth.allowInsecureRequests]: true };
 const DAY_MS = 86_400_000;
 const clock = { aheadMs: 0 };
 const now = () => new Date(Date.now() + clock.aheadMs);
-const { records } = await embedded.open({ now: () => now().getTime() });
+const store = await embedded.open({ now: () => now().getTime() });
+const { records } = store;
 const server = await startAuthServer({ records, now });
 const { local: base } = server;
 
@@ -286,6 +287,30 @@ describe("a sign-in at the browser", () => {
     const { form } = await consented(server, person, { client, scope: "openid" });
     const { body } = await exchange(server, form);
     expect(await whoIs(String(body.access_token))).toMatchObject({ accountId: other });
+  });
+
+  it("that is over leaves nothing behind, however often its cookie comes, and can begin again", async () => {
+    const person = await newPerson();
+    const { client_id } = await registerWeb();
+    await person.authorize(ask(client_id));
+    await person.signOut();
+    const sessions = async () =>
+      (await dumped(store)).filter(
+        (row) => "collection" in row && row.collection === "oidc:Session",
+      );
+    const before = await sessions();
+    for (let count = 0; count < 10; count++) {
+      const { leavesFor } = await person.open(ask(client_id, { prompt: "none" }));
+      expect(leavesFor?.searchParams.get("error")).toBe("login_required");
+      expect(interactionOn(await person.open(ask(client_id))).prompt).toBe("login");
+    }
+    expect(await sessions()).toHaveLength(before.length - 1);
+
+    await person.signIn("comes-back@example.com");
+    await person.authorize(ask(client_id));
+    expect(await sessions()).toHaveLength(before.length);
+    const { leavesFor } = await person.open(ask(client_id, { prompt: "none" }));
+    expect(leavesFor?.searchParams.has("code")).toBe(true);
   });
 
   it("that ends while the person is asked ends the request", async () => {

@@ -14,18 +14,28 @@ import { consented, createVisitor, exchange } from "../support/visitor.ts";
 
 type Agent = Registered & { readonly claim: { readonly code: string } };
 
+/** What a commit writes. */
+type Kind = "token" | "decision";
+
+const collectionsOf = { token: /Token|Credentials/, decision: /^oidc:Grant$/ };
+
 /** An authorization server whose next commit of one kind waits until something else was done. */
 async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { records, clock } = await openStore(engine);
   clock.now = Date.now();
-  let meanwhile: (() => Promise<unknown>) | undefined;
-  const isIssuance = (operations: readonly Operation[]) =>
-    operations.some((each) => each.kind === "insert" && /Token|Credentials/.test(each.collection));
+  let meanwhile: { readonly kind: Kind; readonly act: () => Promise<unknown> } | undefined;
+  const writes = (operations: readonly Operation[], kind: Kind) =>
+    operations.some(
+      (each) =>
+        ["put", "insert", "replace"].includes(each.kind) &&
+        "collection" in each &&
+        collectionsOf[kind].test(each.collection),
+    );
   const observed: Records = {
     ...records,
     async commit(operations) {
-      if (meanwhile !== undefined && isIssuance(operations)) {
-        const act = meanwhile;
+      if (meanwhile !== undefined && writes(operations, meanwhile.kind)) {
+        const { act } = meanwhile;
         meanwhile = undefined;
         await act();
       }
@@ -41,7 +51,11 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     base: server.local,
     /** Does something between the moment a token is decided on and the moment it is kept. */
     beforeIssuance(act: () => Promise<unknown>): void {
-      meanwhile = act;
+      meanwhile = { kind: "token", act };
+    },
+    /** Does something between the moment a person decides and the moment that it is kept. */
+    beforeDecision(act: () => Promise<unknown>): void {
+      meanwhile = { kind: "decision", act };
     },
   };
 }
@@ -173,6 +187,45 @@ describeStores("a token for a person, decided on just before", (engine) => {
     const again = { grant_type: "refresh_token", client_id, refresh_token };
     expect((await exchange(built.server, again)).body.error).toBe("invalid_grant");
     expect(await whoIs(built, body.access_token)).toMatchObject({ status: 401 });
+  });
+});
+
+describeStores("what a person decides, just before", (engine) => {
+  /** A person before two requests of an application that they allowed something already. */
+  async function asked(built: Built) {
+    const person = createVisitor(built.server);
+    const accountId = await person.signIn();
+    const { client_id } = await registerPublic(built.base);
+    const page = async (scope: string) =>
+      (await person.open(authorizationRequest(built.base, { client_id, scope }).url)).url;
+    await person.authorize(await page("signals:read"));
+    const applications = () => built.server.accounts.applicationsOf(accountId);
+    const pages = [await page("factor:read"), await page("darkpool:read")] as const;
+    return { person, accountId, applications, page, pages };
+  }
+
+  it("they end it elsewhere, does not bring it back", async () => {
+    const built = await build(engine);
+    const { person, accountId, applications, page, pages } = await asked(built);
+    const [application] = await applications();
+    const { removeApplication } = built.server.accounts;
+    built.beforeDecision(() => removeApplication(accountId, String(application?.grantId)));
+    await expect(person.authorize(pages[0])).rejects.toThrow("invalid_request");
+    expect(await applications()).toEqual([]);
+
+    await person.authorize(await page("factor:read"));
+    expect(await applications()).toMatchObject([{ scopes: ["factor:read"] }]);
+  });
+
+  it("they decide something else elsewhere, takes nothing of that away", async () => {
+    const built = await build(engine);
+    const { person, applications, page, pages } = await asked(built);
+    built.beforeDecision(() => person.authorize(pages[1]));
+    await expect(person.authorize(pages[0])).rejects.toThrow("invalid_request");
+    expect(await applications()).toMatchObject([{ scopes: ["signals:read", "darkpool:read"] }]);
+
+    await person.authorize(await page("factor:read"));
+    expect((await applications())[0]?.scopes).toContain("factor:read");
   });
 });
 

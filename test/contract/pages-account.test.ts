@@ -17,6 +17,10 @@ describe("the account page", () => {
     const account = await town.person().signIn();
     const said = textOf(account.html);
     expect(said).toMatch(/Agents you answer for An agent that you claim may do more/);
+    // Alerts have no place there, so that nothing must promise them.
+    expect(said.replaceAll("alerts:write", "")).not.toMatch(
+      /your alerts|their alerts|register alerts/i,
+    );
     expect(said).toMatch(/Connected applications An application that you let act for you/);
     expect(said).toMatch(/Your keys A key lets a program of yours read signals/);
     expect(account.html).toContain('<a class="second" href="/claim">Claim an agent</a>');

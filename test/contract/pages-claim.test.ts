@@ -67,6 +67,7 @@ describe("claiming with the code that an agent was given", () => {
     const shown = await askFor(person, agent.client_id, typed);
     expect(shown.status).toBe(200);
     const said = textOf(shown.html);
+    expect(said).toContain("Whoever sends you an agent’s id and code");
     expect(said).toContain("calls itself “Night shift” not verified");
     expect(said).toContain("Registered 21 November 2026, 05:00 UTC");
     expect(said).toMatch(
@@ -162,7 +163,9 @@ describe("claiming by a link of the agent", () => {
     expect(early.status).toBe(409);
     const page = await person.web.get(link);
     expect(textOf(page.html)).toContain("calls itself “Night shift” not verified");
-    expect(textOf(page.html)).toContain("Only go on if you started this agent yourself");
+    expect(textOf(page.html)).toMatch(
+      /Only go on if you started this agent yourself Whoever sends you a link to this page/,
+    );
     const shown = await person.web.submit(page.form("/claim/approve"), { scope: "alerts:write" });
     expect(textOf(shown.html)).toContain("remove the agent");
     const [, code = ""] = /<code>([0-9A-Z]{8})<\/code>/.exec(shown.html) ?? [];
@@ -320,6 +323,19 @@ describe("too many tries of a claim", () => {
     const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600" });
     const tries = ["a", "a", "a", "b"].map((agentId) => [own.person(), agentId] as const);
     expect(await answers(tries)).toEqual([400, 400, 429, 400]);
+  });
+
+  it("are refused for one agent, however its id is spelt", async () => {
+    const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600" });
+    const tries = ["a", " a", "a\t ", "b"].map((agentId) => [own.person(), agentId] as const);
+    expect(await answers(tries)).toEqual([400, 400, 429, 400]);
+  });
+
+  it("are counted for the person and the address alone when the id can be none", async () => {
+    const own = await startTown({ RATE_LIMITS: "claim-agent=2/3600 claim-address=4/3600" });
+    const id = "x".repeat(201);
+    const tries = [id, id, id, "", "a"].map((agentId) => [own.person(), agentId] as const);
+    expect(await answers(tries)).toEqual([400, 400, 400, 400, 429]);
   });
 
   it("are refused from one address, whoever tries whatever", async () => {

@@ -43,13 +43,52 @@ describe("the consent page", () => {
     expect(said).toContain(`Its id ${clientId}`);
     expect(said).toContain("You are sent back to desk.example");
     expect(said).toContain("Anybody can register an application under any name");
-    expect(policyOf(page)).toContain("form-action 'self' https://desk.example;");
+    expect(policyOf(page)).toContain("form-action 'self';");
   });
 
   it("says of a program on this computer that it is one", async () => {
     const { page } = await atConsent();
     expect(textOf(page.html)).toContain("a program on this computer, at 127.0.0.1");
-    expect(policyOf(page)).toContain("form-action 'self' http://127.0.0.1;");
+  });
+
+  it("shows a host to its end, which is what says whose it is", async () => {
+    const label = "a".repeat(60);
+    const host = `accounts.google.com.${label}.${label}.${label}.evil.example`;
+    const redirect_uri = `https://${host}/callback`;
+    const changes = { redirect_uris: [redirect_uri], application_type: "web" };
+    const { page } = await atConsent(changes, { redirect_uri });
+    expect(textOf(page.html)).toContain(`You are sent back to ${host} `);
+  });
+
+  it("says when an application learns who the person is, and when it goes on without them", async () => {
+    const identity = "It learns who you are";
+    const lasting =
+      "What you allow lasts until you end it or it runs out, also while you are away.";
+    const redirect_uri = "https://desk.example/callback";
+    const web = { redirect_uris: [redirect_uri], application_type: "web" };
+    const once = { ...web, grant_types: ["authorization_code"] };
+    const all = "openid offline_access signals:read";
+    const cases = [
+      [once, { scope: "signals:read" }, []],
+      [once, { scope: "openid signals:read" }, [identity]],
+      [web, { scope: "signals:read" }, [lasting]],
+      [web, { scope: all, prompt: "consent" }, [identity, lasting]],
+    ] as const;
+    for (const [changes, parameters, told] of cases) {
+      const { page } = await atConsent(changes, { redirect_uri, ...parameters });
+      const said = textOf(page.html);
+      expect([identity, lasting].filter((text) => said.includes(text))).toEqual(told);
+    }
+  });
+
+  it("names what goes with every consent as the account page does", async () => {
+    const scope = "openid offline_access signals:read";
+    const { person, page } = await atConsent({}, { scope, prompt: "consent" });
+    const named = ({ html }: WebPage) =>
+      [...html.matchAll(/<code>(openid|offline_access)<\/code>/g)].map(([, name]) => name);
+    expect(named(page)).toEqual(["openid", "offline_access"]);
+    await person.web.submit(formIn(page), { decision: "allow" });
+    expect(named(await person.web.get("/account")).toSorted()).toEqual(named(page).toSorted());
   });
 
   it("offers each scope with its meaning, all ticked, and refuses what is not ticked", async () => {
@@ -95,7 +134,6 @@ describe("the consent page", () => {
     expect(again.status).toBe(400);
     expect(textOf(again.html)).toContain("Choose at least one thing that it may do, or refuse.");
     expect(formIn(again).fields.some(([name]) => name === "scope")).toBe(false);
-    expect(policyOf(again)).toContain("form-action 'self' http://127.0.0.1;");
   });
 
   it("asks also when an application only wants to know the person again", async () => {
@@ -117,6 +155,46 @@ describe("the consent page", () => {
     const refused = await person.web.submit(formIn(page), filled);
     expect(refused.url.pathname).toBe("/sign-in");
     expect(refused.url.searchParams.get("return_to")).toBe(page.url.pathname);
+  });
+});
+
+describe("a decision", () => {
+  it.each([
+    ["allow", { "sec-fetch-site": "same-origin" }],
+    ["deny", { "sec-fetch-site": "same-origin" }],
+    ["allow", { accept: "text/html,application/xhtml+xml" }],
+  ])(
+    "to %s goes on in a browser from a page of its own, since the redirects of a form are held: %j",
+    async (decision, saysOfItself) => {
+      const { person, page } = await atConsent();
+      const { action, fields } = formIn(page);
+      const body = new URLSearchParams([...fields, ["decision", decision]] as [string, string][]);
+      const cookie = person.web.cookie(action);
+      const headers = { cookie, origin: base, ...saysOfItself } as Record<string, string>;
+      const answer = await fetch(action, { method: "POST", headers, body, redirect: "manual" });
+      expect([answer.status, answer.headers.get("location")]).toEqual([200, null]);
+      expect(answer.headers.get("content-security-policy")).toContain("form-action 'self';");
+      const [, onward = ""] = /http-equiv="refresh" content="0; url=([^"]+)"/.exec(
+        await answer.text(),
+      ) as RegExpExecArray;
+      expect(onward).toMatch(new RegExp(`^${base}/oauth/authorize/[\\w-]+$`));
+      const { leavesFor } = await person.web.get(onward);
+      expect(leavesFor?.searchParams.has(decision === "allow" ? "code" : "error")).toBe(true);
+    },
+  );
+
+  it("counts only as long as the sign-in is recent enough", async () => {
+    town.clock.now = new Date();
+    const scope = "openid signals:read";
+    const { person, page } = await atConsent({}, { scope, max_age: "30" });
+    town.clock.now = new Date(Date.now() - 60_000);
+    await person.signIn();
+    const [, formToken] = (await person.web.get("/account")).form("/sign-out").fields[0] ?? [];
+    const filled = { form_token: formToken, decision: "allow" };
+    const refused = await person.web.submit(formIn(page), filled);
+    expect(refused.url.pathname).toBe("/sign-in");
+    const account = await person.web.get("/account");
+    expect(textOf(account.html)).toContain("An application that you let act for you");
   });
 });
 
@@ -184,8 +262,9 @@ describe("an authorization request", () => {
     const headers = { cookie: person.web.cookie(place), "sec-fetch-site": "same-origin" };
     const between = await fetch(base + place, { headers, redirect: "manual" });
     expect(between.status).toBe(200);
-    expect(await between.text()).toContain(`content="0; url=${place}?anew"`);
-    const { leavesFor } = await person.web.get(`${place}?anew`);
+    const onward = place.replace("interaction", "authorize");
+    expect(await between.text()).toContain(`content="0; url=${base}${onward}"`);
+    const { leavesFor } = await person.web.get(onward);
     expect(leavesFor?.origin).toBe("https://desk.example");
     expect(leavesFor?.searchParams.get("code")).toBeTruthy();
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { freePort } from "../support/process.ts";
 import { startTown } from "../support/town.ts";
@@ -12,6 +12,11 @@ const client = {
 };
 const town = await startTown({ ...client, OIDC_ISSUER: `http://${host}` });
 const { base } = town;
+
+/** The provider tells the time by the clock of the machine. */
+beforeEach(() => {
+  town.clock.now = new Date();
+});
 
 const startProvider = () =>
   startOpenIdProvider({ redirectUri: `${base}/sign-in/callback`, port: Number(port) });
@@ -36,6 +41,23 @@ describe("signing in at another provider", () => {
     expect(web.cookie()).not.toBe(before);
     const account = await web.get("/account");
     expect(textOf(account.html)).toContain("Signed in as ada@people.example");
+  });
+
+  it("counts from when the provider saw the person, however late they come back", async () => {
+    const OIDC_ISSUER = `http://127.0.0.1:${await freePort()}`;
+    const own = await startTown({ ...client, OIDC_ISSUER });
+    const redirectUri = `${own.base}/sign-in/callback`;
+    const port = Number(new URL(OIDC_ISSUER).port);
+    const provider = await startOpenIdProvider({ redirectUri, port });
+    own.clock.now = new Date();
+    const web = createWeb(own.base);
+    const page = await web.get("/sign-in?return_to=/claim");
+    const { leavesFor } = await web.submit(page.form("/sign-in/provider"));
+    const back = await provider.visit(leavesFor ?? new URL("missing:"));
+    // Only the clock of the service goes on: a code of the provider lives for a minute.
+    own.clock.now = new Date(Date.now() + 5 * 60_000 + 1_000);
+    expect((await web.get(back)).url.href).toBe(`${own.base}/sign-in?return_to=%2Fclaim`);
+    expect((await web.get("/account")).url.pathname).toBe("/account");
   });
 
   it("begins from a page of its own, since no form may lead to another site", async () => {

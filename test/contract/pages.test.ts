@@ -1,5 +1,8 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it } from "vitest";
+import { sendRaw } from "../support/raw.ts";
 import { SANDBOX_NOW } from "../support/service.ts";
 import { startTown } from "../support/town.ts";
 import { createWeb, textOf } from "../support/web.ts";
@@ -147,12 +150,84 @@ describe("what fails on a page", () => {
   });
 });
 
+describe("a page under another address than the service's own", () => {
+  const local = base.replace("127.0.0.1", "localhost");
+  const ask = (target: string, headers: Readonly<Record<string, string>> = {}) =>
+    sendRaw(base + target, { headers: { host: "evil.example", ...headers } });
+
+  it.each([
+    "/sign-in?return_to=%2Fclaim%3Fagent%3Dx",
+    "/account",
+    "/claim",
+    "/oauth/interaction/x",
+  ])("leads to the right one: %s", async (target) => {
+    const { status, headers, body } = await ask(target);
+    expect([status, headers.location]).toEqual([303, base + target]);
+    expect(headers["cache-control"]).toBe("no-store");
+    expect(JSON.stringify([headers, body])).not.toContain("evil.example");
+  });
+
+  it("leads on a browser that was opened at localhost, which can sign in then", async () => {
+    const person = town.person();
+    const { leavesFor } = await createWeb(local).get(`${local}/account`);
+    expect(leavesFor?.href).toBe(`${base}/account`);
+    const page = await person.web.get(leavesFor ?? "");
+    const account = await person.web.signIn(
+      person.email,
+      async (email) => (await town.codesTo(email)).at(-1) ?? "",
+      page,
+    );
+    expect(account.url.href).toBe(`${base}/account`);
+  });
+
+  it("takes nothing but path and query from a target that names another site", async () => {
+    const { hostname, port } = new URL(base);
+    const said = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), hostname, () =>
+        socket.end("GET http://evil.example/claim?agent=x HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
+      );
+      text(socket).then(resolve);
+    });
+    expect(said).toMatch(/^HTTP\/1.1 303 /);
+    expect(said).toContain(`\r\nlocation: ${base}/claim?agent=x\r\n`);
+    expect(said).not.toContain("evil");
+  });
+
+  it("is shown behind a proxy that writes a Host of its own", async () => {
+    const [cookie = ""] = (await ask("/sign-in")).headers["set-cookie"] ?? [];
+    expect(cookie).toMatch(/^market-signal-sent=1; Max-Age=10; Path=\/; HttpOnly; SameSite=Lax$/);
+    const again = await ask("/sign-in", { cookie: cookie.split(";")[0] ?? "" });
+    expect([again.status, headingOf(again.body)]).toEqual([200, "Sign in"]);
+  });
+
+  it("is judged by what a trusted proxy says of it", async () => {
+    const own = await startTown({ BASE_URL: "https://signals.example", TRUST_PROXY: "1" });
+    const statusFor = async (headers: Readonly<Record<string, string>>) =>
+      (await sendRaw(`${own.base}/sign-in`, { headers })).status;
+    expect(await statusFor({ host: "Signals.Example:443" })).toBe(200);
+    const rewritten = { host: "127.0.0.1:3000", "x-forwarded-host": "signals.example" };
+    expect(await statusFor(rewritten)).toBe(200);
+    expect(await statusFor({ host: "127.0.0.1:3000" })).toBe(303);
+  });
+
+  it("cannot send a form, and says where one can", async () => {
+    const web = createWeb(base);
+    const { fields } = (await web.get("/sign-in")).form("/sign-in");
+    const body = String(new URLSearchParams(fields as [string, string][]));
+    const answer = await post("/sign-in", body, { cookie: web.cookie(), origin: local });
+    expect(answer.status).toBe(403);
+    expect(textOf(await answer.text())).toContain(`under ${base}, and send`);
+  });
+});
+
 describe("a form that does not come from a page of the browser", () => {
   it("is refused with the advice to open the page again", async () => {
     const answer = await post("/sign-in", "email=a%40b.example");
     const html = await answer.text();
     expect([answer.status, headingOf(html)]).toEqual([403, "Open the page again"]);
-    expect(textOf(html)).toContain("Open the page again, and send the form from there.");
+    expect(textOf(html)).toContain(
+      `Open the page again under ${base}, and send the form from there.`,
+    );
   });
 
   it("is taken from an old browser, which says nothing of where a form comes from", async () => {
@@ -167,7 +242,7 @@ describe("a form that does not come from a page of the browser", () => {
 });
 
 const strict = await startTown({
-  RATE_LIMITS: "code-email=1/900 code-address=3/1800 code-tries=1/60",
+  RATE_LIMITS: "code-email=1/900 code-address=3/1800",
 });
 
 describe("too much of something", () => {
@@ -197,8 +272,11 @@ describe("too much of something", () => {
   });
 
   it("is counted for codes that are tried", async () => {
-    const web = createWeb(strict.base);
-    const form = (await web.get("/sign-in/code")).form("/sign-in/code");
+    const loose = await startTown({ RATE_LIMITS: "code-tries=1/60" });
+    const web = createWeb(loose.base);
+    const start = await web.get("/sign-in");
+    const asked = await web.submit(start.form("/sign-in"), { email: "four@example.com" });
+    const form = asked.form("/sign-in/code");
     expect((await web.submit(form, { code: "12345678" })).status).toBe(400);
     const refused = await web.submit(form, { code: "12345678" });
     expect(refused.status).toBe(429);

@@ -1,3 +1,5 @@
+import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import type { CustomFetch } from "openid-client";
 import { describe, expect, it } from "vitest";
 import type { SignUp } from "../../src/auth/accounts/sign-in.ts";
 import { createUpstream } from "../../src/auth/accounts/upstream.ts";
@@ -17,6 +19,7 @@ interface Choice {
   readonly authentication?: "client_secret_basic" | "client_secret_post";
   readonly through?: (records: Records) => Records;
   readonly engine?: typeof embedded;
+  readonly fetch?: CustomFetch;
 }
 
 async function begin(choice: Choice = {}) {
@@ -31,6 +34,7 @@ async function begin(choice: Choice = {}) {
   const upstream = createUpstream({
     choice: { issuer: provider.issuer, ...provider.client },
     ...{ redirectUri: REDIRECT_URI, records, accounts, signUp },
+    ...(choice.fetch && { fetch: choice.fetch }),
     isAccepted: async (email) => accepted.includes(email),
     onError: (error) => failures.push(error),
   });
@@ -41,6 +45,21 @@ async function begin(choice: Choice = {}) {
     return provider.visit(url);
   };
   return { store, provider, accounts, upstream, failures, answer };
+}
+
+/** What makes a provider say something else in its ID tokens, under a key of its own. */
+async function saying(claims: JWTPayload): Promise<CustomFetch> {
+  const { privateKey, publicKey } = await generateKeyPair("RS256");
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: "RS256", use: "sig" }] };
+  return async (url, options) => {
+    const answer = await fetch(url, options as RequestInit);
+    if (url.endsWith("/jwks")) return Response.json(jwks);
+    if (!url.endsWith("/token")) return answer;
+    const tokens = (await answer.json()) as { readonly id_token: string };
+    const token = new SignJWT({ ...decodeJwt(tokens.id_token), ...claims });
+    const id_token = await token.setProtectedHeader({ alg: "RS256" }).sign(privateKey);
+    return Response.json({ ...tokens, id_token });
+  };
 }
 
 const changed = (url: URL, name: string, value: string | undefined): URL => {
@@ -65,6 +84,7 @@ describe("the sign-in at another OpenID provider", () => {
     expect(Object.fromEntries(url.searchParams)).toEqual({
       ...{ client_id: "market-signal", response_type: "code", scope: "openid email" },
       ...{ redirect_uri: REDIRECT_URI, code_challenge_method: "S256" },
+      ...{ prompt: "login", max_age: "300" },
       code_challenge: expect.stringMatching(/^[\w-]{43}$/),
       state: expect.stringMatching(/^[\w-]{43}$/),
       nonce: expect.stringMatching(/^[\w-]{43}$/),
@@ -82,10 +102,10 @@ describe("the sign-in at another OpenID provider", () => {
       const done = await upstream.finish(BROWSER, await answer());
       const subject = { issuer: provider.issuer, subject: "248289", label: "" };
       const account = await accounts.ofSubject(subject);
-      expect(done).toEqual({ accountId: account.id, returnTo: "/account" });
+      expect(done).toMatchObject({ accountId: account.id, returnTo: "/account" });
       expect(account).toMatchObject({ email: undefined, label: ADA });
       const again = await upstream.finish(BROWSER, await answer());
-      expect(again).toEqual(done);
+      expect(again?.accountId).toBe(account.id);
       expect(provider.asked.filter((path) => path.includes("openid-configuration"))).toHaveLength(
         1,
       );
@@ -121,6 +141,28 @@ describe("the sign-in at another OpenID provider", () => {
     expect(kept).toContain("upstream-attempts");
     expect(kept).not.toContain(BROWSER);
     expect(kept).not.toContain(back.searchParams.get("state"));
+  });
+});
+
+describe("when a person signed in at the provider", () => {
+  const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+  it("is what the provider says, not when they came back", async () => {
+    const authTime = nowSeconds() - 200;
+    const { upstream, answer } = await begin({ fetch: await saying({ auth_time: authTime }) });
+    const done = await upstream.finish(BROWSER, await answer());
+    expect(done?.signedInAt).toBe(authTime * 1000);
+  });
+
+  it.each<[string, () => number | undefined]>([
+    ["was too long ago", () => nowSeconds() - 400],
+    ["is not said", () => undefined],
+  ])("lets nobody in when it %s", async (_, authTime) => {
+    const { upstream, failures, answer } = await begin({
+      fetch: await saying({ auth_time: authTime() }),
+    });
+    expect(await upstream.finish(BROWSER, await answer())).toBeUndefined();
+    expect(failures.join()).toMatch(/auth_time|too much time/);
   });
 });
 

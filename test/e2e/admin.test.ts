@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
@@ -13,7 +14,9 @@ import { audited } from "../../src/store/audit.ts";
 import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import type { Store, StoreMode } from "../../src/store/store.ts";
+import { postJson } from "../support/agent.ts";
 import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { startProcess, temporaryFolder } from "../support/process.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumped } from "../support/stores.ts";
 
@@ -221,6 +224,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       const accept = ["applications", "accept", id, "--with-key", "--scopes", "signals:read"];
       const accepted = await done(accept, place);
       expect(accepted).toMatchObject({ id, state: "accepted", isNew: true });
+      expect(accepted.notes).toContainEqual(expect.stringContaining("where to sign in"));
       const again = await done(accept, place);
       expect(again).toMatchObject({ id, isNew: false });
       expect(again).not.toHaveProperty("key");
@@ -233,6 +237,36 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
         expect(key).toMatchObject({ name: "Ada", scopes: ["signals:read"] });
         expect(await records.list(mails, { limit: 10 })).toHaveLength(1);
       });
+    });
+
+    it("finds an application by each queue token that was given for it", async () => {
+      const place = await newPlace();
+      const [first = "", other] = await apply(place);
+      const [again = ""] = await apply(place);
+      await begin(place);
+      const [application] = await listOf(["applications", "list"], place, "applications");
+      for (const token of [first, again]) {
+        const list = ["applications", "list", "--token", token];
+        expect(await listOf(list, place, "applications")).toEqual([application]);
+      }
+      const { id } = application ?? {};
+      expect(await done(["applications", "accept", first], place)).toMatchObject({
+        id,
+        isNew: true,
+      });
+      const late = await done(["applications", "accept", again], place);
+      expect(late).toMatchObject({ id, isNew: false });
+      const known = { ...place, env: { ...place.env, TOKEN: String(other) } };
+      const [eves] = await listOf(
+        ["applications", "list", "--token", "env:TOKEN"],
+        known,
+        "applications",
+      );
+      expect(eves).toMatchObject({ email: eve.email, state: "waiting" });
+      const unknown = await run(["applications", "reject", `${first}x`], place);
+      expect(unknown).toMatchObject({ code: 1, err: "There is no application of this token.\n" });
+      const none = ["applications", "list", "--token", `${first}x`];
+      expect(await listOf(none, place, "applications")).toEqual([]);
     });
 
     it("accepts without a key unless one is asked for, and rejects", async () => {
@@ -307,6 +341,24 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     });
   });
 }
+
+describe("a running service", () => {
+  it("says where accounts are, and tells whoever is accepted", async () => {
+    const DATA_DIR = temporaryFolder();
+    const { baseUrl, child } = await startProcess({ DATA_DIR });
+    const told = createInterface({ input: child.stderr ?? process.stdin });
+    for await (const line of told) if (line.includes(`${baseUrl}/account`)) break;
+    const place = { env: { DATA_DIR }, open: () => expect.fail() };
+    await postJson(`${baseUrl}/api/apply`, ada);
+    const [application] = await listOf(["applications", "list"], place, "applications");
+    const accept = ["applications", "accept", String(application?.id)];
+    const { notes } = await done(accept, place);
+    expect(notes).toEqual(["The message to the applicant waits to be sent."]);
+    const [{ text } = {}] = await listOf(["mail"], place, "messages");
+    expect(text).toContain("early access to Market Signal");
+    expect(text).toContain(`\n${baseUrl}/sign-in\n`);
+  });
+});
 
 describe("a key of the operator", () => {
   it("says that it is for the real market when the store is", async () => {

@@ -238,6 +238,39 @@ describe("a person at a browser", () => {
     },
   );
 
+  it.each(["Allow what is ticked", "Refuse"])(
+    "is sent on by the application to another site after %j",
+    async (button) => {
+      const elsewhere = await startSite("localhost", "<h1>Another site of the application</h1>");
+      const callback = createServer((_req, res) =>
+        res.writeHead(302, { location: elsewhere.href }).end(),
+      );
+      const site = await listen(callback, { host: "127.0.0.1", scheme: "http" });
+      const redirect_uri = new URL("callback", site).href;
+      const page = await openPage();
+      const { client_id } = await registerPublic(base, { redirect_uris: [redirect_uri] });
+      await page.goto(authorizationRequest(base, { client_id, redirect_uri }).url.href);
+      await signIn(page);
+      await page.getByRole("button", { name: button }).click();
+      await page.getByRole("heading", { name: "Another site of the application" }).waitFor();
+      expect(page.url()).toBe(elsewhere.href);
+    },
+  );
+
+  it("sees the end of the host that an answer goes to, however long it is", async () => {
+    const label = "login".repeat(12);
+    const host = `accounts.google.com.${label}.${label}.${label}.evil.example`;
+    const redirect_uri = `https://${host}/callback`;
+    const page = await openPage();
+    const changes = { redirect_uris: [redirect_uri], application_type: "web" };
+    const { client_id } = await registerPublic(base, changes);
+    const scope = "openid signals:read";
+    await page.goto(authorizationRequest(base, { client_id, redirect_uri, scope }).url.href);
+    await signIn(page);
+    await page.getByText(host, { exact: true }).waitFor();
+    await expectGood(page, "consent-long-host");
+  });
+
   it("comes back to an application right from the sign-in when it knows it already", async () => {
     const redirect_uri = new URL("callback", await startSecureSite()).href;
     const page = await openPage({ ignoreHTTPSErrors: true });

@@ -1,6 +1,11 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type RequestHandler,
+  type Response,
+} from "express";
 import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
 import { afterAll } from "vitest";
@@ -194,19 +199,24 @@ function mountInteraction(app: Express, interactions: Interactions, sessions: Se
   const path = "/oauth/interaction/:uid";
   const ask: RequestHandler = async (req, res) => {
     const interaction = await interactions.find(req, res);
-    if (interaction === undefined) return void res.status(400).json({ error: "invalid_request" });
+    if (interaction === undefined) return goOn(res, undefined);
     const { session } = await sessions.browserOf(req.headers.cookie);
     const isSignedIn = session !== undefined && session.signedInAt >= interaction.signedInSince;
-    if (interaction.prompt === "login" && isSignedIn) return interactions.signIn(req, res, session);
-    res.json(interaction);
+    if (interaction.prompt !== "login" || !isSignedIn) return void res.json(interaction);
+    goOn(res, await interactions.signIn(req, res, session));
   };
   const answer: RequestHandler = async (req, res) => {
     const { decision, scope = [] } = req.body;
-    if (decision === "deny") return interactions.deny(req, res);
-    return interactions.consent(req, res, [scope].flat());
+    if (decision === "deny") return goOn(res, await interactions.deny(req, res));
+    goOn(res, await interactions.consent(req, res, [scope].flat()));
   };
   app.get(path, ask);
   app.post(path, express.urlencoded({ extended: false }), answer);
+}
+
+function goOn(res: Response, address: string | undefined): void {
+  if (address === undefined) res.status(400).json({ error: "invalid_request" });
+  else res.redirect(303, address);
 }
 
 /** A way to sign in that asks for nothing but the address. */

@@ -71,11 +71,11 @@ export function createSessions({ records, now, secure, audit }: SessionsOptions)
     },
     isFormTokenOf: ({ secret }, formToken) =>
       typeof formToken === "string" && isSameText(formTokenOf(secret), formToken),
-    async open(browser, accountId) {
+    async open(browser, accountId, signedInAt = Number.POSITIVE_INFINITY) {
       const [secret, account] = [newSecret(), await records.get(accounts, accountId)];
       // The account can have been removed a moment ago: then nobody is signed in.
       if (account === undefined) return cookie(secret, {});
-      const value = { accountId, signedInAt: now().getTime() };
+      const value = { accountId, signedInAt: Math.min(signedInAt, now().getTime()) };
       const placing = { groups: [belongingTo(accountId)], ttlMs: LIFE_MS };
       const isOpen = await records.commit([
         unchanged(accounts, account),

@@ -21,6 +21,11 @@ const TRIES = 5;
 
 const LIFE_MS = LIFE_MINUTES * 60_000;
 
+/** A message is due at some instant within these milliseconds, so that nobody can tell by how fast
+ *  the next request is answered whether the postman has one to send. */
+const DUE_FROM_MS = 300;
+const DUE_UNTIL_MS = 2_000;
+
 /** A code that was sent. */
 interface SentCode {
   /** Normalised. */
@@ -79,6 +84,7 @@ export function createSignIn(options: SignInOptions): SignIn {
           subject: `Your code for ${serviceName}`,
           text: messageText(code, serviceName),
           usefulMs: isWelcome ? LIFE_MS : 0,
+          dueInMs: randomInt(DUE_FROM_MS, DUE_UNTIL_MS),
         }),
       ]);
     },

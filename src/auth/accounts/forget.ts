@@ -3,6 +3,8 @@ import { removeGroup } from "../../store/operations.ts";
 import { readAll } from "../../store/read-all.ts";
 import type { Collection, Records, Stored } from "../../store/records.ts";
 import { belongingTo, claimedBy, clients } from "../agents/agent.ts";
+import { apiKeys } from "../keys/api-keys.ts";
+import { withoutLastUse } from "../last-use.ts";
 import { accounts } from "./account-records.ts";
 import { ofEmail } from "./email.ts";
 import { grants, underGrant } from "./grants.ts";
@@ -40,7 +42,9 @@ export async function forgetEmail(options: ForgetOptions, email: string): Promis
   const counts = await countsIn(groups, options);
   const agents = await removeAgents(agentGroups, options);
   const allowed = await allIn(groups, { records, from: grants });
+  const keys = await allIn(groups, { records, from: apiKeys });
   await records.commit([
+    ...keys.map(({ value }) => withoutLastUse(value.id)),
     ...allowed.map(({ key }) => removeGroup(underGrant(key))),
     ...groups.map(removeGroup),
     ...people.flatMap(({ key }) =>

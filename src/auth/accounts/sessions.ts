@@ -28,8 +28,13 @@ export interface Sessions {
   /** Whether a form came from a page of this browser; constant time. */
   isFormTokenOf(browser: Browser, formToken: unknown): boolean;
 
-  /** Signs a person in; the browser gets another secret (session fixation). */
-  open(browser: Browser, accountId: string): Promise<SetCookie>;
+  /**
+   * Signs a person in; the browser gets another secret (session fixation).
+   *
+   * @param signedInAt When they proved who they are, in milliseconds since the epoch, now at the
+   *   latest. Absent: now.
+   */
+  open(browser: Browser, accountId: string, signedInAt?: number): Promise<SetCookie>;
 
   /** Signs the person out. */
   close(browser: Browser): Promise<SetCookie>;

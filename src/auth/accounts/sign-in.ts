@@ -15,6 +15,14 @@ export interface SignIn {
   complete(browser: string, code: string): Promise<string | undefined>;
 }
 
+/** A person who comes back from another provider. */
+export interface SignedIn {
+  readonly accountId: string;
+  /** When they proved there who they are, in milliseconds since the epoch by the provider's clock. */
+  readonly signedInAt: number;
+  readonly returnTo: string;
+}
+
 /** Signs people in by another OpenID provider. */
 export interface Upstream {
   /** Name of the provider for the button: its host. */
@@ -23,12 +31,9 @@ export interface Upstream {
   /** @returns Address to send the browser to. */
   start(browser: string, returnTo: string): Promise<URL>;
 
-  /** @returns The account and where to go on, or `undefined` when the answer cannot be trusted or
-   *  the person may not sign in. */
-  finish(
-    browser: string,
-    callback: URL,
-  ): Promise<{ readonly accountId: string; readonly returnTo: string } | undefined>;
+  /** @returns Who has signed in and where to go on, or `undefined` when the answer cannot be trusted
+   *  or the person may not sign in. */
+  finish(browser: string, callback: URL): Promise<SignedIn | undefined>;
 }
 
 /** Who can make an account (`SIGN_UP`). */

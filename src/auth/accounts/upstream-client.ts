@@ -23,6 +23,9 @@ const TIMEOUT_SECONDS = 5;
 /** What is asked for: who it is, and the address if the provider knows one. */
 const SCOPE = "openid email";
 
+/** A sign-in at the provider counts for this many seconds. */
+const MAX_AGE_SECONDS = 300;
+
 /** This service as a client of an OpenID provider. */
 export interface UpstreamClientOptions extends UpstreamChoice {
   /** Where the provider sends browsers back to, as it is registered there. */
@@ -47,12 +50,17 @@ export interface Identity {
   readonly email: string | undefined;
   /** For people to recognise the account. */
   readonly label: string;
+  /** When the person proved to the provider who they are, in milliseconds since the epoch. */
+  readonly signedInAt: number;
 }
 
 /** Talks to the provider. Every method throws what openid-client throws. */
 export interface UpstreamClient {
+  /** Asks the provider to let the person sign in anew, as a code by e-mail does, and to say when they
+   *  did (OpenID Connect Core 1.0 section 3.1.2.1). */
   authorizationUrl(checks: Checks): Promise<URL>;
-  /** @param callback Only its query counts. */
+  /** Refuses a sign-in of which the provider does not say when it was, or that was too long ago.
+   *  @param callback Only its query counts. */
   identify(callback: URL, checks: Checks): Promise<Identity>;
 }
 
@@ -74,6 +82,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       return buildAuthorizationUrl(await provider(), {
         ...{ redirect_uri: redirectUri, scope: SCOPE, state, nonce },
         ...{ code_challenge, code_challenge_method: "S256" },
+        ...{ prompt: "login", max_age: String(MAX_AGE_SECONDS) },
       });
     },
     async identify(callback, { state, nonce, verifier }) {
@@ -83,13 +92,16 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       answer.search = callback.search;
       const tokens = await authorizationCodeGrant(configuration, answer, {
         ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier },
+        maxAge: MAX_AGE_SECONDS,
       });
       const claims: Claims = tokens.claims() ?? { sub: "" };
       const { userinfo_endpoint, issuer } = configuration.serverMetadata();
+      const signedIn = { issuer, signedInAt: Number(claims.auth_time) * 1000 };
       if (claims.email !== undefined || userinfo_endpoint === undefined) {
-        return identity(issuer, claims);
+        return { ...signedIn, ...person(claims) };
       }
-      return identity(issuer, await fetchUserInfo(configuration, tokens.access_token, claims.sub));
+      const told = await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return { ...signedIn, ...person(told) };
     },
   };
 }
@@ -119,10 +131,12 @@ interface Claims {
   readonly sub: string;
   readonly email?: unknown;
   readonly email_verified?: unknown;
+  /** Seconds since the epoch. */
+  readonly auth_time?: number;
 }
 
 /** Only an address that the provider vouches for is one (OpenID Connect Core 1.0 section 5.1). */
-function identity(issuer: string, { sub, email, email_verified }: Claims): Identity {
+function person({ sub, email, email_verified }: Claims) {
   const { data } = EmailAddress.safeParse(email_verified === true ? email : undefined);
-  return { issuer, subject: sub, email: data, label: data ?? sub };
+  return { subject: sub, email: data, label: data ?? sub };
 }

@@ -71,7 +71,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         .identify(callback, checksOf(browser, attempt.salt))
         .catch((error) => (isOutage(error) ? refuse(error, told) : distrust(error, told)));
       if (identity === undefined || !(await mayEnter(identity, options))) return undefined;
-      return { accountId: (await accounts.ofSubject(identity)).id, returnTo: attempt.returnTo };
+      const { id: accountId } = await accounts.ofSubject(identity);
+      return { accountId, signedInAt: identity.signedInAt, returnTo: attempt.returnTo };
     },
   };
 }

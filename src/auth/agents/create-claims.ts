@@ -39,8 +39,8 @@ export interface ClaimsOptions extends AuditorOptions {
 
 /**
  * Creates the claim ceremony. Everything that a claim changes is one commit, so that one code makes
- * one owner, and five wrong tries end a code however many come at once; a right code that is only
- * looked at counts among them too.
+ * one owner, and five wrong tries end a code however many come at once. A look with the right code is
+ * no try.
  *
  * Every method rejects with the problem `store_unavailable` when the store cannot answer.
  */

@@ -88,7 +88,7 @@ export interface ApiKeysOptions {
 }
 
 /** Keys by the fingerprint of their text. */
-const apiKeys = collection<KeptKey>("api-keys");
+export const apiKeys = collection<KeptKey>("api-keys");
 
 /** Written by whoever makes a key for an account, so that no two do at the same time. */
 const turns = collection<{ readonly keyId: string }>("api-key-turns");

@@ -2,6 +2,7 @@ import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
 import { readsOf } from "./reads.ts";
+import { challengeClient, tellUnproven } from "./unproven.ts";
 
 /** The body for a problem that is the service's own and will pass, in the words of RFC 6749
  *  section 4.1.2.1; those of section 5.2 only blame the request. */
@@ -11,6 +12,7 @@ export function unavailableBody({ detail }: Problem): Readonly<Record<string, st
 
 function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.remove("location");
+  ctx.remove("www-authenticate");
   ctx.status = problem.status;
   ctx.set(problem.headers);
   ctx.body = unavailableBody(problem);
@@ -30,18 +32,32 @@ function showRegisteredScope(ctx: KoaContextWithOIDC): void {
   ctx.body = { ...(ctx.body as object), scope: client?.value.metadata.scope };
 }
 
+/** The problem that made oidc-provider fail, which may have wrapped it. */
+function problemBehind(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  return error instanceof Error ? problemBehind(error.cause) : undefined;
+}
+
 /**
  * Lets the answers of oidc-provider say what it does not know of: a store that cannot answer is a
- * 503 wherever it struck, also in place of a redirect, and hashes of secrets are not shown.
+ * 503 and a limit a 429 wherever it struck, also in place of a redirect, hashes of secrets are not
+ * shown, and every 401 to a client has a challenge.
  *
  * @param onError Told about every other failure that is not the caller's.
  */
 export function adaptAnswers(provider: Provider, onError: (error: unknown) => void): void {
   const problems = new WeakMap<KoaContextWithOIDC, Problem>();
   provider.onerror = onError;
+  const note = (ctx: KoaContextWithOIDC, error: unknown): boolean => {
+    const problem = problemBehind(error);
+    if (problem !== undefined) problems.set(ctx, problem);
+    return problem !== undefined;
+  };
+  provider.on("authorization.error", note);
+  provider.on("grant.error", note);
+  provider.on("revocation.error", note);
   provider.on("server_error", (ctx, error: unknown) => {
-    if (error instanceof Problem) problems.set(ctx, error);
-    else onError(error);
+    if (!note(ctx, error)) onError(error);
   });
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
@@ -51,8 +67,9 @@ export function adaptAnswers(provider: Provider, onError: (error: unknown) => vo
       if (!(error instanceof Problem)) throw error;
       problems.set(ctx, error);
     }
-    const problem = problems.get(ctx);
+    const problem = problems.get(ctx) ?? (await tellUnproven(ctx));
     if (problem !== undefined) return answerProblem(ctx, problem);
+    challengeClient(ctx, provider.issuer);
     hideHashedSecret(ctx);
     showRegisteredScope(ctx);
   });

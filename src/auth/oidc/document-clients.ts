@@ -1,7 +1,10 @@
-import type { ClientMetadata, KoaContextWithOIDC } from "oidc-provider";
+import { type ClientMetadata, Provider } from "oidc-provider";
 import { addressKey } from "../../limits/address-key.ts";
+import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
+import { refusalOf } from "../../limits/refusal.ts";
 import { scopes } from "../scopes.ts";
+import { createRecentFailures } from "./recent-failures.ts";
 
 /** Fetches like the global one. */
 export type Fetch = typeof fetch;
@@ -30,26 +33,56 @@ export function documentMetadata(document: ClientMetadata): ClientMetadata {
 }
 
 /** Client ID Metadata Documents: clients of an address that the server looks at instead of a
- *  registration. @param limits `fetch-address`: who makes this server fetch. */
-export function documentClients(limits: Limits) {
-  return {
-    enabled: true,
-    ack: DRAFT,
-    async allowFetch(ctx: KoaContextWithOIDC | undefined): Promise<boolean> {
-      if (ctx === undefined) return true;
-      return !(await limits.count("fetch-address", addressKey(ctx.ip))).isExceeded;
-    },
+ *  registration. How often it does is limited where it fetches (`limitedFetch`). */
+export const documentClients = { enabled: true, ack: DRAFT } as const;
+
+/** Who has a host asked. */
+interface Asking {
+  readonly host: string;
+  /** Key of the network address; `undefined` when no request is under way. */
+  readonly address: string | undefined;
+}
+
+/**
+ * Fetches documents and key sets that clients name: from one address so often (`fetch-address`), at a
+ * host where it failed for that address less often (`fetch-host`), and at each host so often that this
+ * server is no weapon against it (`fetch-host-all`). Nobody can so keep the documents of a host from
+ * others with a few names that are not there. What failed is not tried again for a short time.
+ *
+ * @throws {Problem} `rate_limited`
+ */
+export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
+  const failures = createRecentFailures();
+  return async (input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    if (failures.has(url)) throw new Error(`${url} failed a moment ago`);
+    const asking = { host: new URL(url).host, address: addressOfCaller() };
+    await admit(asking, limits);
+    const response = await fetchGuarded(input, init).catch((error: unknown) => error);
+    if (response instanceof Response && response.status === 200) return response;
+
+    failures.note(url);
+    await countFailure(asking, limits);
+    if (response instanceof Response) return response;
+    throw response;
   };
 }
 
-/** Fetches documents and key sets that clients name, each host so often that this server is no
- *  weapon against it (`fetch-host`). */
-export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
-  return async (input, init) => {
-    const { host } = new URL(input instanceof Request ? input.url : input);
-    if ((await limits.count("fetch-host", host)).isExceeded) {
-      throw new Error(`${host} was asked too often`);
-    }
-    return fetchGuarded(input, init);
-  };
+function addressOfCaller(): string | undefined {
+  const { ctx } = Provider;
+  return ctx && addressKey(ctx.ip);
+}
+
+async function admit({ host, address }: Asking, limits: Limits): Promise<void> {
+  const byAddress: readonly Counter[] = address === undefined ? [] : [["fetch-address", address]];
+  const failed =
+    address === undefined ? [] : [await limits.look("fetch-host", `${host} ${address}`)];
+  const refusal =
+    refusalOf(failed) ??
+    refusalOf(await countInOrder(limits, [...byAddress, ["fetch-host-all", host]]));
+  if (refusal !== undefined) throw refusal;
+}
+
+async function countFailure({ host, address }: Asking, limits: Limits): Promise<void> {
+  if (address !== undefined) await limits.count("fetch-host", `${host} ${address}`);
 }

@@ -4,6 +4,7 @@ import type { Session } from "../accounts/sessions.ts";
 import { isScope, scopeNames } from "../scopes.ts";
 import { decideOn } from "./consent.ts";
 import { isByDocument } from "./document-clients.ts";
+import { asRequest } from "./reads.ts";
 
 /** A client as people see it: nothing of it was checked. */
 export interface AskingClient {
@@ -20,21 +21,33 @@ export interface Interaction {
   readonly uid: string;
   readonly prompt: "login" | "consent";
   readonly client: AskingClient;
+  /** Whom oidc-provider asks: the account of its session; `undefined` while it knows nobody. */
+  readonly accountId: string | undefined;
   /** Names of the scopes that the client asks for and the person has not yet decided on. */
   readonly scopes: readonly string[];
+  /** Names of the scopes of OpenID Connect that the client asks for, which go with every consent. */
+  readonly personal: readonly string[];
+  /** Whether the client may go on without the person (`offline_access`, or refresh tokens). */
+  readonly isLasting: boolean;
   /** A sign-in before this instant does not count for this request (`prompt=login`, `max_age`);
    *  milliseconds since the epoch, 0 when any counts. */
   readonly signedInSince: number;
 }
 
-/** What pages need of an authorization request. Each of the last three ends with a redirect. */
+/** What pages need of an authorization request. Each of the last three keeps what a person did, and says
+ *  the address where the browser goes on with the request; `undefined` when the request is over, or
+ *  what the client may do was changed or ended at the same moment. */
 export interface Interactions {
   /** `undefined`: unknown, over, or begun in another browser. */
   find(req: IncomingMessage, res: ServerResponse): Promise<Interaction | undefined>;
-  signIn(req: IncomingMessage, res: ServerResponse, session: Session): Promise<void>;
+  signIn(req: IncomingMessage, res: ServerResponse, session: Session): Promise<string | undefined>;
   /** @param scopes Those of `Interaction.scopes` that the person allows; the others are refused. */
-  consent(req: IncomingMessage, res: ServerResponse, scopes: readonly string[]): Promise<void>;
-  deny(req: IncomingMessage, res: ServerResponse): Promise<void>;
+  consent(
+    req: IncomingMessage,
+    res: ServerResponse,
+    scopes: readonly string[],
+  ): Promise<string | undefined>;
+  deny(req: IncomingMessage, res: ServerResponse): Promise<string | undefined>;
 }
 
 type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
@@ -45,35 +58,49 @@ const afresh = ["consent_prompt", "native_client_prompt"];
 /** @param provider Gives the authorization server of the moment. */
 export function createInteractions(provider: () => Provider): Interactions {
   return {
-    async find(req, res) {
-      try {
-        return await interactionOf(provider(), await provider().interactionDetails(req, res));
-      } catch (error) {
-        // No such interaction, or its client cannot be looked at any more.
-        if (error instanceof errors.OIDCProviderError) return undefined;
-        throw error;
-      }
-    },
-    async signIn(req, res, { accountId, signedInAt }) {
-      const details = await provider().interactionDetails(req, res);
-      if (details.session !== undefined && details.session.accountId !== accountId) {
-        // The library's session of the person before ends when the request goes on (people.ts).
-        details.session = undefined;
-        await details.persist();
-      }
-      const login = { accountId, ts: Math.floor(signedInAt / 1000) };
-      await provider().interactionFinished(req, res, { login }, { mergeWithLastSubmission: false });
-    },
-    async consent(req, res, allowed) {
-      const details = await provider().interactionDetails(req, res);
-      const grantId = await decide(provider(), details, allowed);
-      await provider().interactionFinished(req, res, { consent: { grantId } });
-    },
-    async deny(req, res) {
-      const result = { error: "access_denied", error_description: "the person said no" };
-      await provider().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
-    },
+    find: (req, res) =>
+      unlessOver(async () =>
+        interactionOf(provider(), await provider().interactionDetails(req, res)),
+      ),
+    signIn: (req, res, { accountId, signedInAt }) =>
+      unlessOver(async () => {
+        const details = await provider().interactionDetails(req, res);
+        if (details.session !== undefined && details.session.accountId !== accountId) {
+          // The library's session of the person before ends when the request goes on (people.ts).
+          details.session = undefined;
+          await details.persist();
+        }
+        const login = { accountId, ts: Math.floor(signedInAt / 1000) };
+        return provider().interactionResult(
+          req,
+          res,
+          { login },
+          { mergeWithLastSubmission: false },
+        );
+      }),
+    consent: (req, res, allowed) =>
+      unlessOver(async () => {
+        const details = await provider().interactionDetails(req, res);
+        const grantId = await asRequest(() => decide(provider(), details, allowed));
+        return provider().interactionResult(req, res, { consent: { grantId } });
+      }),
+    deny: (req, res) =>
+      unlessOver(() => {
+        const result = { error: "access_denied", error_description: "the person said no" };
+        return provider().interactionResult(req, res, result, { mergeWithLastSubmission: false });
+      }),
   };
+}
+
+/** What oidc-provider refuses here is over: there is no such interaction, its client cannot be looked at
+ *  any more, or what it rests on has changed. */
+async function unlessOver<T>(act: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof errors.OIDCProviderError) return undefined;
+    throw error;
+  }
 }
 
 async function interactionOf(
@@ -84,6 +111,7 @@ async function interactionOf(
   const client = await Client.find(String(params.client_id));
   if (client === undefined) return undefined;
   const { clientId, clientName: name } = client;
+  const personal = scopeNames(String(params.scope ?? "")).filter((scope) => !isScope(scope));
   return {
     uid,
     prompt: prompt.name === "login" ? "login" : "consent",
@@ -93,12 +121,15 @@ async function interactionOf(
       redirectUri: String(params.redirect_uri),
       documentHost: isByDocument(clientId) ? new URL(clientId).host : undefined,
     },
+    accountId: details.session?.accountId,
     scopes: openScopes(details),
+    personal,
+    isLasting: personal.includes("offline_access") || client.grantTypeAllowed("refresh_token"),
     signedInSince: signedInSince(details),
   };
 }
 
-/** The scopes to be decided on; those of OpenID Connect go with every consent. */
+/** The scopes to be decided on. */
 function openScopes({ prompt, params }: Details): readonly string[] {
   const asked = scopeNames(String(params.scope ?? "")).filter(isScope);
   if (prompt.reasons.some((reason) => afresh.includes(reason))) return asked;
@@ -114,7 +145,8 @@ function signedInSince({ prompt, params, iat }: Details): number {
   return Number.isFinite(maxAge) ? (iat - maxAge) * 1000 : 0;
 }
 
-/** Writes down what a person decided. @returns Id of the grant. */
+/** Writes down what a person decided. @returns Id of the grant. @throws `invalid_grant` when somebody else
+ *  wrote or ended it in between. */
 async function decide(
   { Grant }: Provider,
   details: Details,

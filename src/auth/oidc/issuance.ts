@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type AdapterPayload, errors } from "oidc-provider";
-import { consume, insert, put, unchanged } from "../../store/operations.ts";
+import { consume, insert, replace, unchanged } from "../../store/operations.ts";
 import type { Collection, Operation, Stored } from "../../store/records.ts";
 import { storeUnavailable } from "../../store/unavailable.ts";
 import { type GrantRecord, grants } from "../accounts/grants.ts";
@@ -45,13 +45,14 @@ interface Basis {
 /**
  * Makes an exchange in one commit, which holds only while its client and its grants are as they were
  * when the request looked at them. So nothing is issued to a client that was deleted, claimed or
- * changed in between, nor under a grant that was ended or changed; and a code or refresh token is
- * used up if and only if what it was used for was issued.
+ * changed in between, nor under a grant that was ended or changed; a grant that was ended does not
+ * come back, nor is a change of it lost; and a code or refresh token is used up if and only if what it
+ * was used for was issued.
  *
  * @param reads What the request has looked at.
  * @throws `unauthorized_client` before the claim of an agent that needs one; `invalid_client` when the
- *   client is gone; `invalid_grant` when the grant is gone, or a code
- *   or refresh token was used before, which ends everything that came of it.
+ *   client is gone; `invalid_grant` when the grant is gone, or the one to be written was changed or
+ *   ended meanwhile, or a code or refresh token was used before, which ends everything that came of it.
  * @throws {Problem} `store_unavailable` when the client or grant was changed: another try will do.
  */
 export async function issue(
@@ -62,7 +63,7 @@ export async function issue(
   const { records, now } = context;
   let basis = await basisOf(exchange, reads, context);
   checkMayAct(exchange, basis);
-  while (!(await records.commit(stepsOf(exchange, basis, now())))) {
+  while (!(await records.commit(stepsOf(exchange, basis, { reads, now: now() })))) {
     await checkUses(exchange, context);
     const present = await basisOf(exchange, undefined, context);
     checkChange(basis, present);
@@ -80,21 +81,29 @@ function checkMayAct({ documents }: Exchange, { client }: Basis): void {
   throw new errors.UnauthorizedClient(advice);
 }
 
-function stepsOf(exchange: Exchange, basis: Basis, now: Date): readonly Operation[] {
+function stepsOf(
+  exchange: Exchange,
+  basis: Basis,
+  { reads, now }: { readonly reads: Reads; readonly now: Date },
+): readonly Operation[] {
   const { uses, documents, steps = [] } = exchange;
   const guard = basis.client && whileUnchanged(basis.client, beneficiaryOf(documents), now);
   return [
     ...(guard === undefined ? [] : [guard]),
     ...basis.grants.map((grant) => unchanged(grants, grant)),
     ...uses.map((use) => consume(use.documents, use.key)),
-    ...documents.map(written),
+    ...documents.map((document) => written(document, reads)),
     ...steps,
   ];
 }
 
-/** A grant is written again when it is extended; anything else would be made good for another use. */
-function written({ model, documents, ...record }: Document): Operation {
-  return model === "Grant" ? put(documents, record) : insert(documents, record);
+/** Only a grant that the request has read is written again, to be extended; anything else would be made
+ *  good for another use. */
+function written({ model, documents, ...record }: Document, reads: Reads): Operation {
+  const known = model === "Grant" ? reads.grants.get(record.key) : undefined;
+  if (known === undefined) return insert(documents, record);
+  const { key: _, ...rest } = record;
+  return replace(documents, known, { ttlMs: null, ...rest });
 }
 
 function beneficiaryOf(documents: readonly Document[]): Beneficiary | undefined {

@@ -58,7 +58,9 @@ interface Sessions {
 /**
  * Ends what oidc-provider remembers of a browser as soon as its person has signed out or somebody else
  * has signed in, so that signing out counts everywhere at once. It would otherwise go on for the
- * person before, or hand the browser to pages of its own that this server does not have.
+ * person before, or hand the browser to pages of its own that this server does not have. Of a browser
+ * at which nobody is signed in there is nothing to remember: for each request with the cookie of a
+ * session that is over it would otherwise keep another session.
  */
 export function followSignIn(provider: Provider, { signedIn }: People): void {
   const sessions = provider.Session as unknown as Sessions;
@@ -67,8 +69,10 @@ export function followSignIn(provider: Provider, { signedIn }: People): void {
     const session = await get.call(this, ctx);
     const person = await signedIn(ctx.headers.cookie);
     readsOf(ctx).accountId = person?.accountId;
-    if (session.accountId === undefined || session.accountId === person?.accountId) return session;
-    await session.destroy();
+    if (session.accountId !== undefined) {
+      if (session.accountId === person?.accountId) return session;
+      await session.destroy();
+    }
     const fresh = new sessions();
     ctx.oidc.entity("Session", fresh);
     return fresh;

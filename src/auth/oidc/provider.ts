@@ -85,7 +85,7 @@ const routes = {
 function features(options: ProviderOptions): Configuration["features"] {
   return {
     clientCredentials: { enabled: true },
-    clientIdMetadataDocument: documentClients(options.limits),
+    clientIdMetadataDocument: documentClients,
     registration: { enabled: true, idFactory: newClientId },
     registrationManagement: { enabled: true, rotateRegistrationAccessToken: true },
     revocation: { enabled: true, allowedPolicy: allowOwnTokens },

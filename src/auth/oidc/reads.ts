@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Stored } from "../../store/records.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { ClientRecord } from "../agents/agent.ts";
@@ -13,12 +14,21 @@ export interface Reads {
 }
 
 const kept = new WeakMap<object, Reads>();
+const outside = new AsyncLocalStorage<Reads>();
 
-/** What a request has read so far. @param ctx Context of the request; without one, nothing. */
+const nothing = (): Reads => ({ clients: new Map(), grants: new Map(), accountId: undefined });
+
+/** What a request has read so far. @param ctx Context of the request; without one, what was read in
+ *  `asRequest`, if anything. */
 export function readsOf(ctx: object | undefined): Reads {
-  const before = ctx && kept.get(ctx);
-  if (before !== undefined) return before;
-  const reads = { clients: new Map(), grants: new Map(), accountId: undefined };
-  if (ctx !== undefined) kept.set(ctx, reads);
+  if (ctx === undefined) return outside.getStore() ?? nothing();
+  const reads = kept.get(ctx) ?? nothing();
+  kept.set(ctx, reads);
   return reads;
+}
+
+/** Does something that is no request to oidc-provider as if it were one: what it writes rests on what
+ *  it has read. */
+export function asRequest<T>(act: () => Promise<T>): Promise<T> {
+  return outside.run(nothing(), act);
 }

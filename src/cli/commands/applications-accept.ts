@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { anonymousCeiling, type Scope } from "../../auth/scopes.ts";
 import type { Decision } from "../../intake/decisions.ts";
-import { defineCommand, type Outcome } from "../command.ts";
+import { type CommandContext, defineCommand, type Outcome } from "../command.ts";
 import {
   ApplicationArgument,
   decisionsOf,
   mailboxOf,
   newKeyNotes,
   noApplication,
+  queueTokenNotes,
   ScopesArgument,
   scopesIn,
 } from "./parts.ts";
@@ -18,6 +19,7 @@ export const applicationsAccept = defineCommand({
   notes: [
     "Where SIGN_UP is `applications`, the applicant can then sign in. An API key is never mailed:",
     "hand it over by a way that you trust to reach the applicant, and nobody else.",
+    ...queueTokenNotes,
   ],
   operand: "<id>",
   options: {
@@ -44,18 +46,27 @@ export const applicationsAccept = defineCommand({
     const decisions = decisionsOf(context, await mailboxOf(context));
     const decision = await decisions.accept(id, keyScopes);
     if (decision === undefined) throw noApplication(id);
-    return outcomeOf(decision, keyScopes);
+    return outcomeOf(decision, { keyScopes, site: context.site });
   },
 });
 
+interface Circumstances extends Pick<CommandContext, "site"> {
+  readonly keyScopes: readonly Scope[] | undefined;
+}
+
+/** Only a server knows where people reach it. */
+const noAddress =
+  "It names no address, since no service holds the store: tell the applicant where to sign in.";
+
 function outcomeOf(
   { application: { id, email, name }, isNew, key }: Decision,
-  keyScopes: readonly Scope[] | undefined,
+  { keyScopes, site }: Circumstances,
 ): Outcome {
   const shown = key === undefined ? "" : `\nIts key:\n${key}`;
   const notes = [
     ...(key === undefined ? [] : newKeyNotes),
     ...(isNew ? ["The message to the applicant waits to be sent."] : []),
+    ...(isNew && site === undefined ? [noAddress] : []),
     ...(!isNew && keyScopes ? ["No key was made; `key create` makes one."] : []),
   ];
   return {

@@ -4,6 +4,7 @@ import { sessions } from "../../auth/accounts/browser-sessions.ts";
 import { EmailAddress } from "../../auth/accounts/email.ts";
 import { forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";
+import { apiKeys } from "../../auth/keys/api-keys.ts";
 import { applications, inquiries } from "../../intake/kept.ts";
 import { mails } from "../../mail/outbox.ts";
 import { defineCommand } from "../command.ts";
@@ -14,6 +15,7 @@ const counted = {
   accounts,
   sessions,
   grants,
+  keys: apiKeys,
   applications,
   inquiries,
   messages: mails,

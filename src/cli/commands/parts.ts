@@ -39,7 +39,7 @@ export function apiKeysOf({ store, now }: CommandContext): ApiKeys {
 export function decisionsOf(context: CommandContext, mailbox?: Mailbox): Decisions {
   const { records } = context.store;
   const options = { records, audit: auditOf(context.now), keys: apiKeysOf(context) };
-  return createDecisions({ ...options, ...(mailbox && { mailbox }) });
+  return createDecisions({ ...options, site: context.site, ...(mailbox && { mailbox }) });
 }
 
 /** Where messages wait until a server sends them. */
@@ -56,10 +56,15 @@ export function isoOrNull(at: number | undefined): string | null {
   return at === undefined ? null : new Date(at).toISOString();
 }
 
-/** The id of an application. */
-export const ApplicationArgument = z
-  .string("name an application")
-  .startsWith("app_", "must start with app_");
+/** The id of an application, or a queue token that was given for it. */
+export const ApplicationArgument = z.string("name an application");
 
-/** What is said of an id that no application has. */
-export const noApplication = (id: string): Error => new Error(`There is no application ${id}.`);
+/** What is said when there is no such application. What may be a token is not repeated. */
+export const noApplication = (named: string): Error =>
+  new Error(`There is no application ${named.startsWith("app_") ? named : "of this token"}.`);
+
+/** What the operator has to know of queue tokens. */
+export const queueTokenNotes: readonly string[] = [
+  "<id> can be a queue token too. It says which application is meant, not who holds it: anybody can",
+  "apply with anybody's address, and each token that was given for an application counts.",
+];

@@ -10,6 +10,7 @@ import type { FieldErrors } from "./elements.ts";
 import { type Door, filled, readForm, Scopes, typed } from "./form.ts";
 import { MAX_KEY_NAME, newKeyPage } from "./keys.ts";
 import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
+import type { Throttle } from "./throttle.ts";
 
 /** What the account page needs. */
 export interface AccountRoutesOptions {
@@ -17,6 +18,7 @@ export interface AccountRoutesOptions {
   readonly show: ShowPage;
   readonly accounts: Accounts;
   readonly keys: ApiKeys;
+  readonly throttle: Throttle;
 }
 
 /** Control characters, halves of surrogate pairs, what is invisible or turns the direction of text
@@ -49,7 +51,7 @@ interface Visit {
 
 /** The page where a person sees and ends what acts for them. */
 export function accountRoutes(options: AccountRoutesOptions): Router {
-  const { accounts, keys } = options;
+  const { accounts, keys, throttle } = options;
   const router = Router();
   const signedIn = (by: keyof Door, handle: (visit: Visit) => Promise<void>) =>
     forSignedIn(options, by, handle);
@@ -74,7 +76,10 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
       signedIn("enterByForm", (visit) => makeKey(visit, options)),
     )
     .all(onlyMethods(["post"]));
-  ends("/account/keys/:id/revoke", (accountId, id) => keys.revoke(id, accountId, accountId));
+  ends("/account/keys/:id/revoke", async (accountId, id) => {
+    await throttle({ "key-change": accountId });
+    return keys.revoke(id, accountId, accountId);
+  });
   ends("/account/agents/:id/remove", accounts.removeAgent);
   ends("/account/applications/:id/remove", accounts.removeApplication);
   return router;
@@ -114,6 +119,7 @@ async function makeKey(visit: Visit, options: AccountRoutesOptions): Promise<voi
     return showAccount(visit, options, { errors, keyName: typed(req, "name") });
   }
   const { name, scope } = data;
+  await options.throttle({ "key-change": account.id });
   const made = await options.keys.createFor(account.id, { name, scopes: scope });
   if (made === undefined) return showAccount(visit, options, { errors: FULL });
   options.show(res, newKeyPage({ name, key: made.key }));

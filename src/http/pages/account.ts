@@ -9,6 +9,7 @@ import {
   moment,
   scopeNames,
   stranger,
+  strangerSite,
   unverifiedTitle,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -45,7 +46,7 @@ const section = (id: string, heading: string, inside: Html): Html =>
 function agentsList(agents: readonly OwnAgent[], formToken: string): Html {
   if (agents.length === 0) {
     return html`<div class="empty">
-<p>An agent that you claim may do more than one that nobody answers for: register alerts, and stay registered when it rests.</p>
+<p>An agent that you claim may do more than one that nobody answers for, and it stays registered when it rests.</p>
 <p>Tell your agent to ask for a claim. It gives you a link, or its id and a code.</p>
 <p class="buttons"><a class="second" href="/claim">Claim an agent</a></p>
 </div>`;
@@ -87,7 +88,7 @@ function applicationCard(application: ConnectedApplication, formToken: string): 
   return html`<li class="card">
 <h3>${unverifiedTitle("Application", name)}</h3>
 ${facts([
-  ["Id", html`<code>${stranger(clientId)}</code>`],
+  ["Id", html`<code>${strangerSite(clientId)}</code>`],
   ["Access", scopeNames(scopes)],
   ["Allowed", moment(grantedAt)],
 ])}

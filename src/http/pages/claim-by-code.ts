@@ -53,12 +53,13 @@ export async function answerForAgent(
 }
 
 /** Both steps are tries of a code. The keys are those of POST /oauth/claim: one way to claim is no
- *  way around the limits of the other. */
+ *  way around the limits of the other. What can be no agent is counted for none. */
 function countTry({ req, session }: ClaimVisit, { throttle }: ClaimRoutesOptions): Promise<void> {
+  const { data } = filled(CodeForm, req);
   return throttle({
     "claim-address": addressKey(req.ip),
-    "claim-agent": `person:${typed(req, "agent_id")}`,
     "claim-user": session.accountId,
+    ...(data && { "claim-agent": `person:${data.agent_id}` }),
   });
 }
 

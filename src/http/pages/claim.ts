@@ -19,10 +19,12 @@ import { type Html, html } from "./html.ts";
 
 /** What somebody who lays a trap says: a person must know it before the code is typed (RFC 8628
  *  section 5.4). */
-const warning = html`<div class="note warning">
+const warning = (bait: string): Html => html`<div class="note warning">
 <h2>Only go on if you started this agent yourself</h2>
-<p>Whoever sends you an agent’s id and code wants you to answer for an agent of theirs. What it does is then done in your name.</p>
+<p>Whoever sends you ${bait} wants you to answer for an agent of theirs. What it does is then done in your name.</p>
 </div>`;
+
+const ID_AND_CODE = "an agent’s id and code";
 
 /** What the page asks for. */
 export interface ClaimFormView {
@@ -58,7 +60,7 @@ ${field({
     isSignedIn: true,
     body: html`${errorSummary(errors)}
 <p class="lead">Whoever claims an agent answers for it. The agent may then do what you allow, until you end it.</p>
-${warning}
+${warning(ID_AND_CODE)}
 <div class="card">
 ${form({ action: "/claim", formToken }, fields)}
 </div>`,
@@ -79,6 +81,7 @@ export function confirmPage(view: AgentView & { readonly code: string }): PageAn
   const { formToken, agent, code } = view;
   const hidden = { agent_id: agent.agentId, code };
   return agentPage(view, {
+    bait: ID_AND_CODE,
     form: { action: "/claim/confirm", formToken, hidden },
     button: "Answer for this agent",
   });
@@ -88,12 +91,15 @@ export function confirmPage(view: AgentView & { readonly code: string }): PageAn
 export function approvePage(view: AgentView & { readonly attempt: string }): PageAnswer {
   const { formToken, attempt } = view;
   return agentPage(view, {
+    bait: "a link to this page",
     form: { action: "/claim/approve", formToken, hidden: { attempt } },
     button: "Agree and show me the code",
   });
 }
 
 interface Step {
+  /** What brings somebody here who was tricked. */
+  readonly bait: string;
   readonly form: Parameters<typeof form>[0];
   readonly button: string;
 }
@@ -111,7 +117,7 @@ function agentPage({ agent, chosen, errors = [] }: AgentView, step: Step): PageA
     hasErrors: errors.length > 0,
     isSignedIn: true,
     body: html`${errorSummary(errors)}
-${warning}
+${warning(step.bait)}
 <div class="card">
 ${facts([
   ["Agent", unverifiedName(agent.name)],

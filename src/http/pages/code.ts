@@ -7,39 +7,51 @@ import { withReturn } from "./return-to.ts";
 export interface CodeView {
   readonly formToken: string;
   readonly place: string;
-  /** Where the code was sent to, if it was. */
-  readonly email: string | undefined;
+  /** Address that a code was asked for. */
+  readonly email: string;
   readonly errors?: FieldErrors;
   /** Whether messages wait for the operator of this service instead of being sent. */
   readonly mailHint: boolean;
 }
 
-/** The words are the same whether the address can sign in or not. */
-function sent(email: string | undefined): Html {
-  if (email === undefined) {
-    return html`<p class="lead">If your address can sign in, a code is on its way.</p>`;
-  }
-  return html`<p class="lead">If <strong>${stranger(email)}</strong> can sign in, a code is on its way.</p>`;
+/** What is said of the way that a code takes. */
+interface Way {
+  readonly sent: string;
+  readonly hint?: Html;
+  readonly label: string;
+  readonly missing: string;
 }
 
-const operatorHint = html`<p class="note">This service sends no mail. Its operator finds the code on the terminal where the service runs, or by <code>npm run admin -- mail</code>.</p>`;
+const byMail: Way = {
+  sent: "a code is on its way",
+  label: "Code from the e-mail",
+  missing: "No message? Look into the spam folder, or",
+};
 
-/** Page to type the code. */
+const byOperator: Way = {
+  sent: "there is a code for you",
+  hint: html`<p class="note">This service sends no mail. Its operator finds the code on the terminal where the service runs, or by <code>npm run admin -- mail</code>.</p>`,
+  label: "Code from the operator",
+  missing: "No code? You can",
+};
+
+/** Page to type the code. The words are the same whether the address can sign in or not. */
 export function codePage({ formToken, place, email, errors = [], mailHint }: CodeView): PageAnswer {
+  const { sent, hint, label, missing } = mailHint ? byOperator : byMail;
   const focus = errors.length === 0 && html` autofocus`;
   return {
     status: errors.length > 0 ? 400 : 200,
     heading: "Type the code",
     hasErrors: errors.length > 0,
     body: html`${errorSummary(errors)}
-${sent(email)}
-${mailHint && operatorHint}
+<p class="lead">If <strong>${stranger(email)}</strong> can sign in, ${sent}.</p>
+${hint}
 <div class="card">
 ${form(
   { action: "/sign-in/code", formToken, hidden: { return_to: place } },
   html`${field({
     id: "code",
-    label: "Code from the e-mail",
+    label,
     hint: "It works in this browser only.",
     errors,
     attributes: html`class="code" type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" required maxlength="20"${focus}`,
@@ -47,6 +59,6 @@ ${form(
 <button>Sign in</button>`,
 )}
 </div>
-<p>No message? Look into the spam folder, or <a href="${withReturn("/sign-in", place)}">ask for another code</a>.</p>`,
+<p>${missing} <a href="${withReturn("/sign-in", place)}">ask for another code</a>.</p>`,
   };
 }

@@ -8,6 +8,7 @@ import {
   form,
   scopeChoice,
   stranger,
+  strangerSite,
   unverifiedName,
 } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -19,6 +20,10 @@ export interface ConsentView {
   readonly client: AskingClient;
   /** What the person decides on; nothing when it only wants to know them again. */
   readonly asked: readonly Scope[];
+  /** Names of what goes with every consent. */
+  readonly personal: readonly string[];
+  /** Whether the application may go on without the person. */
+  readonly isLasting: boolean;
   /** How the signed-in person is called. */
   readonly person: string;
   readonly errors?: FieldErrors;
@@ -33,18 +38,8 @@ function destination(redirectUri: string): Html {
   if (!/^https?:$/.test(protocol)) {
     return html`a program on your device, as <strong>${stranger(protocol)}</strong>`;
   }
-  const host = html`<strong>${stranger(hostname)}</strong>`;
+  const host = html`<strong>${strangerSite(hostname)}</strong>`;
   return LOOPBACK.test(hostname) ? html`a program on this computer, at ${host}` : host;
-}
-
-/**
- * The source that lets a form end at a redirect address: Chromium holds the redirects after a form
- * to `form-action`. There is no source for an IPv6 address or for a scheme's host, so that the whole
- * scheme has to do.
- */
-export function formTarget(redirectUri: string): string {
-  const { protocol, hostname, origin } = new URL(redirectUri);
-  return /^https?:$/.test(protocol) && !hostname.startsWith("[") ? origin : protocol;
 }
 
 function application({ name, clientId, documentHost, redirectUri }: AskingClient): Html {
@@ -52,7 +47,7 @@ function application({ name, clientId, documentHost, redirectUri }: AskingClient
     ["Application", unverifiedName(name)],
     documentHost === undefined
       ? ["Its id", html`<code>${stranger(clientId)}</code>`]
-      : ["Described at", html`<strong>${stranger(documentHost)}</strong>`],
+      : ["Described at", html`<strong>${strangerSite(documentHost)}</strong>`],
     ["You are sent back to", destination(redirectUri)],
   ]);
 }
@@ -67,6 +62,17 @@ const accessChoice = ({ asked, errors = [] }: ConsentView): Html =>
     errors,
   });
 
+const identity = html`<li>It learns who you are: an id that stands for you, never your e-mail address. <code>openid</code></li>`;
+
+/** What a person allows together with whatever is ticked; named as on the account page. */
+function alongside({ personal, isLasting }: ConsentView): Html | undefined {
+  const isIdentity = personal.includes("openid");
+  if (!isIdentity && !isLasting) return undefined;
+  const name = personal.includes("offline_access") && html` <code>offline_access</code>`;
+  const lasting = html`<li>What you allow lasts until you end it or it runs out, also while you are away.${name}</li>`;
+  return html`<ul class="scopes">${isIdentity && identity}${isLasting && lasting}</ul>`;
+}
+
 /** Page where a person decides what an application may do for them. */
 export function consentPage(view: ConsentView): PageAnswer {
   const { formToken, uid, client, asked, person, errors = [] } = view;
@@ -75,7 +81,6 @@ export function consentPage(view: ConsentView): PageAnswer {
     heading: "Let this application act for you?",
     hasErrors: errors.length > 0,
     isSignedIn: true,
-    formTargets: [formTarget(client.redirectUri)],
     body: html`${errorSummary(errors)}
 <p class="lead">You are signed in as <strong>${stranger(person)}</strong>.</p>
 <div class="card">
@@ -86,6 +91,7 @@ ${application(client)}
 ${form(
   { action: `/oauth/interaction/${uid}`, formToken },
   html`${asked.length > 0 ? accessChoice(view) : onlyKnown}
+${alongside(view)}
 <div class="buttons">
 <button name="decision" value="allow">${asked.length > 0 ? "Allow what is ticked" : "Allow"}</button>
 <button class="second" name="decision" value="deny">Refuse</button>

@@ -4,6 +4,12 @@ import { type Content, type Html, html } from "./html.ts";
 /** Most characters of a stranger's text that are shown. */
 const MAX_STRANGER_CHARACTERS = 100;
 
+/** Most characters of the name of a host (RFC 1035 section 2.3.4, less what is not shown). */
+const MAX_HOST_CHARACTERS = 253;
+
+/** Most characters of an address up to the end of its host. */
+const MAX_ORIGIN_CHARACTERS = "https://".length + MAX_HOST_CHARACTERS;
+
 /** Characters that make a text read as something else. */
 const DECEPTIVE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
@@ -19,11 +25,27 @@ export type FieldErrors = readonly FieldError[];
 
 /** A text that a stranger chose: bounded, kept apart from what surrounds it, its tricks visible. */
 export function stranger(text: string): Html {
-  const characters = [...text.replace(DECEPTIVE, "\uFFFD")];
+  const characters = harmless(text);
   const isLong = characters.length > MAX_STRANGER_CHARACTERS;
   const shown = characters.slice(0, MAX_STRANGER_CHARACTERS).join("");
   return html`<bdi class="stranger">${shown}${isLong && "…"}</bdi>`;
 }
+
+/**
+ * A host or a web address that a stranger chose. Whose it is stands at the end of the host, so that this
+ * is never cut off: what is longer than any that works loses its middle.
+ */
+export function strangerSite(text: string): Html {
+  const characters = harmless(text);
+  if (characters.length <= MAX_ORIGIN_CHARACTERS + MAX_HOST_CHARACTERS) {
+    return html`<bdi class="stranger">${characters.join("")}</bdi>`;
+  }
+  const start = characters.slice(0, MAX_ORIGIN_CHARACTERS).join("");
+  const end = characters.slice(-MAX_HOST_CHARACTERS).join("");
+  return html`<bdi class="stranger">${start}…${end}</bdi>`;
+}
+
+const harmless = (text: string): readonly string[] => [...text.replace(DECEPTIVE, "\uFFFD")];
 
 const notVerified = html`<span class="tag">not verified</span>`;
 

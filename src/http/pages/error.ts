@@ -48,10 +48,11 @@ function asProblem(error: unknown): Problem {
     : new Problem("internal_error", { detail: "The failure was logged.", next: "Try it again." });
 }
 
+/** A problem that knows where to go instead leads there. */
 function errorPage(problem: Problem, now: number): PageAnswer {
   const { code, status, detail, next, headers } = problem;
   return {
-    status,
+    status: headers.location === undefined ? status : 303,
     headers,
     heading: headings[code] ?? String(problem.toJSON().title),
     body:

@@ -4,6 +4,7 @@ import type { Browser, Sessions } from "../../auth/accounts/sessions.ts";
 import { isScope } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
+import { wrongAddress } from "./right-address.ts";
 
 /** Largest form, in bytes. */
 const MAX_FORM_BYTES = 8 * 1024;
@@ -62,7 +63,11 @@ export function typed(req: Request, name: string): string | undefined {
 
 /** Tells who is at a browser. */
 export interface Door {
-  /** For a page that changes nothing. */
+  /**
+   * For a page that changes nothing.
+   *
+   * @throws {Problem} `forbidden_origin` when it was opened under a wrong address, with the right one.
+   */
   enter(req: Request, res: Response): Promise<Browser>;
 
   /**
@@ -78,6 +83,8 @@ export interface Door {
 export function createDoor(sessions: Sessions, baseUrl: string): Door {
   return {
     async enter(req, res) {
+      const wrong = wrongAddress(req, baseUrl);
+      if (wrong !== undefined) throw wrong;
       const browser = await sessions.browserOf(req.headers.cookie);
       if (browser.setCookie !== undefined) res.append("set-cookie", browser.setCookie);
       return browser;
@@ -88,7 +95,7 @@ export function createDoor(sessions: Sessions, baseUrl: string): Door {
       if (isOwn && sessions.isFormTokenOf(browser, req.body?.form_token)) return browser;
       throw new Problem("forbidden_origin", {
         detail: "This form did not come from a page that is open in this browser now.",
-        next: "Open the page again, and send the form from there.",
+        next: `Open the page again under ${baseUrl}, and send the form from there.`,
       });
     },
   };

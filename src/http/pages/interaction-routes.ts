@@ -1,14 +1,13 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
-import type { Session } from "../../auth/accounts/sessions.ts";
+import type { Browser, Session } from "../../auth/accounts/sessions.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
 import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../methods.ts";
-import { queryOf } from "../query.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
-import { type ConsentView, consentPage } from "./consent.ts";
-import { SCOPES_ID } from "./elements.ts";
+import { consentPage } from "./consent.ts";
+import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { type Door, filled, readForm, Ticked } from "./form.ts";
 import { followsForm, goOnPage } from "./go-on.ts";
 import { html } from "./html.ts";
@@ -26,15 +25,14 @@ type UidRequest = Request<{ uid: string }>;
 
 const DecisionForm = z.object({ decision: z.enum(["allow", "deny"]), scope: Ticked });
 
-const NOTHING_CHOSEN = "Choose at least one thing that it may do, or refuse.";
-
-/** Says in the address that the browser has begun anew after a form. */
-const ANEW = "anew";
+const NOTHING_CHOSEN: FieldErrors = [
+  { id: SCOPES_ID, text: "Choose at least one thing that it may do, or refuse." },
+];
 
 const overPage: PageAnswer = {
   status: 400,
   heading: "This request is over",
-  body: html`<p class="lead">It took too long, was answered already, or began in another browser.</p>
+  body: html`<p class="lead">It took too long, was answered already, began in another browser, or was for somebody else who was signed in here.</p>
 <p>Go back to the application and start again from there.</p>`,
 };
 
@@ -50,39 +48,84 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
 }
 
 async function look(req: UidRequest, res: Response, options: InteractionRoutesOptions) {
-  const { door, show, interactions } = options;
-  const { session, formToken } = await door.enter(req, res);
-  const interaction = await interactionOf(req, res, interactions);
-  if (interaction === undefined) return show(res, overPage);
-  if (session === undefined || session.signedInAt < interaction.signedInSince) {
-    return res.redirect(303, withReturn("/sign-in", req.path));
-  }
-  if (interaction.prompt === "consent") {
-    const person = await personOf(session, options);
-    return show(res, consentPage({ ...asked(interaction), formToken, person }));
-  }
-  if (followsForm(req) && !queryOf(req).has(ANEW)) {
-    return show(res, goOnPage(`${req.path}?${ANEW}`));
-  }
-  await interactions.signIn(req, res, session);
+  const visit = await visitOf({ req, res }, await options.door.enter(req, res), options);
+  if (visit === undefined) return;
+  if (visit.interaction.prompt === "consent") return ask(visit, options);
+  goOn(visit, await options.interactions.signIn(req, res, visit.session), options);
 }
 
 async function decide(req: UidRequest, res: Response, options: InteractionRoutesOptions) {
   const { door, show, interactions } = options;
-  const { session, formToken } = await door.enterByForm(req);
-  const interaction = await interactionOf(req, res, interactions);
-  if (interaction?.prompt !== "consent") return show(res, overPage);
-  if (session === undefined) return res.redirect(303, withReturn("/sign-in", req.path));
+  const visit = await visitOf({ req, res }, await door.enterByForm(req), options);
+  if (visit === undefined) return;
+  if (visit.interaction.prompt !== "consent") return show(res, overPage);
 
   const { data } = filled(DecisionForm, req);
-  if (data?.decision === "deny") return interactions.deny(req, res);
-  const scopes = interaction.scopes.filter(isScope);
+  if (data?.decision === "deny") return goOn(visit, await interactions.deny(req, res), options);
+  const scopes = visit.interaction.scopes.filter(isScope);
   const allowed = scopes.filter((name) => data?.scope.includes(name));
   const isChosen = allowed.length > 0 || scopes.length === 0;
-  if (data !== undefined && isChosen) return interactions.consent(req, res, allowed);
-  const errors = [{ id: SCOPES_ID, text: NOTHING_CHOSEN }];
-  const person = await personOf(session, options);
-  show(res, consentPage({ ...asked(interaction), formToken, person, errors }));
+  if (data === undefined || !isChosen) return ask(visit, options, NOTHING_CHOSEN);
+  goOn(visit, await interactions.consent(req, res, allowed), options);
+}
+
+/** A browser at the address of a request. */
+interface Call {
+  readonly req: UidRequest;
+  readonly res: Response;
+}
+
+/** A person before a request that is theirs to answer. */
+interface Visit extends Call {
+  readonly interaction: Interaction;
+  readonly session: Session;
+  readonly formToken: string;
+}
+
+/** @returns `undefined` when the request is not, or not yet, to be answered here, which the browser has
+ *  been told then. */
+async function visitOf(
+  call: Call,
+  { session, formToken }: Browser,
+  { show, interactions }: InteractionRoutesOptions,
+): Promise<Visit | undefined> {
+  const { req, res } = call;
+  const interaction = await interactionOf(req, res, interactions);
+  if (interaction === undefined || isOfOther(interaction, session)) {
+    show(res, overPage);
+  } else if (session === undefined || session.signedInAt < interaction.signedInSince) {
+    res.redirect(303, withReturn("/sign-in", req.path));
+  } else {
+    return { ...call, interaction, session, formToken };
+  }
+}
+
+/** Whether a person is asked, and somebody else has signed in since. A request that waits for a sign-in
+ *  is for whoever comes. */
+function isOfOther({ prompt, accountId }: Interaction, session: Session | undefined): boolean {
+  return prompt === "consent" && session !== undefined && session.accountId !== accountId;
+}
+
+async function ask(
+  { res, interaction, session, formToken }: Visit,
+  { show, accounts }: InteractionRoutesOptions,
+  errors: FieldErrors = [],
+): Promise<void> {
+  const { uid, client, scopes, personal, isLasting } = interaction;
+  const person = (await accounts.find(session.accountId))?.label ?? "a removed account";
+  const asked = scopes.filter(isScope);
+  show(res, consentPage({ uid, client, asked, personal, isLasting, formToken, person, errors }));
+}
+
+/** Lets the browser go on with its request. @param address `undefined`: it came too late. */
+function goOn(
+  { req, res }: Visit,
+  address: string | undefined,
+  { show }: InteractionRoutesOptions,
+): void {
+  if (address === undefined) show(res, overPage);
+  else if (followsForm(req)) show(res, goOnPage(address));
+  else res.redirect(303, address);
 }
 
 /** The request that an address is about, if it began in this browser. */
@@ -93,21 +136,4 @@ async function interactionOf(
 ): Promise<Interaction | undefined> {
   const interaction = await interactions.find(req, res);
   return interaction?.uid === req.params.uid ? interaction : undefined;
-}
-
-const asked = ({
-  uid,
-  client,
-  scopes,
-}: Interaction): Pick<ConsentView, "uid" | "client" | "asked"> => ({
-  uid,
-  client,
-  asked: scopes.filter(isScope),
-});
-
-async function personOf(
-  { accountId }: Session,
-  { accounts }: InteractionRoutesOptions,
-): Promise<string> {
-  return (await accounts.find(accountId))?.label ?? "a removed account";
 }

@@ -1,4 +1,4 @@
-import { Router } from "express";
+import { type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import { EmailAddress } from "../../auth/accounts/email.ts";
@@ -8,7 +8,7 @@ import { addressKey } from "../../limits/address-key.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../methods.ts";
 import { queryOf } from "../query.ts";
-import type { ShowPage } from "./answer.ts";
+import type { PageAnswer, ShowPage } from "./answer.ts";
 import { codePage } from "./code.ts";
 import { type Door, filled, readForm, typed } from "./form.ts";
 import { followsForm, goOnPage } from "./go-on.ts";
@@ -35,12 +35,14 @@ const SendForm = z.object({ email: EmailAddress });
 /** People copy a code with spaces or dashes in it. */
 const CodeForm = z.object({
   code: z
-    .string("Type the code from the e-mail.")
-    .max(20, "The code is shorter.")
+    .string()
+    .max(20)
     .transform((text) => text.replace(/[\s-]/g, "").toUpperCase()),
 });
 
-const WRONG_CODE = "This code is wrong, too old or used up. Ask for another one, or try again.";
+const WRONG_CODE = "This code is wrong. Try again, or ask for another one.";
+
+const NO_CODE = "Your code is too old, or it was wrong too often. Ask for a new one.";
 
 /** The pages where a person signs in and out. */
 export function signInRoutes(options: SignInRoutesOptions): Router {
@@ -53,7 +55,7 @@ export function signInRoutes(options: SignInRoutesOptions): Router {
 }
 
 function sendRoute(router: Router, options: SignInRoutesOptions): void {
-  const { door, show, throttle, signIn, accounts, upstream } = options;
+  const { door, show, throttle, signIn, accounts } = options;
   const emailOf = async ({ session }: Browser) =>
     session && (await accounts.find(session.accountId))?.email;
 
@@ -63,52 +65,77 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
       const browser = await door.enter(req, res);
       const place = returnTo(queryOf(req).get("return_to"));
       const email = await emailOf(browser);
-      const { formToken } = browser;
-      show(res, signInPage({ formToken, place, email, upstream: upstream?.name }));
+      show(res, signInPageFor(browser, options, { place, email }));
     })
     .post(...readForm, async (req, res) => {
-      const { secret, formToken } = await door.enterByForm(req);
+      const browser = await door.enterByForm(req);
       const place = returnTo(typed(req, "return_to"));
-      const { data, errors } = filled(SendForm, req);
-      if (errors !== undefined) {
-        const email = typed(req, "email");
-        const wrong = errors.map(({ id }) => ({ id, text: "Type one e-mail address." }));
-        const view = { formToken, place, email, errors: wrong, upstream: upstream?.name };
-        return show(res, signInPage(view));
+      const { data } = filled(SendForm, req);
+      if (data === undefined) {
+        const [email, wrong] = [typed(req, "email"), "Type one e-mail address."];
+        return show(res, signInPageFor(browser, options, { place, email, wrong }));
       }
       await throttle({ "code-address": addressKey(req.ip), "code-email": data.email });
-      await signIn.sendCode(secret, data.email);
+      await signIn.sendCode(browser.secret, data.email);
       res.redirect(303, withReturn("/sign-in/code", place));
     })
     .all(onlyMethods(["get", "post"]));
 }
 
+/** What one sign-in page differs by from another. */
+interface Asked {
+  readonly place: string;
+  readonly email: string | undefined;
+  /** What has to be corrected. */
+  readonly wrong?: string;
+}
+
+function signInPageFor(
+  { formToken }: Browser,
+  { upstream, mailHint }: SignInRoutesOptions,
+  { wrong, ...asked }: Asked,
+): PageAnswer {
+  const errors = wrong === undefined ? [] : [{ id: "email", text: wrong }];
+  return signInPage({ ...asked, formToken, errors, mailHint, upstream: upstream?.name });
+}
+
 function codeRoute(router: Router, options: SignInRoutesOptions): void {
   const { door, show, throttle, sessions, signIn, mailHint } = options;
+  const refuse = async ({ res, browser, place, email }: Refused) => {
+    const pending = await signIn.pending(browser.secret);
+    if (pending === undefined) {
+      return show(res, signInPageFor(browser, options, { place, email, wrong: NO_CODE }));
+    }
+    const errors = [{ id: "code", text: WRONG_CODE }];
+    show(res, codePage({ ...pending, formToken: browser.formToken, place, mailHint, errors }));
+  };
 
   router
     .route("/sign-in/code")
     .get(async (req, res) => {
       const { secret, formToken } = await door.enter(req, res);
       const place = returnTo(queryOf(req).get("return_to"));
-      const email = (await signIn.pending(secret))?.email;
-      show(res, codePage({ formToken, place, email, mailHint }));
+      const pending = await signIn.pending(secret);
+      if (pending === undefined) return res.redirect(303, withReturn("/sign-in", place));
+      show(res, codePage({ ...pending, formToken, place, mailHint }));
     })
     .post(...readForm, async (req, res) => {
       const browser = await door.enterByForm(req);
       const place = returnTo(typed(req, "return_to"));
       await throttle({ "code-tries": addressKey(req.ip) });
       const { data } = filled(CodeForm, req);
-      const email = (await signIn.pending(browser.secret))?.email;
+      const asked = await signIn.pending(browser.secret);
       const accountId = data && (await signIn.complete(browser.secret, data.code));
-      if (accountId === undefined) {
-        const errors = [{ id: "code", text: WRONG_CODE }];
-        const { formToken } = browser;
-        return show(res, codePage({ formToken, place, email, mailHint, errors }));
-      }
+      if (accountId === undefined) return refuse({ res, browser, place, email: asked?.email });
       res.append("set-cookie", await sessions.open(browser, accountId)).redirect(303, place);
     })
     .all(onlyMethods(["get", "post"]));
+}
+
+/** A code that was not taken. */
+interface Refused extends Pick<Asked, "place" | "email"> {
+  readonly res: Response;
+  readonly browser: Browser;
 }
 
 function providerRoutes(router: Router, options: SignInRoutesOptions): void {
@@ -132,8 +159,9 @@ function providerRoutes(router: Router, options: SignInRoutesOptions): void {
       const callback = new URL(`${baseUrl}/sign-in/callback?${queryOf(req)}`);
       const finished = await upstream.finish(browser.secret, callback);
       if (finished === undefined) throw notSignedIn(upstream);
-      res.append("set-cookie", await sessions.open(browser, finished.accountId));
-      res.redirect(303, returnTo(finished.returnTo));
+      const { accountId, signedInAt, returnTo: place } = finished;
+      res.append("set-cookie", await sessions.open(browser, accountId, signedInAt));
+      res.redirect(303, returnTo(place));
     })
     .all(onlyMethods(["get"]));
 }

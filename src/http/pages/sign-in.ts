@@ -11,6 +11,8 @@ export interface SignInView {
   readonly errors?: FieldErrors;
   /** Host of the other way in. */
   readonly upstream: string | undefined;
+  /** Whether messages wait for the operator of this service instead of being sent. */
+  readonly mailHint: boolean;
 }
 
 /** Why a person is asked to sign in, by where they want to go. */
@@ -31,7 +33,9 @@ export function signInPage({
   email,
   errors = [],
   upstream,
+  mailHint,
 }: SignInView): PageAnswer {
+  const giver = mailHint ? "from the operator of this service, which sends no mail" : "by e-mail";
   const hidden = { return_to: place };
   const byProvider = html`<p class="or">or</p>
 ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="second">Sign in with ${upstream}</button>`)}`;
@@ -40,7 +44,7 @@ ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="s
     heading: "Sign in",
     hasErrors: errors.length > 0,
     body: html`${errorSummary(errors)}
-<p class="lead">You get a code by e-mail. There is no password.</p>
+<p class="lead">You get a code ${giver}. There is no password.</p>
 ${reason(place)}
 <div class="card">
 ${form(

@@ -6,13 +6,13 @@ import { createLastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
 import { createDecisions } from "../../../src/intake/decisions.ts";
 import { createIntake } from "../../../src/intake/intake.ts";
-import { readApplications, readInquiries } from "../../../src/intake/kept.ts";
+import { applicationOfToken, readApplications, readInquiries } from "../../../src/intake/kept.ts";
 import { seats } from "../../../src/intake/seats.ts";
 import { createOutbox, mails, openedLetter } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit.ts";
 import { put, removeGroup } from "../../../src/store/operations.ts";
 import { outbox } from "../../../src/store/outbox.ts";
-import { collection, type Records } from "../../../src/store/records.ts";
+import type { Records } from "../../../src/store/records.ts";
 import type { StoreMode } from "../../../src/store/store.ts";
 import { createVault } from "../../../src/store/vault.ts";
 import { describeStores, dumped, type Engine, embedded, openStore } from "../../support/stores.ts";
@@ -41,7 +41,7 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
 
 /** Takes all seats of a kind but some. */
 async function fill({ records }: Pick<Awaited<ReturnType<typeof open>>, "records">, kind: string) {
-  for (let from = 0; from < 20_000; from += 1_000) {
+  for (let from = 0; from < 30_000; from += 1_000) {
     const steps = Array.from({ length: 1_000 }, (_, at) =>
       put(seats, { key: `${kind}:${from + at}`, value: true }),
     );
@@ -112,11 +112,20 @@ describeStores("the intake", (engine) => {
     expect(others).toEqual([]);
   });
 
-  it("keeps only the newest of the tokens that are no keys", async () => {
-    const { intake, records } = await open(engine, "live");
-    for (let count = 0; count < 3; count += 1) await intake.apply(ada);
-    expect(await records.list(collection("queue-tokens"), { limit: 10 })).toHaveLength(1);
-  });
+  it.each<StoreMode>(["live", "sandbox"])(
+    "lets every token name the application, whoever applies again with its address (%s)",
+    async (mode) => {
+      const { intake, records } = await open(engine, mode);
+      const tokens = [];
+      for (let count = 0; count < 3; count += 1) tokens.push((await intake.apply(ada)).queueToken);
+      const other = await intake.apply({ ...ada, email: "eve@host.example" });
+      const [application, evesApplication] = await readApplications(records);
+      const named = await Promise.all(tokens.map((token) => applicationOfToken(records, token)));
+      expect(named).toEqual([application?.id, application?.id, application?.id]);
+      expect(await applicationOfToken(records, other.queueToken)).toBe(evesApplication?.id);
+      expect(await applicationOfToken(records, `${other.queueToken}x`)).toBeUndefined();
+    },
+  );
 
   it("keeps one seat when 100 apply at once with one address, and all get a token", async () => {
     const { intake, records, keys, audits } = await open(engine);
@@ -186,7 +195,7 @@ describeStores("the intake", (engine) => {
 });
 
 describe("what strangers can have kept", () => {
-  it.each(["application", "queue-key"])("is no more than there are seats (%s)", async (kind) => {
+  it.each(["application", "queue-token"])("is no more than there are seats (%s)", async (kind) => {
     const opened = await open(embedded);
     await fill(opened, kind);
     await expect(opened.intake.apply(ada)).rejects.toMatchObject({
@@ -242,6 +251,27 @@ describeStores("a decision", (engine) => {
     expect(accepted).toEqual([{ action: "application.accepted", actor: "operator", target: id }]);
   });
 
+  it("is about the application that a queue token was given for", async () => {
+    const { decisions, intake, id } = await applied();
+    const { queueToken } = await intake.apply(ada);
+    expect(await decisions.reject(queueToken)).toMatchObject({ application: { id }, isNew: true });
+    expect(await decisions.accept(queueToken)).toMatchObject({ application: { id }, isNew: true });
+    expect(await intake.isAccepted(ada.email)).toBe(true);
+  });
+
+  it("says in its message what the applicant was let into, and where to sign in", async () => {
+    const { records, clock, keys, id } = await applied();
+    const now = () => new Date(clock.now);
+    const audit = createAuditor({ hashAddress: (address) => address, now });
+    const site = { name: "Market Signal", baseUrl: "https://signals.example" };
+    const mailbox = createOutbox({ vault, now });
+    await createDecisions({ records, audit, keys, mailbox, site }).accept(id);
+    const [mail] = await records.list(mails, { limit: 1 });
+    const { text } = mail === undefined ? expect.fail() : openedLetter(vault, mail);
+    expect(text).toContain("early access to Market Signal");
+    expect(text).toMatch(/^https:\/\/signals\.example\/sign-in$/m);
+  });
+
   it("makes a key that is neither in the message nor in the audit", async () => {
     const { decisions, keys, store, records, id } = await applied();
     const decision = await decisions.accept(id, ["signals:read", "alerts:write"]);
@@ -269,12 +299,14 @@ describeStores("a decision", (engine) => {
 
   it("frees the seat, and not one that another took since", async () => {
     const { decisions, records, id } = await applied();
-    const [seat] = await records.list(seats, { limit: 2 });
+    const taken = async () =>
+      (await records.list(seats, { limit: 9 })).filter(({ key }) => key.startsWith("application:"));
+    const [seat] = await taken();
     await decisions.reject(id);
-    expect(await records.list(seats, { limit: 2 })).toEqual([]);
+    expect(await taken()).toEqual([]);
     await records.commit([put(seats, { key: seat?.key ?? "", value: true })]);
     await decisions.accept(id);
-    expect(await records.list(seats, { limit: 2 })).toHaveLength(1);
+    expect(await taken()).toHaveLength(1);
   });
 
   it("stays when the applicant applies again", async () => {

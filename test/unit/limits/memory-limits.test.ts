@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Limits, type QuotaName, quotas } from "../../../src/limits/limits.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
@@ -7,6 +9,15 @@ const five = { overrides: { apply: { points: 5, windowSeconds: 60 } } };
 async function countTimes(limits: Limits, times: number, key = "a") {
   const counts = Array.from({ length: times }, () => limits.count("apply", key));
   return Promise.all(counts);
+}
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** Bytes of what is kept. */
+function heapUsed(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
 }
 
 describe("limits in memory", () => {
@@ -93,15 +104,54 @@ describe("limits in memory", () => {
 
   it("forget keys when their window ends, and the oldest when there are too many", async () => {
     const limits = createLimits(five);
-    await countTimes(limits, 9, "old");
+    await countTimes(limits, 4, "old");
     vi.advanceTimersByTime(1);
-    await countTimes(limits, 9, "young");
+    await countTimes(limits, 4, "young");
     for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `k${at}`);
     expect(await limits.look("apply", "old")).toMatchObject({ points: 5 });
-    expect(await limits.look("apply", "young")).toMatchObject({ points: 0 });
+    expect(await limits.look("apply", "young")).toMatchObject({ points: 1 });
     expect(vi.getTimerCount()).toBe(20_000);
     vi.advanceTimersByTime(60_000);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("set nobody free who has no points left, however many others come", async () => {
+    const limits = createLimits(five);
+    await countTimes(limits, 5, "spent");
+    for (let at = 0; at < 40_000; at += 1) await limits.count("apply", `k${at}`);
+    expect(await limits.look("apply", "spent")).toMatchObject({ isExceeded: true });
+    expect(vi.getTimerCount()).toBe(20_000);
+    vi.advanceTimersByTime(60_000);
+    expect(await limits.look("apply", "spent")).toMatchObject({ points: 5 });
+  });
+
+  it("count new keys also when all others have no points left", async () => {
+    const limits = createLimits({ overrides: { apply: { points: 2, windowSeconds: 60 } } });
+    for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 2, `k${at}`);
+    await limits.count("apply", "new");
+    expect(await limits.look("apply", "new")).toMatchObject({ points: 1 });
+    expect(await limits.look("apply", "k0")).toMatchObject({ points: 2 });
+    expect(await limits.look("apply", "k1")).toMatchObject({ isExceeded: true });
+  });
+
+  it("keep no place for keys whose window has ended", async () => {
+    const limits = createLimits(five);
+    for (let at = 0; at < 20_000; at += 1) await countTimes(limits, 5, `k${at}`);
+    vi.advanceTimersByTime(60_000);
+    await limits.count("apply", "a");
+    for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `n${at}`);
+    expect(await limits.look("apply", "a")).toMatchObject({ points: 4 });
+  });
+
+  it("take no more room for a long key, and tell long keys apart", async () => {
+    const limits = createLimits(five);
+    const long = (end: string) => Buffer.from("x".repeat(8000) + end).toString();
+    await countTimes(limits, 3, long("a"));
+    expect(await limits.look("apply", long("a"))).toMatchObject({ points: 2 });
+    expect(await limits.look("apply", long("b"))).toMatchObject({ points: 5 });
+    const before = heapUsed();
+    for (let at = 0; at < 10_000; at += 1) await limits.count("apply", long(String(at)));
+    expect(heapUsed() - before).toBeLessThan(20_000_000);
   });
 
   it("take a key whose window begins again for a young one", async () => {
@@ -109,9 +159,9 @@ describe("limits in memory", () => {
     await limits.count("apply", "back");
     vi.advanceTimersByTime(60_000);
     await limits.count("apply", "first");
-    await countTimes(limits, 9, "back");
+    await countTimes(limits, 4, "back");
     for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `k${at}`);
     expect(await limits.look("apply", "first")).toMatchObject({ points: 5 });
-    expect(await limits.look("apply", "back")).toMatchObject({ points: 0 });
+    expect(await limits.look("apply", "back")).toMatchObject({ points: 1 });
   });
 });

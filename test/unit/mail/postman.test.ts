@@ -201,6 +201,18 @@ describeStores("the postman", (engine) => {
     expect(recipients.toSorted()).toEqual(wanted.map(({ to }) => to).toSorted());
   });
 
+  it("sends what is due later when it is due, and not before", async () => {
+    const [store, server] = [await openStore(engine), await startSmtp()];
+    await queue(store, { ...toAda, dueInMs: 1_000 });
+    startPostman(store, smtpOf(server));
+    store.clock.now += 999;
+    await queue(store, { ...toAda, to: "bob@people.example" });
+    expect((await server.received(1))[0]?.to).toEqual(["bob@people.example"]);
+    store.clock.now += 1;
+    await wake(store);
+    expect((await server.received(2))[1]?.to).toEqual([toAda.to]);
+  });
+
   it("sends again what a process took that has died, under the same id", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     await queue(store, toAda);

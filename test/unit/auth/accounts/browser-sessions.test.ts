@@ -69,6 +69,18 @@ describeStores("sessions", (engine) => {
     });
   });
 
+  it("say when somebody else saw the person sign in, which was not later than now", async () => {
+    const { sessions, id } = await begin(engine);
+    for (const [signedInAt, kept] of [
+      [START - 1_000, START - 1_000],
+      [START + 1_000, START],
+    ] as const) {
+      const cookie = await sessions.open(await sessions.browserOf(undefined), id, signedInAt);
+      const { session } = await sessions.browserOf(sent(cookie));
+      expect(session).toEqual({ accountId: id, signedInAt: kept });
+    }
+  });
+
   it("give whoever signs in another secret, so that a planted one is worth nothing", async () => {
     const { sessions, id } = await begin(engine);
     const planted = `__Host-market-signal=${"A".repeat(43)}`;

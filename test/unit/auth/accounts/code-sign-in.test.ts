@@ -1,15 +1,22 @@
 import { randomBytes } from "node:crypto";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
 import type { SignUp } from "../../../../src/auth/accounts/sign-in.ts";
 import { fingerprint } from "../../../../src/auth/secrets.ts";
 import type { Letter } from "../../../../src/mail/letter.ts";
-import { createOutbox, mails, openedLetter } from "../../../../src/mail/outbox.ts";
-import { put } from "../../../../src/store/operations.ts";
+import { createOutbox, MAIL_TOPIC, mails, openedLetter } from "../../../../src/mail/outbox.ts";
+import { announce, put } from "../../../../src/store/operations.ts";
 import type { Operation, Records } from "../../../../src/store/records.ts";
 import { createVault } from "../../../../src/store/vault.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
-import { describeStores, dumped, type Engine, openStore, slowed } from "../../../support/stores.ts";
+import {
+  describeStores,
+  dumped,
+  type Engine,
+  openStore,
+  START,
+  slowed,
+} from "../../../support/stores.ts";
 
 const ADA = "ada@people.example";
 const BROWSER = "the secret of a browser";
@@ -219,6 +226,21 @@ describeStores("the sign-in by a code", (engine) => {
       steps.map((step) => [step.kind, "collection" in step && step.collection, size(step)]),
     );
     expect(other).toEqual(one);
+  });
+
+  it("wakes nobody, and lets a message be due at an instant that nobody can foresee", async () => {
+    const { store, signIn } = await begin(engine);
+    const woken: string[] = [];
+    onTestFinished(store.records.onAnnounce(MAIL_TOPIC, (text) => void woken.push(text)));
+    for (let time = 0; time < 20; time += 1) await signIn.sendCode(`browser ${time}`, ADA);
+    const waits = (await store.records.list(mails, { limit: 100 })).map(
+      ({ dueAt = 0 }) => dueAt - START,
+    );
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(300);
+    expect(Math.max(...waits)).toBeLessThan(2_000);
+    expect(new Set(waits).size).toBeGreaterThan(10);
+    await store.records.commit([announce(MAIL_TOPIC, "the only one")]);
+    await expect.poll(() => woken).toEqual(["the only one"]);
   });
 
   it("knows no code for whoever may not sign in, not even one that was never typed", async () => {

@@ -7,6 +7,7 @@ import { ofEmail } from "../../../../src/auth/accounts/email.ts";
 import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
 import { grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
+import { apiKeys, createApiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { createOutbox, mails } from "../../../../src/mail/outbox.ts";
 import { put } from "../../../../src/store/operations.ts";
 import { collection, type Records } from "../../../../src/store/records.ts";
@@ -24,13 +25,22 @@ import {
 const ADA = "ada@people.example";
 const BOB = "bob@people.example";
 const inquiries = collection<{ readonly email: string }>("inquiries");
-const counted = { accounts: accountRecords, sessions, grants, inquiries, messages: mails };
+const counted = {
+  accounts: accountRecords,
+  ...{ sessions, grants, inquiries, keys: apiKeys, messages: mails },
+};
 
 /** Everything that the service keeps of a person. */
 async function live(store: TestStore, email: string): Promise<string> {
   const { records } = store;
-  const { accounts, now, audit } = peopleOf(store, records);
+  const { accounts, now, audit, lastUse } = peopleOf(store, records);
   const { id } = await accounts.ofEmail(email);
+  const keys = createApiKeys({ records, mode: "sandbox", now, audit, lastUse });
+  const own = await keys.createFor(id, { name: "Desk", scopes: ["signals:read"] });
+  const given = { name: "Ada", scopes: ["signals:read"], by: "operator" } as const;
+  const other = await keys.create({ ...given, groups: [ofEmail(email)] });
+  for (const key of [own?.key ?? "", other.key]) await keys.find(key);
+  await expect.poll(async () => (await lastUse.of([own?.id ?? "", other.id])).size).toBe(2);
   await accounts.ofSubject({ issuer: "https://login.example", subject: email, label: email });
   const keeper = createSessions({ records, now, secure: true, audit });
   await keeper.open(await keeper.browserOf(undefined), id);
@@ -67,7 +77,7 @@ describeStores("forgetting a person", (engine) => {
   it("removes all that is kept under the address, and counts it", async () => {
     const store = await keptOf(engine, [ADA]);
     expect(await forgetting(store)).toEqual({
-      ...{ accounts: 2, sessions: 1, grants: 1, inquiries: 1, messages: 1, agents: 2 },
+      ...{ accounts: 2, sessions: 1, grants: 1, inquiries: 1, keys: 2, messages: 1, agents: 2 },
     });
     const rows = await dumped(store.store);
     const left = rows.flatMap((row) => (row.table === "record" ? [row.collection] : []));
@@ -96,7 +106,8 @@ describeStores("forgetting a person", (engine) => {
 
   it("finds nothing, and writes nothing, for an unknown address or the second time", async () => {
     const store = await openStore(engine);
-    const none = { accounts: 0, sessions: 0, grants: 0, inquiries: 0, messages: 0, agents: 0 };
+    const nothing = { accounts: 0, sessions: 0, grants: 0, inquiries: 0, keys: 0, messages: 0 };
+    const none = { ...nothing, agents: 0 };
     expect(await forgetting(store)).toEqual(none);
     await live(store, ADA);
     await forgetting(store);
@@ -129,8 +140,9 @@ describeStores("forgetting a person", (engine) => {
     };
     await expect(forgetting(store, dying)).rejects.toThrow("killed");
     expect(await ids(store)).toHaveLength(2);
-    expect(await forgetting(store)).toMatchObject({ accounts: 2, agents: 1 });
+    expect(await forgetting(store)).toMatchObject({ accounts: 2, keys: 2, agents: 1 });
     expect(await ids(store)).toEqual([]);
+    expect(await forgetting(store)).toMatchObject({ accounts: 0, keys: 0, agents: 0 });
   });
 
   it("removes an agent that was claimed while the others went", async () => {

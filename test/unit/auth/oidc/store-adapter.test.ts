@@ -2,6 +2,7 @@ import type { Adapter } from "oidc-provider";
 import { expect, it } from "vitest";
 import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
 import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
+import { asRequest } from "../../../../src/auth/oidc/reads.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
 import type { AuditEntry } from "../../../../src/store/audit.ts";
 import { removeGroup, replace } from "../../../../src/store/operations.ts";
@@ -454,6 +455,48 @@ describeStores("what is issued", (engine) => {
       expect(found.filter((token) => token !== undefined)).toEqual([]);
       await adapterFor("Client").destroy("x");
     }
+  });
+});
+
+describeStores("a grant that is written again", (engine) => {
+  const grant = (scope: string) => ({ clientId: "a", accountId: "acc_1", openid: { scope } });
+
+  /** A grant, and what extends it once it was read and something else was done. */
+  async function given() {
+    const built = await build(engine);
+    const grants = built.adapterFor("Grant");
+    await grants.upsert("g", grant("one"), 60);
+    const extend = (scope: string, meanwhile?: () => Promise<unknown>) =>
+      asRequest(async () => {
+        await grants.find("g");
+        await meanwhile?.();
+        await grants.upsert("g", grant(scope), 120);
+      });
+    return { ...built, grants, extend };
+  }
+
+  it("is what was written last, for as long as that says", async () => {
+    const { grants, extend, clock, started } = await given();
+    await extend("one two");
+    expect(await grants.find("g")).toEqual(grant("one two"));
+    clock.now = started + 119_999;
+    expect(await grants.find("g")).toBeDefined();
+    clock.now = started + 120_000;
+    expect(await grants.find("g")).toBeUndefined();
+  });
+
+  it("was read before, by the same request", async () => {
+    const { grants, extend } = await given();
+    await expect(grants.upsert("g", grant("two"), 60)).rejects.toMatchObject(REFUSED);
+    await expect(extend("two", () => extend("three"))).rejects.toMatchObject(REFUSED);
+    expect(await grants.find("g")).toEqual(grant("three"));
+  });
+
+  it("does not come back when it was ended in between", async () => {
+    const { grants, extend, audit } = await given();
+    await expect(extend("two", () => grants.destroy("g"))).rejects.toMatchObject(REFUSED);
+    expect(await grants.find("g")).toBeUndefined();
+    expect((await audit()).map(({ action }) => action)).toEqual(["grant.given", "grant.revoked"]);
   });
 });
 

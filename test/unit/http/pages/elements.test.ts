@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { formTarget } from "../../../../src/http/pages/consent.ts";
 import {
   errorSummary,
   field,
@@ -7,6 +6,7 @@ import {
   moment,
   scopeChoice,
   stranger,
+  strangerSite,
   unverifiedName,
   unverifiedTitle,
 } from "../../../../src/http/pages/elements.ts";
@@ -21,6 +21,18 @@ describe("a stranger's text", () => {
   it("ends after 100 characters, and says that it does", () => {
     expect(stranger("x".repeat(100)).toString()).toContain(`>${"x".repeat(100)}<`);
     expect(stranger("😀".repeat(101)).toString()).toContain(`>${"😀".repeat(100)}…<`);
+  });
+
+  it("is shown whole when it is a host or an address, to its end in any case", () => {
+    const host = `${"a.".repeat(120)}evil.example`;
+    const address = `https://${host}/${"x".repeat(250)}`;
+    for (const site of [host, address]) {
+      expect(strangerSite(site).toString()).toBe(`<bdi class="stranger">${site}</bdi>`);
+    }
+    const endless = strangerSite(`${"a.".repeat(4_000)}evil.example`).toString();
+    expect(endless).toMatch(/…[a.]+\.evil\.example<\/bdi>$/);
+    expect(endless.length).toBeLessThan(600);
+    expect(strangerSite("a\u202Eb").toString()).toContain(">a\uFFFDb<");
   });
 
   it.each(["\u202E", "\u2066", "\u200F", "\u0007", "\u2028", "\n", "\uD800", "\u061C"])(
@@ -106,19 +118,5 @@ describe("a form", () => {
     expect(shown).toContain('id="scope-0" name="scope" value="signals:read">');
     expect(shown).toContain('id="scope-1" name="scope" value="factor:read" checked>');
     expect(shown).toContain('<label for="scope-1">Four-factor score breakdown');
-  });
-});
-
-describe("the source for a redirect address", () => {
-  it.each([
-    ["https://app.example/callback?x=1", "https://app.example"],
-    ["https://app.example:8443/", "https://app.example:8443"],
-    ["https://bücher.example/", "https://xn--bcher-kva.example"],
-    ["http://127.0.0.1:33418/callback", "http://127.0.0.1:33418"],
-    ["http://[::1]:33418/callback", "http:"],
-    ["com.example.app:/callback", "com.example.app:"],
-    ["cursor://anysphere.cursor/callback", "cursor:"],
-  ])("of %s is %s", (address, source) => {
-    expect(formTarget(address)).toBe(source);
   });
 });

@@ -1,0 +1,24 @@
+import type { Limits, QuotaName, Remaining } from "./limits.ts";
+
+/** What is counted, and for whom. */
+export type Counter = readonly [quota: QuotaName, key: string];
+
+/**
+ * Counts one against several quotas, one after the other, and no further than to the first that is
+ * exceeded: who is refused uses up nothing that is counted for somebody else. So what a caller
+ * cannot choose, such as the address, stands first.
+ *
+ * @returns What was counted; only the last can be exceeded.
+ */
+export async function countInOrder(
+  limits: Limits,
+  counters: readonly Counter[],
+): Promise<readonly Remaining[]> {
+  const counted: Remaining[] = [];
+  for (const [quota, key] of counters) {
+    const remaining = await limits.count(quota, key);
+    counted.push(remaining);
+    if (remaining.isExceeded) break;
+  }
+  return counted;
+}
