@@ -45,14 +45,15 @@ async function everyForm(person: Person) {
   const { client_id } = await registerPublic(base);
   const claim = await web.get(`/claim?agent=${agent.client_id}`);
   const given = { agent_id: agent.client_id, code: agent.claim.code };
+  const signIn = await web.get("/sign-in");
   const pages: readonly WebPage[] = [
     await web.get("/account"),
     claim,
     await web.submit(claim.form("/claim"), given),
     await web.get(verification_uri),
     await web.get(authorizationRequest(base, { client_id }).url),
-    await web.get("/sign-in"),
-    await web.get("/sign-in/code"),
+    signIn,
+    await web.submit(signIn.form("/sign-in"), { email: person.email }),
   ];
   const forms = pages.flatMap((page) => page.forms);
   return [...new Map(forms.map((form) => [pathOf(form.action), form])).values()];
@@ -644,7 +645,7 @@ describe("who is here", () => {
 /** What is asked of the store while something is done: the least of a few times, since the service has
  *  work of its own at any time. */
 async function leastWork<T>(records: Records, run: () => Promise<T>) {
-  const methods = ["get", "list", "commit"] as const;
+  const methods = ["get", "list", "commit", "claimDue"] as const;
   const original = Object.fromEntries(methods.map((name) => [name, records[name]]));
   let asked: string[] = [];
   for (const name of methods) {

@@ -79,7 +79,7 @@ const newAddress = () => `browser-${++people}@example.com`;
 async function signIn(page: Page, email = newAddress()): Promise<string> {
   await page.getByLabel("Your e-mail address").fill(email);
   await page.getByRole("button", { name: "Send me a code" }).click();
-  await page.getByLabel("Code from the e-mail").fill(await codeOf(email));
+  await page.getByLabel("Code from the operator").fill(await codeOf(email));
   await page.getByRole("button", { name: "Sign in" }).click();
   return email;
 }

@@ -16,7 +16,7 @@ export interface SignIn {
 }
 
 /** A person who comes back from another provider. */
-export interface SignedIn {
+interface SignedIn {
   readonly accountId: string;
   /** When they proved there who they are, in milliseconds since the epoch by the provider's clock. */
   readonly signedInAt: number;

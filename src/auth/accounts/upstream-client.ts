@@ -23,7 +23,7 @@ const TIMEOUT_SECONDS = 5;
 /** What is asked for: who it is, and the address if the provider knows one. */
 const SCOPE = "openid email";
 
-/** A sign-in at the provider counts for this many seconds. */
+/** The provider is asked for a sign-in of at most so many seconds ago. */
 const MAX_AGE_SECONDS = 300;
 
 /** This service as a client of an OpenID provider. */
@@ -59,8 +59,8 @@ export interface UpstreamClient {
   /** Asks the provider to let the person sign in anew, as a code by e-mail does, and to say when they
    *  did (OpenID Connect Core 1.0 section 3.1.2.1). */
   authorizationUrl(checks: Checks): Promise<URL>;
-  /** Refuses a sign-in of which the provider does not say when it was, or that was too long ago.
-   *  @param callback Only its query counts. */
+  /** Some providers neither ask again nor say when a person signed in: the person is then let in, and
+   *  the sign-in counts as one of long ago. @param callback Only its query counts. */
   identify(callback: URL, checks: Checks): Promise<Identity>;
 }
 
@@ -92,11 +92,10 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       answer.search = callback.search;
       const tokens = await authorizationCodeGrant(configuration, answer, {
         ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier },
-        maxAge: MAX_AGE_SECONDS,
       });
       const claims: Claims = tokens.claims() ?? { sub: "" };
       const { userinfo_endpoint, issuer } = configuration.serverMetadata();
-      const signedIn = { issuer, signedInAt: Number(claims.auth_time) * 1000 };
+      const signedIn = { issuer, signedInAt: (claims.auth_time ?? 0) * 1000 };
       if (claims.email !== undefined || userinfo_endpoint === undefined) {
         return { ...signedIn, ...person(claims) };
       }
