@@ -195,7 +195,7 @@ describe("a credential", () => {
   });
 
   it("is good for so many calls a minute, counted for each caller on both resources", async () => {
-    const { ask, key, local } = await guarded({ calls: { points: 2, windowSeconds: 60 } });
+    const { ask, key } = await guarded({ calls: { points: 2, windowSeconds: 60 } });
     const headers = { "x-api-key": key };
     const first = await ask(headers);
     expect(first.headers.get("ratelimit")).toMatch(/^"calls";r=1;t=\d+$/);
@@ -213,8 +213,8 @@ describe("a credential", () => {
       "calls-anonymous": two,
     });
     const agent = (await register(local)) as Registered & { claim: { code: string } };
-    const tokens = [await tokenOf(local, agent), await tokenOf(local, agent)];
     const statuses = async () => {
+      const tokens = [await tokenOf(local, agent), await tokenOf(local, agent)];
       const answers = [];
       for (const each of [...tokens, ...tokens]) {
         answers.push((await ask({ authorization: `Bearer ${each}` })).status);

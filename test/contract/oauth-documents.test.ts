@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { getWith, register } from "../support/agent.ts";
-import { startAuthServer } from "../support/auth-server.ts";
+import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, CALLBACK } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
 import { consented, createVisitor, exchange, interactionOn } from "../support/visitor.ts";
@@ -28,7 +28,9 @@ const fetchWeb: typeof fetch = async (input) => {
 
 const { records } = await embedded.open({ now: () => Date.now() });
 const start = (limits = {}) =>
-  startAuthServer({ records, now: () => new Date(), fetch: fetchWeb, limits });
+  startAuthServer({ records, now: () => new Date(), fetch: fetchWeb, limits, proxyHops: 1 });
+
+const TWO = { points: 2, windowSeconds: 600 };
 
 beforeEach(() => {
   web.clear();
@@ -120,24 +122,75 @@ describe("a client by its metadata document", () => {
     expect(asked).toEqual([]);
   });
 
+  /** Asks for a document from an address. */
+  const askFor = (server: AuthServer, client_id: string, from = "198.51.100.1") =>
+    fetch(authorizationRequest(server.local, { client_id }).url, {
+      redirect: "manual",
+      headers: { "x-forwarded-for": from },
+    });
+
+  async function expectLimited(answer: Response, quota: string) {
+    expect([answer.status, answer.headers.get("location")]).toEqual([429, null]);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(590);
+    expect(await answer.json()).toEqual({
+      error: "temporarily_unavailable",
+      error_description: expect.stringContaining(`The limit ${quota} allows 2 in 600 seconds.`),
+    });
+  }
+
   it.each([
     ["fetch-address", (number: number) => `https://app-${number}.example/client.json`],
     ["fetch-host", (number: number) => `https://app.example/${number}.json`],
+    ["fetch-host-all", (number: number) => `https://app.example/${number}.json`],
   ])("makes this server fetch so often only (%s)", async (quota, addressOf) => {
-    const server = await start({ [quota]: { points: 2, windowSeconds: 600 } });
-    for (let number = 0; number < 5; number += 1) {
-      const { url } = authorizationRequest(server.local, { client_id: addressOf(number) });
-      await fetch(url, { headers: { "x-forwarded-for": `198.51.100.${number}` } });
+    const server = await start({ [quota]: TWO });
+    for (const number of [0, 1]) {
+      expect((await askFor(server, addressOf(number))).status).toBe(400);
     }
+    await expectLimited(await askFor(server, addressOf(2)), quota);
     expect(asked).toHaveLength(2);
+  });
+
+  it("is not kept from others by somebody who names what is not there", async () => {
+    web.set(CLIENT_ID, document);
+    const server = await start({ "fetch-host": TWO });
+    for (const number of [0, 1, 2]) {
+      await askFor(server, `https://app.example/${number}.json`, "203.0.113.1");
+    }
+    await expectLimited(await askFor(server, CLIENT_ID, "203.0.113.1"), "fetch-host");
+    expect((await askFor(server, CLIENT_ID)).status).toBe(303);
+  });
+
+  it("that is there counts for nothing at its host", async () => {
+    const server = await start({ "fetch-host": TWO });
+    for (const number of [0, 1, 2]) {
+      const client_id = `https://app.example/${number}.json`;
+      web.set(client_id, { ...document, client_id });
+      expect((await askFor(server, client_id)).status).toBe(303);
+    }
+  });
+
+  it("that is not there is looked for again after a short time", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const server = await start();
+    for (const from of ["198.51.100.1", "198.51.100.2"]) {
+      expect((await askFor(server, CLIENT_ID, from)).status).toBe(400);
+    }
+    expect(asked).toEqual([CLIENT_ID]);
+    web.set(CLIENT_ID, document);
+    vi.setSystemTime(Date.now() + 30_000);
+    expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 });
 
 describe("a client that signs with a key at its own address", () => {
-  it("gets tokens, and its host is asked so often only", async () => {
-    const jwks_uri = "https://keys.example/jwks.json";
+  const jwks_uri = "https://keys.example/jwks.json";
+
+  /** A registered client and how it asks for a token. */
+  async function signing(limits = {}) {
     const { privateKey, publicKey } = await generateKeyPair("ES256");
-    const server = await start({ "fetch-host": { points: 2, windowSeconds: 600 } });
+    const server = await start(limits);
     const { client_id } = await register(server.local, {
       grant_types: ["client_credentials"],
       token_endpoint_auth_method: "private_key_jwt",
@@ -155,10 +208,31 @@ describe("a client that signs with a key at its own address", () => {
           .sign(privateKey),
         client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
       });
+    const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }] };
+    return { ask, keys };
+  }
+
+  it("gets tokens, and its host is asked again only a short time after it failed", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { ask, keys } = await signing();
     expect((await ask()).status).toBe(401);
-    web.set(jwks_uri, { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }] });
-    expect((await ask()).status).toBe(200);
-    expect((await ask()).status).toBe(200);
+    web.set(jwks_uri, keys);
+    expect((await ask()).status).toBe(401);
+    vi.setSystemTime(Date.now() + 30_000);
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
     expect(asked).toEqual([jwks_uri, jwks_uri]);
+  });
+
+  it("is told when a limit is the reason, which is no wrong proof", async () => {
+    const { ask } = await signing({
+      "fetch-address": { ...TWO, points: 0 },
+      "secret-address": { ...TWO, points: 1 },
+    });
+    for (let at = 0; at < 2; at += 1) {
+      const { status, body } = await ask();
+      expect([status, body.error]).toEqual([429, "temporarily_unavailable"]);
+      expect(body.error_description).toContain("The limit fetch-address allows 0");
+    }
   });
 });

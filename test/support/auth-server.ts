@@ -60,6 +60,8 @@ interface AuthServerOptions {
   /** What it gets for addresses that clients name; absent: nothing. */
   readonly fetch?: typeof fetch;
   readonly issuers?: readonly TrustedIssuer[];
+  /** Reverse proxies in front, so that a test can ask from many addresses; absent: none. */
+  readonly proxyHops?: number;
 }
 
 /** What stands behind an authorization server. */
@@ -101,6 +103,7 @@ const hashAddress = (address: string): string => `hash of ${address}`;
 /** Starts an authorization server on a free port; it stops when the tests of the file have run. */
 export async function startAuthServer(options: AuthServerOptions): Promise<AuthServer> {
   const app = express();
+  app.set("trust proxy", options.proxyHops ?? 0);
   const server = createServer(app);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -35,7 +35,7 @@ function isUnproven({ oidc, status, body }: KoaContextWithOIDC): boolean {
  */
 export function challengeClient(ctx: KoaContextWithOIDC, issuer: string): void {
   const isAsked = ctx.status === 401 && errorOf(ctx.body) === "invalid_client";
-  if (!isAsked || ctx.response.get("www-authenticate") !== "") return;
+  if (!isAsked || ctx.res.hasHeader("www-authenticate")) return;
   ctx.set("www-authenticate", `Basic realm="${issuer}", error="invalid_client"`);
 }
 
