@@ -163,7 +163,7 @@ describe("a person at a browser", () => {
     await expectGood(page, "account-key-open");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.waitForURL(`${base}/account`);
+    await page.getByText("Revoke this key").waitFor({ state: "detached" });
     expect((await fetch(`${base}/api/signals?limit=1`, { headers })).status).toBe(401);
     await page.getByRole("button", { name: "Sign out" }).press("Enter");
     await page.waitForURL(`${base}/sign-in`);
