@@ -168,8 +168,9 @@ describeStores("the postman", (engine) => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
     const { stop } = startPostman(store, smtpOf(server));
+    const reached = server.reached("end");
     await queue(store, toAda);
-    await server.reached("end");
+    await reached;
     await stop();
     expect(await store.records.list(mails, { limit: 10 })).toHaveLength(1);
   });
@@ -178,8 +179,9 @@ describeStores("the postman", (engine) => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
     startPostman(store, smtpOf(server));
+    const reached = server.reached("end");
     await queue(store, toAda);
-    await server.reached("end");
+    await reached;
     server.reactions = {};
     await queue(store, { ...toAda, to: "bob@people.example" });
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
