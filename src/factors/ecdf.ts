@@ -1,4 +1,4 @@
-import { normalQuantile } from "./statistics.ts";
+import { countBelow, normalQuantile } from "./statistics.ts";
 
 /** A frozen empirical distribution: the value at each probability, both ascending. */
 export interface EcdfTable {
@@ -7,14 +7,14 @@ export interface EcdfTable {
 }
 
 /** The 101 knots of a table: 0.5 %, 1 %, 2 %, ..., 99 %, 99.5 %. The ends cap |z| at 2.576. */
-const PROBABILITIES: readonly number[] = [
+export const PROBABILITIES: readonly number[] = [
   0.005,
   ...Array.from({ length: 99 }, (_, index) => (index + 1) / 100),
   0.995,
 ];
 
 /** Fewer peers than this and a sub-signal uses its absolute form, if it has one. */
-const MIN_PEERS = 30;
+export const MIN_PEERS = 30;
 
 /**
  * Freezes the cross-section of one sub-signal: Hazen quantiles ((rank - 0.5)/N) at 101 knots.
@@ -40,39 +40,32 @@ function hazenQuantile(sorted: Float64Array, p: number): number {
   const below = Math.floor(position);
   const low = sorted[below] as number;
   const high = sorted[Math.min(last, below + 1)] as number;
-  return low + (high - low) * (position - below);
+  // Halves keep the difference of two huge values finite.
+  return 2 * (low / 2 + (high / 2 - low / 2) * (position - below));
 }
+
+/** The normal score of a value in a frozen distribution: Phi^-1(F(x)). */
+export const ecdfZ = (table: EcdfTable, value: number): number =>
+  normalQuantile(probabilityOf(table, value));
 
 /**
- * The normal score of a value in a frozen distribution: Phi^-1(F(x)), F linear between knots and
- * constant beyond them. A value that several knots share takes the middle of their probabilities.
+ * F, linear between knots and constant beyond them. A value that several knots share takes the
+ * middle of their probabilities.
  */
-export function ecdfZ({ probabilities, values }: EcdfTable, value: number): number {
-  const above = firstIndex(values, (knot) => knot >= value);
-  const beyond = firstIndex(values, (knot) => knot > value);
+function probabilityOf({ probabilities, values }: EcdfTable, value: number): number {
+  const above = countBelow(values, value);
   const last = values.length - 1;
-  const at = (list: readonly number[], index: number) => list[index] as number;
-
-  if (above < beyond) {
-    return normalQuantile((at(probabilities, above) + at(probabilities, beyond - 1)) / 2);
+  if (above > last) return probabilities[last] as number;
+  const knot = values[above] as number;
+  const p = probabilities[above] as number;
+  if (knot === value) {
+    let shared = above;
+    while (values[shared + 1] === value) shared++;
+    return (p + (probabilities[shared] as number)) / 2;
   }
-  if (above === 0) return normalQuantile(at(probabilities, 0));
-  if (above > last) return normalQuantile(at(probabilities, last));
+  if (above === 0) return p;
 
-  const low = at(values, above - 1);
-  const share = (value - low) / (at(values, above) - low);
-  const p = at(probabilities, above - 1);
-  return normalQuantile(p + share * (at(probabilities, above) - p));
-}
-
-/** Index of the first ascending value that satisfies a monotone test, or the length. */
-function firstIndex(values: readonly number[], test: (value: number) => boolean): number {
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (test(values[middle] as number)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  const low = values[above - 1] as number;
+  const lowP = probabilities[above - 1] as number;
+  return lowP + ((value / 2 - low / 2) / (knot / 2 - low / 2)) * (p - lowP);
 }

@@ -1,13 +1,18 @@
+import { type Attention, type AttentionReading, createAttention } from "../factors/attention.ts";
 import {
   addMessage,
   bullishness,
-  createRecentTexts,
   decayCounters,
   type Heard,
   hear,
-  messageWeight,
   SILENCE,
 } from "../factors/message-counters.ts";
+import {
+  type AuthorActivity,
+  createRecentMessages,
+  messageWeight,
+  type RecentMessages,
+} from "../factors/message-weight.ts";
 import { normalisedText, polarity } from "../factors/polarity.ts";
 import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
 import { createReader } from "../market/point-in-time.ts";
@@ -23,10 +28,20 @@ export interface Conversation {
   advance(mentions: readonly Mention[], at: number): void;
   /** What is heard at an instant not before the newest message. */
   heardAt(at: number): Heard;
+  /** How much is said at that instant. */
+  attentionAt(at: number): AttentionReading;
   /** The session before, if it was clear, joins the baseline. */
   beginSession(): void;
   /** What is heard at the close is the session's. */
   closeSession(at: number): void;
+}
+
+/** Where and among whom a conversation takes place; times in milliseconds. */
+export interface Setting {
+  readonly halfLifeMs: number;
+  readonly dayMs: number;
+  /** What authors write elsewhere, known up to the instant of every message that is read. */
+  readonly authors: AuthorActivity;
 }
 
 /** Polarity of an author's own tag. */
@@ -48,11 +63,27 @@ function createTextReader() {
   };
 }
 
-/** Starts to listen. The author's own tag overrides what the text says. */
-export function createConversation(halfLifeMs: number, dayMs: number): Conversation {
-  const newMentions = createReader<Mention>();
-  const recentTexts = createRecentTexts(dayMs);
+/** Weighs messages in their order, each against those before it. */
+function createScales(recent: RecentMessages, authors: AuthorActivity) {
   const readText = createTextReader();
+  return (mention: Mention) => {
+    const { author, stance, text, availableAt } = mention;
+    const said = readText(text);
+    const weight = messageWeight(mention, {
+      duplicates: recent.countEarlier(said.normalised, availableAt),
+      byAuthor: author === null ? 0 : authors.countEarlier(author, availableAt),
+    });
+    recent.add(said.normalised, availableAt, weight);
+    return { polarity: stance === null ? said.polarity : STANCE_POLARITY[stance], weight };
+  };
+}
+
+/** Starts to listen. The author's own tag overrides what the text says. */
+export function createConversation({ halfLifeMs, dayMs, authors }: Setting): Conversation {
+  const newMentions = createReader<Mention>();
+  const recent = createRecentMessages(dayMs);
+  const weigh = createScales(recent, authors);
+  const attention: Attention = createAttention();
   let counters = SILENCE;
   let baseline: SocialBaseline | undefined;
   let closed: number | undefined;
@@ -61,14 +92,10 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
   const heardAt = (at: number) =>
     hear(decayCounters(counters, at, halfLifeMs), at - (newestAt ?? 0), halfLifeMs);
   const add = (mention: Mention) => {
-    newestAt = mention.availableAt;
-    const said = readText(mention.text);
-    const duplicates = recentTexts.countEarlier(said.normalised, newestAt);
-    counters = addMessage(
-      decayCounters(counters, newestAt, halfLifeMs),
-      mention.stance === null ? said.polarity : STANCE_POLARITY[mention.stance],
-      messageWeight(mention, duplicates),
-    );
+    const { availableAt } = mention;
+    const { polarity, weight } = weigh(mention);
+    newestAt = availableAt;
+    counters = addMessage(decayCounters(counters, availableAt, halfLifeMs), polarity, weight);
   };
   return {
     get baseline() {
@@ -81,12 +108,15 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
       for (const mention of newMentions(mentions, at)) add(mention);
     },
     heardAt,
+    attentionAt: (at) => attention.read(recent.weightAt(at)),
     beginSession() {
+      attention.beginSession();
       if (closed !== undefined) baseline = extendBaseline(baseline, closed);
       closed = undefined;
     },
     closeSession(at) {
       if (newestAt === null) return;
+      attention.closeSession(recent.weightAt(at));
       const heard = heardAt(at);
       if (heard.clarity === "clear") closed = bullishness(heard.counters).value;
     },

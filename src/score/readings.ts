@@ -1,19 +1,18 @@
 import { readDarkpool } from "../factors/darkpool.ts";
-import { readMomentum } from "../factors/momentum.ts";
-import type { Reading } from "../factors/reading.ts";
+import { type MomentumContext, readMomentum } from "../factors/momentum.ts";
+import { type Reading, unread } from "../factors/reading.ts";
 import { readSocial } from "../factors/social.ts";
 import { readValuation } from "../factors/valuation.ts";
-import type { AssetClass } from "../market/instrument.ts";
 import type { Readings } from "./composite.ts";
 import type { PeerTables } from "./peers.ts";
 import type { Measurement, Track } from "./track.ts";
 
-/** What a reading needs besides the instrument itself. */
+/** What a reading needs besides the instrument itself; instants in Unix milliseconds. */
 export interface ReadingContext {
-  /** Unix milliseconds. */
   readonly at: number;
   readonly dayMs: number;
   readonly tables: PeerTables;
+  readonly momentum: MomentumContext;
   /** Sessions of the class that closed after an instant. */
   readonly closesAfter: (instant: number) => number;
   readonly missedSessions: number;
@@ -24,32 +23,30 @@ export interface ReadingContext {
 
 /** One instrument as it was followed and measured. */
 export interface Observed {
-  readonly assetClass: AssetClass;
   readonly track: Track;
   readonly measurement: Measurement;
 }
 
 /** Reads the four factors of one instrument. */
 export function readFactors(observed: Observed, context: ReadingContext): Readings {
-  const { assetClass, track, measurement } = observed;
+  const { track, measurement } = observed;
   const { at, dayMs, tables, missedSessions, mentionsAt, printsAt, closesAfter } = context;
-  const { conversation } = track;
+  const { conversation, newestBar } = track;
   return {
-    momentum: readMomentum(measurement.momentum, {
-      at,
-      assetClass,
-      dayMs,
-      tables: tables.momentum,
-      missedSessions,
-    }),
+    momentum: readMomentum(
+      measurement.momentum,
+      { asOf: newestBar?.availableAt ?? 0, missedSessions },
+      context.momentum,
+    ),
     valuation: readAnyValuation(observed, context),
     social: readSocial({
       at,
       dayMs,
-      asOf: conversation.newestAt,
+      asOf: conversation?.newestAt ?? null,
       feedAt: mentionsAt,
       heard: measurement.heard,
-      baseline: conversation.baseline,
+      attention: measurement.attention,
+      baseline: conversation?.baseline,
       classNorm: tables.social,
     }),
     darkpool: readDarkpool(measurement.darkpool, { at, dayMs, closesAfter, feedAt: printsAt }),
@@ -57,11 +54,13 @@ export function readFactors(observed: Observed, context: ReadingContext): Readin
 }
 
 function readAnyValuation(
-  { assetClass, track, measurement }: Observed,
+  { track, measurement }: Observed,
   { at, dayMs, tables, missedSessions }: ReadingContext,
 ): Reading {
-  const { filings, networkValue } = track;
-  if (assetClass === "crypto") return networkValue.read(at, dayMs);
-  const context = { filings, at, dayMs, missedSessions };
-  return readValuation(measurement.valuation, tables.valuation, context);
+  const { filings, network, instrument } = track;
+  if (instrument.assetClass === "crypto") {
+    return network?.state.read(at, dayMs) ?? unread("not_observed");
+  }
+  const time = { filings, at, dayMs, missedSessions };
+  return readValuation(measurement.valuation, tables.valuation, time);
 }

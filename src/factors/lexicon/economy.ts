@@ -24,8 +24,11 @@ export const economy: Topic = [
     turning_point bright_future brighter brighten* green_shoots rosy constructive
     steady_growth liquidity_injection inject_liquidity low_unemployment`,
   ],
-  [1, `surplus~ stimulate* accommodative rate_pause consensus_reached hope_for calmer calm calms
-    calm_down calms_down hopes demand orderly`],
+  [
+    1,
+    `surplus~ stimulate* accommodative rate_pause consensus_reached hope_for calmer calm calms
+    calm_down calms_down hopes demand orderly`,
+  ],
   [
     0,
     `economic_growth_rate growth_concerns climate_change boom_or_bust inflation_report

@@ -77,7 +77,10 @@ export const opinion: Topic = [
     broken broke heartbreaking ignominious dismal_year in_doubt out_of_control
     over_for coming_to_an_end come_to_an_end put_to_shame`,
   ],
-  [-2.5, `garbage trash crap shit shitty piece_of_shit piece_of_crap pos sucks suck sucked
+  [
+    -2.5,
+    `garbage trash crap shit shitty piece_of_shit piece_of_crap pos sucks suck sucked
     horrible_stock worst_stock screwed fucked bullshit bs hot_garbage shitshow clown_show shit_show dumpster_fire
-    train_wreck trainwreck`],
+    train_wreck trainwreck`,
+  ],
 ];

@@ -48,8 +48,11 @@ export const results: Topic = [
     record keeps_guidance keeps_dividend maintains_dividend declares_dividend
     investment_grade payout_increase`,
   ],
-  [1, `in_line inline meets_estimates meet_estimates reiterate* maintains_guidance guides_in
-    high_yield dividend_yield dividends dividend backlog orders bookings margins_improve`],
+  [
+    1,
+    `in_line inline meets_estimates meet_estimates reiterate* maintains_guidance guides_in
+    high_yield dividend_yield dividends dividend backlog orders bookings margins_improve`,
+  ],
   [
     0,
     `conference_call earnings_call earnings_calls conference_calls top_line bottom_line tops_out
