@@ -67,11 +67,8 @@ export const getFactors = defineTool({
     score: z.number().int().min(0).max(100),
     scoreRaw: z.number().min(0).max(100),
     confidence: z.number().min(0).max(1),
-    sector: z.string().nullable().describe("Peer group of the yields; null: the whole class."),
-    tables: z
-      .object({ version: z.string(), sha256: z.string() })
-      .nullable()
-      .describe("What inputs were compared with, from GET /api/method/{methodVersion}?tables="),
+    sector: z.string().nullable(),
+    tableVersion: z.string().nullable().describe("See /api/method/{methodVersion}."),
     factors: z.record(z.enum(FACTORS), Factor),
   }),
 
@@ -97,7 +94,7 @@ export const getFactors = defineTool({
       scoreRaw: rounded(score, 2),
       confidence: rounded(confidence, 4),
       sector: instrument.sector,
-      tables: snapshot.tables === undefined ? null : tableVersion(snapshot.tables),
+      tableVersion: snapshot.tables === undefined ? null : tableVersion(snapshot.tables).version,
       factors: {
         momentum: answer("momentum", indicators(barsAt(instrument.symbol, snapshot.at, context))),
         valuation: answer("valuation"),

@@ -62,7 +62,7 @@ export const Signal = z.object({
   pOutperform: z
     .number()
     .nullable()
-    .describe("Probability to beat the class's median; null until calibrated. Not the score."),
+    .describe("Chance to beat the class's median; null until calibrated."),
   horizon: z.string(),
   price: z
     .object({ value: z.number(), currency: z.string(), at: Instant })

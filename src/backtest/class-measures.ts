@@ -5,7 +5,7 @@ import { type DecileBook, decileBook } from "./decile-book.ts";
 import { type HitRates, hitRates } from "./hit-rates.ts";
 import { crossSections, outcomesOver, throughTime, withCrossSection } from "./outcomes.ts";
 import type { Panel } from "./panel.ts";
-import { walkForward, type YearlyRho } from "./probabilities.ts";
+import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
 import { HORIZONS, headlineHorizon, type Question, stepOf } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { type SeriesSummary, summariseSeries } from "./series-summary.ts";
@@ -29,7 +29,9 @@ export interface HorizonMeasures {
 
 /** What the service's probabilities were worth at the headline horizon. */
 interface ProbabilityMeasures extends Calibration {
-  readonly years: readonly YearlyRho[];
+  readonly years: WalkForward["years"];
+  /** What the service should make its next probabilities with. */
+  readonly next: Calibrated;
 }
 
 /** What was measured on one asset class, before it is judged. */
@@ -114,7 +116,7 @@ function measureProbabilities(walked: WalkedClass, horizon: number): Probability
   const dates = withCrossSection(outcomesOver(panel.dates, grid, horizon));
   if (dates.length === 0) return null;
   const { raw } = crossSections(dates, grid, question.seed);
-  const { years, forecasts } = walkForward({ dates, coefficients: raw, grid, horizon });
+  const { years, next, forecasts } = walkForward({ dates, coefficients: raw, grid, horizon });
   const calibration = calibrate(forecasts);
-  return calibration === undefined ? null : { ...calibration, years };
+  return calibration === undefined ? null : { ...calibration, years, next };
 }

@@ -1,8 +1,11 @@
-/** Wealth after each return, from 1 before the first; returns are simple fractions. */
+/**
+ * Wealth after each return, from 1 before the first; returns are simple fractions. A short position
+ * can lose more than all there is: wealth then stays at 0.
+ */
 export function wealth(returns: readonly number[]): readonly number[] {
   let value = 1;
   return returns.map((change) => {
-    value *= 1 + change;
+    value = Math.max(0, value * (1 + change));
     return value;
   });
 }

@@ -1,4 +1,5 @@
 import { mean, normalCdf } from "../factors/statistics.ts";
+import { pOutperform } from "../score/p-outperform.ts";
 import type { Forecast } from "./calibration.ts";
 import { medianOf } from "./median.ts";
 import type { DatedOutcomes, DateFigure } from "./outcomes.ts";
@@ -9,25 +10,24 @@ const PRIOR_IC = 0.02;
 /** Weight of the prior against what was measured. */
 const PRIOR_WEIGHT = 0.5;
 
-/**
- * Probability of beating the median of the class: Phi(rho z / sqrt(1 - rho^2)) (method 3.1).
- *
- * @param rho Information coefficient in [0, 1).
- */
-export const outperformance = (z: number, rho: number): number =>
-  normalCdf((rho * z) / Math.sqrt(1 - rho * rho));
-
-/** What the probabilities of one year were made with. */
-export interface YearlyRho {
-  readonly year: string;
+/** What probabilities are made with. */
+export interface Calibrated {
+  /** Half of the coefficient that was measured and half of .02, at least 0. */
   readonly rho: number;
-  /** Dates behind it, all of which had ended before the year. */
+  /** Dates behind it. */
   readonly dates: number;
+}
+
+/** What the probabilities of one year were made with: dates that had ended before it. */
+interface YearlyRho extends Calibrated {
+  readonly year: string;
 }
 
 /** Walk-forward probabilities and what came of them. */
 export interface WalkForward {
   readonly years: readonly YearlyRho[];
+  /** What the probabilities after the last date would be made with. */
+  readonly next: Calibrated;
   readonly forecasts: readonly Forecast[];
 }
 
@@ -44,32 +44,31 @@ interface WalkInput {
  * at 0. A date whose return reaches into the year is no part of its past (purging).
  */
 export function walkForward(input: WalkInput): WalkForward {
-  const { dates, grid } = input;
+  const { dates, coefficients, grid, horizon } = input;
+  const endedBefore = (year: string) =>
+    coefficients.filter(({ place }) => yearAt(grid, place + 1 + horizon) < year);
   const byYear = Map.groupBy(dates, ({ place }) => yearAt(grid, place));
-  const years = [...byYear.keys()].map((year) => rhoBefore(year, input));
+  const years = [...byYear.keys()].map((year) => ({ year, ...calibrated(endedBefore(year)) }));
   const forecasts = years.flatMap(({ year, rho }) =>
     (byYear.get(year) ?? []).flatMap((date) => forecastsOf(date, rho)),
   );
-  return { years, forecasts };
+  return { years, next: calibrated(coefficients), forecasts };
 }
 
 const yearAt = ({ sessions }: ReturnGrid, place: number): string =>
   (sessions[place]?.label ?? "").slice(0, 4);
 
-function rhoBefore(year: string, { coefficients, grid, horizon }: WalkInput): YearlyRho {
-  const ended = coefficients
-    .filter(({ place }) => yearAt(grid, place + 1 + horizon) < year)
-    .map(({ value }) => value);
-  const measured = ended.length === 0 ? PRIOR_IC : mean(ended);
+function calibrated(figures: readonly DateFigure[]): Calibrated {
+  const measured = figures.length === 0 ? PRIOR_IC : mean(figures.map(({ value }) => value));
   const rho = Math.max(0, PRIOR_WEIGHT * PRIOR_IC + (1 - PRIOR_WEIGHT) * measured);
-  return { year, rho, dates: ended.length };
+  return { rho, dates: figures.length };
 }
 
 /** An instrument on the median itself beats nothing. */
 function forecastsOf({ outcomes }: DatedOutcomes, rho: number): readonly Forecast[] {
   const middle = medianOf(outcomes.map(({ followed }) => followed));
   return outcomes.map(({ z, followed }) => ({
-    probability: outperformance(z, rho),
+    probability: pOutperform(100 * normalCdf(z), rho) ?? Number.NaN,
     outcome: followed > middle ? 1 : 0,
   }));
 }

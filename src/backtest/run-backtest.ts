@@ -126,7 +126,7 @@ function collect(
   return collectors;
 }
 
-/** Reports once per session; the classes are walked one after another. */
+/** Reports once per session. Classes are walked one after another: the share stands still then. */
 function createReport(
   market: Market,
   { origin, last }: { readonly origin: number; readonly last: number },
@@ -134,12 +134,14 @@ function createReport(
 ): (at: number) => void {
   let scores = 0;
   let reported = 0;
+  let fraction = 0;
   return (at) => {
     scores++;
     if (at === reported) return;
     reported = at;
     const session = market.sessionAt(at - 1, "stock");
-    onProgress({ session, scores, fraction: (at - origin) / (last - origin) });
+    fraction = Math.max(fraction, (at - origin) / (last - origin));
+    onProgress({ session, scores, fraction });
   };
 }
 

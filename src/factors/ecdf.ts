@@ -49,23 +49,27 @@ export const ecdfZ = (table: EcdfTable, value: number): number =>
   normalQuantile(probabilityOf(table, value));
 
 /**
- * F, linear between knots and constant beyond them. A value that several knots share takes the
- * middle of their probabilities.
+ * F, linear between distinct knots and constant beyond them. A knot stands at the middle of the
+ * probabilities that share its value, for its neighbours as well: F has no jumps, so rounding in
+ * the last digit of a value never moves its score.
  */
-function probabilityOf({ probabilities, values }: EcdfTable, value: number): number {
-  const above = countBelow(values, value);
-  const last = values.length - 1;
-  if (above > last) return probabilities[last] as number;
-  const knot = values[above] as number;
-  const p = probabilities[above] as number;
-  if (knot === value) {
-    let shared = above;
-    while (values[shared + 1] === value) shared++;
-    return (p + (probabilities[shared] as number)) / 2;
-  }
-  if (above === 0) return p;
+function probabilityOf(table: EcdfTable, value: number): number {
+  const { values } = table;
+  const above = Math.min(countBelow(values, value), values.length - 1);
+  const high = values[above] as number;
+  const highP = sharedProbability(table, above);
+  if (above === 0 || value >= high) return highP;
 
   const low = values[above - 1] as number;
-  const lowP = probabilities[above - 1] as number;
-  return lowP + ((value / 2 - low / 2) / (knot / 2 - low / 2)) * (p - lowP);
+  const lowP = sharedProbability(table, above - 1);
+  return lowP + ((value / 2 - low / 2) / (high / 2 - low / 2)) * (highP - lowP);
+}
+
+/** Middle of the probabilities of all knots with the value of the one at an index. */
+function sharedProbability({ probabilities, values }: EcdfTable, index: number): number {
+  let first = index;
+  let last = index;
+  while (values[first - 1] === values[index]) first--;
+  while (values[last + 1] === values[index]) last++;
+  return ((probabilities[first] as number) + (probabilities[last] as number)) / 2;
 }

@@ -54,10 +54,10 @@ function signalsOf(measurement: MomentumMeasurement): readonly RawSignal[] {
   if ("trends" in measurement) {
     return measurement.trends.map(({ days, value }) => ({ name: `trend${days}d`, value }));
   }
-  return RANKED.flatMap((name) => {
-    const value = measurement[name];
-    return value === undefined ? [] : [{ name, value }];
-  });
+  const { ram, res, hi52 } = measurement;
+  const first: RawSignal = { name: "ram", value: ram };
+  const last: RawSignal = { name: "hi52", value: hi52 };
+  return res === undefined ? [first, last] : [first, { name: "res", value: res }, last];
 }
 
 /** Freezes the peer group's distributions; the combined one is built through the others. */

@@ -46,7 +46,8 @@ export interface ValuationContext {
 /**
  * Yields on the price of the newest bar, from figures known then.
  *
- * @returns `undefined` when there is no price, share count or recent figure.
+ * @returns `undefined` when there is no price, share count or recent figure, or when the market
+ *   value is too large or small to be a number.
  */
 export function measureValuation(context: ValuationContext): ValuationMeasurement | undefined {
   const { filings, newestBar, splits, sector, at, dayMs } = context;
@@ -56,6 +57,7 @@ export function measureValuation(context: ValuationContext): ValuationMeasuremen
     return undefined;
   }
   const marketCapUsd = shares.value * newestBar.close;
+  if (!Number.isFinite(marketCapUsd) || marketCapUsd === 0) return undefined;
   const oldest = at - MAX_FIGURE_AGE_DAYS.filing * dayMs;
   const parts = yieldParts(filings, marketCapUsd, sector).flatMap(({ name, figures, value }) => {
     const isRecent = figures.every(({ availableAt }) => availableAt >= oldest);

@@ -5,8 +5,9 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { chooseBenchmark } from "./benchmarked.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./direction.ts";
-import { countAfter, evaluate, type Measured, measureOne, type SharedContext } from "./measured.ts";
+import { countAfter, evaluate, type Measured, measureOne } from "./measured.ts";
 import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
+import type { ReadingContext } from "./readings.ts";
 import { createSnapshot, type Snapshot, sessionScore } from "./snapshot.ts";
 import { advanceTrack, beginSession, createTrack, endSession, type Track } from "./track.ts";
 
@@ -214,7 +215,7 @@ function scoreClosed(walk: Walk, measured: readonly Measured[], at: number): voi
   }
 }
 
-function contextOf(walk: Walk, at: number, tables: PeerTables): SharedContext {
+function contextOf(walk: Walk, at: number, tables: PeerTables): ReadingContext {
   const { assetClass, dayMs, benchmark, mentionsAt, printsAt } = walk;
   const marketVolatility = benchmark.volatility;
   return {

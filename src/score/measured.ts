@@ -1,17 +1,13 @@
 import { MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
 import { type Composite, compose, WEIGHTS } from "./composite.ts";
-import { type ReadingContext, readFactors } from "./readings.ts";
+import { type Observed, type ReadingContext, readFactors } from "./readings.ts";
 import type { Evaluation } from "./snapshot.ts";
-import { type Measurement, measureTrack, type Track } from "./track.ts";
+import { measureTrack, type Track } from "./track.ts";
 
-/** An instrument that trades, as measured at one instant. */
-export interface Measured {
+/** An instrument that trades, as measured at one instant; a price too old missed infinitely many. */
+export interface Measured extends Observed {
   /** Position in its class. */
   readonly index: number;
-  readonly track: Track;
-  readonly measurement: Measurement;
-  /** Sessions closed since its newest bar; infinite when that is too old in any case. */
-  readonly missedSessions: number;
 }
 
 /** Sessions of a class that closed by an instant, and the instant, in Unix milliseconds. */
@@ -34,16 +30,14 @@ export function measureOne(track: Track, index: number, moment: Moment): Measure
   return { index, track, measurement: measureTrack(track, at, dayMs), missedSessions };
 }
 
-/** What the readings of a class have in common at one instant. */
-export type SharedContext = Omit<ReadingContext, "missedSessions">;
-
 /** Reads and combines the factors of one instrument. */
 export function evaluate(
-  { track, measurement, missedSessions }: Measured,
-  context: SharedContext,
+  measured: Measured,
+  context: ReadingContext,
 ): { readonly evaluation: Evaluation; readonly composite: Composite } {
-  const { instrument, bars, newestBar } = track;
-  const readings = readFactors({ track, measurement }, { ...context, missedSessions });
+  const { instrument, bars, newestBar } = measured.track;
+  const { missedSessions } = measured;
+  const readings = readFactors(measured, context);
   const { at, tables } = context;
   const evaluation = { instrument, at, readings, bars, newestBar, missedSessions, tables };
   return { evaluation, composite: compose(readings, WEIGHTS[instrument.assetClass]) };

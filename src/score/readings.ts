@@ -7,7 +7,7 @@ import type { Readings } from "./composite.ts";
 import type { PeerTables } from "./peers.ts";
 import type { Measurement, Track } from "./track.ts";
 
-/** What a reading needs besides the instrument itself; instants in Unix milliseconds. */
+/** What the readings of a class have in common; instants in Unix milliseconds. */
 export interface ReadingContext {
   readonly at: number;
   readonly dayMs: number;
@@ -15,7 +15,6 @@ export interface ReadingContext {
   readonly momentum: MomentumContext;
   /** Sessions of the class that closed after an instant. */
   readonly closesAfter: (instant: number) => number;
-  readonly missedSessions: number;
   /** When the newest message, and print or short volume, of the class became known. */
   readonly mentionsAt: number | null;
   readonly printsAt: number | null;
@@ -25,42 +24,49 @@ export interface ReadingContext {
 export interface Observed {
   readonly track: Track;
   readonly measurement: Measurement;
+  /** Sessions of the class since its newest bar; 0 when it is up to date. */
+  readonly missedSessions: number;
 }
 
 /** Reads the four factors of one instrument. */
 export function readFactors(observed: Observed, context: ReadingContext): Readings {
-  const { track, measurement } = observed;
-  const { at, dayMs, tables, missedSessions, mentionsAt, printsAt, closesAfter } = context;
-  const { conversation, newestBar } = track;
+  const { track, measurement, missedSessions } = observed;
+  const asOf = track.newestBar?.availableAt ?? 0;
   return {
-    momentum: readMomentum(
-      measurement.momentum,
-      { asOf: newestBar?.availableAt ?? 0, missedSessions },
-      context.momentum,
-    ),
+    momentum: readMomentum(measurement.momentum, { asOf, missedSessions }, context.momentum),
     valuation: readAnyValuation(observed, context),
-    social: readSocial({
-      at,
-      dayMs,
-      asOf: conversation?.newestAt ?? null,
-      feedAt: mentionsAt,
-      heard: measurement.heard,
-      attention: measurement.attention,
-      baseline: conversation?.baseline,
-      classNorm: tables.social,
-    }),
-    darkpool: readDarkpool(measurement.darkpool, { at, dayMs, closesAfter, feedAt: printsAt }),
+    social: readConversation(observed, context),
+    darkpool: readOffExchange(observed, context),
   };
 }
 
 function readAnyValuation(
-  { track, measurement }: Observed,
-  { at, dayMs, tables, missedSessions }: ReadingContext,
+  { track, measurement, missedSessions }: Observed,
+  { at, dayMs, tables }: ReadingContext,
 ): Reading {
-  const { filings, network, instrument } = track;
+  const { filings, network, yields, instrument } = track;
   if (instrument.assetClass === "crypto") {
     return network?.state.read(at, dayMs) ?? unread("not_observed");
   }
+  if (yields === undefined) return unread("not_observed");
   const time = { filings, at, dayMs, missedSessions };
   return readValuation(measurement.valuation, tables.valuation, time);
+}
+
+function readConversation(
+  { track: { conversation }, measurement: { heard, attention } }: Observed,
+  { at, dayMs, tables, mentionsAt }: ReadingContext,
+): Reading {
+  if (conversation === undefined) return unread("not_observed");
+  const { newestAt, baseline } = conversation;
+  const feed = { at, dayMs, asOf: newestAt, feedAt: mentionsAt };
+  return readSocial({ ...feed, heard, attention, baseline, classNorm: tables.social });
+}
+
+function readOffExchange(
+  { track: { block, short }, measurement: { darkpool } }: Observed,
+  { at, dayMs, closesAfter, printsAt }: ReadingContext,
+): Reading {
+  if (block === undefined && short === undefined) return unread("not_observed");
+  return readDarkpool(darkpool, { at, dayMs, closesAfter, feedAt: printsAt });
 }

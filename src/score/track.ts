@@ -144,17 +144,22 @@ function takeBar(track: Track, bar: Bar, benchmark: Benchmark): void {
 
 /** Measures what is known since the track was advanced. */
 export function measureTrack(track: Track, at: number, dayMs: number): Measurement {
-  const { listed, coin, block, short, conversation } = track;
+  const { listed, coin, conversation } = track;
   return {
     momentum: listed ? listedMomentum(listed) : coin && coinMomentum(coin, dayMs),
     valuation: valueTrack(track, at, dayMs),
-    darkpool: {
-      block: block?.state.read() ?? NO_BLOCKS,
-      short: short?.state.read() ?? NO_SHORTS,
-    },
+    darkpool: measureOffExchange(track),
     heard: conversation?.heardAt(at) ?? NOTHING_HEARD,
     attention: conversation?.attentionAt(at) ?? NO_ATTENTION,
   };
+}
+
+/** Where neither prints nor short volumes are observed. */
+const NO_OFF_EXCHANGE: DarkpoolMeasurement = { block: NO_BLOCKS, short: NO_SHORTS };
+
+function measureOffExchange({ block, short }: Track): DarkpoolMeasurement {
+  if (block === undefined && short === undefined) return NO_OFF_EXCHANGE;
+  return { block: block?.state.read() ?? NO_BLOCKS, short: short?.state.read() ?? NO_SHORTS };
 }
 
 function valueTrack(track: Track, at: number, dayMs: number): ValuedStock | undefined {

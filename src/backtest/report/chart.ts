@@ -79,19 +79,29 @@ export const nameAxis = (names: readonly string[]) => ({
   axisTick: { show: false },
 });
 
-/** An axis of ISO dates, marked where a year begins. */
+/** Years from which on an axis has no room for quarters. */
+const LONG_YEARS = 4;
+
+/** An axis of ISO dates, marked where a year begins, or a quarter when there are few years. */
 export const dateAxis = (dates: readonly string[]) => {
-  const year = (index: number) => (dates[index] ?? "").slice(0, 4);
+  const years = Number(dates.at(-1)?.slice(0, 4)) - Number(dates[0]?.slice(0, 4));
+  const isLong = years >= LONG_YEARS;
+  const part = (index: number) => (isLong ? yearOf : quarterOf)(dates[index] ?? "");
   const axis = nameAxis(dates);
   return {
     ...axis,
     axisLabel: {
       ...axis.axisLabel,
-      interval: (index: number) => index > 0 && year(index) !== year(index - 1),
-      formatter: (date: string) => date.slice(0, 4),
+      interval: (index: number) => index > 0 && part(index) !== part(index - 1),
+      formatter: (date: string) => date.slice(0, isLong ? 4 : 7),
     },
   };
 };
+
+const yearOf = (date: string): string => date.slice(0, 4);
+
+const quarterOf = (date: string): string =>
+  `${yearOf(date)}/${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
 
 /** A legend over the chart. */
 export const legend = {

@@ -102,7 +102,7 @@ ${hitTable(result)}
 <p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were taken back within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
   probabilities &&
-  html`<p>The probability of beating the median had a Brier score of ${probabilities.brier.toFixed(4)}; always saying the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 2)}, from ${whole(probabilities.forecasts)} forecasts, each made with the years before its own.</p>`
+  html`<p>The probability of beating the median had a Brier score of ${probabilities.brier.toFixed(4)}; always saying the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 2)}, from ${whole(probabilities.forecasts)} forecasts, each made with the years before its own. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
 }
 <details><summary>By year and by regime, in figures</summary>
 ${sliceTable(`Coefficients ${over} by year`, main.years)}

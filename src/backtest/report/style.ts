@@ -46,7 +46,7 @@ a { color: var(--first); }
 .drawing text { font-family: inherit !important; }
 .table { overflow-x: auto; margin: 1rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 table { border-collapse: collapse; width: 100%; font-size: .9375rem; }
-caption { text-align: left; padding: .75rem 1rem .25rem; font-weight: 600; }
+caption { max-width: calc(100vw - 3rem); text-align: left; padding: .75rem 1rem .25rem; font-weight: 600; }
 th, td { text-align: right; padding: .375rem .75rem; white-space: nowrap; border-top: 1px solid var(--line); }
 thead th { color: var(--quiet); font-weight: 500; border-top: 0; white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; padding-left: 1rem; }

@@ -216,6 +216,11 @@ describe("the way of wealth", () => {
     expect(maxDrawdown([0.1, 0.2])).toBe(0);
     expect(wealth([1, -0.5])).toEqual([2, 1]);
   });
+
+  it("ends at nothing, however large the loss", () => {
+    for (const left of wealth([0.5, -1.7, 4, -3]).slice(1)) expect(left).toBeCloseTo(0, 12);
+    expect(maxDrawdown([0.5, -1.7, 4])).toBe(1);
+  });
 });
 
 describe("residuals", () => {
