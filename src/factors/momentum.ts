@@ -2,7 +2,8 @@ import type { AssetClass } from "../market/instrument.ts";
 import { momentumGate } from "./benchmark.ts";
 import { type CoinHistory, type CoinTrend, coinTrends } from "./coin-history.ts";
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
-import { type ListedMomentum, PRICE_WINDOWS } from "./price-history.ts";
+import type { ListedMomentum } from "./listed-momentum.ts";
+import { PRICE_WINDOWS } from "./price-history.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
 import { clip, Z_BOUND } from "./statistics.ts";
 

@@ -40,7 +40,7 @@ export interface ValuationTables {
 }
 
 /** Key of the table over all sectors. */
-export const WHOLE_CLASS = "";
+const WHOLE_CLASS = "";
 
 /** A measured stock with its own past. */
 export interface ValuedStock {

@@ -4,6 +4,7 @@ import { createPriceHistories, type PriceHistory, recompute } from "../factors/p
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { chooseBenchmark } from "./benchmarked.ts";
+import type { TextReading } from "./conversation.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./direction.ts";
 import { countAfter, evaluate, type Measured, measureOne } from "./measured.ts";
 import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
@@ -50,6 +51,7 @@ interface WalkOptions {
   /** Sessions that close before this instant (Unix milliseconds) warm up and are not scored. */
   readonly origin: number;
   readonly authors: AuthorActivity;
+  readonly readText: (text: string) => TextReading;
   readonly sink: SnapshotSink;
 }
 

@@ -36,36 +36,53 @@ export interface Conversation {
   closeSession(at: number): void;
 }
 
+/** What a text says, and what makes it a duplicate. */
+export interface TextReading {
+  /** In [-1, 1], positive is bullish. */
+  readonly polarity: number;
+  readonly normalised: string;
+}
+
 /** Where and among whom a conversation takes place; times in milliseconds. */
 export interface Setting {
   readonly halfLifeMs: number;
   readonly dayMs: number;
   /** What authors write elsewhere, known up to the instant of every message that is read. */
   readonly authors: AuthorActivity;
+  /** One for many conversations: they share messages. */
+  readonly readText?: (text: string) => TextReading;
 }
 
 /** Polarity of an author's own tag. */
 const STANCE_POLARITY = { bullish: 1, bearish: -1 } as const;
 
-/** Texts per instrument whose reading is remembered; messages repeat each other a lot. */
-const REMEMBERED_TEXTS = 1_000;
+/** Texts whose reading is remembered; messages repeat each other a lot. */
+const REMEMBERED_TEXTS = 20_000;
 
-/** Reads texts, each once while it is remembered: what it says, and what makes it a duplicate. */
-function createTextReader() {
-  const known = new Map<string, { readonly polarity: number; readonly normalised: string }>();
-  return (text: string) => {
+/**
+ * Reads texts, each once while it is remembered.
+ *
+ * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon's opinion by default.
+ */
+export function createTextReader(
+  polarityOf: (text: string) => number = polarity,
+): (text: string) => TextReading {
+  const known = new Map<string, TextReading>();
+  return (text) => {
     const before = known.get(text);
     if (before !== undefined) return before;
     if (known.size >= REMEMBERED_TEXTS) known.clear();
-    const reading = { polarity: polarity(text), normalised: normalisedText(text) };
+    const reading = { polarity: polarityOf(text), normalised: normalisedText(text) };
     known.set(text, reading);
     return reading;
   };
 }
 
 /** Weighs messages in their order, each against those before it. */
-function createScales(recent: RecentMessages, authors: AuthorActivity) {
-  const readText = createTextReader();
+function createScales(
+  recent: RecentMessages,
+  { authors, readText = createTextReader() }: Pick<Setting, "authors" | "readText">,
+) {
   return (mention: Mention) => {
     const { author, stance, text, availableAt } = mention;
     const said = readText(text);
@@ -79,10 +96,11 @@ function createScales(recent: RecentMessages, authors: AuthorActivity) {
 }
 
 /** Starts to listen. The author's own tag overrides what the text says. */
-export function createConversation({ halfLifeMs, dayMs, authors }: Setting): Conversation {
+export function createConversation(setting: Setting): Conversation {
+  const { halfLifeMs, dayMs } = setting;
   const newMentions = createReader<Mention>();
   const recent = createRecentMessages(dayMs);
-  const weigh = createScales(recent, authors);
+  const weigh = createScales(recent, setting);
   const attention: Attention = createAttention();
   let counters = SILENCE;
   let baseline: SocialBaseline | undefined;

@@ -3,6 +3,7 @@ import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { type ClassWalk, createClassWalk } from "./class-walk.ts";
+import { createTextReader, type TextReading } from "./conversation.ts";
 import { createGroupReader } from "./group-reader.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -65,14 +66,25 @@ interface Journey {
   places: ReadonlyMap<string, Place>;
 }
 
+/** What an operator can choose about the engine. */
+export interface EngineOptions {
+  /** How bullish (1) or bearish (-1) a text is; the lexicon's opinion unless given. */
+  readonly polarityOf?: (text: string) => number;
+}
+
 /** Creates the engine over one market. */
-export function createEngine(market: Market, archive: SnapshotArchive): Engine {
+export function createEngine(
+  market: Market,
+  archive: SnapshotArchive,
+  { polarityOf }: EngineOptions = {},
+): Engine {
+  const readText = createTextReader(polarityOf);
   let journey: Journey | undefined;
   const journeyTo = (at: number): Journey => {
     const origin = market.walkStart(at);
     if (journey?.origin !== origin) {
       archive.clear();
-      journey = startJourney(market, archive, origin);
+      journey = startJourney(market, { archive, origin, readText });
     }
     arrange(journey, market.recordsUntil(at));
     return journey;
@@ -111,7 +123,18 @@ export function createEngine(market: Market, archive: SnapshotArchive): Engine {
   };
 }
 
-function startJourney(market: Market, archive: SnapshotArchive, origin: number): Journey {
+function startJourney(
+  market: Market,
+  {
+    archive,
+    origin,
+    readText,
+  }: {
+    readonly archive: SnapshotArchive;
+    readonly origin: number;
+    readonly readText: (text: string) => TextReading;
+  },
+): Journey {
   const { dayMs } = market;
   const authors = createAuthorActivity(dayMs);
   const sink = (snapshot: Snapshot, kind: "closed" | "interim") =>
@@ -120,7 +143,7 @@ function startJourney(market: Market, archive: SnapshotArchive, origin: number):
   const coins = createSessions(market, "crypto");
   const classes = AssetClass.options.map((assetClass) => ({
     assetClass,
-    walk: createClassWalk({ assetClass, dayMs, origin, authors, sink }),
+    walk: createClassWalk({ assetClass, dayMs, origin, authors, readText, sink }),
     sessions: assetClass === "crypto" ? coins : listed,
     group: [],
     fellows: [],

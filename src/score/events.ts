@@ -18,7 +18,7 @@ export const EVENT_RULES = {
 } as const;
 
 /** What an event says of the snapshot before or after. */
-export interface EventPoint {
+interface EventPoint {
   /** Unix milliseconds. */
   readonly at: number;
   readonly direction: Snapshot["signal"]["direction"];
@@ -106,7 +106,7 @@ function isQuiet({ last, session }: ShiftState, { snapshot, ...now }: Sighting):
 }
 
 /** How unusual the volatility of an instrument is, in rising order. */
-export const ALERT_LEVELS = ["calm", "high", "extreme"] as const;
+const ALERT_LEVELS = ["calm", "high", "extreme"] as const;
 /** One of them. */
 export type AlertLevel = (typeof ALERT_LEVELS)[number];
 

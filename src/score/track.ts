@@ -4,11 +4,12 @@ import { type BlockPressure, createBlockPressure, NO_BLOCKS } from "../factors/b
 import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin-history.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
 import { type Filings, NO_FILINGS, readFilings, type Split } from "../factors/filings.ts";
+import { listedMomentum } from "../factors/listed-momentum.ts";
 import { type Heard, NOTHING_HEARD, socialHalfLifeMs } from "../factors/message-counters.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
 import { coinMomentum, type MomentumMeasurement } from "../factors/momentum.ts";
 import { createNetworkValue, type NetworkValue } from "../factors/network-value.ts";
-import { addBar, listedMomentum, type PriceHistory } from "../factors/price-history.ts";
+import { addBar, type PriceHistory } from "../factors/price-history.ts";
 import { createShortPressure, NO_SHORTS, type ShortPressure } from "../factors/short-pressure.ts";
 import { decay, ewStep } from "../factors/statistics.ts";
 import type { ValuedStock } from "../factors/valuation.ts";
@@ -17,7 +18,7 @@ import { measureValuation } from "../factors/yields.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { countKnown, createReader } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords, OnChain, Print, ShortVolume } from "../market/records.ts";
-import { type Conversation, createConversation } from "./conversation.ts";
+import { type Conversation, createConversation, type TextReading } from "./conversation.ts";
 
 /** What one instrument measures at one instant, before it is compared with its peers. */
 export interface Measurement {
@@ -69,6 +70,7 @@ const TURNOVER_HALF_LIFE = 21;
 export interface Surroundings {
   readonly benchmark: Benchmark;
   readonly authors: AuthorActivity;
+  readonly readText: (text: string) => TextReading;
   readonly newPriceHistory: () => PriceHistory;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
@@ -77,7 +79,7 @@ export interface Surroundings {
 /** Starts to follow an instrument before its first record. */
 export function createTrack(
   { instrument, fundamentals, mentions, prints, shortVolumes, onChain }: InstrumentRecords,
-  { dayMs, authors, newPriceHistory }: Surroundings,
+  { dayMs, authors, readText, newPriceHistory }: Surroundings,
 ): Track {
   const isCoin = instrument.assetClass === "crypto";
   const halfLifeMs = socialHalfLifeMs(instrument.assetClass, dayMs);
@@ -93,7 +95,7 @@ export function createTrack(
     filed: 0,
     filings: NO_FILINGS,
     yields: fundamentals && createYieldHistory(dayMs),
-    conversation: mentions && createConversation({ halfLifeMs, dayMs, authors }),
+    conversation: mentions && createConversation({ halfLifeMs, dayMs, authors, readText }),
     block: prints && feed(createBlockPressure()),
     short: shortVolumes && feed(createShortPressure()),
     network: onChain && feed(createNetworkValue()),

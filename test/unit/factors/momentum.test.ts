@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBenchmark, momentumGate } from "../../../src/factors/benchmark.ts";
 import { addCoinBar, createCoinHistory } from "../../../src/factors/coin-history.ts";
+import { type ListedMomentum, listedMomentum } from "../../../src/factors/listed-momentum.ts";
 import {
   coinMomentum,
   freezeMomentum,
@@ -9,7 +10,6 @@ import {
   type MomentumMeasurement,
   readMomentum,
 } from "../../../src/factors/momentum.ts";
-import { type ListedMomentum, listedMomentum } from "../../../src/factors/price-history.ts";
 import type { Bar } from "../../../src/market/records.ts";
 import { DAY_MS, historyOf, referenceBars } from "./reference.ts";
 

@@ -1,11 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  addBar,
-  createPriceHistories,
-  listedMomentum,
-  recompute,
-} from "../../../src/factors/price-history.ts";
+import { listedMomentum } from "../../../src/factors/listed-momentum.ts";
+import { addBar, createPriceHistories, recompute } from "../../../src/factors/price-history.ts";
 import {
   historyOf,
   referenceBars,
