@@ -106,13 +106,16 @@ export function createConversation(setting: Setting): Conversation {
   let baseline: SocialBaseline | undefined;
   let closed: number | undefined;
   let newestAt: number | null = null;
+  let countedAt = 0;
 
   const heardAt = (at: number) =>
-    hear(decayCounters(counters, at, halfLifeMs), at - (newestAt ?? 0), halfLifeMs);
+    hear(decayCounters(counters, at, halfLifeMs), at - countedAt, halfLifeMs);
   const add = (mention: Mention) => {
     const { availableAt } = mention;
     const { polarity, weight } = weigh(mention);
     newestAt = availableAt;
+    // Bots keep no conversation alive.
+    if (weight > 0) countedAt = availableAt;
     counters = addMessage(decayCounters(counters, availableAt, halfLifeMs), polarity, weight);
   };
   return {

@@ -79,11 +79,20 @@ describe("a conversation", () => {
   it("does not listen to an author of more than 50 messages a day", () => {
     const flood = Array.from({ length: 60 }, (_, index) => said("z", -3 + index / 60));
     const loud = [...flood, said("z", 5, "rally z")];
-    const { messages, bullish } = heard({ A: [...flood], B: [...five, ...loud.slice(-1)] })("B");
-    expect({ messages, bullish }).toEqual({
-      messages: heard({ B: five })("B").messages,
-      bullish: heard({ B: five })("B").bullish,
-    });
+    const quiet = heard({ B: five })("B");
+    const { messages, bullish } = heard({ A: flood, B: [...five, ...loud.slice(-1)] })("B");
+    expect(messages).toBeCloseTo(quiet.messages, 9);
+    expect(bullish).toBeCloseTo(quiet.bullish, 9);
+  });
+
+  it("falls silent although bots go on", () => {
+    const early = five.map((mention) => ({
+      ...mention,
+      availableAt: mention.availableAt - 3 * DAY_MS,
+    }));
+    const bot = Array.from({ length: 12 }, (_, hour) => ({ ...said("z", hour), symbolCount: 9 }));
+    expect(heard({ B: [...early, ...bot] })("B").messages).toBe(0);
+    expect(heard({ B: [...early, ...five] })("B").messages).toBeGreaterThan(3);
   });
 
   it("reads texts by the opinion that it is given", () => {
