@@ -1,6 +1,7 @@
 import type { SignUp } from "./auth/accounts/sign-in.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Quota, QuotaName } from "./limits/limits.ts";
+import type { Replay } from "./replay.ts";
 import {
   type Environment,
   FILES,
@@ -13,7 +14,8 @@ import {
 /** Where market data come from. */
 export type MarketChoice =
   | { readonly kind: "sandbox"; readonly sessionSeconds: number; readonly seed: number }
-  | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined };
+  | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined }
+  | ({ readonly kind: "replay"; readonly folder: string } & Replay);
 
 /** Where the store is. */
 export interface StoreChoice {
@@ -50,6 +52,8 @@ export interface Config {
   readonly baseUrl: string | undefined;
   readonly market: MarketChoice;
   readonly store: StoreChoice;
+  /** File of a trained model that reads messages beside the lexicon; `undefined`: none. */
+  readonly socialModelFile: string | undefined;
   /** Scopes of agents that nobody answers for. */
   readonly anonymousScopes: readonly Scope[];
   /** Who can make an account. */
@@ -75,19 +79,17 @@ export interface Config {
  */
 export function readConfig(env: Environment): Config {
   const values = readVariables(env, variables);
-  const files = FILES.exec(values.MARKET);
+  const isSandbox = !FILES.test(values.MARKET);
   checkTogether(values);
   return {
     host: values.HOST,
     port: values.PORT,
     baseUrl: values.BASE_URL,
-    market:
-      files === null
-        ? { kind: "sandbox", sessionSeconds: values.SANDBOX_SESSION_SECONDS, seed: values.SEED }
-        : { kind: "files", folder: files[1] as string, asOf: values.AS_OF },
+    market: marketChoice(values),
     store: storeChoice(values),
+    socialModelFile: values.SOCIAL_MODEL,
     anonymousScopes: values.ANONYMOUS_SCOPES,
-    signUp: values.SIGN_UP ?? (files === null ? "open" : "applications"),
+    signUp: values.SIGN_UP ?? (isSandbox ? "open" : "applications"),
     mail: mailChoice(values),
     upstream: upstreamChoice(values),
     trustedIssuersFile: values.TRUSTED_ISSUERS,
@@ -108,10 +110,8 @@ export function readStoreChoice(env: Environment): StoreChoice {
 
 /** @throws {Error} When settings that need each other are not all there. */
 function checkTogether(values: Values<typeof variables>): void {
-  const { MARKET, AS_OF, SMTP_URL, MAIL_FROM } = values;
-  if (AS_OF !== undefined && !FILES.test(MARKET)) {
-    throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
-  }
+  checkTimes(values);
+  const { SMTP_URL, MAIL_FROM } = values;
   if (SMTP_URL !== undefined && MAIL_FROM === undefined) {
     throw new Error("MAIL_FROM: SMTP_URL needs it, the address that mail comes from.");
   }
@@ -123,6 +123,29 @@ function checkTogether(values: Values<typeof variables>): void {
       `${missing.join(", ")}: set all of OIDC_ISSUER, _CLIENT_ID and _CLIENT_SECRET.`,
     );
   }
+}
+
+/** @throws {Error} When the market cannot have the time that was asked for. */
+function checkTimes({ MARKET, AS_OF, REPLAY }: Values<typeof variables>): void {
+  const isHistory = FILES.test(MARKET);
+  if (AS_OF !== undefined && !isHistory) {
+    throw new Error("AS_OF: only history has another time; set MARKET=files:<folder> with it.");
+  }
+  if (REPLAY !== undefined && !isHistory) {
+    throw new Error("REPLAY: only history can be played; set MARKET=files:<folder> with it.");
+  }
+  if (REPLAY !== undefined && AS_OF !== undefined) {
+    throw new Error("REPLAY: time cannot also stand still at AS_OF; set one of the two.");
+  }
+}
+
+function marketChoice(values: Values<typeof variables>): MarketChoice {
+  const [, folder] = FILES.exec(values.MARKET) ?? [];
+  if (folder === undefined) {
+    return { kind: "sandbox", sessionSeconds: values.SANDBOX_SESSION_SECONDS, seed: values.SEED };
+  }
+  const { REPLAY: replay, AS_OF: asOf } = values;
+  return replay ? { kind: "replay", folder, ...replay } : { kind: "files", folder, asOf };
 }
 
 function mailChoice(values: Values<typeof variables>): MailChoice | undefined {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino, { type Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
-import { type Config, readConfig } from "./config.ts";
+import { type Config, type MarketChoice, readConfig } from "./config.ts";
 import { sendPlainProblem } from "./http/errors.ts";
 import { type Letter, letterText } from "./mail/letter.ts";
 import { Problem } from "./problem.ts";
@@ -13,6 +13,9 @@ const WILDCARD_ADDRESSES: readonly string[] = ["0.0.0.0", "::"];
 
 /** Requests may take this long to end after a stop was asked for. */
 const DRAIN_MS = 5_000;
+
+/** Takes a line of a terminal away: back to its start (CR), erase to its end (ECMA-48 EL). */
+const ERASE_LINE = "\r\u001b[K";
 
 /** Connections that have nothing under way are ended this often while the process stops. */
 const IDLE_LOOK_MS = 50;
@@ -40,8 +43,8 @@ async function main(): Promise<void> {
     const admin = await takeCommands(service, config, baseUrl);
     server.off("request", starting).on("request", service.app);
     stopOnSignal(server, () => admin.close().then(service.close), service);
+    announce(service, config, baseUrl);
     keepCurrent(service, log);
-    announce(service, baseUrl);
   } catch (error) {
     fail(error);
   }
@@ -84,21 +87,31 @@ async function listen(server: Server, { host, port, baseUrl }: Config): Promise<
 }
 
 /** One JSON line for programs on standard output, a few words for people on standard error. */
-function announce({ market }: Service, baseUrl: string): void {
+function announce({ market }: Service, { market: choice }: Config, baseUrl: string): void {
   const instruments = market.instruments().length;
   const asOf = new Date(market.knownUntil()).toISOString();
   const { simulated } = market.source;
-  process.stdout.write(
-    `${JSON.stringify({ event: "ready", baseUrl, market: market.mode, simulated, asOf, instruments })}\n`,
-  );
+  const replay = replayOf(choice);
+  const ready = { event: "ready", baseUrl, market: market.mode, simulated, asOf, instruments };
+  process.stdout.write(`${JSON.stringify({ ...ready, ...(replay && { replay }) })}\n`);
+  const playing = replay && `  Replay  to ${replay.to}, ${replay.daysPerSecond} days a second\n`;
   process.stderr.write(
     `${NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.\n` +
+      `${playing ?? ""}` +
       `  MCP     ${baseUrl}/mcp\n` +
       `  REST    ${baseUrl}/api/signals\n` +
       `  Health  ${baseUrl}/api/health\n` +
       `  Account ${baseUrl}/account\n` +
       "  Stop with Ctrl-C.\n",
   );
+}
+
+/** The replay that was chosen, if any, with the instant at which time will stand still. */
+function replayOf(choice: MarketChoice) {
+  if (choice.kind !== "replay") return undefined;
+  const { from, to, daysPerSecond } = choice;
+  const iso = (at: number) => new Date(at).toISOString();
+  return { from: iso(from), to: iso(to), daysPerSecond };
 }
 
 /** Says how far reading is: on one line of a terminal, elsewhere only when it is done. */
@@ -118,7 +131,11 @@ function showLetter(letter: Letter): void {
 /** Scores again whenever the market has moved on. */
 function keepCurrent(service: Service, log: Logger): void {
   const wait = service.untilNextRefresh();
-  if (wait === undefined) return;
+  if (wait === undefined) {
+    endReplay(service, log);
+    return;
+  }
+  showReplay(service);
   setTimeout(() => {
     try {
       service.refresh();
@@ -127,6 +144,21 @@ function keepCurrent(service: Service, log: Logger): void {
     }
     keepCurrent(service, log);
   }, wait).unref();
+}
+
+/** Says on one line of a terminal how far a replay is. */
+function showReplay({ market }: Service): void {
+  if (market.mode !== "replay" || !process.stderr.isTTY) return;
+  const at = new Date(market.knownUntil()).toISOString();
+  process.stderr.write(`${ERASE_LINE}Replay: ${at.slice(0, 16)} UTC`);
+}
+
+/** Takes that line away. */
+function endReplay({ market }: Service, log: Logger): void {
+  if (market.mode !== "replay") return;
+  if (process.stderr.isTTY) process.stderr.write(ERASE_LINE);
+  const asOf = new Date(market.knownUntil()).toISOString();
+  log.info({ asOf }, "the replay has reached its end; time stands still");
 }
 
 /** Lets the operator's commands reach the store that this process holds. */

@@ -2,24 +2,30 @@ import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
 import { type Access, type AccessOptions, createAccess } from "./access.ts";
-import type { Config, MarketChoice } from "./config.ts";
+import { snapshotId } from "./answers/signal.ts";
+import type { Config } from "./config.ts";
 import { type App, createApp } from "./http/app.ts";
 import { claimRouter } from "./http/claim.ts";
 import { intakeRouter } from "./http/intake.ts";
 import { oauthRouter } from "./http/oauth.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
-import type { Readiness } from "./http/readiness.ts";
+import type { Check, Readiness } from "./http/readiness.ts";
 import type { ServedRoute } from "./http/routes.ts";
 import type { Market } from "./market/market.ts";
+import type { MarketClock } from "./market-clock.ts";
+import { openMarket } from "./open-market.ts";
 import { createEngine } from "./score/engine.ts";
-import { readMarketFolder } from "./sources/files/market-folder.ts";
-import { createSandbox } from "./sources/sandbox/sandbox.ts";
 import { openState, type State } from "./state.ts";
+import { createSessionArchive } from "./store/session-archive.ts";
 import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-archive.ts";
+import type { LeadersWork } from "./store/upkeep.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** Human name of the service. */
 export const NAME = "Market Signal";
+
+/** Pause between two looks for sessions that closed and are not recorded yet, in milliseconds. */
+const RECORD_EVERY_MS = 250;
 
 /** What the service is built from. */
 export interface ServiceOptions extends Pick<AccessOptions, "outbound" | "onLetter"> {
@@ -72,35 +78,39 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 
 async function createOn(state: State, options: ServiceOptions): Promise<Service> {
   const { config, now, onProgress } = options;
-  const { market, clock } = await openMarket(config.market, onProgress);
+  const wall = () => now().getTime();
+  const { market, clock } = await openMarket(config.market, onProgress ? { onProgress } : {});
   const archive = createSnapshotArchive();
   const engine = createEngine(market, archive);
   let knownUntil = 0;
   let isDraining = false;
   const refresh = () => {
-    knownUntil = clock.knownUntil(now().getTime());
-    engine.refresh(knownUntil);
+    const until = clock.advance(wall());
+    engine.refresh(until);
+    knownUntil = until;
   };
   refresh();
 
   const access = await createAccess({ ...options, state, name: NAME });
   const context = toolContext(market, archive, {
-    now: () => clock.now(now().getTime()),
+    now: () => clock.now(wall()),
     knownUntil: () => knownUntil,
   });
   const readiness = async () => ({
     process: { ok: !isDraining, detail: isDraining ? "stopping" : "running" },
     store: await state.probe(),
+    ...(config.market.kind === "replay" && { replay: replayCheck(clock, wall()) }),
   });
   const app = serve({ options, access, context, readiness });
-  state.startUpkeep();
+  state.startUpkeep(recording(market, { state, archive, knownUntil: () => knownUntil }));
+  clock.start(wall());
   return {
     app: app.handle,
     routes: app.routes,
     market: context.market,
     state,
     refresh,
-    untilNextRefresh: () => clock.untilNext(now().getTime()),
+    untilNextRefresh: () => clock.untilNext(wall()),
     drain: () => {
       isDraining = true;
     },
@@ -140,40 +150,29 @@ function serve({ options, access, context, readiness }: Surface): App {
   });
 }
 
-/** How the time on the wall maps to market time; everything in milliseconds. */
-interface MarketClock {
-  /** What counts as now for the market. */
-  now(now: number): number;
-  /** Instant up to which the market is known. */
-  knownUntil(now: number): number;
-  /** Time until `knownUntil` moves, `undefined` when it never does. */
-  untilNext(now: number): number | undefined;
+/** How far a replay is. Its end is no fault: what is served is as of the last instant. */
+function replayCheck({ now, untilNext }: MarketClock, wall: number): Check {
+  const at = new Date(now(wall)).toISOString();
+  const hasEnded = untilNext(wall) === undefined;
+  return { ok: true, detail: hasEnded ? `ended: time stands still at ${at}` : `at ${at}` };
 }
 
-async function openMarket(
-  choice: MarketChoice,
-  onProgress?: (done: number, total: number) => void,
-): Promise<{ readonly market: Market; readonly clock: MarketClock }> {
-  if (choice.kind === "sandbox") {
-    const market = createSandbox(choice);
-    const { dayMs } = market;
-    const knownUntil = (now: number) => Math.floor(now / dayMs) * dayMs;
-    const untilNext = (now: number) => knownUntil(now) + dayMs - now;
-    return { market, clock: { now: (now) => now, knownUntil, untilNext } };
-  }
-  const until = choice.asOf?.getTime();
-  const market = await readMarketFolder(choice.folder, {
-    ...(until !== undefined && { until }),
-    ...(onProgress && { onProgress }),
-  });
-  const at = until ?? newestBarAt(market);
-  return { market, clock: { now: () => at, knownUntil: () => at, untilNext: () => undefined } };
+/** What is scored, and where it is recorded. */
+interface Recorded {
+  readonly state: State;
+  readonly archive: MemoryArchive;
+  readonly knownUntil: () => number;
 }
 
-/** When the newest bar of a market became known: the end of recorded history. */
-function newestBarAt(market: Market): number {
-  const bars = market.recordsUntil(Number.POSITIVE_INFINITY).map(({ bars }) => bars.at(-1));
-  return Math.max(0, ...bars.map((bar) => bar?.availableAt ?? 0));
+/** The leader records final snapshots. Those of the sandbox anyone can make again from its seed. */
+function recording(
+  { mode, dayMs }: Market,
+  { state, archive: snapshots, knownUntil }: Recorded,
+): readonly LeadersWork[] {
+  if (mode === "sandbox") return [];
+  const { archive } = state.store;
+  const step = createSessionArchive({ archive, snapshots, knownUntil, dayMs, idOf: snapshotId });
+  return [{ step, everyMs: RECORD_EVERY_MS }];
 }
 
 function toolContext(

@@ -9,7 +9,7 @@ import { put } from "./store/operations.ts";
 import { openPostgres } from "./store/postgres/open.ts";
 import { probes } from "./store/probes.ts";
 import type { Store, StoreMode } from "./store/store.ts";
-import { startUpkeep, type Upkeep } from "./store/upkeep.ts";
+import { type LeadersWork, startUpkeep, type Upkeep } from "./store/upkeep.ts";
 
 /** One write answers every readiness check of this many milliseconds, so that checks cost the disk
  *  nothing however many come. */
@@ -30,7 +30,7 @@ export interface State {
   readonly keyring: Keyring;
   /** Begins to look after the store. To be called when nothing will block the process for long any
    *  more: a leader that does not answer is replaced. */
-  startUpkeep(): void;
+  startUpkeep(leadersWork: readonly LeadersWork[]): void;
   /** Whether a write reaches the disk now. */
   probe(): Promise<Check>;
   /** Ends the work under way and lets go of the store. */
@@ -51,8 +51,8 @@ export async function openState({ choice, mode, now, log }: StateOptions): Promi
     return {
       store,
       keyring,
-      startUpkeep() {
-        upkeep = startUpkeep({ store, keyring, now, onError });
+      startUpkeep(leadersWork) {
+        upkeep = startUpkeep({ store, keyring, leadersWork, now, onError });
       },
       probe: createProbe(store, log),
       async close() {

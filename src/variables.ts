@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isLoopbackHost } from "./auth/loopback.ts";
 import { anonymousCeiling, isScope, scopeNames } from "./auth/scopes.ts";
 import { type Quota, type QuotaName, quotas } from "./limits/limits.ts";
+import { parseReplay, REPLAY_FORM } from "./replay.ts";
 import { ENCODED_KEY } from "./store/master-key.ts";
 
 /** `MARKET` with a folder. */
@@ -70,6 +71,21 @@ export const variables = {
       .transform((text) => new Date(text))
       .optional(),
     allowed: "an ISO 8601 instant such as 2015-06-30T21:00:00Z",
+  },
+  REPLAY: {
+    schema: z
+      .string()
+      .transform(parseReplay)
+      .refine((replay) => replay !== undefined)
+      .optional(),
+    allowed: REPLAY_FORM,
+  },
+  SOCIAL_MODEL: {
+    schema: z
+      .string()
+      .transform((path) => resolve(path))
+      .optional(),
+    allowed: "a file that training wrote",
   },
   ANONYMOUS_SCOPES: {
     schema: z

@@ -11,12 +11,15 @@ import {
   SymbolInput,
   snapshotAt,
 } from "../src/answers/common.ts";
-import { FACTOR_STATUSES, FACTORS } from "../src/factors/reading.ts";
+import { tableVersion } from "../src/answers/method.ts";
+import { indicators } from "../src/factors/indicators.ts";
+import { FACTOR_STATUSES, FACTORS, type Input } from "../src/factors/reading.ts";
 import { normalCdf } from "../src/factors/statistics.ts";
 import { summarise } from "../src/factors/summary.ts";
+import { countKnown } from "../src/market/point-in-time.ts";
 import { Problem } from "../src/problem.ts";
 import type { FactorResult } from "../src/score/snapshot.ts";
-import { defineTool } from "../src/tool.ts";
+import { defineTool, type ToolContext } from "../src/tool.ts";
 
 const Factor = z.object({
   score: z.number().min(0).max(100).nullable().describe("100 Phi(z); null when not measured."),
@@ -64,6 +67,8 @@ export const getFactors = defineTool({
     score: z.number().int().min(0).max(100),
     scoreRaw: z.number().min(0).max(100),
     confidence: z.number().min(0).max(1),
+    sector: z.string().nullable(),
+    tableVersion: z.string().nullable().describe("See /api/method/{methodVersion}."),
     factors: z.record(z.enum(FACTORS), Factor),
   }),
 
@@ -78,31 +83,39 @@ export const getFactors = defineTool({
       });
     }
     const source = context.market.source.id;
+    const answer = (name: (typeof FACTORS)[number], shown: readonly Input[] = []) =>
+      factorAnswer(factors[name], [...factors[name].inputs, ...shown], {
+        source,
+        summary: summarise(name, factors[name]),
+      });
     return {
       ...common(context, snapshot),
       score: Math.round(score),
       scoreRaw: rounded(score, 2),
       confidence: rounded(confidence, 4),
+      sector: instrument.sector,
+      tableVersion: snapshot.tables === undefined ? null : tableVersion(snapshot.tables).version,
       factors: {
-        momentum: factorAnswer(factors.momentum, source, summarise("momentum", factors.momentum)),
-        valuation: factorAnswer(
-          factors.valuation,
-          source,
-          summarise("valuation", factors.valuation),
-        ),
-        social: factorAnswer(factors.social, source, summarise("social", factors.social)),
-        darkpool: factorAnswer(factors.darkpool, source, summarise("darkpool", factors.darkpool)),
+        momentum: answer("momentum", indicators(barsAt(instrument.symbol, snapshot.at, context))),
+        valuation: answer("valuation"),
+        social: answer("social"),
+        darkpool: answer("darkpool"),
       },
     };
   },
 });
 
+function barsAt(symbol: string, at: number, { market }: ToolContext) {
+  const { bars } = market.records(symbol);
+  return bars.slice(0, countKnown(bars, at));
+}
+
 function factorAnswer(
   result: FactorResult,
-  source: string,
-  summary: string,
+  inputs: readonly Input[],
+  { source, summary }: { readonly source: string; readonly summary: string },
 ): z.input<typeof Factor> {
-  const { z: evidence, inputs, asOf, staleAfter } = result;
+  const { z: evidence, asOf, staleAfter } = result;
   return {
     score: evidence === null ? null : rounded(100 * normalCdf(evidence), 2),
     z: evidence,

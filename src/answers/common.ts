@@ -45,7 +45,7 @@ export const AnswerStatus = z
 /** Where an answer comes from and how it was made. */
 export const Provenance = z.object({
   asOf: Instant.describe("Nothing that became known after this instant was used."),
-  market: MarketMode.describe("sandbox is simulated; files is recorded history."),
+  market: MarketMode.describe("sandbox is simulated; files and replay are recorded history."),
   sources: z.array(
     z.object({
       id: z.string(),

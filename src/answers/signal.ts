@@ -2,6 +2,7 @@ import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/direction.ts";
+import { CALIBRATION, pOutperform } from "../score/p-outperform.ts";
 import { METHOD_VERSION } from "../score/snapshot.ts";
 import type { PastSnapshot, ToolContext } from "../tool.ts";
 import {
@@ -58,7 +59,10 @@ export const Signal = z.object({
   previousSignal: Direction.nullable(),
   frozen: z.boolean().describe("True while trading pauses; scoreSmoothed is the last session's."),
   missingFactors: z.array(z.enum(FACTORS)),
-  pOutperform: z.null().describe("Not calibrated yet, hence null: the score is no probability."),
+  pOutperform: z
+    .number()
+    .nullable()
+    .describe("Chance to beat the class's median; null until calibrated."),
   horizon: z.string(),
   price: z
     .object({ value: z.number(), currency: z.string(), at: Instant })
@@ -89,9 +93,13 @@ export const SignalHistory = z.object({
   nextCursor: z.string().nullable(),
 });
 
+/** Names a snapshot: an instrument at an instant by one version of the method. */
+export const snapshotId = ({ instrument, at }: Pick<PastSnapshot, "instrument" | "at">): string =>
+  `${instrument.symbol}/${isoInstant(at)}/${METHOD_VERSION}`;
+
 /** The full answer about a snapshot. */
 export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.input<typeof Signal> {
-  const { instrument, at, price, signal } = snapshot;
+  const { instrument, price, signal } = snapshot;
   return {
     ...common(context, snapshot),
     ...signalFields(snapshot),
@@ -101,14 +109,14 @@ export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.in
     previousSignal: signal.previous,
     frozen: signal.frozen,
     missingFactors: [...snapshot.missingFactors],
-    pOutperform: null,
+    pOutperform: pOutperform(snapshot.score, CALIBRATION[instrument.assetClass]),
     horizon: HORIZON[instrument.assetClass],
     price: price && {
       value: price.value,
       currency: instrument.currency,
       at: isoInstant(price.at),
     },
-    snapshotId: `${instrument.symbol}/${isoInstant(at)}/${METHOD_VERSION}`,
+    snapshotId: snapshotId(snapshot),
   };
 }
 

@@ -2,10 +2,22 @@ import type { Print } from "../market/records.ts";
 import { isBlock, sideProxy } from "./off-exchange.ts";
 import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./statistics.ts";
 
-/** Half-life of the imbalance in sessions. */
-const HALF_LIFE = 3;
-/** Blocks at which the imbalance counts half: I' = I n / (n + 20). */
-const SHRINKAGE = 20;
+/** How blocks become an imbalance. */
+export const BLOCK_RULES = {
+  /** Half-life of the imbalance in sessions. */
+  halfLifeSessions: 3,
+  /** Blocks at which the imbalance counts half: I' = I n / (n + 20). */
+  shrinkage: 20,
+} as const;
+
+/** Where nobody ever saw a print. */
+export const NO_BLOCKS: BlockReading = {
+  hasBlocks: false,
+  imbalance: null,
+  blocks: 0,
+  z: null,
+  asOf: null,
+};
 
 /** Where block trading leans. */
 export interface BlockReading {
@@ -38,14 +50,18 @@ export interface BlockPressure {
  * counts in the session in which it becomes known.
  */
 export function createBlockPressure(): BlockPressure {
-  const perSession = decay(1, HALF_LIFE);
+  const perSession = decay(1, BLOCK_RULES.halfLifeSessions);
   const past: number[] = [];
   let asOf: number | null = null;
   let hasBlocks = false;
   let isClosed = false;
   let [signed, total, blocks] = [0, 0, 0];
 
-  const imbalance = () => (total === 0 ? null : ((signed / total) * blocks) / (blocks + SHRINKAGE));
+  const imbalance = () => {
+    const value = ((signed / total) * blocks) / (blocks + BLOCK_RULES.shrinkage);
+    // No block yet, or notionals too large for their sum to be a number.
+    return Number.isFinite(value) ? value : null;
+  };
   const beginSession = () => {
     if (!isClosed) return;
     isClosed = false;

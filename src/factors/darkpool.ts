@@ -3,13 +3,25 @@ import { MAX_FEED_AGE_DAYS } from "./off-exchange.ts";
 import { type Input, type Reading, unread } from "./reading.ts";
 import type { ShortReading } from "./short-pressure.ts";
 
-/** Blocks at which the confidence of the imbalance is half: n / (n + 5). */
-const CONFIDENCE_SHRINKAGE = 5;
-/** Base weights of the two parts; the short ratio counts with a negative sign (method 2.3). */
-const IMBALANCE_WEIGHT = 0.6;
-const SHORT_WEIGHT = 0.4;
-/** Sessions that may close after a short ratio became known: its effect is gone after one. */
-const MAX_SHORT_AGE_SESSIONS = 1;
+/** How the two parts are put together. */
+export const DARKPOOL_RULES = {
+  /** Blocks at which the confidence of the imbalance is half: n / (n + 5). */
+  confidenceShrinkage: 5,
+  /**
+   * Base weights, and the confidence of either part alone. Both are scaled to unit length: z_D =
+   * (0.6 z_I - 0.4 z_R) / sqrt(.52). Measured, a high short ratio is bearish for a stock, against
+   * folklore: hence the negative sign (method 2.3).
+   */
+  imbalanceWeight: 0.6,
+  shortWeight: -0.4,
+  /** Sessions that may close after a short ratio became known: its effect is gone after one. */
+  maxShortAgeSessions: 1,
+  /** Days after which prints say nothing about today. */
+  maxFeedAgeDays: MAX_FEED_AGE_DAYS,
+} as const;
+
+/** Length of the two weights. */
+const SCALE = Math.hypot(DARKPOOL_RULES.imbalanceWeight, DARKPOOL_RULES.shortWeight);
 
 /** What the dark pool factor measures on one instrument. */
 export interface DarkpoolMeasurement {
@@ -26,14 +38,14 @@ export function combineDarkpool(
   shortZ: number | null,
   blocks: number,
 ): { readonly z: number; readonly confidence: number } | undefined {
-  const evidence = blocks / (blocks + CONFIDENCE_SHRINKAGE);
+  const { imbalanceWeight, shortWeight, confidenceShrinkage } = DARKPOOL_RULES;
+  const evidence = blocks / (blocks + confidenceShrinkage);
   if (imbalanceZ !== null && shortZ !== null) {
-    const scale = Math.hypot(IMBALANCE_WEIGHT, SHORT_WEIGHT);
-    const z = (IMBALANCE_WEIGHT * imbalanceZ - SHORT_WEIGHT * shortZ) / scale;
+    const z = (imbalanceWeight * imbalanceZ + shortWeight * shortZ) / SCALE;
     return { z, confidence: evidence };
   }
-  if (imbalanceZ !== null) return { z: imbalanceZ, confidence: IMBALANCE_WEIGHT * evidence };
-  return shortZ === null ? undefined : { z: -shortZ, confidence: SHORT_WEIGHT };
+  if (imbalanceZ !== null) return { z: imbalanceZ, confidence: imbalanceWeight * evidence };
+  return shortZ === null ? undefined : { z: -shortZ, confidence: Math.abs(shortWeight) };
 }
 
 /** Which feeds cover an instrument, and the instant of the reading. */
@@ -54,20 +66,20 @@ export function readDarkpool(
 ): Reading {
   const asOf = latest(block.asOf, short.asOf);
   if (asOf === null) return unread("not_observed");
-  const maxAge = MAX_FEED_AGE_DAYS * dayMs;
+  const maxAge = DARKPOOL_RULES.maxFeedAgeDays * dayMs;
   const isFresh = (instant: number | null) => instant !== null && at - instant <= maxAge;
   if (!isFresh(asOf)) {
     return unread(isFresh(feedAt) ? "no_activity" : "stale", { asOf });
   }
   const imbalanceZ = isFresh(block.asOf) ? block.z : null;
   const isShortFresh =
-    short.ratioAt !== null && closesAfter(short.ratioAt) <= MAX_SHORT_AGE_SESSIONS;
+    short.ratioAt !== null && closesAfter(short.ratioAt) <= DARKPOOL_RULES.maxShortAgeSessions;
   const shortZ = isShortFresh ? short.z : null;
   const seen = {
     asOf,
     // A short ratio expires with a session, whose end no clock tells beforehand.
     staleAfter: imbalanceZ === null ? null : asOf + maxAge,
-    inputs: darkpoolInputs({ block, short }, imbalanceZ, shortZ),
+    listInputs: () => darkpoolInputs({ block, short }, imbalanceZ, shortZ),
   };
   const combined = combineDarkpool(imbalanceZ, shortZ, block.blocks);
   if (combined === undefined) return unread(whyUnread({ block, short }), seen);
@@ -92,7 +104,7 @@ function darkpoolInputs(
   const isBoth = imbalanceZ !== null && shortZ !== null;
   const weightOf = (z: number | null, weight: number) => {
     if (z === null) return 0;
-    return isBoth ? weight / Math.hypot(IMBALANCE_WEIGHT, SHORT_WEIGHT) : Math.sign(weight);
+    return isBoth ? weight / SCALE : Math.sign(weight);
   };
   return [
     {
@@ -100,7 +112,7 @@ function darkpoolInputs(
       value: block.imbalance,
       unit: "fraction",
       z: imbalanceZ,
-      weight: weightOf(imbalanceZ, IMBALANCE_WEIGHT),
+      weight: weightOf(imbalanceZ, DARKPOOL_RULES.imbalanceWeight),
       observedAt: block.asOf,
     },
     {
@@ -108,7 +120,7 @@ function darkpoolInputs(
       value: short.ratio,
       unit: "fraction",
       z: shortZ,
-      weight: weightOf(shortZ, -SHORT_WEIGHT),
+      weight: weightOf(shortZ, DARKPOOL_RULES.shortWeight),
       observedAt: short.ratioAt,
     },
     {

@@ -1,4 +1,4 @@
-import { normalQuantile } from "./statistics.ts";
+import { countBelow, normalQuantile } from "./statistics.ts";
 
 /** A frozen empirical distribution: the value at each probability, both ascending. */
 export interface EcdfTable {
@@ -7,14 +7,14 @@ export interface EcdfTable {
 }
 
 /** The 101 knots of a table: 0.5 %, 1 %, 2 %, ..., 99 %, 99.5 %. The ends cap |z| at 2.576. */
-const PROBABILITIES: readonly number[] = [
+export const PROBABILITIES: readonly number[] = [
   0.005,
   ...Array.from({ length: 99 }, (_, index) => (index + 1) / 100),
   0.995,
 ];
 
 /** Fewer peers than this and a sub-signal uses its absolute form, if it has one. */
-const MIN_PEERS = 30;
+export const MIN_PEERS = 30;
 
 /**
  * Freezes the cross-section of one sub-signal: Hazen quantiles ((rank - 0.5)/N) at 101 knots.
@@ -40,39 +40,36 @@ function hazenQuantile(sorted: Float64Array, p: number): number {
   const below = Math.floor(position);
   const low = sorted[below] as number;
   const high = sorted[Math.min(last, below + 1)] as number;
-  return low + (high - low) * (position - below);
+  // Halves keep the difference of two huge values finite.
+  return 2 * (low / 2 + (high / 2 - low / 2) * (position - below));
 }
+
+/** The normal score of a value in a frozen distribution: Phi^-1(F(x)). */
+export const ecdfZ = (table: EcdfTable, value: number): number =>
+  normalQuantile(probabilityOf(table, value));
 
 /**
- * The normal score of a value in a frozen distribution: Phi^-1(F(x)), F linear between knots and
- * constant beyond them. A value that several knots share takes the middle of their probabilities.
+ * F, linear between distinct knots and constant beyond them. A knot stands at the middle of the
+ * probabilities that share its value, for its neighbours as well: F has no jumps, so rounding in
+ * the last digit of a value never moves its score.
  */
-export function ecdfZ({ probabilities, values }: EcdfTable, value: number): number {
-  const above = firstIndex(values, (knot) => knot >= value);
-  const beyond = firstIndex(values, (knot) => knot > value);
-  const last = values.length - 1;
-  const at = (list: readonly number[], index: number) => list[index] as number;
+function probabilityOf(table: EcdfTable, value: number): number {
+  const { values } = table;
+  const above = Math.min(countBelow(values, value), values.length - 1);
+  const high = values[above] as number;
+  const highP = sharedProbability(table, above);
+  if (above === 0 || value >= high) return highP;
 
-  if (above < beyond) {
-    return normalQuantile((at(probabilities, above) + at(probabilities, beyond - 1)) / 2);
-  }
-  if (above === 0) return normalQuantile(at(probabilities, 0));
-  if (above > last) return normalQuantile(at(probabilities, last));
-
-  const low = at(values, above - 1);
-  const share = (value - low) / (at(values, above) - low);
-  const p = at(probabilities, above - 1);
-  return normalQuantile(p + share * (at(probabilities, above) - p));
+  const low = values[above - 1] as number;
+  const lowP = sharedProbability(table, above - 1);
+  return lowP + ((value / 2 - low / 2) / (high / 2 - low / 2)) * (highP - lowP);
 }
 
-/** Index of the first ascending value that satisfies a monotone test, or the length. */
-function firstIndex(values: readonly number[], test: (value: number) => boolean): number {
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (test(values[middle] as number)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+/** Middle of the probabilities of all knots with the value of the one at an index. */
+function sharedProbability({ probabilities, values }: EcdfTable, index: number): number {
+  let first = index;
+  let last = index;
+  while (values[first - 1] === values[index]) first--;
+  while (values[last + 1] === values[index]) last++;
+  return ((probabilities[first] as number) + (probabilities[last] as number)) / 2;
 }

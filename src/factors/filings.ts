@@ -1,14 +1,24 @@
 import { countKnown } from "../market/point-in-time.ts";
-import type { Bar, Fundamental, FundamentalMetric } from "../market/records.ts";
+import type { Fundamental, FundamentalMetric } from "../market/records.ts";
 
-/**
- * Days from the end of a period until its figures may be used. Above this, a row is a comparative
- * of an older period tagged as new (seen: 397 to 400 days); one day more than a filing lag of 180,
- * because a filing counts from the next session.
- */
-const MAX_LAG_DAYS = 181;
-/** Days between the first and the last period end of four consecutive quarters. */
-const TRAILING_SPAN_DAYS = { min: 240, max: 300 } as const;
+/** Figures that the method reads; a source need not know all of them. */
+type FiledMetric = FundamentalMetric | "freeCashFlow" | "ebitda" | "debt" | "cash";
+
+/** One figure of one filing, as filed: USD, or shares on the basis of the filing. */
+export type Filed = Omit<Fundamental, "metric"> & { readonly metric: FiledMetric };
+
+/** How filings are read. */
+export const FILING_RULES = {
+  /**
+   * Days from the end of a period until its figures may be used. Above this, a row is a
+   * comparative of an older period tagged as new (seen: 397 to 400 days); one day more than a
+   * filing lag of 180, because a filing counts from the next session.
+   */
+  maxLagDays: 181,
+  /** Days between the first and the last period end of four consecutive quarters. */
+  minTrailingSpanDays: 240,
+  maxTrailingSpanDays: 300,
+} as const;
 
 /** A figure in USD, or a count, and the instant from which it was known. */
 export interface Figure {
@@ -19,15 +29,18 @@ export interface Figure {
 
 /** What the filings known at some instant say; it changes only when a filing arrives. */
 export interface Filings {
-  /** Net income of the four latest quarters, USD. */
-  readonly trailingEarnings?: Figure;
-  /** Newest book equity by period end, USD. */
-  readonly equity?: Figure;
+  /** Sums over the four latest quarters, USD. */
+  readonly trailing: Readonly<Partial<Record<"netIncome" | "freeCashFlow" | "ebitda", Figure>>>;
+  /** Newest by period end, USD. */
+  readonly newest: Readonly<Partial<Record<"equity" | "debt" | "cash", Figure>>>;
   /** The newest positive share counts by period end, at most two, older first. */
-  readonly shareCounts: readonly Fundamental[];
+  readonly shareCounts: readonly Filed[];
   /** When the newest filing became known, Unix milliseconds. */
   readonly newestAt?: number;
 }
+
+/** Before the first filing. */
+export const NO_FILINGS: Filings = { trailing: {}, newest: {}, shareCounts: [] };
 
 /**
  * Reads the filings known so far.
@@ -35,60 +48,73 @@ export interface Filings {
  * @param fundamentals Ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
  */
-export function readFilings(fundamentals: readonly Fundamental[], dayMs: number): Filings {
-  const trailingEarnings = trailingYear(periods(fundamentals, "netIncome", dayMs), dayMs);
-  const equity = periods(fundamentals, "equity", dayMs).at(-1);
-  const counts = periods(fundamentals, "shares", dayMs).filter(({ value }) => value > 0);
+export function readFilings(fundamentals: readonly Filed[], dayMs: number): Filings {
+  const of = (metric: FiledMetric) => periods(fundamentals, metric, dayMs);
   const newestAt = fundamentals.at(-1)?.availableAt;
+  const trailing = (["netIncome", "freeCashFlow", "ebitda"] as const).flatMap((metric) => {
+    const figure = trailingYear(of(metric), dayMs);
+    return figure === undefined ? [] : [[metric, figure] as const];
+  });
+  const newest = (["equity", "debt", "cash"] as const).flatMap((metric) => {
+    const figure = of(metric).at(-1);
+    return figure === undefined ? [] : [[metric, figure] as const];
+  });
   return {
-    ...(trailingEarnings && { trailingEarnings }),
-    ...(equity && { equity }),
-    shareCounts: counts.slice(-2),
+    trailing: Object.fromEntries(trailing),
+    newest: Object.fromEntries(newest),
+    shareCounts: of("shares")
+      .filter(({ value }) => value > 0)
+      .slice(-2),
     ...(newestAt !== undefined && { newestAt }),
   };
 }
 
 /** The newest filing of each period, periods ascending; later filings restate earlier ones. */
-function periods(
-  fundamentals: readonly Fundamental[],
-  metric: FundamentalMetric,
-  dayMs: number,
-): Fundamental[] {
-  const byPeriod = new Map<number, Fundamental>();
+function periods(fundamentals: readonly Filed[], metric: FiledMetric, dayMs: number): Filed[] {
+  const byPeriod = new Map<number, Filed>();
   for (const figure of fundamentals) {
     const lagDays = (figure.availableAt - figure.periodEnd) / dayMs;
-    if (figure.metric !== metric || lagDays < 1 || lagDays > MAX_LAG_DAYS) continue;
+    if (figure.metric !== metric || lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
     byPeriod.set(figure.periodEnd, figure);
   }
   return [...byPeriod.values()].sort((a, b) => a.periodEnd - b.periodEnd);
 }
 
 /** Sum of the four latest quarters, `undefined` when they do not span about a year. */
-function trailingYear(quarters: readonly Fundamental[], dayMs: number): Figure | undefined {
+function trailingYear(quarters: readonly Filed[], dayMs: number): Figure | undefined {
   const latest = quarters.slice(-4);
   const [first, , , last] = latest;
   if (first === undefined || last === undefined) return undefined;
 
   const spanDays = (last.periodEnd - first.periodEnd) / dayMs;
-  if (spanDays < TRAILING_SPAN_DAYS.min || spanDays > TRAILING_SPAN_DAYS.max) return undefined;
+  const { minTrailingSpanDays, maxTrailingSpanDays } = FILING_RULES;
+  if (spanDays < minTrailingSpanDays || spanDays > maxTrailingSpanDays) return undefined;
   const value = latest.reduce((sum, quarter) => sum + quarter.value, 0);
   return { value, availableAt: last.availableAt };
+}
+
+/** A session on which an instrument's shares were split. */
+export interface Split {
+  /** When the bar of the session became known, Unix milliseconds. */
+  readonly availableAt: number;
+  /** New shares per old share. */
+  readonly split: number;
 }
 
 /**
  * Shares outstanding on the basis of the newest bar: the newest positive count by period end,
  * times every split since the basis of its filing.
  *
- * @param bars Known bars, oldest first.
+ * @param splits Known splits, oldest first; bars may stand for them.
  */
 export function sharesOutstanding(
-  shareCounts: readonly Fundamental[],
-  bars: readonly Bar[],
+  shareCounts: readonly Filed[],
+  splits: readonly Split[],
 ): Figure | undefined {
   const newest = shareCounts.at(-1);
   if (newest === undefined) return undefined;
-  const basis = filingBasis(newest, shareCounts.at(-2), bars);
-  const value = newest.value * splitsBetween(bars, basis, Number.POSITIVE_INFINITY);
+  const basis = filingBasis(newest, shareCounts.at(-2), splits);
+  const value = newest.value * splitsBetween(splits, basis, Number.POSITIVE_INFINITY);
   return { value, availableAt: newest.availableAt };
 }
 
@@ -97,26 +123,22 @@ export function sharesOutstanding(
  * already restates a split in between. It does when the count, against the one before, jumps by
  * about the split's ratio rather than by about nothing.
  */
-function filingBasis(
-  count: Fundamental,
-  before: Fundamental | undefined,
-  bars: readonly Bar[],
-): number {
-  const ratio = splitsBetween(bars, count.periodEnd, count.availableAt);
+function filingBasis(count: Filed, before: Filed | undefined, splits: readonly Split[]): number {
+  const ratio = splitsBetween(splits, count.periodEnd, count.availableAt);
   if (ratio === 1 || before === undefined) return count.periodEnd;
-  const expected = before.value * splitsBetween(bars, before.periodEnd, count.periodEnd);
+  const expected = before.value * splitsBetween(splits, before.periodEnd, count.periodEnd);
   const jump = Math.log(count.value / expected);
   const isRestated = Math.abs(jump - Math.log(ratio)) < Math.abs(jump);
   return isRestated ? count.availableAt : count.periodEnd;
 }
 
-/** Product of the split ratios of the bars after one instant and up to another. */
-function splitsBetween(bars: readonly Bar[], after: number, upTo: number): number {
+/** Product of the split ratios after one instant and up to another. */
+function splitsBetween(splits: readonly Split[], after: number, upTo: number): number {
   let ratio = 1;
-  for (let index = countKnown(bars, after); index < bars.length; index++) {
-    const bar = bars[index] as Bar;
-    if (bar.availableAt > upTo) break;
-    ratio *= bar.split;
+  for (let index = countKnown(splits, after); index < splits.length; index++) {
+    const { availableAt, split } = splits[index] as Split;
+    if (availableAt > upTo) break;
+    ratio *= split;
   }
   return ratio;
 }

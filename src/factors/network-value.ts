@@ -1,21 +1,35 @@
 import type { OnChain } from "../market/records.ts";
-import { type Reading, unread } from "./reading.ts";
-import { ownHistoryZ } from "./statistics.ts";
+import { type Input, type Reading, shown, unread } from "./reading.ts";
+import { mean, ownHistoryZ } from "./statistics.ts";
 
-/** Newest daily observations that a coin is compared with, and the fewest for it. */
-const WINDOW_DAYS = 730;
-const MIN_DAYS = 365;
-/** MVRV is one of the two network ratios of the method, hence half of the evidence. */
-const CONFIDENCE = 0.5;
-/** Figures older than this are not used. */
-const MAX_AGE_DAYS = 3;
+/** How a coin is valued. */
+export const NETWORK_RULES = {
+  /** Newest daily observations that a coin is compared with, and the fewest for it. */
+  windowDays: 730,
+  minDays: 365,
+  /** Days of transfer value that smooth NVT. */
+  smoothingDays: 90,
+  /** Confidence by the number of ratios that are known, of two. */
+  confidencePerRatio: 0.5,
+  /** Figures older than this are not used. */
+  maxAgeDays: 3,
+} as const;
 
-/** Follows the market value of a coin over its realised value (MVRV), day by day. */
+/** Network figures of a day; a source need not know all of them. */
+type NetworkDay = OnChain & {
+  /** Market value over the value transferred that day, `null` when not published. */
+  readonly nvt?: number | null;
+  readonly marketCapUsd?: number | null;
+};
+
+/** Follows the valuation of a coin's network, day by day. */
 export interface NetworkValue {
   /** Takes a day in, oldest first. */
-  add(figures: OnChain): void;
+  add(figures: NetworkDay): void;
   /**
-   * Minus the z of ln(MVRV) against the coin's own last 730 days, newest included.
+   * z = -0.5 z(ln NVTS) - 0.5 z(ln MVRV), each against the coin's own last 730 days, newest
+   * included; NVTS = market value over the mean transfer value of 90 days. With one of the two
+   * only, minus its z and half the confidence.
    *
    * @param at Unix milliseconds.
    * @param dayMs Length of a market day in milliseconds.
@@ -23,27 +37,73 @@ export interface NetworkValue {
   read(at: number, dayMs: number): Reading;
 }
 
-/** Starts before the first day. Days without a published ratio do not count. */
+/** Starts before the first day. Days without a published ratio do not count for it. */
 export function createNetworkValue(): NetworkValue {
-  const logs: number[] = [];
-  let newest: { readonly mvrv: number; readonly asOf: number } | undefined;
+  const marketToRealised = createRatio("mvrv");
+  const marketToTransfers = createRatio("nvts");
+  const transfers: number[] = [];
   return {
-    add({ mvrv, availableAt }) {
-      if (mvrv === null || mvrv <= 0) return;
-      newest = { mvrv, asOf: availableAt };
-      if (logs.push(Math.log(mvrv)) > WINDOW_DAYS) logs.shift();
+    add({ mvrv, nvt, marketCapUsd, availableAt }) {
+      marketToRealised.add(mvrv, availableAt);
+      if (!isPositive(nvt) || !isPositive(marketCapUsd)) return;
+      if (transfers.push(marketCapUsd / nvt) > NETWORK_RULES.smoothingDays) transfers.shift();
+      if (transfers.length < NETWORK_RULES.smoothingDays) return;
+      marketToTransfers.add(marketCapUsd / mean(transfers), availableAt);
     },
     read(at, dayMs) {
-      if (newest === undefined) return unread("not_observed");
-      const { mvrv, asOf } = newest;
-      const unusual = ownHistoryZ(logs.at(-1) as number, logs, MIN_DAYS);
-      const z = unusual === undefined ? null : -unusual;
-      const weight = z === null ? 0 : 1;
-      const inputs = [{ name: "mvrv", value: mvrv, unit: "ratio", z, weight, observedAt: asOf }];
-      const seen = { asOf, staleAfter: asOf + MAX_AGE_DAYS * dayMs, inputs };
-      if (at > seen.staleAfter) return unread("stale", seen);
-      if (z === null) return unread("insufficient_data", seen);
-      return { z, confidence: CONFIDENCE, status: "ok", ...seen };
+      const maxAgeMs = NETWORK_RULES.maxAgeDays * dayMs;
+      const ratios = [marketToTransfers.read(), marketToRealised.read()].filter(
+        (ratio) => ratio !== undefined,
+      );
+      if (ratios.length === 0) return unread("not_observed");
+      return readRatios(ratios, at, maxAgeMs);
     },
   };
+}
+
+/** Newest value of one ratio, and how high it is for the coin. */
+interface RatioReading {
+  readonly name: "mvrv" | "nvts";
+  readonly value: number;
+  readonly z: number | undefined;
+  /** When it became known, Unix milliseconds. */
+  readonly asOf: number;
+}
+
+function createRatio(name: RatioReading["name"]) {
+  const logs: number[] = [];
+  let newest: { readonly value: number; readonly asOf: number } | undefined;
+  return {
+    add(value: number | null, availableAt: number) {
+      if (!isPositive(value)) return;
+      newest = { value, asOf: availableAt };
+      if (logs.push(Math.log(value)) > NETWORK_RULES.windowDays) logs.shift();
+    },
+    read(): RatioReading | undefined {
+      if (newest === undefined) return undefined;
+      const z = ownHistoryZ(logs.at(-1) as number, logs, NETWORK_RULES.minDays);
+      return { name, ...newest, z };
+    },
+  };
+}
+
+const isPositive = (value: number | null | undefined): value is number =>
+  value !== null && value !== undefined && value > 0 && Number.isFinite(value);
+
+function ratioInput(ratio: RatioReading, used: readonly RatioReading[]): Input {
+  const { name, value, z = null, asOf } = ratio;
+  const weight = used.includes(ratio) ? -1 / used.length : 0;
+  return { ...shown(name, value, "ratio", asOf), z, weight };
+}
+
+/** @param maxAgeMs Milliseconds after which a ratio is no longer used. */
+function readRatios(ratios: readonly RatioReading[], at: number, maxAgeMs: number): Reading {
+  const asOf = Math.max(...ratios.map((ratio) => ratio.asOf));
+  const used = ratios.filter((ratio) => ratio.z !== undefined && at - ratio.asOf <= maxAgeMs);
+  const listInputs = () => ratios.map((ratio) => ratioInput(ratio, used));
+  const seen = { asOf, staleAfter: asOf + maxAgeMs, listInputs };
+  if (at > seen.staleAfter) return unread("stale", seen);
+  if (used.length === 0) return unread("insufficient_data", seen);
+  const confidence = NETWORK_RULES.confidencePerRatio * used.length;
+  return { z: -mean(used.map(({ z }) => z as number)), confidence, status: "ok", ...seen };
 }

@@ -1,13 +1,12 @@
 import type { Print } from "../market/records.ts";
 import { clip } from "./statistics.ts";
 
-/** Block size of Regulation NMS Rule 600(b): 10,000 shares or USD 200,000. */
-const BLOCK_SHARES = 10_000;
-const BLOCK_NOTIONAL_USD = 200_000;
+/** Block size of Regulation NMS Rule 600(b): at least one of the two. */
+export const BLOCK_SIZE = { shares: 10_000, notionalUsd: 200_000 } as const;
 /** Days after the newest off-exchange record from which a feed says nothing about today. */
 export const MAX_FEED_AGE_DAYS = 5;
 /** A graded sign nearer to the mid than this counts as the mid. */
-const MIN_SIGN = 0.1;
+export const MIN_SIGN = 0.1;
 
 /** Off-exchange trading of one session. Cancelled prints are counted apart and nowhere else. */
 export interface OffExchangeDay {
@@ -35,7 +34,7 @@ export const emptyDay = (session: string): OffExchangeDay => ({
 
 /** Whether a print has block size. */
 export const isBlock = ({ price, sizeShares }: Print): boolean =>
-  sizeShares >= BLOCK_SHARES || price * sizeShares >= BLOCK_NOTIONAL_USD;
+  sizeShares >= BLOCK_SIZE.shares || price * sizeShares >= BLOCK_SIZE.notionalUsd;
 
 /**
  * Graded quote rule: clip(2 (price - mid) / (ask - bid), -1, 1), 0 below 0.1; positive for buys.

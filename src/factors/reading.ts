@@ -43,13 +43,40 @@ export interface Reading {
   readonly asOf: number | null;
   /** After this instant, without newer data, the factor counts as stale. Unix milliseconds. */
   readonly staleAfter: number | null;
-  readonly inputs: readonly Input[];
+  /** Lists what it was made from; worked out when asked, because most readings never are. */
+  readonly listInputs: () => readonly Input[];
 }
 
+/** An input beside the evidence, with weight 0; `observedAt` in Unix milliseconds. */
+export const shown = (
+  ...[name, value, unit, observedAt]: [string, number | null, string, number | null]
+): Input => ({ name, value, unit, z: null, weight: 0, observedAt });
+
+type Absence = Exclude<FactorStatus, "ok">;
+
+const absent = (status: Absence): Reading => ({
+  z: null,
+  confidence: 0,
+  status,
+  asOf: null,
+  staleAfter: null,
+  listInputs: () => [],
+});
+
+/** One for all instruments: most of them lack some feed. */
+const ABSENT: Readonly<Record<Absence, Reading>> = {
+  stale: absent("stale"),
+  no_activity: absent("no_activity"),
+  not_observed: absent("not_observed"),
+  insufficient_data: absent("insufficient_data"),
+};
+
 /** A reading without a value: the reason, and what could be seen all the same. */
-export function unread(
-  status: Exclude<FactorStatus, "ok">,
-  seen: Partial<Pick<Reading, "asOf" | "staleAfter" | "inputs">> = {},
-): Reading {
-  return { z: null, confidence: 0, status, asOf: null, staleAfter: null, inputs: [], ...seen };
-}
+export const unread = (
+  status: Absence,
+  seen?: Partial<Pick<Reading, "asOf" | "staleAfter" | "listInputs">>,
+): Reading => (seen === undefined ? ABSENT[status] : { ...ABSENT[status], ...seen });
+
+/** Whether a reading is the same object for every instrument that has nothing to say. */
+export const isShared = (reading: Reading): boolean =>
+  reading.status !== "ok" && reading === ABSENT[reading.status];

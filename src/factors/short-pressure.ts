@@ -7,10 +7,13 @@ import {
   ownHistoryZ,
 } from "./statistics.ts";
 
-/** Half-life of the effect in sessions: it is gone after one (method 2.3). */
-const HALF_LIFE = 1;
-/** Off-exchange shares below which a session's ratio is noise. */
-const MIN_TOTAL_SHARES = 10_000;
+/** How short volume becomes a ratio. */
+export const SHORT_RULES = {
+  /** Half-life of the effect in sessions: it is gone after one (method 2.3). */
+  halfLifeSessions: 1,
+  /** Off-exchange shares below which a session's ratio is noise. */
+  minTotalShares: 10_000,
+} as const;
 
 /** How much of off-exchange volume is marked short. */
 export interface ShortReading {
@@ -24,6 +27,9 @@ export interface ShortReading {
   readonly asOf: number | null;
 }
 
+/** Where no short volume was ever published. */
+export const NO_SHORTS: ShortReading = { ratio: null, z: null, ratioAt: null, asOf: null };
+
 /** Follows the short ratio of one instrument session by session. */
 export interface ShortPressure {
   /** Takes a session in, oldest first. */
@@ -33,13 +39,13 @@ export interface ShortPressure {
 
 /** Starts before the first session. The z is an EW(1) over sessions, seeded with the first. */
 export function createShortPressure(): ShortPressure {
-  const lambda = decay(1, HALF_LIFE);
+  const lambda = decay(1, SHORT_RULES.halfLifeSessions);
   const past: number[] = [];
-  let reading: ShortReading = { ratio: null, z: null, ratioAt: null, asOf: null };
+  let reading = NO_SHORTS;
   return {
     add({ shortShares, totalShares, availableAt }) {
       reading = { ...reading, asOf: availableAt };
-      if (totalShares < MIN_TOTAL_SHARES) return;
+      if (totalShares < SHORT_RULES.minTotalShares) return;
       const ratio = shortShares / totalShares;
       const z = ownHistoryZ(ratio, past, MIN_BASELINE_SESSIONS);
       const decayed = z === undefined ? null : ewStep(reading.z ?? undefined, z, lambda);

@@ -1,16 +1,19 @@
-import { bullishness, type Heard, type SocialCounters } from "./message-counters.ts";
-import { type Input, type Reading, unread } from "./reading.ts";
-import { clip, decay, ewStep, mean, sampleSd, Z_BOUND } from "./statistics.ts";
+import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./attention.ts";
+import { MIN_PEERS } from "./ecdf.ts";
+import { bullishness, type Heard } from "./message-counters.ts";
+import { type Input, type Reading, shown, unread } from "./reading.ts";
+import { clip, decay, ewStep, type Norm, normOf, standardised, Z_BOUND } from "./statistics.ts";
 
-/** Half-life in sessions of the baseline of daily bullishness, and sessions that it needs. */
-const BASELINE_HALF_LIFE = 30;
-const MIN_BASELINE_SESSIONS = 20;
-/** Peers needed for the class's mean and deviation in place of an instrument's own. */
-const MIN_PEERS = 30;
-/** Effective messages at which the sentiment counts half: n / (n + 10). */
-const SHRINKAGE = 10;
-/** Days without a single message on the whole market after which the feed counts as dead. */
-const STALE_AFTER_DAYS = 3;
+/** How sentiment is judged. */
+export const SOCIAL_RULES = {
+  /** Half-life in sessions of the baseline of daily bullishness, and sessions that it needs. */
+  baselineHalfLife: 30,
+  minBaselineSessions: 20,
+  /** Effective messages at which the sentiment counts half: n / (n + 10). */
+  shrinkage: 10,
+  /** Days without a single message on the whole market after which the feed counts as dead. */
+  staleAfterDays: 3,
+} as const;
 
 /** EW(30) mean and variance of an instrument's daily bullishness, one step per clear session. */
 export interface SocialBaseline {
@@ -28,7 +31,7 @@ export function extendBaseline(
   value: number,
 ): SocialBaseline {
   if (baseline === undefined) return { sessions: 1, mean: value, variance: 0 };
-  const lambda = decay(1, BASELINE_HALF_LIFE);
+  const lambda = decay(1, SOCIAL_RULES.baselineHalfLife);
   return {
     sessions: baseline.sessions + 1,
     mean: ewStep(baseline.mean, value, lambda),
@@ -40,22 +43,25 @@ export function extendBaseline(
   };
 }
 
-/** Mean and standard deviation of daily bullishness to compare with. */
-export interface Norm {
-  readonly mean: number;
-  readonly sd: number;
-}
-
 /** The class's norm, for instruments with a short history; `undefined` under 30 peers. */
-export function freezeSocial(values: readonly number[]): Norm | undefined {
-  return values.length < MIN_PEERS ? undefined : { mean: mean(values), sd: sampleSd(values) };
+export const freezeSocial = (values: readonly number[]): Norm | undefined =>
+  values.length < MIN_PEERS ? undefined : normOf(values);
+
+/**
+ * z_sent = clip((b - mean)/sd, -3, 3) * n/(n + 10) with n effective messages, `undefined` when the
+ * norm does not vary.
+ */
+export function sentimentZ(value: number, messages: number, norm: Norm): number | undefined {
+  const z = standardised(value, norm);
+  return z === undefined ? undefined : z * shrink(messages);
 }
 
-/** z_sent = clip((b - mean)/sd, -3, 3) * n/(n + 10) with n effective messages. */
-export function sentimentZ(value: number, effectiveMessages: number, norm: Norm): number {
-  const shrinkage = effectiveMessages / (effectiveMessages + SHRINKAGE);
-  return clip((value - norm.mean) / norm.sd, Z_BOUND) * shrinkage;
-}
+/** n / (n + 10): the weight of n effective messages. */
+const shrink = (messages: number): number => messages / (messages + SOCIAL_RULES.shrinkage);
+
+/** z_S = clip(z_sent - 0.25 max(0, z_att - 1), -3, 3): a crowd is followed by a sober week. */
+export const socialZ = (sentiment: number, attention: AttentionReading): number =>
+  clip(sentiment - attentionPenalty(attention), Z_BOUND);
 
 /** What is known of an instrument's conversation at an instant. */
 export interface SocialContext {
@@ -66,6 +72,7 @@ export interface SocialContext {
   readonly asOf: number | null;
   readonly feedAt: number | null;
   readonly heard: Heard;
+  readonly attention: AttentionReading;
   /** Own history without the current session. */
   readonly baseline: SocialBaseline | undefined;
   readonly classNorm: Norm | undefined;
@@ -73,52 +80,51 @@ export interface SocialContext {
 
 /** Sentiment of messages against the instrument's own habit; confidence n/(n + 10). */
 export function readSocial(context: SocialContext): Reading {
-  const { at, dayMs, feedAt, asOf } = context;
-  const { counters, clarity } = context.heard;
+  const { at, dayMs, feedAt, asOf, heard, attention } = context;
   if (asOf === null) return unread("not_observed");
-  const maxAge = STALE_AFTER_DAYS * dayMs;
+  const maxAge = SOCIAL_RULES.staleAfterDays * dayMs;
   if (feedAt === null || at - feedAt > maxAge) return unread("stale", { asOf });
 
   const seen = { asOf, staleAfter: feedAt + maxAge };
-  if (clarity !== "clear") {
-    return unread(clarity === "silent" ? "no_activity" : "insufficient_data", seen);
+  if (heard.clarity !== "clear") {
+    return unread(heard.clarity === "silent" ? "no_activity" : "insufficient_data", seen);
   }
-  const { value, effectiveMessages } = bullishness(counters);
-
-  const norm = normOf(context);
-  const z = norm === undefined ? null : sentimentZ(value, effectiveMessages, norm);
-  const inputs = socialInputs({ value, effectiveMessages, z, counters, asOf });
-  if (z === null) return unread("insufficient_data", { ...seen, inputs });
-  const confidence = effectiveMessages / (effectiveMessages + SHRINKAGE);
-  return { z, confidence, status: "ok", ...seen, inputs };
+  const { value, effectiveMessages } = bullishness(heard.counters);
+  const norm = normFor(context);
+  const sentiment = norm && sentimentZ(value, effectiveMessages, norm);
+  const listInputs = () => socialInputs(context, asOf, sentiment ?? null);
+  if (sentiment === undefined) return unread("insufficient_data", { ...seen, listInputs });
+  const z = socialZ(sentiment, attention);
+  return { z, confidence: shrink(effectiveMessages), status: "ok", ...seen, listInputs };
 }
 
-function normOf({ baseline, classNorm }: SocialContext): Norm | undefined {
-  const hasHistory = baseline !== undefined && baseline.sessions >= MIN_BASELINE_SESSIONS;
-  const norm = hasHistory ? { mean: baseline.mean, sd: Math.sqrt(baseline.variance) } : classNorm;
-  return norm !== undefined && norm.sd > 0 ? norm : undefined;
+function normFor({ baseline, classNorm }: SocialContext): Norm | undefined {
+  const isLong = baseline !== undefined && baseline.sessions >= SOCIAL_RULES.minBaselineSessions;
+  return isLong ? { mean: baseline.mean, sd: Math.sqrt(baseline.variance) } : classNorm;
 }
 
-function socialInputs(seen: {
-  readonly value: number;
-  readonly effectiveMessages: number;
-  readonly z: number | null;
-  readonly counters: SocialCounters;
-  readonly asOf: number | null;
-}): Input[] {
-  const { value, effectiveMessages, z, counters, asOf } = seen;
-  const shown = (name: string, value: number, unit: string): Input => ({
-    name,
-    value,
-    unit,
-    z: null,
-    weight: 0,
-    observedAt: asOf,
-  });
+/** Attention has a weight only above its threshold, where z_S = z_sent - 0.25 z_att + 0.25. */
+function socialInputs(
+  { heard: { counters }, attention }: SocialContext,
+  asOf: number,
+  sentiment: number | null,
+): Input[] {
+  const { value, agreement, effectiveMessages } = bullishness(counters);
+  const isCrowd = sentiment !== null && attentionPenalty(attention) > 0;
   return [
-    { ...shown("bullishness", value, "log ratio"), z, weight: z === null ? 0 : 1 },
-    shown("effectiveMessages", effectiveMessages, "count"),
-    shown("bullishWeight", counters.bullish, "weight"),
-    shown("bearishWeight", counters.bearish, "weight"),
+    {
+      ...shown("bullishness", value, "log ratio", asOf),
+      z: sentiment,
+      weight: sentiment === null ? 0 : 1,
+    },
+    {
+      ...shown("attention", attention.value, "log ratio", asOf),
+      z: attention.z,
+      weight: isCrowd ? -ATTENTION_RULES.penalty : 0,
+    },
+    shown("agreement", agreement, "fraction", asOf),
+    shown("effectiveMessages", effectiveMessages, "count", asOf),
+    shown("bullishWeight", counters.bullish, "weight", asOf),
+    shown("bearishWeight", counters.bearish, "weight", asOf),
   ];
 }

@@ -34,6 +34,18 @@ export function sampleSd(values: readonly number[]): number {
   return Math.sqrt(squares / (values.length - 1));
 }
 
+/** How many ascending values are under another. */
+export function countBelow(values: readonly number[], value: number): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((values[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Weight that remains after `elapsed`, with both in the same unit: 2^(-elapsed/halfLife). */
 export const decay = (elapsed: number, halfLife: number): number => 2 ** (-elapsed / halfLife);
 
@@ -50,14 +62,31 @@ export function ewStep(previous: number | undefined, value: number, lambda: numb
 /**
  * How unusual a value is against its own past: (value - mean) / sd of `past`, clipped to +-3.
  *
- * @returns `undefined` when `past` has fewer than `minObservations` values or does not vary.
+ * @returns `undefined` when `past` has fewer than `minObservations` values, does not vary or is too
+ *   wide for its squares to be numbers.
  */
 export function ownHistoryZ(
   value: number,
   past: readonly number[],
   minObservations: number,
 ): number | undefined {
-  if (past.length < minObservations) return undefined;
-  const sd = sampleSd(past);
-  return sd > 0 ? clip((value - mean(past)) / sd, Z_BOUND) : undefined;
+  return past.length < minObservations ? undefined : standardised(value, normOf(past));
+}
+
+/** Mean and standard deviation to compare a value with. */
+export interface Norm {
+  readonly mean: number;
+  readonly sd: number;
+}
+
+/** Mean and sample standard deviation of at least two values. */
+export const normOf = (values: readonly number[]): Norm => ({
+  mean: mean(values),
+  sd: sampleSd(values),
+});
+
+/** (value - mean) / sd clipped to +-3, `undefined` unless sd is positive and both are finite. */
+export function standardised(value: number, { mean, sd }: Norm): number | undefined {
+  const isUsable = sd > 0 && Number.isFinite(sd) && Number.isFinite(mean);
+  return isUsable ? clip((value - mean) / sd, Z_BOUND) : undefined;
 }

@@ -1,200 +1,208 @@
-import type { Bar } from "../market/records.ts";
 import { type EcdfTable, ecdfZ, freezeEcdf } from "./ecdf.ts";
-import { type Figure, type Filings, sharesOutstanding } from "./filings.ts";
-import { type Input, type Reading, unread } from "./reading.ts";
-import { mean } from "./statistics.ts";
+import type { Filings } from "./filings.ts";
+import { type Input, type Reading, shown, unread } from "./reading.ts";
+import { ownScores, type YieldNorms } from "./yield-history.ts";
+import {
+  MAX_FIGURE_AGE_DAYS,
+  type ValuationMeasurement,
+  YIELDS,
+  type YieldName,
+} from "./yields.ts";
 
-/** Yields of the method: trailing earnings and book equity over market value. */
-const YIELDS = ["earningsYield", "bookYield"] as const;
-type YieldName = (typeof YIELDS)[number];
-/** Fewer yields than this and the factor is not formed. */
-const MIN_YIELDS = 2;
-/** A sector is a peer group of its own from this many instruments on; below, the class is used. */
-const MIN_SECTOR_PEERS = 8;
-/** Days since the last filing up to which valuation counts in full, and from which not at all. */
-const FRESH_FILING_DAYS = 100;
-const MAX_FILING_AGE_DAYS = 200;
+/** How yields become evidence. */
+export const VALUATION_RULES = {
+  /** Fewer yields than this and the factor is not formed. */
+  minYields: 2,
+  /** A sector is a peer group of its own from this many instruments on; below, the class is used. */
+  minSectorPeers: 8,
+  /** Shares of the comparison with peers and with the stock's own past. */
+  relativeWeight: 0.7,
+  ownWeight: 0.3,
+  /** Book value counts half where much of a company's worth is in no book. */
+  bookWeightIntangible: 0.5,
+  /** Days since the last filing up to which valuation counts in full, and from which not at all. */
+  freshFilingDays: 100,
+  maxFilingAgeDays: MAX_FIGURE_AGE_DAYS.filing,
+} as const;
 
-/** Days after which a share count is missing: it is filed once a year at least. */
-const MAX_SHARE_COUNT_AGE_DAYS = 400;
+/** Sectors, in the words of GICS, whose books leave most of the worth out. */
+export const INTANGIBLE_SECTORS: ReadonlySet<string> = new Set([
+  "Information Technology",
+  "Health Care",
+  "Communication Services",
+  "Telecommunications Services",
+]);
 
-/** What valuation measures on one stock, before it is compared with its peers. */
-export interface ValuationMeasurement {
-  readonly sector: string | null;
-  readonly yields: Readonly<Partial<Record<YieldName, number>>>;
-  readonly marketCapUsd: number;
-  readonly shares: Figure;
-  /** When the price of the market value became known, Unix milliseconds. */
-  readonly priceAt: number;
-  /** When the newest filing used became known, Unix milliseconds. */
-  readonly asOf: number;
-}
-
-/** Frozen distributions: each yield by sector (`""` is the whole class), and of their mean z. */
+/** Frozen distributions: each yield by sector (`""` is the whole class), and of their mixture. */
 export interface ValuationTables {
-  readonly yields: Readonly<Record<YieldName, ReadonlyMap<string, EcdfTable>>>;
+  readonly yields: Readonly<Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>>>;
   readonly combined?: EcdfTable;
 }
 
+/** Key of the table over all sectors. */
 const WHOLE_CLASS = "";
 
-/** Tables of a peer group that has not been measured yet. */
-export const NO_VALUATION_TABLES: ValuationTables = {
-  yields: { earningsYield: new Map(), bookYield: new Map() },
-};
-
-/** Filings, bars and instant of one valuation. */
-export interface ValuationContext {
-  readonly filings: Filings;
-  /** Known bars, oldest first. */
-  readonly bars: readonly Bar[];
-  readonly sector: string | null;
-  /** Unix milliseconds. */
-  readonly at: number;
-  readonly dayMs: number;
+/** A measured stock with its own past. */
+export interface ValuedStock {
+  readonly measurement: ValuationMeasurement;
+  readonly norms: YieldNorms;
 }
 
-/**
- * Yields on the price of the newest bar, from figures known then.
- *
- * @returns `undefined` when there is no price, share count or recent figure.
- */
-export function measureValuation({
-  filings,
-  bars,
-  sector,
-  at,
-  dayMs,
-}: ValuationContext): ValuationMeasurement | undefined {
-  const shares = sharesOutstanding(filings.shareCounts, bars);
-  const newestBar = bars.at(-1);
-  if (shares === undefined || newestBar === undefined) return undefined;
-  if (at - shares.availableAt > MAX_SHARE_COUNT_AGE_DAYS * dayMs) return undefined;
-
-  const marketCapUsd = shares.value * newestBar.close;
-  const oldest = at - MAX_FILING_AGE_DAYS * dayMs;
-  const recent = [filings.trailingEarnings, filings.equity].map((figure) =>
-    figure !== undefined && figure.availableAt >= oldest ? figure : undefined,
-  );
-  const [earnings, equity] = recent;
-  if (earnings === undefined && equity === undefined) return undefined;
-  return {
-    sector,
-    yields: {
-      ...(earnings && { earningsYield: earnings.value / marketCapUsd }),
-      ...(equity && { bookYield: equity.value / marketCapUsd }),
-    },
-    marketCapUsd,
-    shares,
-    priceAt: newestBar.availableAt,
-    asOf: Math.max(earnings?.availableAt ?? 0, equity?.availableAt ?? 0),
-  };
-}
-
-/** Freezes each yield by sector and for the class, then the mean z through those tables. */
-export function freezeValuation(group: readonly ValuationMeasurement[]): ValuationTables {
-  const yields = {
-    earningsYield: freezeYield(group, "earningsYield"),
-    bookYield: freezeYield(group, "bookYield"),
-  };
-  const combined = freezeEcdf(
-    group.map((measurement) => relativeZ(measurement, { yields })).filter((z) => z !== undefined),
-  );
+/** Freezes each yield by sector and for the class, then the mixture through those tables. */
+export function freezeValuation(group: readonly ValuedStock[]): ValuationTables {
+  const measurements = group.map(({ measurement }) => measurement);
+  const bySector = [...Map.groupBy(measurements, ({ sector }) => sector)];
+  const yields: Partial<Record<YieldName, ReadonlyMap<string, EcdfTable>>> = {};
+  for (const name of YIELDS) {
+    const tables = new Map<string, EcdfTable>();
+    const add = (key: string, peers: readonly ValuationMeasurement[], minPeers?: number) => {
+      const table = freezeEcdf(
+        peers.flatMap(({ yields }) => yields[name] ?? []),
+        minPeers,
+      );
+      if (table !== undefined) tables.set(key, table);
+    };
+    add(WHOLE_CLASS, measurements);
+    for (const [sector, peers] of bySector) {
+      if (sector !== null) add(sector, peers, VALUATION_RULES.minSectorPeers);
+    }
+    if (tables.size > 0) yields[name] = tables;
+  }
+  const mixtures = group.flatMap((stock) => mixture(evidence(stock, { yields })) ?? []);
+  const combined = freezeEcdf(mixtures);
   return { yields, ...(combined && { combined }) };
 }
 
-function freezeYield(group: readonly ValuationMeasurement[], name: YieldName) {
-  const tables = new Map<string, EcdfTable>();
-  const add = (key: string, peers: readonly ValuationMeasurement[], minPeers?: number) => {
-    const values = peers.map(({ yields }) => yields[name]).filter((y) => y !== undefined);
-    const table = freezeEcdf(values, minPeers);
-    if (table !== undefined) tables.set(key, table);
-  };
-
-  add(WHOLE_CLASS, group);
-  for (const [sector, peers] of Map.groupBy(group, ({ sector }) => sector)) {
-    if (sector !== null) add(sector, peers, MIN_SECTOR_PEERS);
-  }
-  return tables;
+/** One comparison of one yield. */
+interface Evidence {
+  readonly name: YieldName;
+  readonly with: "peers" | "own past";
+  readonly z: number;
+  /** Share of the mixture in [0, 1]. */
+  readonly weight: number;
 }
-
-function yieldScores({ sector, yields }: ValuationMeasurement, tables: ValuationTables) {
-  return YIELDS.flatMap((name) => {
-    const value = yields[name];
-    const byPeers = tables.yields[name];
-    const table = (sector === null ? undefined : byPeers.get(sector)) ?? byPeers.get(WHOLE_CLASS);
-    return value === undefined || table === undefined ? [] : [{ name, z: ecdfZ(table, value) }];
-  });
-}
-
-function relativeZ(measurement: ValuationMeasurement, tables: ValuationTables) {
-  const scores = yieldScores(measurement, tables);
-  return scores.length < MIN_YIELDS ? undefined : mean(scores.map(({ z }) => z));
-}
-
-/** When, and on how old a price, a valuation is read. */
-type ReadingTime = Pick<ValuationContext, "filings" | "at" | "dayMs"> & {
-  /** Sessions of the class since the instrument's newest bar; 0 when it is up to date. */
-  readonly missedSessions: number;
-};
 
 /**
- * Valuation of a stock against its sector, with both yields or not at all. Confidence 1 up to 100
- * days after the last filing, then falling linearly to 0 at 200 days; half of it when the price is
- * one session late, none when it is later.
+ * z = 0.7 z_rel + 0.3 z_own: the weighted mean of the yields' z against the sector, and their mean
+ * z against the stock's own months. Without an own past the sector counts alone; empty without two
+ * yields that can be compared with peers.
+ */
+function evidence({ measurement, norms }: ValuedStock, tables: ValuationTables): Evidence[] {
+  const { sector, yields } = measurement;
+  const relative = YIELDS.flatMap((name) => {
+    const value = yields[name];
+    const byPeers = tables.yields[name];
+    const table = (sector === null ? undefined : byPeers?.get(sector)) ?? byPeers?.get(WHOLE_CLASS);
+    if (value === undefined || table === undefined) return [];
+    return [
+      { name, with: "peers" as const, z: ecdfZ(table, value), weight: weightOf(name, sector) },
+    ];
+  });
+  if (relative.length < VALUATION_RULES.minYields) return [];
+  const own = ownScores(yields, norms).map((score) => ({
+    ...score,
+    with: "own past" as const,
+    weight: 1,
+  }));
+  const share = own.length === 0 ? 1 : VALUATION_RULES.relativeWeight;
+  return [...scaled(relative, share), ...scaled(own, VALUATION_RULES.ownWeight)];
+}
+
+const weightOf = (name: YieldName, sector: string | null): number =>
+  name === "bookYield" && sector !== null && INTANGIBLE_SECTORS.has(sector)
+    ? VALUATION_RULES.bookWeightIntangible
+    : 1;
+
+/** The same with weights that add up to `total`. */
+function scaled(list: readonly Evidence[], total: number): Evidence[] {
+  const sum = list.reduce((all, { weight }) => all + weight, 0);
+  return list.map((one) => ({ ...one, weight: (one.weight / sum) * total }));
+}
+
+const mixture = (list: readonly Evidence[]): number | undefined =>
+  list.length === 0 ? undefined : list.reduce((sum, { z, weight }) => sum + weight * z, 0);
+
+/** When, and on how old a price, a valuation is read. */
+interface ReadingTime {
+  readonly filings: Filings;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly dayMs: number;
+  /** Sessions of the class since the instrument's newest bar; 0 when it is up to date. */
+  readonly missedSessions: number;
+}
+
+/**
+ * Valuation of a stock. Confidence = yields present / yields that its source can have, in full up
+ * to 100 days after the last filing, then falling linearly to 0 at 200 days; half of it when the
+ * price is one session late, none when it is later.
  */
 export function readValuation(
-  measurement: ValuationMeasurement | undefined,
+  stock: ValuedStock | undefined,
   tables: ValuationTables,
   { filings, at, dayMs, missedSessions }: ReadingTime,
 ): Reading {
-  if (measurement === undefined) return unread(whyUnmeasured(filings, at, dayMs));
-  const { asOf } = measurement;
-  const staleAfter = asOf + FRESH_FILING_DAYS * dayMs;
-  const inputs = stockInputs(measurement, tables);
-  const z = relativeZ(measurement, tables);
-  if (z === undefined) return unread("insufficient_data", { asOf, staleAfter, inputs });
+  if (stock === undefined) return unread(whyUnmeasured(filings, at, dayMs));
+  const { asOf, yields } = stock.measurement;
+  const staleAfter = asOf + VALUATION_RULES.freshFilingDays * dayMs;
+  const compared = evidence(stock, tables);
+  const listInputs = () => stockInputs(stock.measurement, compared);
+  const mixed = mixture(compared);
+  if (mixed === undefined) return unread("insufficient_data", { asOf, staleAfter, listInputs });
 
-  const ageDays = (at - asOf) / dayMs;
-  const freshness = Math.min(1, (MAX_FILING_AGE_DAYS - ageDays) / FRESH_FILING_DAYS);
-  if (freshness <= 0 || missedSessions > 1) return unread("stale", { asOf, staleAfter, inputs });
+  const { freshFilingDays, maxFilingAgeDays } = VALUATION_RULES;
+  const freshness = Math.min(1, (maxFilingAgeDays - (at - asOf) / dayMs) / freshFilingDays);
+  if (freshness <= 0 || missedSessions > 1)
+    return unread("stale", { asOf, staleAfter, listInputs });
+  const present = Object.keys(yields).length / possibleYields(yields, tables);
   return {
-    z: tables.combined === undefined ? z : ecdfZ(tables.combined, z),
-    confidence: freshness * (missedSessions === 0 ? 1 : 0.5),
+    z: tables.combined === undefined ? mixed : ecdfZ(tables.combined, mixed),
+    confidence: present * freshness * (missedSessions === 0 ? 1 : 0.5),
     status: at > staleAfter || missedSessions > 0 ? "stale" : "ok",
     asOf,
     staleAfter,
-    inputs,
+    listInputs,
   };
+}
+
+/**
+ * Every source of filings can have three yields. EBITDA, debt and cash count as missing only where
+ * a peer has them: a source that knows none is not punished twice.
+ */
+function possibleYields(yields: ValuationMeasurement["yields"], tables: ValuationTables): number {
+  const hasEbitda = yields.ebitdaYield !== undefined || tables.yields.ebitdaYield !== undefined;
+  return hasEbitda ? YIELDS.length : YIELDS.length - 1;
 }
 
 function whyUnmeasured({ newestAt, shareCounts }: Filings, at: number, dayMs: number) {
   if (newestAt === undefined) return "not_observed";
   const countedAt = shareCounts.at(-1)?.availableAt ?? at;
   const isOld =
-    at - newestAt > MAX_FILING_AGE_DAYS * dayMs ||
-    at - countedAt > MAX_SHARE_COUNT_AGE_DAYS * dayMs;
+    at - newestAt > MAX_FIGURE_AGE_DAYS.filing * dayMs ||
+    at - countedAt > MAX_FIGURE_AGE_DAYS.shareCount * dayMs;
   return isOld ? "stale" : "insufficient_data";
 }
 
-function stockInputs(measurement: ValuationMeasurement, tables: ValuationTables): Input[] {
-  const { yields, marketCapUsd, shares, priceAt, asOf } = measurement;
-  const scores = yieldScores(measurement, tables);
-  const inputs = YIELDS.map((name): Input => {
-    const z = scores.find((score) => score.name === name)?.z ?? null;
-    const weight = z === null || scores.length < MIN_YIELDS ? 0 : 1 / scores.length;
-    return { name, value: yields[name] ?? null, unit: "fraction", z, weight, observedAt: asOf };
+function stockInputs(
+  { yields, marketCapUsd, shares, priceAt, asOf }: ValuationMeasurement,
+  compared: readonly Evidence[],
+): readonly Input[] {
+  const unit = "fraction";
+  const relative = YIELDS.map((name): Input => {
+    const found = compared.find((one) => one.name === name && one.with === "peers");
+    const [z, weight] = [found?.z ?? null, found?.weight ?? 0];
+    return { name, value: yields[name] ?? null, unit, z, weight, observedAt: asOf };
   });
-  const shown = { z: null, weight: 0 };
+  const own = compared
+    .filter((one) => one.with === "own past")
+    .map(({ name, z, weight }): Input => {
+      const value = yields[name] ?? null;
+      return { name: `${name}OwnPast`, value, unit, z, weight, observedAt: asOf };
+    });
   return [
-    ...inputs,
-    { name: "marketCapUsd", value: marketCapUsd, unit: "USD", ...shown, observedAt: priceAt },
-    {
-      name: "sharesOutstanding",
-      value: shares.value,
-      unit: "shares",
-      ...shown,
-      observedAt: shares.availableAt,
-    },
+    ...relative,
+    ...own,
+    shown("marketCapUsd", marketCapUsd, "USD", priceAt),
+    shown("sharesOutstanding", shares.value, "shares", shares.availableAt),
   ];
 }

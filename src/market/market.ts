@@ -3,7 +3,7 @@ import type { AssetClass } from "./instrument.ts";
 import type { InstrumentRecords } from "./records.ts";
 
 /** Where answers come from, so that nothing simulated or historical passes for live. */
-export const MarketMode = z.enum(["sandbox", "files"]);
+export const MarketMode = z.enum(["sandbox", "files", "replay"]);
 export type MarketMode = z.infer<typeof MarketMode>;
 
 /** Who the data come from and on what terms. */
@@ -26,6 +26,12 @@ export interface Market {
    * `countKnown`. Lists only ever grow between two calls with the same `walkStart`.
    */
   recordsUntil(at: number): readonly InstrumentRecords[];
+  /**
+   * When the bars of a class's sessions are due in (after, until] (Unix milliseconds), ascending,
+   * whether or not there are any: a session without a bar was missed, a holiday is no session.
+   * Absent where every day has bars.
+   */
+  barsDue?(after: number, until: number, assetClass: AssetClass): readonly number[];
   /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
   sessionAt(at: number, assetClass: AssetClass): string;
   /** Instant from which scores are walked forward to `at`: the previous year's first moment. */

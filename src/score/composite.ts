@@ -36,21 +36,31 @@ export interface Composite {
  * prior mean 0, and the others are not scaled up in its place.
  */
 export function compose(readings: Readings, weights: Weights): Composite {
-  const sumOver = (term: (factor: Factor) => number) =>
-    FACTORS.reduce((sum, factor) => sum + term(factor), 0);
-  const evidence = (factor: Factor) =>
-    weights[factor] * readings[factor].confidence * (readings[factor].z ?? 0);
-
-  const total = sumOver(evidence);
-  const z = total / Math.sqrt(sumOver((factor) => weights[factor] ** 2));
+  let total = 0;
+  let squares = 0;
+  let base = 0;
+  let trusted = 0;
+  let present = 0;
+  for (const factor of FACTORS) {
+    const weight = weights[factor];
+    const { z, confidence } = readings[factor];
+    total += weight * confidence * (z ?? 0);
+    squares += weight ** 2;
+    base += weight;
+    trusted += weight * confidence;
+    present += z === null ? 0 : weight;
+  }
+  const z = total / Math.sqrt(squares);
   const score = 100 * normalCdf(z);
-  const base = sumOver((factor) => weights[factor]);
-  const points = (factor: Factor) => (total === 0 ? 0 : ((score - 50) * evidence(factor)) / total);
+  const points = (factor: Factor) => {
+    const { z, confidence } = readings[factor];
+    return total === 0 ? 0 : ((score - 50) * weights[factor] * confidence * (z ?? 0)) / total;
+  };
   return {
     z,
     score,
-    confidence: sumOver((factor) => weights[factor] * readings[factor].confidence) / base,
-    coverage: sumOver((factor) => (readings[factor].z === null ? 0 : weights[factor])) / base,
+    confidence: trusted / base,
+    coverage: present / base,
     contributions: {
       momentum: points("momentum"),
       valuation: points("valuation"),

@@ -1,13 +1,18 @@
+import { type Attention, type AttentionReading, createAttention } from "../factors/attention.ts";
 import {
   addMessage,
   bullishness,
-  createRecentTexts,
   decayCounters,
   type Heard,
   hear,
-  messageWeight,
   SILENCE,
 } from "../factors/message-counters.ts";
+import {
+  type AuthorActivity,
+  createRecentMessages,
+  messageWeight,
+  type RecentMessages,
+} from "../factors/message-weight.ts";
 import { normalisedText, polarity } from "../factors/polarity.ts";
 import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
 import { createReader } from "../market/point-in-time.ts";
@@ -23,52 +28,95 @@ export interface Conversation {
   advance(mentions: readonly Mention[], at: number): void;
   /** What is heard at an instant not before the newest message. */
   heardAt(at: number): Heard;
+  /** How much is said at that instant. */
+  attentionAt(at: number): AttentionReading;
   /** The session before, if it was clear, joins the baseline. */
   beginSession(): void;
   /** What is heard at the close is the session's. */
   closeSession(at: number): void;
 }
 
+/** What a text says, and what makes it a duplicate. */
+export interface TextReading {
+  /** In [-1, 1], positive is bullish. */
+  readonly polarity: number;
+  readonly normalised: string;
+}
+
+/** Where and among whom a conversation takes place; times in milliseconds. */
+export interface Setting {
+  readonly halfLifeMs: number;
+  readonly dayMs: number;
+  /** What authors write elsewhere, known up to the instant of every message that is read. */
+  readonly authors: AuthorActivity;
+  /** One for many conversations: they share messages. */
+  readonly readText?: (text: string) => TextReading;
+}
+
 /** Polarity of an author's own tag. */
 const STANCE_POLARITY = { bullish: 1, bearish: -1 } as const;
 
-/** Texts per instrument whose reading is remembered; messages repeat each other a lot. */
-const REMEMBERED_TEXTS = 1_000;
+/** Texts whose reading is remembered; messages repeat each other a lot. */
+const REMEMBERED_TEXTS = 20_000;
 
-/** Reads texts, each once while it is remembered: what it says, and what makes it a duplicate. */
-function createTextReader() {
-  const known = new Map<string, { readonly polarity: number; readonly normalised: string }>();
-  return (text: string) => {
+/**
+ * Reads texts, each once while it is remembered.
+ *
+ * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon's opinion by default.
+ */
+export function createTextReader(
+  polarityOf: (text: string) => number = polarity,
+): (text: string) => TextReading {
+  const known = new Map<string, TextReading>();
+  return (text) => {
     const before = known.get(text);
     if (before !== undefined) return before;
     if (known.size >= REMEMBERED_TEXTS) known.clear();
-    const reading = { polarity: polarity(text), normalised: normalisedText(text) };
+    const reading = { polarity: polarityOf(text), normalised: normalisedText(text) };
     known.set(text, reading);
     return reading;
   };
 }
 
+/** Weighs messages in their order, each against those before it. */
+function createScales(
+  recent: RecentMessages,
+  { authors, readText = createTextReader() }: Pick<Setting, "authors" | "readText">,
+) {
+  return (mention: Mention) => {
+    const { author, stance, text, availableAt } = mention;
+    const said = readText(text);
+    const weight = messageWeight(mention, {
+      duplicates: recent.countEarlier(said.normalised, availableAt),
+      byAuthor: author === null ? 0 : authors.countEarlier(author, availableAt),
+    });
+    recent.add(said.normalised, availableAt, weight);
+    return { polarity: stance === null ? said.polarity : STANCE_POLARITY[stance], weight };
+  };
+}
+
 /** Starts to listen. The author's own tag overrides what the text says. */
-export function createConversation(halfLifeMs: number, dayMs: number): Conversation {
+export function createConversation(setting: Setting): Conversation {
+  const { halfLifeMs, dayMs } = setting;
   const newMentions = createReader<Mention>();
-  const recentTexts = createRecentTexts(dayMs);
-  const readText = createTextReader();
+  const recent = createRecentMessages(dayMs);
+  const weigh = createScales(recent, setting);
+  const attention: Attention = createAttention();
   let counters = SILENCE;
   let baseline: SocialBaseline | undefined;
   let closed: number | undefined;
   let newestAt: number | null = null;
+  let countedAt = 0;
 
   const heardAt = (at: number) =>
-    hear(decayCounters(counters, at, halfLifeMs), at - (newestAt ?? 0), halfLifeMs);
+    hear(decayCounters(counters, at, halfLifeMs), at - countedAt, halfLifeMs);
   const add = (mention: Mention) => {
-    newestAt = mention.availableAt;
-    const said = readText(mention.text);
-    const duplicates = recentTexts.countEarlier(said.normalised, newestAt);
-    counters = addMessage(
-      decayCounters(counters, newestAt, halfLifeMs),
-      mention.stance === null ? said.polarity : STANCE_POLARITY[mention.stance],
-      messageWeight(mention, duplicates),
-    );
+    const { availableAt } = mention;
+    const { polarity, weight } = weigh(mention);
+    newestAt = availableAt;
+    // Bots keep no conversation alive.
+    if (weight > 0) countedAt = availableAt;
+    counters = addMessage(decayCounters(counters, availableAt, halfLifeMs), polarity, weight);
   };
   return {
     get baseline() {
@@ -81,12 +129,15 @@ export function createConversation(halfLifeMs: number, dayMs: number): Conversat
       for (const mention of newMentions(mentions, at)) add(mention);
     },
     heardAt,
+    attentionAt: (at) => attention.read(recent.weightAt(at)),
     beginSession() {
+      attention.beginSession();
       if (closed !== undefined) baseline = extendBaseline(baseline, closed);
       closed = undefined;
     },
     closeSession(at) {
       if (newestAt === null) return;
+      attention.closeSession(recent.weightAt(at));
       const heard = heardAt(at);
       if (heard.clarity === "clear") closed = bullishness(heard.counters).value;
     },

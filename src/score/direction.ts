@@ -20,9 +20,13 @@ export const THRESHOLDS = {
 } as const;
 
 /** Half-life of the smoothing in sessions: two days of a stock, half a day of a coin. */
-const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = { stock: 2, etf: 2, crypto: 0.5 };
+export const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = {
+  stock: 2,
+  etf: 2,
+  crypto: 0.5,
+};
 /** Bars that an instrument needs before it may be more than WAIT. */
-const MIN_BARS = 60;
+export const MIN_BARS = 60;
 
 /** Why the signal is WAIT whatever the score. */
 export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence"] as const;

@@ -1,7 +1,11 @@
+import { type AuthorActivity, createAuthorActivity } from "../factors/message-weight.ts";
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { type ClassWalk, createClassWalk } from "./class-walk.ts";
+import { createTextReader, type TextReading } from "./conversation.ts";
+import { createGroupReader } from "./group-reader.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Keeps the snapshots of the walk; the store implements it. */
@@ -21,57 +25,182 @@ export interface Engine {
    * the market and `at` alone: the walk always starts at the market's `walkStart(at)`.
    */
   refresh(at: number): void;
+  /**
+   * Brings some instruments up to `at`, at a cost that does not depend on how many there are in
+   * all: after a print, a message or a late bar. Every instrument of which something became known
+   * since the last call must be among them; then they come out as `refresh(at)` would have them.
+   * When a session has closed in between, all are refreshed.
+   */
+  update(symbols: readonly string[], at: number): void;
+  /** Largest difference between running sums and their recomputation at an epoch, in log units. */
+  drift(): number;
 }
 
-/** The instants at which sessions closed by `at`, ascending: when any bar became known. */
-function sessionCloses(group: readonly InstrumentRecords[], at: number): readonly number[] {
-  const closes = new Set<number>();
-  for (const { bars } of group) for (const bar of bars) closes.add(bar.availableAt);
-  return [...closes].filter((close) => close <= at).sort((a, b) => a - b);
+/** The instruments of one class and their calendar. */
+interface ClassGroup {
+  readonly assetClass: AssetClass;
+  readonly walk: ClassWalk;
+  readonly sessions: Sessions;
+  group: readonly InstrumentRecords[];
+  /** All instruments with the same calendar: stocks and funds trade in the same sessions. */
+  fellows: readonly InstrumentRecords[];
 }
 
-/** When sessions closed by `at`: stocks and funds trade in the same ones, coins every day. */
-function closesByClass(records: readonly InstrumentRecords[], at: number) {
-  const coins = records.filter(({ instrument }) => instrument.assetClass === "crypto");
-  const listed = records.filter(({ instrument }) => instrument.assetClass !== "crypto");
-  const listedCloses = sessionCloses(listed, at);
-  return { stock: listedCloses, etf: listedCloses, crypto: sessionCloses(coins, at) };
+/** Where an instrument stands. */
+interface Place {
+  readonly records: InstrumentRecords;
+  readonly group: ClassGroup;
+  readonly position: number;
+}
+
+/** A walk over all classes from one origin. */
+interface Journey {
+  readonly origin: number;
+  readonly classes: readonly ClassGroup[];
+  readonly authors: AuthorActivity;
+  readonly readMentions: (records: readonly InstrumentRecords[], at: number) => void;
+  /** The newest instant that was looked at, Unix milliseconds. */
+  at: number;
+  /** The list that the groups and places were made from. */
+  list: readonly InstrumentRecords[];
+  places: ReadonlyMap<string, Place>;
+}
+
+/** What an operator can choose about the engine. */
+export interface EngineOptions {
+  /** How bullish (1) or bearish (-1) a text is; the lexicon's opinion unless given. */
+  readonly polarityOf?: (text: string) => number;
 }
 
 /** Creates the engine over one market. */
-export function createEngine(market: Market, archive: SnapshotArchive): Engine {
-  let origin: number | undefined;
-  let walks: ReadonlyMap<AssetClass, ClassWalk> = new Map();
-
-  const startOver = (from: number) => {
-    origin = from;
-    archive.clear();
-    const options = {
-      dayMs: market.dayMs,
-      origin: from,
-      sink: (snapshot: Snapshot, kind: "closed" | "interim") =>
-        kind === "closed" ? archive.addClosed(snapshot) : archive.setNewest(snapshot),
-    };
-    walks = new Map(AssetClass.options.map((assetClass) => [assetClass, createClassWalk(options)]));
+export function createEngine(
+  market: Market,
+  archive: SnapshotArchive,
+  { polarityOf }: EngineOptions = {},
+): Engine {
+  const readText = createTextReader(polarityOf);
+  let journey: Journey | undefined;
+  const journeyTo = (at: number): Journey => {
+    const origin = market.walkStart(at);
+    if (journey?.origin !== origin) {
+      archive.clear();
+      journey = startJourney(market, { archive, origin, readText });
+    }
+    arrange(journey, market.recordsUntil(at));
+    return journey;
   };
 
-  /** A session of a 24-hour market closes at the first instant of the next day. */
-  const isSame = (at: number, close: number, assetClass: AssetClass): boolean =>
-    market.sessionAt(at, assetClass) === market.sessionAt(close - 1, assetClass);
-
+  const refresh = (at: number) => {
+    const on = journeyTo(at);
+    on.readMentions(on.list, at);
+    for (const one of on.classes) {
+      one.sessions.advance(one.fellows, at);
+      if (one.group.length > 0) one.walk.advance(viewOf(market, one, at));
+    }
+    on.authors.forget(at);
+    on.at = at;
+  };
   return {
-    refresh(at) {
-      const from = market.walkStart(at);
-      if (from !== origin) startOver(from);
-      const records = market.recordsUntil(at);
-      const closesOf = closesByClass(records, at);
-      for (const [assetClass, walk] of walks) {
-        const group = records.filter(({ instrument }) => instrument.assetClass === assetClass);
-        if (group.length === 0) continue;
-        const closes = closesOf[assetClass];
-        const newestClose = closes.at(-1) ?? 0;
-        walk.advance({ group, closes, at, isSameSession: isSame(at, newestClose, assetClass) });
+    refresh,
+    update(symbols, at) {
+      const on = journeyTo(at);
+      const places = symbols.flatMap((symbol) => on.places.get(symbol) ?? []);
+      if (hasClosed(on, places, at)) {
+        refresh(at);
+        return;
       }
+      on.readMentions(
+        places.map(({ records }) => records),
+        at,
+      );
+      for (const [one, some] of Map.groupBy(places, ({ group }) => group)) {
+        const positions = some.map(({ position }) => position);
+        one.walk.advanceSome(viewOf(market, one, at), positions);
+      }
+      on.at = at;
     },
+    drift: () => Math.max(0, ...(journey?.classes ?? []).map(({ walk }) => walk.drift)),
+  };
+}
+
+function startJourney(
+  market: Market,
+  {
+    archive,
+    origin,
+    readText,
+  }: {
+    readonly archive: SnapshotArchive;
+    readonly origin: number;
+    readonly readText: (text: string) => TextReading;
+  },
+): Journey {
+  const { dayMs } = market;
+  const authors = createAuthorActivity(dayMs);
+  const sink = (snapshot: Snapshot, kind: "closed" | "interim") =>
+    kind === "closed" ? archive.addClosed(snapshot) : archive.setNewest(snapshot);
+  const listed = createSessions(market, "stock");
+  const coins = createSessions(market, "crypto");
+  const classes = AssetClass.options.map((assetClass) => ({
+    assetClass,
+    walk: createClassWalk({ assetClass, dayMs, origin, authors, readText, sink }),
+    sessions: assetClass === "crypto" ? coins : listed,
+    group: [],
+    fellows: [],
+  }));
+  return {
+    origin,
+    classes,
+    authors,
+    readMentions: mentionReader(authors),
+    at: Number.NEGATIVE_INFINITY,
+    list: [],
+    places: new Map(),
+  };
+}
+
+/** Sorts the instruments into their classes, once as long as the market's list is the same. */
+function arrange(journey: Journey, list: readonly InstrumentRecords[]): void {
+  if (journey.list === list) return;
+  journey.list = list;
+  const places = new Map<string, Place>();
+  const isCoin = ({ instrument }: InstrumentRecords) => instrument.assetClass === "crypto";
+  const [coins, listed] = [list.filter(isCoin), list.filter((records) => !isCoin(records))];
+  for (const group of journey.classes) {
+    group.fellows = group.assetClass === "crypto" ? coins : listed;
+    group.group = group.fellows.filter((one) => one.instrument.assetClass === group.assetClass);
+    for (const [position, records] of group.group.entries()) {
+      places.set(records.instrument.symbol, { records, group, position });
+    }
+  }
+  journey.places = places;
+}
+
+/** Whether a session of any class closed after the newest look and by `at`. */
+function hasClosed(journey: Journey, places: readonly Place[], at: number): boolean {
+  for (const { records, group } of places) group.sessions.advance([records], at);
+  return journey.classes.some(({ sessions: { closes }, group }) => {
+    const newest = closes.findLast((close) => close <= at);
+    return group.length > 0 && newest !== undefined && newest > journey.at;
+  });
+}
+
+/** What a class's walk needs to know of an instant. */
+function viewOf(market: Market, { group, sessions, assetClass }: ClassGroup, at: number) {
+  const { closes } = sessions;
+  const newest = closes.findLast((close) => close <= at) ?? 0;
+  // A session of a 24-hour market closes at the first instant of the next day.
+  const isSameSession =
+    market.sessionAt(at, assetClass) === market.sessionAt(newest - 1, assetClass);
+  return { group, closes, at, isSameSession };
+}
+
+/** Tells the memory of authors what was written on any instrument, each message once. */
+function mentionReader(authors: AuthorActivity) {
+  const newMentions = createGroupReader(({ mentions }) => mentions);
+  return (list: readonly InstrumentRecords[], at: number) => {
+    for (const { author, availableAt } of newMentions(list, at)) {
+      if (author !== null) authors.add(author, availableAt);
+    }
   };
 }

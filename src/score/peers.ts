@@ -1,38 +1,45 @@
 import { bullishness } from "../factors/message-counters.ts";
 import { freezeMomentum, type MomentumTables } from "../factors/momentum.ts";
-import { freezeSocial, type Norm } from "../factors/social.ts";
-import {
-  freezeValuation,
-  NO_VALUATION_TABLES,
-  type ValuationTables,
-} from "../factors/valuation.ts";
+import { freezeSocial } from "../factors/social.ts";
+import type { Norm } from "../factors/statistics.ts";
+import { freezeValuation, type ValuationTables } from "../factors/valuation.ts";
+import type { AssetClass } from "../market/instrument.ts";
 import type { Measurement } from "./track.ts";
 
 /** The cross-section of an asset class, frozen at the close of one session for the next. */
 export interface PeerTables {
+  readonly assetClass: AssetClass;
+  /** The close at which they were frozen, Unix milliseconds; `null` before the first. */
+  readonly epoch: number | null;
   readonly momentum: MomentumTables;
   readonly valuation: ValuationTables;
+  /** Mean and deviation of bullishness, for instruments with a short history. */
   readonly social: Norm | undefined;
 }
 
 /** Before the first close there is nothing to compare with. */
-export const NO_PEERS: PeerTables = {
+export const noPeers = (assetClass: AssetClass): PeerTables => ({
+  assetClass,
+  epoch: null,
   momentum: {},
-  valuation: NO_VALUATION_TABLES,
+  valuation: { yields: {} },
   social: undefined,
-};
+});
 
 /** Freezes the tables of a class from its instruments' measurements. */
-export function freezePeers(group: readonly Measurement[]): PeerTables {
-  const present = <T>(values: readonly (T | undefined)[]): T[] =>
-    values.filter((value) => value !== undefined);
+export function freezePeers(
+  group: readonly Measurement[],
+  { assetClass, epoch }: { readonly assetClass: AssetClass; readonly epoch: number },
+): PeerTables {
   return {
-    momentum: freezeMomentum(present(group.map(({ momentum }) => momentum))),
-    valuation: freezeValuation(present(group.map(({ valuation }) => valuation))),
+    assetClass,
+    epoch,
+    momentum: freezeMomentum(group.flatMap(({ momentum }) => momentum ?? [])),
+    valuation: freezeValuation(group.flatMap(({ valuation }) => valuation ?? [])),
     social: freezeSocial(
-      group
-        .filter(({ heard }) => heard.clarity === "clear")
-        .map(({ heard }) => bullishness(heard.counters).value),
+      group.flatMap(({ heard }) =>
+        heard.clarity === "clear" ? bullishness(heard.counters).value : [],
+      ),
     ),
   };
 }

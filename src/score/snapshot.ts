@@ -1,11 +1,19 @@
-import { FACTORS, type Factor, type Reading } from "../factors/reading.ts";
+import {
+  FACTORS,
+  type Factor,
+  type FactorStatus,
+  type Input,
+  isShared,
+  type Reading,
+} from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 import { type Composite, type Readings, WEIGHTS } from "./composite.ts";
 import type { SessionScore, SignalState } from "./direction.ts";
+import type { PeerTables } from "./peers.ts";
 
 /** Version of formulas, weights and thresholds together; it changes whenever a score could. */
-export const METHOD_VERSION = "0.1.0";
+export const METHOD_VERSION = "1.0.0";
 
 /**
  * How complete an answer is. `ok`: all four factors measured well. `partial`: a factor is missing
@@ -19,11 +27,12 @@ type Status = (typeof STATUSES)[number];
 const WEAK_CONFIDENCE = 0.2;
 
 /** A factor's reading with its part in the composite. */
-export interface FactorResult extends Reading {
+export interface FactorResult extends Omit<Reading, "listInputs"> {
   /** Base weight in the composite. */
   readonly weight: number;
   /** Points of score; all four add up to score - 50. */
   readonly contribution: number;
+  readonly inputs: readonly Input[];
 }
 
 /** What the service believed about one instrument at one instant. Immutable. */
@@ -42,6 +51,8 @@ export interface Snapshot {
   /** Newest close as traded, `null` before the first bar. */
   readonly price: { readonly value: number; readonly at: number } | null;
   readonly factors: Readonly<Record<Factor, FactorResult>>;
+  /** What the inputs were compared with, shared by the instruments of a class and epoch. */
+  readonly tables?: PeerTables;
 }
 
 /** One instrument's readings at one instant, with what its signal needs to know. */
@@ -50,9 +61,11 @@ export interface Evaluation {
   /** Unix milliseconds. */
   readonly at: number;
   readonly readings: Readings;
-  /** Known bars, oldest first. */
-  readonly bars: readonly Bar[];
+  /** Known bars, and the newest of them. */
+  readonly bars: number;
+  readonly newestBar: Bar | undefined;
   readonly missedSessions: number;
+  readonly tables: PeerTables;
 }
 
 /** What the signal needs to know of an evaluation. */
@@ -64,7 +77,7 @@ export const sessionScore = (
   assetClass: instrument.assetClass,
   score,
   confidence,
-  bars: bars.length,
+  bars,
   missedSessions,
 });
 
@@ -74,14 +87,10 @@ export function createSnapshot(
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, readings, bars } = evaluation;
-  const newestBar = bars.at(-1);
+  const { instrument, at, readings, newestBar, tables } = evaluation;
   const weights = WEIGHTS[instrument.assetClass];
-  const result = (factor: Factor): FactorResult => ({
-    ...readings[factor],
-    weight: weights[factor],
-    contribution: composite.contributions[factor],
-  });
+  const result = (factor: Factor): FactorResult =>
+    resultOf(readings[factor], weights[factor], composite.contributions[factor]);
   return {
     instrument,
     at,
@@ -90,7 +99,7 @@ export function createSnapshot(
     confidence: composite.confidence,
     coverage: composite.coverage,
     signal,
-    missingFactors: FACTORS.filter((factor) => readings[factor].z === null),
+    missingFactors: missingOf(readings),
     price: newestBar ? { value: newestBar.close, at: newestBar.availableAt } : null,
     factors: {
       momentum: result("momentum"),
@@ -98,7 +107,64 @@ export function createSnapshot(
       social: result("social"),
       darkpool: result("darkpool"),
     },
+    tables,
   };
+}
+
+/** Lists of missing factors by the digits of what is missing: there are only sixteen. */
+const missingLists = new Map<number, readonly Factor[]>();
+
+function missingOf(readings: Readings): readonly Factor[] {
+  const key = FACTORS.reduce((sum, factor) => 2 * sum + (readings[factor].z === null ? 1 : 0), 0);
+  const known = missingLists.get(key) ?? FACTORS.filter((factor) => readings[factor].z === null);
+  missingLists.set(key, known);
+  return known;
+}
+
+/** Results of readings that are one for all instruments, by reading and weight. */
+const sharedResults = new WeakMap<Reading, Map<number, FactorResult>>();
+
+function resultOf(reading: Reading, weight: number, contribution: number): FactorResult {
+  if (!isShared(reading)) return new OpenableResult(reading, weight, contribution);
+  const byWeight = sharedResults.get(reading) ?? new Map<number, FactorResult>();
+  sharedResults.set(reading, byWeight);
+  const known = byWeight.get(weight) ?? new OpenableResult(reading, weight, 0);
+  byWeight.set(weight, known);
+  return known;
+}
+
+/**
+ * A class, because only a getter keeps a refresh from listing what few will read: most snapshots
+ * are replaced unopened.
+ */
+class OpenableResult implements FactorResult {
+  readonly z: number | null;
+  readonly confidence: number;
+  readonly status: FactorStatus;
+  readonly asOf: number | null;
+  readonly staleAfter: number | null;
+  readonly weight: number;
+  readonly contribution: number;
+  readonly #listInputs: () => readonly Input[];
+
+  constructor(reading: Reading, weight: number, contribution: number) {
+    this.z = reading.z;
+    this.confidence = reading.confidence;
+    this.status = reading.status;
+    this.asOf = reading.asOf;
+    this.staleAfter = reading.staleAfter;
+    this.weight = weight;
+    this.contribution = contribution;
+    this.#listInputs = reading.listInputs;
+  }
+
+  get inputs(): readonly Input[] {
+    return this.#listInputs();
+  }
+
+  toJSON(): FactorResult {
+    return { ...this, inputs: this.inputs };
+  }
 }
 
 function statusOf(

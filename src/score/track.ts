@@ -1,105 +1,187 @@
-import { createBlockPressure } from "../factors/block-pressure.ts";
+import { type AttentionReading, NO_ATTENTION } from "../factors/attention.ts";
+import type { Benchmark } from "../factors/benchmark.ts";
+import { type BlockPressure, createBlockPressure, NO_BLOCKS } from "../factors/block-pressure.ts";
+import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin-history.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
-import { type Filings, readFilings } from "../factors/filings.ts";
-import { type Heard, socialHalfLifeMs } from "../factors/message-counters.ts";
-import { type MomentumMeasurement, measureMomentum } from "../factors/momentum.ts";
+import { type Filings, NO_FILINGS, readFilings, type Split } from "../factors/filings.ts";
+import { listedMomentum } from "../factors/listed-momentum.ts";
+import { type Heard, NOTHING_HEARD, socialHalfLifeMs } from "../factors/message-counters.ts";
+import type { AuthorActivity } from "../factors/message-weight.ts";
+import { coinMomentum, type MomentumMeasurement } from "../factors/momentum.ts";
 import { createNetworkValue, type NetworkValue } from "../factors/network-value.ts";
-import { createShortPressure } from "../factors/short-pressure.ts";
-import { measureValuation, type ValuationMeasurement } from "../factors/valuation.ts";
-import { createReader } from "../market/point-in-time.ts";
-import type {
-  Bar,
-  Fundamental,
-  InstrumentRecords,
-  OnChain,
-  Print,
-  ShortVolume,
-} from "../market/records.ts";
-import { type Conversation, createConversation } from "./conversation.ts";
+import { addBar, type PriceHistory } from "../factors/price-history.ts";
+import { createShortPressure, NO_SHORTS, type ShortPressure } from "../factors/short-pressure.ts";
+import { decay, ewStep } from "../factors/statistics.ts";
+import type { ValuedStock } from "../factors/valuation.ts";
+import { createYieldHistory, type YieldHistory } from "../factors/yield-history.ts";
+import { measureValuation } from "../factors/yields.ts";
+import type { Instrument } from "../market/instrument.ts";
+import { countKnown, createReader } from "../market/point-in-time.ts";
+import type { Bar, InstrumentRecords, OnChain, Print, ShortVolume } from "../market/records.ts";
+import { type Conversation, createConversation, type TextReading } from "./conversation.ts";
 
 /** What one instrument measures at one instant, before it is compared with its peers. */
 export interface Measurement {
   readonly momentum: MomentumMeasurement | undefined;
-  readonly valuation: ValuationMeasurement | undefined;
+  readonly valuation: ValuedStock | undefined;
   readonly darkpool: DarkpoolMeasurement;
   readonly heard: Heard;
+  readonly attention: AttentionReading;
 }
 
-/** One instrument while time moves forward over its records. */
+/** One instrument while time moves forward over its records. A feed that it lacks is absent. */
 export interface Track {
-  /** Known bars, oldest first. */
-  readonly bars: readonly Bar[];
-  readonly networkValue: NetworkValue;
-  readonly filings: Filings;
-  readonly conversation: Conversation;
-  /** Takes in everything that became known up to `at` (Unix milliseconds, never falling). */
-  advance(records: InstrumentRecords, at: number): void;
-  /** Measures what is known since the last `advance`. */
-  measure(at: number): Measurement;
-  /** Begins a session: what the one before left behind becomes the past. */
-  beginSession(): void;
-  /** Ends the session at its close. */
-  closeSession(at: number): void;
+  readonly instrument: Instrument;
+  /** Known bars, and the newest of them. */
+  bars: number;
+  newestBar: Bar | undefined;
+  /** Typical value of a session's trading in quote currency. */
+  turnover: number | undefined;
+  /** Whether the instrument is part of its class's benchmark. */
+  isBenchmarked: boolean;
+  readonly listed: PriceHistory | undefined;
+  readonly coin: CoinHistory | undefined;
+  readonly splits: Split[];
+  /** Known figures of filings, and what they say. */
+  filed: number;
+  filings: Filings;
+  readonly yields: YieldHistory | undefined;
+  readonly conversation: Conversation | undefined;
+  readonly block: Feed<Print, BlockPressure> | undefined;
+  readonly short: Feed<ShortVolume, ShortPressure> | undefined;
+  readonly network: Feed<OnChain, NetworkValue> | undefined;
+}
+
+/** A reader of one growing list and what it feeds. */
+interface Feed<R, T> {
+  readonly state: T;
+  readonly read: (list: readonly R[], at: number) => readonly R[];
+}
+
+const feed = <R extends Print | ShortVolume | OnChain, T>(state: T): Feed<R, T> => ({
+  state,
+  read: createReader<R>(),
+});
+
+/** Half-life in sessions of what counts as typical turnover. */
+const TURNOVER_HALF_LIFE = 21;
+
+/** What the tracks of a class share. */
+export interface Surroundings {
+  readonly benchmark: Benchmark;
+  readonly authors: AuthorActivity;
+  readonly readText: (text: string) => TextReading;
+  readonly newPriceHistory: () => PriceHistory;
+  /** Length of a market day in milliseconds. */
+  readonly dayMs: number;
 }
 
 /** Starts to follow an instrument before its first record. */
-export function createTrack({ instrument }: InstrumentRecords, dayMs: number): Track {
-  const { assetClass, sector } = instrument;
-  const conversation = createConversation(socialHalfLifeMs(assetClass, dayMs), dayMs);
-  const bars = createLog<Bar>();
-  const networkValue = createNetworkValue();
-  const newOnChain = createReader<OnChain>();
-  const fundamentals = createLog<Fundamental>();
-  const newPrints = createReader<Print>();
-  const newShortVolumes = createReader<ShortVolume>();
-  const block = createBlockPressure();
-  const short = createShortPressure();
-  let filings = readFilings([], dayMs);
-
+export function createTrack(
+  { instrument, fundamentals, mentions, prints, shortVolumes, onChain }: InstrumentRecords,
+  { dayMs, authors, readText, newPriceHistory }: Surroundings,
+): Track {
+  const isCoin = instrument.assetClass === "crypto";
+  const halfLifeMs = socialHalfLifeMs(instrument.assetClass, dayMs);
   return {
-    bars: bars.known,
-    networkValue,
-    conversation,
-    get filings() {
-      return filings;
-    },
-    advance(records, at) {
-      bars.advance(records.bars, at);
-      newOnChain(records.onChain ?? [], at).forEach(networkValue.add);
-      const filed = fundamentals.advance(records.fundamentals ?? [], at);
-      if (filed > 0) filings = readFilings(fundamentals.known, dayMs);
-      newPrints(records.prints ?? [], at).forEach(block.add);
-      newShortVolumes(records.shortVolumes ?? [], at).forEach(short.add);
-      conversation.advance(records.mentions ?? [], at);
-    },
-    beginSession() {
-      conversation.beginSession();
-      block.beginSession();
-    },
-    closeSession(at) {
-      conversation.closeSession(at);
-      block.closeSession();
-    },
-    measure: (at) => ({
-      momentum: measureMomentum(bars.known, assetClass, dayMs),
-      valuation: measureValuation({ filings, bars: bars.known, sector, at, dayMs }),
-      darkpool: { block: block.read(), short: short.read() },
-      heard: conversation.heardAt(at),
-    }),
+    instrument,
+    bars: 0,
+    newestBar: undefined,
+    turnover: undefined,
+    isBenchmarked: true,
+    listed: isCoin ? undefined : newPriceHistory(),
+    coin: isCoin ? createCoinHistory() : undefined,
+    splits: [],
+    filed: 0,
+    filings: NO_FILINGS,
+    yields: fundamentals && createYieldHistory(dayMs),
+    conversation: mentions && createConversation({ halfLifeMs, dayMs, authors, readText }),
+    block: prints && feed(createBlockPressure()),
+    short: shortVolumes && feed(createShortPressure()),
+    network: onChain && feed(createNetworkValue()),
   };
 }
 
-/** The known part of one growing list. */
-function createLog<R extends Bar | Fundamental>() {
-  const read = createReader<R>();
-  const known: R[] = [];
+/** Takes in everything that became known up to `at` (Unix milliseconds, never falling). */
+export function advanceTrack(
+  track: Track,
+  { records, at }: { readonly records: InstrumentRecords; readonly at: number },
+  { benchmark, dayMs }: Surroundings,
+): void {
+  for (let bar = records.bars[track.bars]; bar && bar.availableAt <= at; ) {
+    takeBar(track, bar, benchmark);
+    bar = records.bars[track.bars];
+  }
+  const {
+    fundamentals = [],
+    mentions = [],
+    prints = [],
+    shortVolumes = [],
+    onChain = [],
+  } = records;
+  const next = fundamentals[track.filed];
+  if (next !== undefined && next.availableAt <= at) {
+    track.filed = countKnown(fundamentals, at);
+    track.filings = readFilings(fundamentals.slice(0, track.filed), dayMs);
+  }
+  track.network?.read(onChain, at).forEach(track.network.state.add);
+  track.block?.read(prints, at).forEach(track.block.state.add);
+  track.short?.read(shortVolumes, at).forEach(track.short.state.add);
+  track.conversation?.advance(mentions, at);
+}
+
+function takeBar(track: Track, bar: Bar, benchmark: Benchmark): void {
+  const { listed, coin } = track;
+  if (track.isBenchmarked) benchmark.note(bar);
+  if (listed !== undefined) {
+    addBar(listed, bar, { session: benchmark.sessionOf(bar), market: benchmark.returns });
+  }
+  if (coin !== undefined) addCoinBar(coin, bar);
+  const value = coin === undefined ? bar.volume * bar.close : bar.volume;
+  track.turnover = ewStep(track.turnover, value, decay(1, TURNOVER_HALF_LIFE));
+  if (bar.split !== 1) track.splits.push({ availableAt: bar.availableAt, split: bar.split });
+  track.newestBar = bar;
+  track.bars++;
+}
+
+/** Measures what is known since the track was advanced. */
+export function measureTrack(track: Track, at: number, dayMs: number): Measurement {
+  const { listed, coin, conversation } = track;
   return {
-    known: known as readonly R[],
-    /** Appends what became known and says how many records that were. */
-    advance(list: readonly R[], at: number): number {
-      const fresh = read(list, at);
-      for (const record of fresh) known.push(record);
-      return fresh.length;
-    },
+    momentum: listed ? listedMomentum(listed) : coin && coinMomentum(coin, dayMs),
+    valuation: valueTrack(track, at, dayMs),
+    darkpool: measureOffExchange(track),
+    heard: conversation?.heardAt(at) ?? NOTHING_HEARD,
+    attention: conversation?.attentionAt(at) ?? NO_ATTENTION,
   };
+}
+
+/** Where neither prints nor short volumes are observed. */
+const NO_OFF_EXCHANGE: DarkpoolMeasurement = { block: NO_BLOCKS, short: NO_SHORTS };
+
+function measureOffExchange({ block, short }: Track): DarkpoolMeasurement {
+  if (block === undefined && short === undefined) return NO_OFF_EXCHANGE;
+  return { block: block?.state.read() ?? NO_BLOCKS, short: short?.state.read() ?? NO_SHORTS };
+}
+
+function valueTrack(track: Track, at: number, dayMs: number): ValuedStock | undefined {
+  const { instrument, filings, newestBar, splits, yields } = track;
+  if (yields === undefined) return undefined;
+  const { sector } = instrument;
+  const measurement = measureValuation({ filings, newestBar, splits, sector, at, dayMs });
+  return measurement && { measurement, norms: yields.norms };
+}
+
+/** Begins a session: what the one before left behind becomes the past. */
+export function beginSession({ conversation, block }: Track): void {
+  conversation?.beginSession();
+  block?.state.beginSession();
+}
+
+/** Ends the session at its close. */
+export function endSession(track: Track, at: number, dayMs: number): void {
+  const { conversation, block, yields } = track;
+  conversation?.closeSession(at);
+  block?.state.closeSession();
+  if (yields?.isDue(at)) yields.add(valueTrack(track, at, dayMs)?.measurement.yields ?? {}, at);
 }

@@ -1,10 +1,11 @@
 import type { SnapshotArchive } from "../score/engine.ts";
+import type { PeerTables } from "../score/peers.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 
 /** Sessions for which the whole snapshot is kept; older ones keep what a signal answer needs. */
 const FULL_SESSIONS = 30;
 
-/** A snapshot without its factors. */
+/** A snapshot without its factors, nor what they were compared with. */
 type SignalRecord = Omit<Snapshot, "factors">;
 
 /** The snapshots in memory, readable by instrument and time. */
@@ -17,6 +18,8 @@ export interface MemoryArchive extends SnapshotArchive {
   lastAt(symbol: string, at: number): Snapshot | SignalRecord | undefined;
   /** Final snapshots of the sessions that closed in [from, to], oldest first. */
   history(symbol: string, from: number, to: number): readonly SignalRecord[];
+  /** Every table that a kept snapshot was made with, newest first. */
+  tables(): readonly PeerTables[];
 }
 
 interface Shelf {
@@ -51,7 +54,18 @@ export function createSnapshotArchive(): MemoryArchive {
     },
     history: (symbol, from, to) =>
       (shelves.get(symbol)?.closed ?? []).filter(({ at }) => at >= from && at <= to),
+    tables: () => tablesOf(shelves.values()),
   };
+}
+
+function tablesOf(shelves: Iterable<Shelf>): readonly PeerTables[] {
+  const found = new Set<PeerTables>();
+  for (const { newest, closed } of shelves) {
+    for (const { tables } of [newest, ...closed.slice(-FULL_SESSIONS)]) {
+      if (tables !== undefined) found.add(tables);
+    }
+  }
+  return [...found].sort((a, b) => (b.epoch ?? 0) - (a.epoch ?? 0));
 }
 
 function record(closed: (Snapshot | SignalRecord)[], snapshot: Snapshot): void {
@@ -62,6 +76,6 @@ function record(closed: (Snapshot | SignalRecord)[], snapshot: Snapshot): void {
 
 function thin(snapshot: Snapshot | SignalRecord): SignalRecord {
   if (!("factors" in snapshot)) return snapshot;
-  const { factors: _, ...rest } = snapshot;
+  const { factors: _, tables: __, ...rest } = snapshot;
   return rest;
 }

@@ -14,10 +14,20 @@ const SEAL_EVERY_MS = 1_000;
 /** Pause between two rounds of housekeeping, and of looking for new keys, in milliseconds. */
 const HOUSEKEEPING_EVERY_MS = 60_000;
 
+/** Work of the service that only one process may do. */
+export interface LeadersWork {
+  /** A bounded piece of it. @returns How much it found; 0 ends the round. */
+  readonly step: () => Promise<number>;
+  /** Pause between two rounds, in milliseconds. */
+  readonly everyMs: number;
+}
+
 /** What is looked after. */
 export interface UpkeepOptions {
   readonly store: Pick<Store, "engine" | "records" | "archive">;
   readonly keyring: Keyring;
+  /** What is done besides while this process leads. */
+  readonly leadersWork?: readonly LeadersWork[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Told when something could not be done; it is tried again. */
@@ -34,7 +44,8 @@ export interface Upkeep {
 
 /** Starts it: every process follows the keys, and the leader seals audit rows, moves the outbox
  *  into the archive and removes what is no longer wanted. */
-export function startUpkeep({ store, keyring, now, onError }: UpkeepOptions): Upkeep {
+export function startUpkeep(options: UpkeepOptions): Upkeep {
+  const { store, keyring, leadersWork = [], now, onError } = options;
   const { records, archive } = store;
   // A restarted embedded store, which one process at a time can open, is led at once.
   const holder = store.engine === "embedded" ? "embedded" : randomUUID();
@@ -54,7 +65,8 @@ export function startUpkeep({ store, keyring, now, onError }: UpkeepOptions): Up
     HOUSEKEEPING_EVERY_MS,
   );
   const following = start(() => keyring.reload().then(() => 0), HOUSEKEEPING_EVERY_MS);
-  const loops = [sealing, housekeeping, following];
+  const working = leadersWork.map(({ step, everyMs }) => start(led(step), everyMs));
+  const loops = [sealing, housekeeping, following, ...working];
   const listening = [
     records.onAnnounce(OUTBOX_TOPIC, sealing.wake),
     records.onAnnounce(KEYS_TOPIC, following.wake),

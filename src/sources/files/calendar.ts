@@ -1,11 +1,16 @@
-import { newYorkInstant } from "../../market/new-york.ts";
+import { sessionsBetween } from "../../market/calendar.ts";
+import type { Market } from "../../market/market.ts";
+import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { type Column, date } from "./columns.ts";
 import { malformed, type Place, quoted } from "./malformed.ts";
 
 /** One calendar day of UTC, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
-/** Delay of a consolidated daily bar behind the close at 16:00 (scoring method 1.1). */
+/**
+ * When consolidated daily bars are published (scoring method 1.1): 15 minutes after a close at
+ * 16:00, and by the same clock on half days, which cannot be too early.
+ */
 const BAR_TIME = "16:15";
 /** FINRA publishes the daily short volume by this time (scoring method 1.1). */
 const SHORT_VOLUME_TIME = "18:00";
@@ -43,6 +48,23 @@ function once<T>(compute: (key: string) => T): (key: string) => T {
     known.set(key, value);
     return value;
   };
+}
+
+/** `Market.barsDue` of a folder: listed securities by the exchanges' calendar, coins by UTC days. */
+export function createBarsDue({ barKnown }: Calendar): NonNullable<Market["barsDue"]> {
+  const sessionsClosed = (after: number, until: number) =>
+    sessionsBetween(newYorkDate(after), newYorkDate(until))
+      .map(barKnown)
+      .filter((at) => at > after && at <= until);
+  return (after, until, assetClass) =>
+    assetClass === "crypto" ? daysEnded(after, until) : sessionsClosed(after, until);
+}
+
+/** Ends of UTC days in (after, until], Unix milliseconds. */
+function daysEnded(after: number, until: number): readonly number[] {
+  const first = Math.floor(after / DAY_MS) + 1;
+  const count = Math.max(0, Math.floor(until / DAY_MS) + 1 - first);
+  return Array.from({ length: count }, (_, index) => (first + index) * DAY_MS);
 }
 
 const nextDate = (day: string): string => utcDate(utcEnd(day));

@@ -1,12 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { sessionOf } from "../../market/calendar.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../market/records.ts";
 import { readBars } from "./bars.ts";
-import { type Calendar, createCalendar, DAY_MS, utcDate } from "./calendar.ts";
+import { type Calendar, createBarsDue, createCalendar, DAY_MS, utcDate } from "./calendar.ts";
 import { readOnChain, readShortVolumes } from "./daily-figures.ts";
 import { readFundamentals } from "./fundamentals.ts";
 import { readInstruments } from "./instruments.ts";
@@ -66,7 +67,8 @@ export async function readMarketFolder(
     },
     dayMs: DAY_MS,
     recordsUntil: () => records,
-    sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDate(at) : newYorkDate(at)),
+    barsDue: createBarsDue(calendar),
+    sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDate(at) : sessionOf(at)),
     walkStart: (at) => newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
   };
 }

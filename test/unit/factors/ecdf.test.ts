@@ -22,6 +22,15 @@ describe("a frozen distribution", () => {
     expect(ecdfZ(tied, 1)).toBeCloseTo(0, 12);
   });
 
+  it("has no jumps, at shared knots and at the ends neither", () => {
+    const tied = { values: [0, 1, 1, 1, 2, 2], probabilities: [0.1, 0.3, 0.5, 0.7, 0.8, 0.95] };
+    for (const knot of [0, 1, 2]) {
+      expect(ecdfZ(tied, knot - 1e-12)).toBeCloseTo(ecdfZ(tied, knot), 9);
+      expect(ecdfZ(tied, knot + 1e-12)).toBeCloseTo(ecdfZ(tied, knot), 9);
+    }
+    expect(ecdfZ(tied, 9)).toBe(ecdfZ(tied, 2));
+  });
+
   it("has 101 knots, is symmetric and caps |z| at 2.576", () => {
     const values = Array.from({ length: 400 }, (_, index) => index - 199.5);
     const frozen = freezeEcdf(values);

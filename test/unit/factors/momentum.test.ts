@@ -1,111 +1,57 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createBenchmark, momentumGate } from "../../../src/factors/benchmark.ts";
+import { addCoinBar, createCoinHistory } from "../../../src/factors/coin-history.ts";
+import { type ListedMomentum, listedMomentum } from "../../../src/factors/listed-momentum.ts";
 import {
+  coinMomentum,
   freezeMomentum,
+  type MomentumContext,
   type MomentumMeasurement,
-  measureMomentum,
   readMomentum,
 } from "../../../src/factors/momentum.ts";
 import type { Bar } from "../../../src/market/records.ts";
+import { DAY_MS, historyOf, referenceBars } from "./reference.ts";
 
-const DAY_MS = 86_400_000;
+const context: MomentumContext = {
+  at: 300 * DAY_MS,
+  assetClass: "stock",
+  dayMs: DAY_MS,
+  tables: {},
+  marketVolatility: undefined,
+};
+const fresh = { asOf: 300 * DAY_MS, missedSessions: 0 };
 
-/** The reference series of method 2.1: closes, highs 1 % above, lows 1 % below. */
-function referenceBars(length = 300): Bar[] {
-  const logClose = (t: number) =>
-    4.6 + 0.0006 * t + 0.05 * Math.sin(t / 7) + 0.02 * Math.cos(t / 3) + 0.01 * Math.sin(t / 9);
-  return Array.from({ length }, (_, t) => {
-    const close = Math.exp(logClose(t));
-    const open = t === 0 ? close : Math.exp(logClose(t - 1));
-    return {
-      session: String(t),
-      availableAt: (t + 1) * DAY_MS,
-      open,
-      high: close * 1.01,
-      low: close * 0.99,
-      close,
-      volume: 1_000,
-      dividend: 0,
-      split: 1,
-      logReturn: t === 0 ? null : logClose(t) - logClose(t - 1),
-    };
-  });
-}
+const read = (
+  measurement: MomentumMeasurement | undefined,
+  some: Partial<MomentumContext> = {},
+  age = fresh,
+) => readMomentum(measurement, age, { ...context, ...some });
 
-/** The same trading with a split and a dividend on the way, prices as they would have traded. */
-function withCorporateActions(bars: readonly Bar[]): Bar[] {
-  const splitAt = 250;
-  const dividendAt = 120;
-  return bars.map((bar, index) => {
-    const paid = index >= dividendAt ? 0.98 : 1;
-    const factor = paid / (index >= splitAt ? 7 : 1);
-    const close = bar.close * factor;
-    const dividend = index === dividendAt ? bar.close - bar.close * 0.98 : 0;
-    return {
-      ...bar,
-      open: bar.open * factor,
-      high: bar.high * factor,
-      low: bar.low * factor,
-      close,
-      dividend,
-      split: index === splitAt ? 7 : 1,
-    };
-  });
-}
-
-const signalValue = (measurement: MomentumMeasurement | undefined, name: string) =>
-  measurement?.signals.find((signal) => signal.name === name)?.value;
+const peer = (value: number): ListedMomentum => ({
+  ram: value,
+  res: value / 2,
+  hi52: value - 3,
+  return12m1: value,
+  observations: 231,
+});
 
 describe("momentum of a stock", () => {
-  const measured = measureMomentum(referenceBars(), "stock", DAY_MS);
+  const measured = listedMomentum(historyOf(referenceBars()));
 
-  it("equals the worked example: ram 1.767178, hi52 -.071089, sum .18632551", () => {
-    expect(signalValue(measured, "ram")).toBeCloseTo(1.767178, 6);
-    expect(signalValue(measured, "hi52")).toBeCloseTo(-0.071089, 6);
-    expect(measured?.return12m1).toBeCloseTo(0.18632551, 7);
-    expect(measured?.observations).toBe(231);
-  });
-
-  it("does not notice splits and dividends", () => {
-    const adjusted = measureMomentum(withCorporateActions(referenceBars()), "stock", DAY_MS);
-    expect(signalValue(adjusted, "ram")).toBeCloseTo(1.767178, 6);
-    expect(signalValue(adjusted, "hi52")).toBeCloseTo(-0.071089, 6);
-  });
-
-  it("needs 252 closes", () => {
-    expect(measureMomentum(referenceBars(251), "stock", DAY_MS)).toBeUndefined();
-    expect(measureMomentum(referenceBars(252), "stock", DAY_MS)?.observations).toBe(230);
-  });
-
-  it("needs 200 usable returns in the window", () => {
-    const broken = referenceBars().map((bar, index) =>
-      index >= 60 && index < 95 ? { ...bar, logReturn: 0.9 } : bar,
-    );
-    expect(measureMomentum(broken, "stock", DAY_MS)).toBeUndefined();
-  });
-
-  it("leaves the last month out of ram", () => {
-    const crashed = referenceBars().map((bar, index) =>
-      index > 278 ? { ...bar, logReturn: -0.5 } : bar,
-    );
-    expect(signalValue(measureMomentum(crashed, "stock", DAY_MS), "ram")).toBeCloseTo(1.767178, 6);
-  });
-
-  it("uses ram in absolute form, clipped at 3, while the peer group is too small", () => {
-    const context = { at: 300 * DAY_MS, assetClass: "stock", dayMs: DAY_MS } as const;
-    const reading = readMomentum(measured, { ...context, tables: {}, missedSessions: 0 });
-    expect(reading.z).toBeCloseTo(1.767178, 6);
+  it("uses ram and res in absolute form, clipped at 3, while the peer group is too small", () => {
+    const reading = read(measured);
+    expect(reading.z).toBeCloseTo((1.767178 + 1.308312) / 2, 6);
     expect(reading.confidence).toBe(1);
-    expect(reading.inputs.find(({ name }) => name === "hi52")).toMatchObject({
-      z: null,
-      weight: 0,
-    });
+    const hi52 = reading.listInputs().find(({ name }) => name === "hi52");
+    expect(hi52).toMatchObject({ z: null, weight: 0 });
+    expect(read(peer(9)).z).toBe(3);
   });
 
   it("is about standard normal over its peers", () => {
     const peers = Array.from({ length: 200 }, (_, index) => peer(index / 100 - 1));
     const tables = freezeMomentum(peers);
-    const context = { at: 0, assetClass: "stock", dayMs: DAY_MS, missedSessions: 0 } as const;
-    const zs = peers.map((measurement) => readMomentum(measurement, { ...context, tables }).z ?? 9);
+    const zs = peers.map((measurement) => read(measurement, { tables }).z ?? 9);
     const average = zs.reduce((sum, z) => sum + z, 0) / zs.length;
     const variance = zs.reduce((sum, z) => sum + z * z, 0) / zs.length - average ** 2;
     expect(average).toBeCloseTo(0, 2);
@@ -115,53 +61,118 @@ describe("momentum of a stock", () => {
   });
 
   it("counts half when the last session is missing and not at all after two", () => {
-    const context = { at: 301 * DAY_MS, assetClass: "stock", dayMs: DAY_MS, tables: {} } as const;
-    const late = readMomentum(measured, { ...context, missedSessions: 1 });
+    const late = read(measured, {}, { ...fresh, missedSessions: 1 });
     expect(late).toMatchObject({ status: "stale", confidence: 0.5 });
-    const old = readMomentum(measured, { ...context, missedSessions: 2 });
+    const old = read(measured, {}, { ...fresh, missedSessions: 2 });
     expect(old).toMatchObject({ status: "stale", confidence: 0, z: null });
+  });
+
+  it("counts less while the whole market is volatile", () => {
+    expect(read(measured, { marketVolatility: 0.32 }).confidence).toBeCloseTo(0.25, 12);
+    expect(read(measured, { marketVolatility: 0.1 }).confidence).toBe(1);
+    const inputs = read(measured, { marketVolatility: 0.32 }).listInputs();
+    expect(inputs.find(({ name }) => name === "gate")).toMatchObject({ value: 0.25, weight: 0 });
+  });
+
+  it("lists inputs whose weighted z add up to the mean that the combined table is asked for", () => {
+    const peers = Array.from({ length: 60 }, (_, index) => peer(index / 20 - 1));
+    const { combined: _, ...tables } = freezeMomentum(peers);
+    const reading = read(peer(0.7), { tables });
+    const sum = reading.listInputs().reduce((all, { z, weight }) => all + weight * (z ?? 0), 0);
+    expect(sum).toBeCloseTo(reading.z ?? Number.NaN, 12);
+  });
+
+  it("rises with each sub-signal and stays within 3 for any finite input", () => {
+    const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
+    const peers = Array.from({ length: 60 }, (_, index) => peer(index / 20 - 1));
+    const tables = [{}, freezeMomentum(peers)];
+    fc.assert(
+      fc.property(finite, finite, finite, finite, (ram, res, hi52, more) => {
+        for (const each of tables) {
+          const low = { ...peer(0), ram: Math.min(ram, more), res, hi52 };
+          const [a, b] = [low, { ...low, ram: Math.max(ram, more) }].map(
+            (measurement) => read(measurement, { tables: each }).z ?? Number.NaN,
+          );
+          expect(Math.abs(a ?? Number.NaN)).toBeLessThanOrEqual(3);
+          expect(b).toBeGreaterThanOrEqual((a ?? Number.NaN) - 1e-12);
+        }
+      }),
+      { seed: 5, numRuns: 300 },
+    );
   });
 });
 
-function peer(value: number): MomentumMeasurement {
-  return {
-    signals: [
-      { name: "ram", value, absoluteZ: value },
-      { name: "hi52", value: value - 1, absoluteZ: undefined },
-    ],
-    return12m1: value,
-    observations: 231,
-    asOf: 0,
-  };
-}
+describe("the benchmark of a class", () => {
+  const bar = (session: number, logReturn: number | null): Bar => ({
+    ...(referenceBars(1)[0] as Bar),
+    session: String(session),
+    logReturn,
+  });
+
+  it("is the mean return of a session, without errors, and closed to what comes late", () => {
+    const benchmark = createBenchmark("stock");
+    for (const value of [0.01, 0.03, 1.9, null]) benchmark.note(bar(1, value));
+    benchmark.close();
+    benchmark.note(bar(1, 0.5));
+    benchmark.close();
+    expect(benchmark.returns[benchmark.sessionOf(bar(1, 0))]).toBeCloseTo(0.02, 12);
+  });
+
+  it("has the annualised EW(20) volatility of its returns from 20 sessions on", () => {
+    const volatilityAfter = (sessions: number) => {
+      const benchmark = createBenchmark("stock");
+      for (let session = 0; session < sessions; session++) {
+        benchmark.note(bar(session, session % 2 === 0 ? 0.01 : -0.01));
+        benchmark.close();
+      }
+      return benchmark.volatility;
+    };
+    expect(volatilityAfter(19)).toBeUndefined();
+    expect(volatilityAfter(60)).toBeCloseTo(0.01 * Math.sqrt(252), 12);
+  });
+
+  it("gates at (s/sigma)^2 with s .16, for coins .60, and never below .1", () => {
+    expect(momentumGate(0.32, "stock")).toBeCloseTo(0.25, 12);
+    expect(momentumGate(0.32, "crypto")).toBe(1);
+    expect(momentumGate(1.2, "crypto")).toBeCloseTo(0.25, 12);
+    expect(momentumGate(5, "stock")).toBe(0.1);
+    expect(momentumGate(0, "stock")).toBe(1);
+    expect(momentumGate(undefined, "stock")).toBe(1);
+  });
+});
 
 describe("momentum of a coin", () => {
+  const coin = (length: number) => {
+    const history = createCoinHistory();
+    for (const bar of referenceBars(length)) addCoinBar(history, bar);
+    return coinMomentum(history, DAY_MS);
+  };
+
   it("is the mean of the windows that its history fills", () => {
-    const bars = referenceBars(100);
-    const measured = measureMomentum(bars, "crypto", DAY_MS);
-    expect(measured?.signals.map(({ name }) => name)).toEqual(["trend28d", "trend90d"]);
-    const reading = readMomentum(measured, {
-      at: 100 * DAY_MS,
-      assetClass: "crypto",
-      dayMs: DAY_MS,
-      tables: {},
-      missedSessions: 0,
-    });
-    const [a, b] = measured?.signals.map(({ absoluteZ }) => absoluteZ ?? Number.NaN) ?? [];
+    const measured = coin(100);
+    expect(measured?.trends.map(({ days }) => days)).toEqual([28, 90]);
+    const age = { asOf: 100 * DAY_MS, missedSessions: 0 };
+    const reading = read(measured, { at: 100 * DAY_MS, assetClass: "crypto" }, age);
+    const [a, b] = measured?.trends.map(({ value }) => Math.max(-3, Math.min(3, value))) ?? [];
     expect(reading.z).toBeCloseTo(((a ?? 0) + (b ?? 0)) / 2, 12);
     expect(reading.confidence).toBeCloseTo(99 / 231, 12);
   });
 
   it("scales the return by EW(30) volatility (annual .110103 on the reference series)", () => {
-    const bars = referenceBars();
-    const value = signalValue(measureMomentum(bars, "crypto", DAY_MS), "trend28d") ?? Number.NaN;
-    const change = bars.slice(-28).reduce((sum, bar) => sum + (bar.logReturn ?? 0), 0);
+    const value = coin(300)?.trends[0]?.value ?? Number.NaN;
+    const change = referenceBars()
+      .slice(-28)
+      .reduce((sum, bar) => sum + (bar.logReturn ?? 0), 0);
     const sigmaAnnual = (change / value / Math.sqrt(28)) * Math.sqrt(252);
     expect(sigmaAnnual).toBeCloseTo(0.110103, 6);
   });
 
   it("needs 28 days", () => {
-    expect(measureMomentum(referenceBars(28), "crypto", DAY_MS)).toBeUndefined();
-    expect(measureMomentum(referenceBars(29), "crypto", DAY_MS)).toBeDefined();
+    expect(coin(28)).toBeUndefined();
+    expect(coin(29)).toBeDefined();
+  });
+
+  it("remembers a year however long the history grows", () => {
+    expect(coin(5_000)?.trends.map(({ days }) => days)).toEqual([28, 90, 365]);
   });
 });

@@ -1,19 +1,24 @@
 import { describe, expect, it } from "vitest";
+import { createAttention, NO_ATTENTION } from "../../../src/factors/attention.ts";
 import {
   addMessage,
   bullishness,
-  createRecentTexts,
   decayCounters,
   hear,
-  messageWeight,
   SILENCE,
 } from "../../../src/factors/message-counters.ts";
+import {
+  createAuthorActivity,
+  createRecentMessages,
+  messageWeight,
+} from "../../../src/factors/message-weight.ts";
 import {
   extendBaseline,
   freezeSocial,
   readSocial,
   type SocialBaseline,
   sentimentZ,
+  socialZ,
 } from "../../../src/factors/social.ts";
 
 const HOUR_MS = 3_600_000;
@@ -29,7 +34,7 @@ const messages = [
 ] as const;
 
 const weights = messages.map(([, , followers, duplicates, symbolCount]) =>
-  messageWeight({ followers, symbolCount }, duplicates),
+  messageWeight({ followers, symbolCount }, { duplicates, byAuthor: 0 }),
 );
 
 const counters = messages.reduce((state, [hours, polarity], index) => {
@@ -59,17 +64,83 @@ describe("the social counters", () => {
     expect(z).toBeCloseTo(0.053414, 6);
   });
 
+  it("become its z_S -.146586 when attention is 1.8 above habit: the sign is never multiplied", () => {
+    const { value, effectiveMessages, agreement } = bullishness(counters);
+    expect(agreement).toBeCloseTo(0.099443, 6);
+    const z = sentimentZ(value, effectiveMessages, { mean: 0.45, sd: 0.6 }) ?? Number.NaN;
+    expect(socialZ(z, { value: 1, z: 1.8 })).toBeCloseTo(-0.146586, 6);
+    expect(socialZ(z, { value: 1, z: 1 })).toBe(z);
+    expect(socialZ(z, { value: -1, z: -3 })).toBe(z);
+    expect(socialZ(-2.9, { value: 1, z: 3 })).toBe(-3);
+  });
+
   it("weigh an author with unknown reach as one without followers", () => {
-    expect(messageWeight({ followers: null, symbolCount: 1 }, 0)).toBe(1);
+    const once = { duplicates: 0, byAuthor: 0 };
+    expect(messageWeight({ followers: null, symbolCount: 1 }, once)).toBe(1);
+  });
+
+  it("weigh young accounts, busy authors and copies less, and bots not at all", () => {
+    const plain = { followers: 0, symbolCount: 1 };
+    const weight = (change: object, duplicates = 0, byAuthor = 0) =>
+      messageWeight({ ...plain, ...change }, { duplicates, byAuthor });
+    expect(weight({ accountAgeDays: 15 })).toBeCloseTo(0.5, 12);
+    expect(weight({ accountAgeDays: 300 })).toBe(1);
+    expect(weight({}, 0, 3)).toBeCloseTo(0.25, 12);
+    expect(weight({}, 2)).toBeCloseTo(0.25, 12);
+    expect(weight({}, 20)).toBeGreaterThan(0);
+    expect(weight({}, 21)).toBe(0);
+    expect(weight({ symbolCount: 5 })).toBeGreaterThan(0);
+    expect(weight({ symbolCount: 6 })).toBe(0);
+    expect(weight({}, 0, 49)).toBeGreaterThan(0);
+    expect(weight({}, 0, 50)).toBe(0);
   });
 
   it("count a text's earlier uses within one day only", () => {
-    const texts = createRecentTexts(DAY_MS);
-    expect(texts.countEarlier("same", 0)).toBe(0);
-    expect(texts.countEarlier("same", HOUR_MS)).toBe(1);
-    expect(texts.countEarlier("other", 2 * HOUR_MS)).toBe(0);
-    expect(texts.countEarlier("same", DAY_MS + 1)).toBe(1);
-    expect(texts.countEarlier("same", 3 * DAY_MS)).toBe(0);
+    const texts = createRecentMessages(DAY_MS);
+    const count = (text: string, at: number) => {
+      const earlier = texts.countEarlier(text, at);
+      texts.add(text, at, 2);
+      return earlier;
+    };
+    expect(count("same", 0)).toBe(0);
+    expect(count("same", HOUR_MS)).toBe(1);
+    expect(count("other", 2 * HOUR_MS)).toBe(0);
+    expect(texts.weightAt(3 * HOUR_MS)).toBe(6);
+    expect(count("same", DAY_MS + 1)).toBe(1);
+    expect(texts.weightAt(DAY_MS + HOUR_MS + 1)).toBe(4);
+    expect(count("same", 3 * DAY_MS)).toBe(0);
+  });
+
+  it("count an author's messages of a day over all instruments, in whatever order they are told", () => {
+    const authors = createAuthorActivity(DAY_MS);
+    for (const hour of [9, 3, 3, 30, 1]) authors.add("a", hour * HOUR_MS);
+    authors.add("b", 2 * HOUR_MS);
+    expect(authors.countEarlier("a", 9 * HOUR_MS)).toBe(2);
+    expect(authors.countEarlier("a", 30 * HOUR_MS)).toBe(1);
+    expect(authors.countEarlier("a", 0)).toBe(0);
+    expect(authors.countEarlier("c", 9 * HOUR_MS)).toBe(0);
+  });
+});
+
+describe("attention", () => {
+  it("is measured against the mean of 30 sessions, its z against 60, both without today", () => {
+    const attention = createAttention();
+    const weightOf = (session: number) => 1 + (session % 3);
+    for (let session = 0; session < 100; session++) {
+      attention.closeSession(weightOf(session));
+      expect(attention.read(9).value === null).toBe(session < 20);
+      attention.beginSession();
+    }
+    expect(attention.read(5).value).toBeCloseTo(Math.log(6 / 3), 12);
+    const past = Array.from({ length: 60 }, (_, index) => {
+      const session = 40 + index;
+      const usual = Array.from({ length: 30 }, (_, back) => weightOf(session - 1 - back));
+      return Math.log((1 + weightOf(session)) / (1 + usual.reduce((a, b) => a + b, 0) / 30));
+    });
+    const mean = past.reduce((a, b) => a + b, 0) / 60;
+    const sd = Math.sqrt(past.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 59);
+    expect(attention.read(3.1).z).toBeCloseTo((Math.log(4.1 / 3) - mean) / sd, 9);
+    expect(attention.read(1e9).z).toBe(3);
   });
 });
 
@@ -85,6 +156,7 @@ describe("the social reading", () => {
     asOf: at,
     feedAt: at,
     heard: hear(counters, 0, DAY_MS),
+    attention: NO_ATTENTION,
     baseline: habit,
     classNorm: undefined,
   };
@@ -95,13 +167,22 @@ describe("the social reading", () => {
     expect(reading.confidence).toBeCloseTo(4.616711 / 14.616711, 6);
   });
 
+  it("lists inputs whose weighted z, with the attention's threshold, are its z", () => {
+    const crowd = { ...context, attention: { value: 1.2, z: 2 } };
+    const [calm, loud] = [readSocial(context), readSocial(crowd)];
+    expect(loud.z).toBeCloseTo((calm.z ?? Number.NaN) - 0.25, 12);
+    const inputs = loud.listInputs();
+    const sum = inputs.reduce((all, { z, weight }) => all + weight * (z ?? 0), 0);
+    expect(sum + 0.25).toBeCloseTo(loud.z ?? Number.NaN, 12);
+  });
+
   it("is silent below three effective messages, dead without a feed, unknown without a norm", () => {
     expect(readSocial({ ...context, asOf: null }).status).toBe("not_observed");
     const statusAfter = (silentMs: number) =>
       readSocial({ ...context, heard: hear(counters, silentMs, DAY_MS) }).status;
     expect(statusAfter(3 * DAY_MS)).toBe("ok");
     expect(statusAfter(3 * DAY_MS + 1)).toBe("no_activity");
-    const one = addMessage(SILENCE, 0.5, messageWeight({ followers: 0, symbolCount: 16 }, 0));
+    const one = addMessage(SILENCE, 0.5, 0.25);
     expect(readSocial({ ...context, heard: hear(one, 1, DAY_MS) }).status).toBe(
       "insufficient_data",
     );

@@ -1,27 +1,28 @@
 import { describe, expect, it } from "vitest";
-import { readFilings, sharesOutstanding } from "../../../src/factors/filings.ts";
+import { type Filed, readFilings, sharesOutstanding } from "../../../src/factors/filings.ts";
 import { createNetworkValue } from "../../../src/factors/network-value.ts";
 import {
   freezeValuation,
-  measureValuation,
-  NO_VALUATION_TABLES,
   readValuation,
-  type ValuationMeasurement,
+  type ValuationTables,
+  type ValuedStock,
 } from "../../../src/factors/valuation.ts";
-import type { Bar, Fundamental, OnChain } from "../../../src/market/records.ts";
+import { createYieldHistory } from "../../../src/factors/yield-history.ts";
+import { measureValuation, type Yields } from "../../../src/factors/yields.ts";
+import type { Bar } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;
 const day = (count: number) => count * DAY_MS;
 
 const filed = (
-  metric: Fundamental["metric"],
+  metric: Filed["metric"],
   periodDay: number,
   filedDay: number,
   value: number,
-): Fundamental => ({ metric, periodEnd: day(periodDay), availableAt: day(filedDay), value });
+): Filed => ({ metric, periodEnd: day(periodDay), availableAt: day(filedDay), value });
 
 /** Four quarters with earnings 1 to 4, equity and shares. */
-const filings: readonly Fundamental[] = [
+const filings: readonly Filed[] = [
   filed("netIncome", 91, 120, 1),
   filed("netIncome", 182, 211, 2),
   filed("netIncome", 273, 302, 3),
@@ -43,11 +44,17 @@ const bar = (count: number, close: number, split = 1): Bar => ({
   logReturn: null,
 });
 
-const measure = (fundamentals: readonly Fundamental[], bars: readonly Bar[], at: number) =>
+const measure = (
+  fundamentals: readonly Filed[],
+  bars: readonly Bar[],
+  at: number,
+  sector = "Tools",
+) =>
   measureValuation({
     filings: readFilings(fundamentals, DAY_MS),
-    bars,
-    sector: "Tools",
+    newestBar: bars.at(-1),
+    splits: bars,
+    sector,
     at: day(at),
     dayMs: DAY_MS,
   });
@@ -86,6 +93,29 @@ describe("the yields of a stock", () => {
     expect(measure(gap, [bar(400, 20)], 400)?.yields).toEqual({ bookYield: 0.25 });
   });
 
+  it("count free cash flow over four quarters as well", () => {
+    const flows = [91, 182, 273, 364].map((end) => filed("freeCashFlow", end, end + 29, 3));
+    const all = [...filings, ...flows].sort((a, b) => a.availableAt - b.availableAt);
+    expect(measure(all, [bar(400, 20)], 400)?.yields.freeCashFlowYield).toBeCloseTo(12 / 200, 12);
+    const three = all.filter((figure) => figure !== flows[1]);
+    expect(measure(three, [bar(400, 20)], 400)?.yields.freeCashFlowYield).toBeUndefined();
+  });
+
+  it("count EBITDA over market value plus debt less cash, but not for banks", () => {
+    const flows = [91, 182, 273, 364].map((end) => filed("ebitda", end, end + 29, 6));
+    const all = [...filings, ...flows, filed("debt", 364, 393, 80), filed("cash", 364, 393, 40)];
+    all.sort((a, b) => a.availableAt - b.availableAt);
+    const bars = [bar(400, 20)];
+    expect(measure(all, bars, 400)?.yields.ebitdaYield).toBeCloseTo(24 / (200 + 80 - 40), 12);
+    expect(measure(all, bars, 400, "Financials")?.yields.ebitdaYield).toBeUndefined();
+    const noCash = all.filter(({ metric }) => metric !== "cash");
+    expect(measure(noCash, bars, 400)?.yields.ebitdaYield).toBeUndefined();
+    const rich = all.map((figure) =>
+      figure.metric === "cash" ? { ...figure, value: 300 } : figure,
+    );
+    expect(measure(rich, bars, 400)?.yields.ebitdaYield).toBeUndefined();
+  });
+
   it("are missing when the share count is older than 400 days", () => {
     const others = filings.filter(({ metric }) => metric !== "shares");
     const old = [filed("shares", 91, 110, 10), ...others];
@@ -104,22 +134,33 @@ describe("the yields of a stock", () => {
 });
 
 describe("the valuation of a stock", () => {
-  const peers = (count: number, sector: string | null): ValuationMeasurement[] =>
-    Array.from({ length: count }, (_, index) => ({
+  const stock = (yields: Yields, sector: string | null): ValuedStock => ({
+    measurement: {
       sector,
-      yields: { earningsYield: index / count, bookYield: index / count },
+      yields,
       marketCapUsd: 1,
       shares: { value: 1, availableAt: 0 },
       priceAt: 0,
       asOf: 0,
-    }));
+    },
+    norms: {},
+  });
+  const all = (value: number): Yields => ({
+    earningsYield: value,
+    freeCashFlowYield: value,
+    bookYield: value,
+  });
+  const peers = (count: number, sector: string | null): ValuedStock[] =>
+    Array.from({ length: count }, (_, index) => stock(all(index / count), sector));
+
   const context = {
     filings: readFilings(filings, DAY_MS),
     at: day(1),
     dayMs: DAY_MS,
     missedSessions: 0,
   };
-  const bestOf = (group: readonly ValuationMeasurement[]) =>
+  const NO_TABLES: ValuationTables = { yields: {} };
+  const bestOf = (group: readonly ValuedStock[]) =>
     readValuation(group.at(-1), freezeValuation(group), context);
 
   it("is relative to the sector from 8 peers on, and to the class from 30", () => {
@@ -138,6 +179,68 @@ describe("the valuation of a stock", () => {
     expect(at(200)).toMatchObject({ confidence: 0, status: "stale", z: null });
   });
 
+  it("loses confidence with every yield that its source could have, and is gone under two", () => {
+    const group = peers(30, "Tools");
+    const tables = freezeValuation(group);
+    const { bookYield: _, ...two } = all(0.5);
+    expect(readValuation(stock(all(0.5), "Tools"), tables, context).confidence).toBe(1);
+    const reading = readValuation(stock(two, "Tools"), tables, context);
+    expect(reading.confidence).toBeCloseTo(2 / 3, 12);
+    const book = reading.listInputs().find(({ name }) => name === "bookYield");
+    expect(book).toMatchObject({ value: null, z: null, weight: 0 });
+    const one = { earningsYield: 0.5 };
+    expect(readValuation(stock(one, "Tools"), tables, context).z).toBeNull();
+  });
+
+  it("misses EBITDA over enterprise value only where a peer has it", () => {
+    const withEbitda = peers(30, "Tools").map(({ measurement, norms }, index) => ({
+      norms,
+      measurement: { ...measurement, yields: { ...measurement.yields, ebitdaYield: index } },
+    }));
+    const tables = freezeValuation(withEbitda);
+    expect(readValuation(withEbitda[3], tables, context).confidence).toBe(1);
+    expect(readValuation(stock(all(0.5), "Tools"), tables, context).confidence).toBe(0.75);
+  });
+
+  it("counts book value half where much of the worth is in no book", () => {
+    const weights = (sector: string) => {
+      const group = peers(30, sector);
+      const inputs = bestOf(group).listInputs();
+      return Object.fromEntries(inputs.map(({ name, weight }) => [name, weight]));
+    };
+    expect(weights("Utilities").bookYield).toBeCloseTo(1 / 3, 12);
+    expect(weights("Information Technology").bookYield).toBeCloseTo(1 / 5, 12);
+    expect(weights("Information Technology").earningsYield).toBeCloseTo(2 / 5, 12);
+  });
+
+  it("mixes the stock's own past in, three parts in ten, from 24 months on", () => {
+    const history = createYieldHistory(DAY_MS);
+    const monthAt = (month: number) => day(30.4375 * month + 1);
+    for (let month = 0; month < 24; month++) {
+      expect(history.isDue(monthAt(month))).toBe(true);
+      history.add(all(month % 2 === 0 ? 0.04 : 0.06), monthAt(month));
+      expect(history.isDue(monthAt(month) + DAY_MS)).toBe(false);
+      if (month < 23) expect(history.norms).toEqual({});
+    }
+    const { combined: _, ...tables } = freezeValuation(peers(30, "Tools"));
+    const own = { ...stock(all(0.05), "Tools"), norms: history.norms };
+    const relative = readValuation(stock(all(0.05), "Tools"), tables, context).z ?? Number.NaN;
+    expect(readValuation(own, tables, context).z).toBeCloseTo(0.7 * relative, 9);
+    const dear = { ...own, measurement: { ...own.measurement, yields: all(0.03) } };
+    const inputs = readValuation(dear, tables, context).listInputs();
+    const past = inputs.find(({ name }) => name === "earningsYieldOwnPast");
+    expect(past?.weight).toBeCloseTo(0.1, 12);
+    expect(past?.z).toBeCloseTo(-0.02 / Math.sqrt((24 * 0.0001) / 23), 9);
+  });
+
+  it("keeps five years of months", () => {
+    const history = createYieldHistory(DAY_MS);
+    for (let month = 0; month < 100; month++) {
+      history.add({ bookYield: month < 40 ? 9 : month % 2 }, day(30.4375 * month + 1));
+    }
+    expect(history.norms.bookYield?.mean).toBeCloseTo(0.5, 12);
+  });
+
   it("counts half on a price one session old and not at all on an older one", () => {
     const group = peers(8, "Tools");
     const late = (missedSessions: number) =>
@@ -148,22 +251,24 @@ describe("the valuation of a stock", () => {
 
   it("tells no filing, old filings and filings without a share count apart", () => {
     const none = { ...context, filings: readFilings([], DAY_MS) };
-    expect(readValuation(undefined, NO_VALUATION_TABLES, none).status).toBe("not_observed");
+    expect(readValuation(undefined, NO_TABLES, none).status).toBe("not_observed");
     const at = (days: number) =>
-      readValuation(undefined, NO_VALUATION_TABLES, { ...context, at: day(days) }).status;
+      readValuation(undefined, NO_TABLES, { ...context, at: day(days) }).status;
     expect(at(400)).toBe("insufficient_data");
     expect(at(600)).toBe("stale");
   });
 });
 
-const readCoin = (figures: readonly OnChain[], at: number, dayMs: number) => {
+type NetworkDay = Parameters<ReturnType<typeof createNetworkValue>["add"]>[0];
+
+const readCoin = (figures: readonly NetworkDay[], at: number, dayMs: number) => {
   const value = createNetworkValue();
   figures.forEach(value.add);
   return value.read(at, dayMs);
 };
 
 describe("the valuation of a coin", () => {
-  const series = (length: number, last: number): OnChain[] =>
+  const series = (length: number, last: number): NetworkDay[] =>
     Array.from({ length }, (_, index) => ({
       session: String(index),
       availableAt: day(index),
@@ -175,6 +280,34 @@ describe("the valuation of a coin", () => {
     expect(low.z).toBeGreaterThan(2);
     expect(low.confidence).toBe(0.5);
     expect(readCoin(series(400, 4), day(399), DAY_MS).z).toBeLessThan(-2);
+  });
+
+  it("takes half of each ratio: MVRV, and market value over 90 days of transfers", () => {
+    const both = series(500, 1.5).map((figures, index) => ({
+      ...figures,
+      marketCapUsd: 1000 + (index % 7) * 50,
+      nvt: 10 + (index % 5),
+    }));
+    const reading = readCoin(both, day(499), DAY_MS);
+    expect(reading.confidence).toBe(1);
+    const inputs = Object.fromEntries(reading.listInputs().map((input) => [input.name, input]));
+    const transfers = both.slice(-90).map(({ marketCapUsd, nvt }) => marketCapUsd / nvt);
+    const smoothed = transfers.reduce((sum, value) => sum + value, 0) / 90;
+    expect(inputs.nvts?.value).toBeCloseTo((both.at(-1)?.marketCapUsd ?? 0) / smoothed, 9);
+    expect(inputs.nvts?.weight).toBe(-0.5);
+    const sum = -0.5 * (inputs.nvts?.z ?? Number.NaN) - 0.5 * (inputs.mvrv?.z ?? Number.NaN);
+    expect(reading.z).toBeCloseTo(sum, 12);
+  });
+
+  it("does without market value over transfers before 90 days of them", () => {
+    const late = series(400, 1.5).map((figures, index) =>
+      index < 311 ? figures : { ...figures, marketCapUsd: 1000, nvt: 10 },
+    );
+    expect(
+      readCoin(late, day(399), DAY_MS)
+        .listInputs()
+        .map(({ name }) => name),
+    ).toEqual(["mvrv"]);
   });
 
   it("needs 365 days of history and figures of the last three days", () => {

@@ -82,7 +82,9 @@ function refreshed(instants: readonly number[]) {
   const archive = createSnapshotArchive();
   const engine = createEngine(market, archive);
   for (const at of instants) engine.refresh(at);
-  return { newest: archive.newest("TEST"), history: archive.history("TEST", 0, 1e15) };
+  const newest = archive.newest("TEST");
+  const inputs = Object.values(newest?.factors ?? {}).map((factor) => factor.inputs);
+  return { newest, inputs, history: archive.history("TEST", 0, 1e15) };
 }
 
 const HOUR_MS = 3_600_000;
@@ -126,5 +128,93 @@ describe("the engine", () => {
   it("records one snapshot per session from the start of the walk on", () => {
     const { history } = refreshed([closeOf(80) + HOUR_MS]);
     expect(history.map(({ at }) => at)).toEqual(days.slice(30, 81).map(closeOf));
+  });
+});
+
+describe("one instrument at a time", () => {
+  const symbols = ["A", "B", "C"];
+  const shift = <R extends { readonly availableAt: number }>(list: readonly R[], byMs: number) =>
+    list.map((record) => ({ ...record, availableAt: record.availableAt + byMs }));
+  /** Three instruments; bars of the last one come an hour late from day 79 on. */
+  const several: readonly InstrumentRecords[] = symbols.map((symbol, index) => ({
+    instrument: { ...records.instrument, symbol },
+    bars:
+      index === 2
+        ? [...records.bars.slice(0, 79), ...shift(records.bars.slice(79), HOUR_MS)]
+        : records.bars,
+    prints: shift(records.prints ?? [], index * 60_000),
+    mentions: shift(records.mentions ?? [], index * 60_000),
+  }));
+  const calendar: Market = {
+    ...market,
+    recordsUntil: () => several,
+    barsDue: (after, until) =>
+      [...Array(DAYS + 30).keys()].map(closeOf).filter((close) => close > after && close <= until),
+  };
+  const start = () => {
+    const archive = createSnapshotArchive();
+    return { archive, engine: createEngine(calendar, archive) };
+  };
+  /** Instants at which something became known in (from, to], and of which instruments. */
+  const news = (from: number, to: number) => {
+    const at = several.flatMap(({ instrument, bars, prints = [], mentions = [] }) =>
+      [...bars, ...prints, ...mentions].map(({ availableAt }) => [availableAt, instrument.symbol]),
+    ) as [number, string][];
+    const inRange = at.filter(([time]) => time > from && time <= to);
+    return [...Map.groupBy(inRange, ([time]) => time)].sort(([a], [b]) => a - b);
+  };
+  const written = (archive: ReturnType<typeof createSnapshotArchive>, symbol: string) =>
+    JSON.stringify(archive.newest(symbol));
+
+  it("comes out as a look at all of them would have it, also after a late bar", () => {
+    const [some, whole] = [start(), start()];
+    some.engine.refresh(closeOf(78));
+    for (const [at, fresh] of news(closeOf(78), closeOf(81) - 1)) {
+      const named = fresh.map(([, symbol]) => symbol);
+      some.engine.update(named, at);
+      whole.engine.refresh(at);
+      for (const symbol of named) {
+        expect(written(some.archive, symbol)).toBe(written(whole.archive, symbol));
+      }
+    }
+    expect(some.archive.newest("C")?.status).not.toBe("stale");
+    some.engine.refresh(closeOf(81));
+    whole.engine.refresh(closeOf(81));
+    for (const symbol of symbols) {
+      expect(written(some.archive, symbol)).toBe(written(whole.archive, symbol));
+    }
+  });
+
+  it("leaves the others as they were", () => {
+    const { archive, engine } = start();
+    engine.refresh(closeOf(80));
+    const before = written(archive, "B");
+    engine.update(["A"], closeOf(80) + HOUR_MS);
+    expect(archive.newest("A")?.at).toBe(closeOf(80) + HOUR_MS);
+    expect(written(archive, "B")).toBe(before);
+  });
+
+  it("counts a late bar as late, not as a session of its own", () => {
+    const { archive, engine } = start();
+    engine.refresh(closeOf(80));
+    expect(archive.newest("C")).toMatchObject({ status: "stale", signal: { frozen: true } });
+    engine.refresh(closeOf(80) + HOUR_MS);
+    expect(archive.newest("A")?.status).not.toBe("stale");
+    expect(archive.newest("C")?.price?.at).toBe(closeOf(80) + HOUR_MS);
+    expect(archive.newest("C")?.status).not.toBe("stale");
+    expect(archive.history("A", closeOf(80), closeOf(80) + HOUR_MS)).toHaveLength(1);
+  });
+
+  it("misses a session of the calendar in which nobody has a bar", () => {
+    const { archive, engine } = start();
+    engine.refresh(closeOf(DAYS) + 1);
+    expect(archive.newest("A")).toMatchObject({ status: "stale", signal: { frozen: true } });
+    expect(archive.newest("A")?.at).toBe(closeOf(DAYS) + 1);
+  });
+
+  it("finds the running sums where the recomputation has them", () => {
+    const { engine } = start();
+    engine.refresh(closeOf(88));
+    expect(engine.drift()).toBeLessThan(1e-12);
   });
 });

@@ -3,7 +3,7 @@ import { unread } from "../../../src/factors/reading.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
 
-const missing = { ...unread("not_observed"), weight: 0.25, contribution: 0 };
+const missing = { ...unread("not_observed"), weight: 0.25, contribution: 0, inputs: [] };
 
 const snapshot = (symbol: string, at: number): Snapshot => ({
   instrument: {

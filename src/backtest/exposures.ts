@@ -1,0 +1,78 @@
+import type { GridRow, ReturnGrid } from "./return-grid.ts";
+
+/** What moves a return besides the score, known at the close of a session. */
+export interface Exposures {
+  /** Slope on the class's equal-weighted return over 252 sessions. */
+  readonly beta: number;
+  /** Log of the daily volatility over 63 sessions. */
+  readonly logVolatility: number;
+  /** Mean log value traded over 63 sessions: size as far as bars tell it. */
+  readonly size: number;
+}
+
+const BETA_SESSIONS = 252;
+const RECENT_SESSIONS = 63;
+/** Share of a window that needs a bar. */
+const MIN_PRESENT = 0.5;
+
+/**
+ * Exposures of an instrument at the close of a session; nothing later is read.
+ *
+ * @returns `undefined` when a window has too few bars or does not vary.
+ */
+export function exposuresAt(grid: ReturnGrid, row: GridRow, place: number): Exposures | undefined {
+  const beta = slope(row.returns, grid.market, place);
+  const variance = varianceOf(row.returns, place);
+  const size = recentMean(row.tradedValue, place);
+  if (beta === undefined || size === undefined || !(variance > 0)) return undefined;
+  return { beta, logVolatility: Math.log(variance) / 2, size };
+}
+
+function slope(returns: Float64Array, market: Float64Array, place: number): number | undefined {
+  let count = 0;
+  let sumX = 0;
+  let sumY = 0;
+  let sumXX = 0;
+  let sumXY = 0;
+  for (let index = Math.max(0, place - BETA_SESSIONS + 1); index <= place; index++) {
+    const y = returns[index] as number;
+    if (Number.isNaN(y)) continue;
+    const x = market[index] as number;
+    count++;
+    sumX += x;
+    sumY += y;
+    sumXX += x * x;
+    sumXY += x * y;
+  }
+  const spread = sumXX - (sumX * sumX) / count;
+  if (count < BETA_SESSIONS * MIN_PRESENT || !(spread > 0)) return undefined;
+  return (sumXY - (sumX * sumY) / count) / spread;
+}
+
+/** Zero-mean variance of the recent window, 0 when it has too few bars. */
+function varianceOf(returns: Float64Array, place: number): number {
+  const squares = returns.subarray(Math.max(0, place - RECENT_SESSIONS + 1), place + 1);
+  return recentMean(squares.map((value) => value * value)) ?? 0;
+}
+
+function recentMean(values: Float64Array, place: number = values.length - 1): number | undefined {
+  let sum = 0;
+  let count = 0;
+  for (let index = Math.max(0, place - RECENT_SESSIONS + 1); index <= place; index++) {
+    const value = values[index] as number;
+    if (Number.isNaN(value)) continue;
+    sum += value;
+    count++;
+  }
+  return count < RECENT_SESSIONS * MIN_PRESENT ? undefined : sum / count;
+}
+
+/**
+ * Volatility of the class's equal-weighted return over 63 sessions, per session.
+ *
+ * @returns `undefined` in the first 31 sessions.
+ */
+export function marketVolatility({ market }: ReturnGrid, place: number): number | undefined {
+  const variance = varianceOf(market, place);
+  return variance > 0 ? Math.sqrt(variance) : undefined;
+}

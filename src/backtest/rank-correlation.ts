@@ -1,0 +1,68 @@
+/**
+ * Ranks of values, 1 for the smallest; equal values share the mean of their ranks.
+ *
+ * @param values Finite numbers in any order.
+ */
+export function ranks(values: readonly number[]): Float64Array {
+  const order = Float64Array.from(values.keys()).sort(
+    (a, b) => (values[a] as number) - (values[b] as number),
+  );
+  const ranked = new Float64Array(values.length);
+  let first = 0;
+  while (first < order.length) {
+    const value = values[order[first] as number];
+    let beyond = first + 1;
+    while (beyond < order.length && values[order[beyond] as number] === value) beyond++;
+    const shared = (first + 1 + beyond) / 2;
+    for (; first < beyond; first++) ranked[order[first] as number] = shared;
+  }
+  return ranked;
+}
+
+/**
+ * Values moved and scaled to mean 0 and population standard deviation 1.
+ *
+ * @returns `undefined` when they do not vary.
+ */
+function standardised(values: Float64Array): Float64Array | undefined {
+  let sum = 0;
+  for (const value of values) sum += value;
+  const centre = sum / values.length;
+  let squares = 0;
+  for (const value of values) squares += (value - centre) ** 2;
+  if (!(squares > 0)) return undefined;
+  const scale = Math.sqrt(squares / values.length);
+  return values.map((value) => (value - centre) / scale);
+}
+
+/** The fewest pairs that have a rank correlation worth the name. */
+const MIN_PAIRS = 3;
+
+/**
+ * What each pair adds to the rank correlation: the product of its two standardised ranks. The mean
+ * of the products is Spearman's coefficient.
+ *
+ * @param x, y Finite numbers, as many of the one as of the other.
+ * @returns `undefined` under three pairs, or when one side does not vary.
+ */
+export function rankProducts(
+  x: readonly number[],
+  y: readonly number[],
+): readonly number[] | undefined {
+  if (x.length < MIN_PAIRS) return undefined;
+  const left = standardised(ranks(x));
+  const right = standardised(ranks(y));
+  if (left === undefined || right === undefined) return undefined;
+  return Array.from(left, (value, index) => value * (right[index] as number));
+}
+
+/**
+ * Spearman's rank correlation with mean ranks for ties, in [-1, 1].
+ *
+ * @returns `undefined` under three pairs, or when one side does not vary.
+ */
+export function rankCorrelation(x: readonly number[], y: readonly number[]): number | undefined {
+  const products = rankProducts(x, y);
+  if (products === undefined) return undefined;
+  return products.reduce((sum, product) => sum + product, 0) / products.length;
+}

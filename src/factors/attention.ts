@@ -1,0 +1,64 @@
+import { mean, ownHistoryZ } from "./statistics.ts";
+
+/** How the amount of talk is judged. */
+export const ATTENTION_RULES = {
+  /** Sessions whose mean is usual, and sessions that tell how unusual today is. */
+  usualSessions: 30,
+  baselineSessions: 60,
+  /** The fewest of either. */
+  minSessions: 20,
+  /** z from which attention weighs against the sentiment, and how much a z above it takes away. */
+  threshold: 1,
+  penalty: 0.25,
+} as const;
+
+/** The amount of talk about one instrument, session by session. */
+export interface Attention {
+  /** Ends a session with the weight of the messages of its last day. */
+  closeSession(weight: number): void;
+  /** The closed session becomes the past. */
+  beginSession(): void;
+  /** Attention ln((1 + W24)/(1 + mean30 W24)) and its z against the 60 sessions before. */
+  read(weight: number): AttentionReading;
+}
+
+/** `null` while the past is too short. */
+export interface AttentionReading {
+  readonly value: number | null;
+  readonly z: number | null;
+}
+
+/** Where nobody ever spoke. */
+export const NO_ATTENTION: AttentionReading = { value: null, z: null };
+
+/** Starts before the first session. */
+export function createAttention(): Attention {
+  const { usualSessions, baselineSessions, minSessions } = ATTENTION_RULES;
+  const weights: number[] = [];
+  const past: number[] = [];
+  let closed: number | undefined;
+
+  const relativeTo = (weight: number): number | null =>
+    weights.length < minSessions ? null : Math.log((1 + weight) / (1 + mean(weights)));
+  return {
+    closeSession(weight) {
+      closed = weight;
+    },
+    beginSession() {
+      if (closed === undefined) return;
+      const value = relativeTo(closed);
+      if (value !== null && past.push(value) > baselineSessions) past.shift();
+      if (weights.push(closed) > usualSessions) weights.shift();
+      closed = undefined;
+    },
+    read(weight) {
+      const value = relativeTo(weight);
+      const z = value === null ? undefined : ownHistoryZ(value, past, minSessions);
+      return { value, z: z ?? null };
+    },
+  };
+}
+
+/** What a sentiment loses: 0.25 max(0, z - 1); nothing while the attention is not known. */
+export const attentionPenalty = ({ z }: AttentionReading): number =>
+  ATTENTION_RULES.penalty * Math.max(0, (z ?? 0) - ATTENTION_RULES.threshold);

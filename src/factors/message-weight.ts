@@ -1,0 +1,138 @@
+import type { Mention } from "../market/records.ts";
+import { countBelow } from "./statistics.ts";
+
+/** What makes a message count less, or not at all. */
+export const MESSAGE_RULES = {
+  /** The largest factor of an author's reach. */
+  maxReach: 2,
+  /** Days after which an account counts in full. */
+  fullAccountAgeDays: 30,
+  /** Days in which messages repeat a text, and in which an author's messages are counted. */
+  memoryDays: 1,
+  /** A bot writes more messages than this a day, names more instruments, or repeats more. */
+  maxMessagesPerDay: 50,
+  maxSymbols: 5,
+  maxDuplicates: 20,
+} as const;
+
+/** What a weight is made of; a source need not know an account's age. */
+type Weighed = Pick<Mention, "followers" | "symbolCount"> & {
+  readonly accountAgeDays?: number | null;
+};
+
+/** How often a message's text and its author were there before, within a day. */
+export interface Repetition {
+  /** Earlier messages on the instrument with the same normalised text. */
+  readonly duplicates: number;
+  /** Earlier messages of the author on any instrument. */
+  readonly byAuthor: number;
+}
+
+/**
+ * Weight of one message in [0, 2]: min(2, max(1, 1 + log10(1 + followers)/4)) * min(1, age/30 d)
+ * * 0.5^duplicates / sqrt(instruments named) / (1 + earlier messages of the author), 0 for bots. An
+ * unknown follower count weighs as none, an unknown account age as full.
+ */
+export function messageWeight(message: Weighed, { duplicates, byAuthor }: Repetition): number {
+  const { followers, symbolCount, accountAgeDays } = message;
+  const isBot =
+    byAuthor >= MESSAGE_RULES.maxMessagesPerDay ||
+    symbolCount > MESSAGE_RULES.maxSymbols ||
+    duplicates > MESSAGE_RULES.maxDuplicates;
+  if (isBot) return 0;
+  const { maxReach, fullAccountAgeDays } = MESSAGE_RULES;
+  const reach = Math.min(maxReach, Math.max(1, 1 + Math.log10(1 + (followers ?? 0)) / 4));
+  const age = Math.min(1, Math.max(0, accountAgeDays ?? fullAccountAgeDays) / fullAccountAgeDays);
+  return (reach * age * 0.5 ** duplicates) / Math.sqrt(symbolCount) / (1 + byAuthor);
+}
+
+/** The messages on one instrument within the last day. */
+export interface RecentMessages {
+  /** Earlier uses of a text; `at` in Unix milliseconds, never falling. */
+  countEarlier(text: string, at: number): number;
+  /** Remembers a message. */
+  add(text: string, at: number, weight: number): void;
+  /** Sum of the weights of the day before an instant. */
+  weightAt(at: number): number;
+}
+
+/** Creates an empty memory. */
+export function createRecentMessages(dayMs: number): RecentMessages {
+  const windowMs = MESSAGE_RULES.memoryDays * dayMs;
+  const uses = new Map<string, number>();
+  let recent: { readonly text: string; readonly at: number; readonly weight: number }[] = [];
+  let forgotten = 0;
+
+  const forgetBefore = (instant: number) => {
+    for (let use = recent[forgotten]; use && use.at < instant; use = recent[++forgotten]) {
+      const left = (uses.get(use.text) as number) - 1;
+      if (left === 0) uses.delete(use.text);
+      else uses.set(use.text, left);
+    }
+    if (forgotten > recent.length / 2) {
+      recent = recent.slice(forgotten);
+      forgotten = 0;
+    }
+  };
+  return {
+    countEarlier(text, at) {
+      forgetBefore(at - windowMs);
+      return uses.get(text) ?? 0;
+    },
+    add(text, at, weight) {
+      uses.set(text, (uses.get(text) ?? 0) + 1);
+      recent.push({ text, at, weight });
+    },
+    weightAt(at) {
+      forgetBefore(at - windowMs);
+      let sum = 0;
+      for (let index = forgotten; index < recent.length; index++) sum += recent[index]?.weight ?? 0;
+      return sum;
+    },
+  };
+}
+
+/** When authors wrote, over all instruments of a market. */
+export interface AuthorActivity {
+  /** Takes a message in; order does not matter, one on several instruments counts once. */
+  add(author: string, at: number): void;
+  /** Messages of an author in the day before an instant (Unix milliseconds), itself excluded. */
+  countEarlier(author: string, at: number): number;
+  /** Forgets what no message after `at` looks back to. */
+  forget(at: number): void;
+}
+
+/** Messages after which old ones are looked for: a look at each author for every message is much. */
+const FORGET_EVERY = 10_000;
+
+/** Creates an empty memory. Two messages of an author in the same millisecond are one. */
+export function createAuthorActivity(dayMs: number): AuthorActivity {
+  const windowMs = MESSAGE_RULES.memoryDays * dayMs;
+  const times = new Map<string, number[]>();
+  let added = 0;
+  return {
+    add(author, at) {
+      added++;
+      const known = times.get(author);
+      if (known === undefined) {
+        times.set(author, [at]);
+        return;
+      }
+      const index = countBelow(known, at);
+      if (known[index] !== at) known.splice(index, 0, at);
+    },
+    countEarlier(author, at) {
+      const known = times.get(author) ?? [];
+      return countBelow(known, at) - countBelow(known, at - windowMs);
+    },
+    forget(at) {
+      if (added < FORGET_EVERY) return;
+      added = 0;
+      for (const [author, known] of times) {
+        const kept = known.filter((time) => time >= at - windowMs);
+        if (kept.length === 0) times.delete(author);
+        else times.set(author, kept);
+      }
+    },
+  };
+}

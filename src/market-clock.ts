@@ -1,0 +1,59 @@
+import type { Replay } from "./replay.ts";
+
+/** How the time on the wall moves market time. Both in Unix milliseconds. */
+export interface MarketClock {
+  /** From now on market time moves; until then it stands at its beginning. */
+  start(now: number): void;
+  /** What counts as now for the market. */
+  now(now: number): number;
+  /** Moves market time on. @returns The instant up to which the market is known. */
+  advance(now: number): number;
+  /** Milliseconds until there is more to know, `undefined` when there never will be. */
+  untilNext(now: number): number | undefined;
+}
+
+/** Pause between two steps of a replay, in milliseconds of the time on the wall. */
+const STEP_MS = 250;
+
+const DAY_MS = 86_400_000;
+
+/** Time as it passes, for a market that is known up to the beginning of the present day. */
+export function dailyClock(dayMs: number): MarketClock {
+  const startOfDay = (now: number) => Math.floor(now / dayMs) * dayMs;
+  return {
+    start() {},
+    now: (now) => now,
+    advance: startOfDay,
+    untilNext: (now) => startOfDay(now) + dayMs - now,
+  };
+}
+
+/** Time that stands still. */
+export function stoppedClock(at: number): MarketClock {
+  return { start() {}, now: () => at, advance: () => at, untilNext: () => undefined };
+}
+
+/**
+ * Time that is played four steps a second and then stands still at the last instant. A step that is
+ * due late is taken late and never doubled: where the machine cannot keep up, the replay is slower
+ * than asked, leaves nothing out, and requests are answered between two steps.
+ */
+export function replayClock({ from, to, daysPerSecond }: Replay): MarketClock {
+  const stepDays = (daysPerSecond * STEP_MS) / 1_000;
+  let steps = 0;
+  let dueAt = Number.POSITIVE_INFINITY;
+  const at = () => Math.min(to, from + Math.floor(steps * stepDays * DAY_MS));
+  return {
+    start(now) {
+      dueAt = now + STEP_MS;
+    },
+    now: at,
+    advance(now) {
+      if (now < dueAt) return at();
+      steps++;
+      dueAt = Math.max(dueAt + STEP_MS, now);
+      return at();
+    },
+    untilNext: (now) => (at() === to ? undefined : Math.max(0, dueAt - now)),
+  };
+}

@@ -1,0 +1,96 @@
+import { getHolidays } from "nyse-holidays";
+import { Temporal } from "temporal-polyfill";
+import { newYorkDate, newYorkInstant } from "./new-york.ts";
+import { SPECIAL_CLOSURES } from "./special-closures.ts";
+
+/**
+ * The trading calendar of the New York exchanges, by the rules in force since 2009: days before
+ * 2009 can be wrong. Dates are ISO dates in New York, such as `2014-06-09`. Coins need no calendar:
+ * they trade every UTC day.
+ */
+
+/** End of regular trading, New York time. */
+const CLOSE = "16:00";
+/** End of regular trading on a half day, New York time. */
+const EARLY_CLOSE = "13:00";
+
+/** Month and day that are half days whenever they are sessions: before July 4th and Christmas. */
+const HALF_DAYS: ReadonlySet<string> = new Set(["07-03", "12-24"]);
+
+const FRIDAY = 5;
+
+/** Whether the exchanges trade on a date. */
+export const isSession = (date: string): boolean => sessionsOf(numberOf(date)).has(date);
+
+/**
+ * When regular trading of a session ends, Unix milliseconds: 16:00 New York, 13:00 on half days.
+ *
+ * @throws {RangeError} when the date is no session.
+ */
+export function closeAt(date: string): number {
+  if (!isSession(date)) throw new RangeError(`${date} is no session`);
+  return newYorkInstant(date, isHalfDay(date) ? EARLY_CLOSE : CLOSE);
+}
+
+/**
+ * The session to which an instant (Unix milliseconds) belongs: that of its date in New York,
+ * before, in and after trading hours; on a day without one the next session.
+ */
+export function sessionOf(at: number): string {
+  const date = newYorkDate(at);
+  return isSession(date) ? date : nextSession(date);
+}
+
+/** The first session after a date. */
+export function nextSession(date: string): string {
+  const year = numberOf(date);
+  const after = [...sessionsOf(year), ...sessionsOf(year + 1)].find((session) => session > date);
+  return after as string;
+}
+
+/** The last session before a date. */
+export function previousSession(date: string): string {
+  const year = numberOf(date);
+  const before = [...sessionsOf(year - 1), ...sessionsOf(year)].findLast(
+    (session) => session < date,
+  );
+  return before as string;
+}
+
+/** The sessions of [from, to], ascending; none when `from` is after `to`. */
+export function sessionsBetween(from: string, to: string): readonly string[] {
+  const sessions: string[] = [];
+  for (let year = numberOf(from); year <= numberOf(to); year++) sessions.push(...sessionsOf(year));
+  return sessions.filter((session) => session >= from && session <= to);
+}
+
+/** For sessions only: the two dates of `HALF_DAYS` are none when a holiday is observed on them. */
+function isHalfDay(session: string): boolean {
+  const { month, day, dayOfWeek } = Temporal.PlainDate.from(session);
+  // Thanksgiving is the fourth Thursday of November, from the 22nd to the 28th.
+  const isAfterThanksgiving = month === 11 && dayOfWeek === FRIDAY && day >= 23 && day <= 29;
+  return isAfterThanksgiving || HALF_DAYS.has(session.slice(5));
+}
+
+const numberOf = (date: string): number => Number(date.slice(0, 4));
+
+const known = new Map<number, ReadonlySet<string>>();
+
+/** The sessions of a year, ascending. Each year is worked out once: every question asks for one. */
+function sessionsOf(year: number): ReadonlySet<string> {
+  const before = known.get(year);
+  if (before !== undefined) return before;
+  const holidays = new Set(getHolidays(year).map(({ dateString }) => dateString));
+  const isOpen = (date: string) => !holidays.has(date) && !SPECIAL_CLOSURES.has(date);
+  const sessions = new Set(weekdays(year).filter(isOpen));
+  known.set(year, sessions);
+  return sessions;
+}
+
+/** The dates from Monday to Friday of a year, ascending. */
+function weekdays(year: number): string[] {
+  const first = Temporal.PlainDate.from({ year, month: 1, day: 1 });
+  return Array.from({ length: first.daysInYear }, (_, days) => first.add({ days }))
+    .filter(({ dayOfWeek }) => dayOfWeek <= FRIDAY)
+    .map(String);
+}

@@ -1,0 +1,68 @@
+import type { MarketChoice } from "./config.ts";
+import type { Market } from "./market/market.ts";
+import { dailyClock, type MarketClock, replayClock, stoppedClock } from "./market-clock.ts";
+import type { Replay } from "./replay.ts";
+import { type ReadOptions, readMarketFolder } from "./sources/files/market-folder.ts";
+import { createSandbox } from "./sources/sandbox/sandbox.ts";
+
+/** A market and the time in it. */
+interface OpenedMarket {
+  readonly market: Market;
+  readonly clock: MarketClock;
+}
+
+/**
+ * Opens the market that was chosen. Of a folder nothing is kept that becomes known after the last
+ * instant that will be asked for.
+ *
+ * @throws {Error} when a folder is not as it should be, or has no data for the replay.
+ */
+export async function openMarket(
+  choice: MarketChoice,
+  progress: Pick<ReadOptions, "onProgress">,
+): Promise<OpenedMarket> {
+  switch (choice.kind) {
+    case "sandbox": {
+      const market = createSandbox(choice);
+      return { market, clock: dailyClock(market.dayMs) };
+    }
+    case "files": {
+      const until = choice.asOf?.getTime();
+      const options = { ...progress, ...(until !== undefined && { until }) };
+      const market = await readMarketFolder(choice.folder, options);
+      return { market, clock: stoppedClock(until ?? newestBarAt(market)) };
+    }
+    case "replay": {
+      const folder = await readMarketFolder(choice.folder, { ...progress, until: choice.to });
+      requireData(folder, choice);
+      return { market: { ...folder, mode: "replay" }, clock: replayClock(choice) };
+    }
+  }
+}
+
+/** @throws {Error} when the replay begins before the first bar or ends after the last. */
+function requireData(market: Market, { from, to }: Replay): void {
+  const newest = newestBarAt(market);
+  if (newest === 0) {
+    throw new Error(`REPLAY: no bar of the folder is known by ${text(to)}; end later.`);
+  }
+  const first = Math.min(...barTimes(market, 0));
+  if (from < first) {
+    throw new Error(`REPLAY: the first bar became known at ${text(first)}; begin there or later.`);
+  }
+  const missed = market.barsDue?.(newest, to, "stock") ?? [];
+  if (missed.length > 0) {
+    throw new Error(`REPLAY: the last bar became known at ${text(newest)}; end there or before.`);
+  }
+}
+
+const text = (at: number): string => new Date(at).toISOString();
+
+/** When the newest bar of a market became known: the end of recorded history; 0 without bars. */
+const newestBarAt = (market: Market): number => Math.max(0, ...barTimes(market, -1));
+
+/** When the bar at a position of each instrument's list became known; -1 is the last. */
+const barTimes = (market: Market, position: 0 | -1): readonly number[] =>
+  market
+    .recordsUntil(Number.POSITIVE_INFINITY)
+    .flatMap(({ bars }) => bars.at(position)?.availableAt ?? []);

@@ -1,0 +1,76 @@
+import { ATTENTION_RULES } from "../factors/attention.ts";
+import { GATE } from "../factors/benchmark.ts";
+import { BLOCK_RULES } from "../factors/block-pressure.ts";
+import { COIN_WINDOWS } from "../factors/coin-history.ts";
+import { DARKPOOL_RULES } from "../factors/darkpool.ts";
+import { MIN_PEERS, PROBABILITIES } from "../factors/ecdf.ts";
+import { FILING_RULES } from "../factors/filings.ts";
+import { BETA } from "../factors/listed-momentum.ts";
+import { COUNTER_RULES } from "../factors/message-counters.ts";
+import { MESSAGE_RULES } from "../factors/message-weight.ts";
+import { MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
+import { NETWORK_RULES } from "../factors/network-value.ts";
+import { BLOCK_SIZE, MIN_SIGN } from "../factors/off-exchange.ts";
+import { PRICE_WINDOWS } from "../factors/price-history.ts";
+import { SHORT_RULES } from "../factors/short-pressure.ts";
+import { SOCIAL_RULES } from "../factors/social.ts";
+import { BASELINE_SESSIONS, MIN_BASELINE_SESSIONS, Z_BOUND } from "../factors/statistics.ts";
+import { INTANGIBLE_SECTORS, VALUATION_RULES } from "../factors/valuation.ts";
+import { VOLATILITY_RULES } from "../factors/volatility.ts";
+import { OWN_HISTORY } from "../factors/yield-history.ts";
+import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
+import { BENCHMARK_SIZE } from "./benchmarked.ts";
+import { WEIGHTS } from "./composite.ts";
+import { MIN_BARS, SMOOTHING_HALF_LIFE, THRESHOLDS } from "./direction.ts";
+import { EVENT_RULES } from "./events.ts";
+import { CALIBRATION } from "./p-outperform.ts";
+import { METHOD_VERSION } from "./snapshot.ts";
+
+/** Every number that a score is made with, as the code reads it; plain data, ready for JSON. */
+export const METHOD = {
+  version: METHOD_VERSION,
+  weights: WEIGHTS,
+  signal: {
+    thresholds: THRESHOLDS,
+    smoothingHalfLifeSessions: SMOOTHING_HALF_LIFE,
+    minBars: MIN_BARS,
+  },
+  events: EVENT_RULES,
+  calibration: CALIBRATION,
+  normalisation: {
+    probabilities: PROBABILITIES,
+    minPeers: MIN_PEERS,
+    zBound: Z_BOUND,
+    ownHistory: { sessions: BASELINE_SESSIONS, minSessions: MIN_BASELINE_SESSIONS },
+  },
+  momentum: {
+    windows: PRICE_WINDOWS,
+    coinWindows: COIN_WINDOWS,
+    beta: BETA,
+    benchmarkSize: BENCHMARK_SIZE,
+    gate: GATE,
+    maxBarAgeDays: MAX_BAR_AGE_DAYS,
+  },
+  valuation: {
+    rules: VALUATION_RULES,
+    filings: FILING_RULES,
+    maxFigureAgeDays: MAX_FIGURE_AGE_DAYS,
+    ownHistory: OWN_HISTORY,
+    intangibleSectors: [...INTANGIBLE_SECTORS],
+    network: NETWORK_RULES,
+  },
+  social: {
+    rules: SOCIAL_RULES,
+    counters: COUNTER_RULES,
+    messages: MESSAGE_RULES,
+    attention: ATTENTION_RULES,
+  },
+  darkpool: {
+    rules: DARKPOOL_RULES,
+    blocks: BLOCK_RULES,
+    blockSize: BLOCK_SIZE,
+    minSign: MIN_SIGN,
+    shorts: SHORT_RULES,
+  },
+  volatility: VOLATILITY_RULES,
+} as const;

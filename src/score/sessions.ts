@@ -1,0 +1,60 @@
+import type { AssetClass } from "../market/instrument.ts";
+import type { Market } from "../market/market.ts";
+import type { InstrumentRecords } from "../market/records.ts";
+import { createGroupReader } from "./group-reader.ts";
+
+/** When the sessions of one calendar close. */
+export interface Sessions {
+  /** Instants in Unix milliseconds, ascending; some may be yet to come. */
+  readonly closes: readonly number[];
+  /**
+   * Takes in the sessions that close by `at` (Unix milliseconds, never falling). Of the group only
+   * those instruments need to be there that have new bars.
+   */
+  advance(group: readonly InstrumentRecords[], at: number): void;
+}
+
+/** Days ahead for which a calendar is asked at once. */
+const DAYS_AHEAD = 10;
+
+/**
+ * Sessions by the market's calendar from the first bar on, so that a late bar is no session of its
+ * own and a session without any bar was missed; without a calendar, the instants at which bars
+ * became known.
+ */
+export function createSessions(market: Market, assetClass: AssetClass): Sessions {
+  if (market.barsDue === undefined) return sessionsOfBars();
+  const closes: number[] = [];
+  let known: number | undefined;
+  return {
+    closes,
+    advance(group, at) {
+      known ??= beforeFirstBar(group, at);
+      if (known === undefined || at <= known) return;
+      const until = at + DAYS_AHEAD * market.dayMs;
+      for (const close of market.barsDue?.(known, until, assetClass) ?? []) closes.push(close);
+      known = until;
+    },
+  };
+}
+
+/** Just before the first bar known by an instant, `undefined` when there is none. */
+function beforeFirstBar(group: readonly InstrumentRecords[], at: number): number | undefined {
+  const first = group.reduce(
+    (min, { bars }) => Math.min(min, bars[0]?.availableAt ?? min),
+    Number.POSITIVE_INFINITY,
+  );
+  return first <= at ? first - 1 : undefined;
+}
+
+function sessionsOfBars(): Sessions {
+  const closes: number[] = [];
+  const newBars = createGroupReader(({ bars }) => bars);
+  return {
+    closes,
+    advance(group, at) {
+      const fresh = new Set(newBars(group, at).map(({ availableAt }) => availableAt));
+      for (const close of [...fresh].sort((a, b) => a - b)) closes.push(close);
+    },
+  };
+}

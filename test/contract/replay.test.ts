@@ -1,0 +1,167 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { getWith, newToken } from "../support/agent.ts";
+import { isMissing, reduced } from "../support/real-market.ts";
+import { type RunningService, startService } from "../support/service.ts";
+import { smallMarket } from "../support/small-market.ts";
+
+/** Time between two steps of a replay. */
+const STEP_MS = 250;
+
+const iso = (at: number) => new Date(at).toISOString();
+
+/** What a service answers to everything that can be asked about a market. */
+async function answers({ base }: RunningService, symbols: readonly string[]) {
+  const token = await newToken(base);
+  const paths = [
+    "/api/signals",
+    "/api/instruments",
+    ...symbols.flatMap((symbol) => [
+      `/api/signals?symbol=${symbol}`,
+      `/api/signals?symbol=${symbol}&from=2013-01-01T00:00:00Z&limit=500`,
+      `/api/factors?symbol=${symbol}`,
+      ...["summary", "days", "prints"].map((view) => `/api/darkpool?symbol=${symbol}&view=${view}`),
+    ]),
+  ];
+  const bodies: Record<string, string> = {};
+  for (const path of paths) {
+    const response = await getWith(token, `${base}${path}`);
+    if (!response.ok) throw new Error(`${path}: ${response.status}`);
+    bodies[path] = await response.text();
+  }
+  return bodies;
+}
+
+const mode = (bodies: Readonly<Record<string, string>>) =>
+  new Set(Object.values(bodies).map((body) => (JSON.parse(body) as { market?: string }).market));
+
+const withoutMode = (bodies: Readonly<Record<string, string>>) =>
+  Object.values(bodies).map((body) => body.replaceAll(/"market":"(replay|files)"/g, ""));
+
+/** Plays steps as the process does. */
+function play({ service, clock }: RunningService, steps: number): void {
+  for (let step = 0; step < steps; step++) {
+    clock.now = new Date(clock.now.getTime() + STEP_MS);
+    service.refresh();
+  }
+}
+
+function replay(folder: string, [from, to]: readonly [string, string], daysPerSecond: number) {
+  const range = { from: Date.parse(from), to: Date.parse(to) };
+  return startService({ market: { kind: "replay", folder, ...range, daysPerSecond } });
+}
+
+const standing = (folder: string, at: number) =>
+  startService({ market: { kind: "files", folder, asOf: new Date(at) } });
+
+describe("a replay", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await smallMarket();
+  });
+
+  it("answers at every instant, bit for bit, as a market whose time stands still there", async () => {
+    const symbols = ["ACME", "FUND", "COIN-USD"];
+    const playing = await replay(folder, ["2013-12-27", "2014-02-28"], 1.2);
+    // At the beginning, over the turn of the year, then while feeds begin and a stock comes of age.
+    for (const steps of [0, 1, 16, 5, 17, 1, 80, 60]) {
+      play(playing, steps);
+      const at = playing.service.market.knownUntil();
+      const played = await answers(playing, symbols);
+      expect([...mode(played)]).toEqual(["replay"]);
+      const stood = await answers(await standing(folder, at), symbols);
+      expect([...mode(stood)]).toEqual(["files"]);
+      expect(withoutMode(played), iso(at)).toEqual(withoutMode(stood));
+    }
+    expect(iso(playing.service.market.knownUntil())).toBe("2014-02-19T00:00:00.000Z");
+  });
+
+  it("moves from its first to its last instant and stands still there", async () => {
+    const playing = await replay(folder, ["2014-01-02", "2014-01-03"], 1);
+    const { service, base } = playing;
+    const ready = async () => {
+      const { checks } = (await (await fetch(`${base}/readyz`)).json()) as {
+        checks: { replay: object };
+      };
+      return checks.replay;
+    };
+    expect(iso(service.market.knownUntil())).toBe("2014-01-02T00:00:00.000Z");
+    expect(service.untilNextRefresh()).toBe(STEP_MS);
+    expect(await ready()).toEqual({ ok: true, detail: "at 2014-01-02T00:00:00.000Z" });
+    play(playing, 2);
+    expect(iso(service.market.knownUntil())).toBe("2014-01-02T12:00:00.000Z");
+    play(playing, 2);
+    expect(service.untilNextRefresh()).toBeUndefined();
+    play(playing, 3);
+    expect(iso(service.market.knownUntil())).toBe("2014-01-03T00:00:00.000Z");
+    const detail = "ended: time stands still at 2014-01-03T00:00:00.000Z";
+    expect(await ready()).toEqual({ ok: true, detail });
+    expect(await (await fetch(`${base}/api/health`)).json()).toMatchObject({
+      market: "replay",
+      asOf: "2014-01-03T00:00:00.000Z",
+    });
+  });
+
+  it("does not tell what is yet to come", async () => {
+    const { base } = await replay(folder, ["2014-01-06", "2014-01-31"], 1);
+    const token = await newToken(base);
+    const response = await getWith(
+      token,
+      `${base}/api/signals?symbol=ACME&asOf=2014-01-07T00:00:00Z`,
+    );
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ code: "not_available_then" });
+  });
+
+  it.each([
+    ["2012-09-30", "2013-06-30", "the first bar became known at 2012-10-01T20:15:00.000Z"],
+    ["2013-06-30", "2014-04-03", "the last bar became known at 2014-04-01T00:00:00.000Z"],
+    ["1999-01-01", "1999-12-31", "no bar of the folder is known by 1999-12-31"],
+    ["2020-01-01", "2020-12-31", "the last bar became known at 2014-04-01T00:00:00.000Z"],
+  ])("from %s to %s is refused: there are no data for it", async (from, to, message) => {
+    await expect(replay(folder, [from, to], 1)).rejects.toThrow(`REPLAY: ${message}`);
+  });
+
+  it("may end on the day after the last bars, for that is when the coin's is known", async () => {
+    const { service } = await replay(folder, ["2014-03-31", "2014-04-01T12:00:00Z"], 1);
+    expect(service.market.knownUntil()).toBe(Date.parse("2014-03-31"));
+  });
+
+  it("records every session that closes, once, while time goes on", async () => {
+    const playing = await replay(folder, ["2014-01-06", "2014-01-13"], 4);
+    const { archive } = playing.service.state.store;
+    const recorded = async () => {
+      const rows = await archive.read("snapshot", { order: "oldest", limit: 10_000 });
+      return rows.filter(({ subject }) => subject === "ACME").map(({ at }) => iso(at).slice(0, 10));
+    };
+    const last = async (date: string) =>
+      expect.poll(async () => (await recorded()).at(-1), { timeout: 10_000 }).toBe(date);
+    await last("2014-01-03");
+    play(playing, 8);
+    await last("2014-01-10");
+    const dates = await recorded();
+    expect(dates.slice(-6)).toEqual([
+      "2014-01-03",
+      "2014-01-06",
+      "2014-01-07",
+      "2014-01-08",
+      "2014-01-09",
+      "2014-01-10",
+    ]);
+    expect(new Set(dates).size).toBe(dates.length);
+  });
+});
+
+describe.skipIf(isMissing)("a replay of real history", { timeout: 180_000 }, () => {
+  it("gives what stood still gives, in the middle and at the end", async () => {
+    const symbols = ["AAPL", "IBM", "IWM"];
+    const folder = await reduced({ symbols: ["AAPL", "IBM", "IWM", "BTC-USD", "BAC", "MSFT"] });
+    const playing = await replay(folder, ["2013-10-07", "2013-10-12"], 1.5);
+    for (const steps of [7, 7]) {
+      play(playing, steps);
+      const played = await answers(playing, symbols);
+      const stood = await standing(folder, playing.service.market.knownUntil());
+      expect(withoutMode(played)).toEqual(withoutMode(await answers(stood, symbols)));
+    }
+    expect(iso(playing.service.market.knownUntil())).toBe("2013-10-12T00:00:00.000Z");
+  });
+});

@@ -1,0 +1,153 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { randomAt } from "../../src/backtest/random.ts";
+import type { BacktestResult } from "../../src/backtest/run-backtest.ts";
+import { sessionsBetween } from "../../src/market/calendar.ts";
+import { startBrowser } from "../support/browser.ts";
+import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const root = mkdtempSync(join(tmpdir(), "backtest-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** Runs the program to its end. */
+async function backtest(...args: readonly string[]) {
+  const child = spawn(process.execPath, [join(ROOT, "src/cli/backtest.ts"), ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH ?? "" },
+  });
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text) => {
+      said[name] += text;
+    });
+  }
+  const [code] = await once(child, "close");
+  return { code, ...said };
+}
+
+/** Writes an invented market folder: twelve stocks whose drifts differ for ever. */
+function writeMarket(): string {
+  const folder = join(root, "market");
+  mkdirSync(join(folder, "bars"), { recursive: true });
+  const names = Array.from({ length: 12 }, (_, name) => `S${String(name).padStart(2, "0")}`);
+  const rows = names.map((symbol) => `${symbol},Stock ${symbol},stock,NYSE,USD,Things`);
+  const header = "symbol,name,assetClass,exchange,currency,sector";
+  writeFileSync(join(folder, "instruments.csv"), `${[header, ...rows].join("\n")}\n`);
+  const sessions = sessionsBetween("2012-01-01", "2014-12-31");
+  for (const [name, symbol] of names.entries()) {
+    let close = 100;
+    const bars = sessions.map((date, day) => {
+      close *= Math.exp(0.002 * (name / 11 - 0.5) + 0.02 * (randomAt(name, day) - 0.5));
+      const price = close.toFixed(4);
+      return `${date},${price},${price},${price},${price},1000000,0,1`;
+    });
+    const columns = "date,open,high,low,close,volume,dividend,split";
+    writeFileSync(join(folder, "bars", `${symbol}.csv`), `${[columns, ...bars].join("\n")}\n`);
+  }
+  return folder;
+}
+
+const PERIOD = ["--from", "2013-06-01", "--to", "2014-12-31"] as const;
+
+describe("npm run backtest", () => {
+  let market = "";
+  beforeAll(() => {
+    market = writeMarket();
+  });
+
+  it("grades a market, says so, and leaves report, figures and the log of variants", async () => {
+    const { code, stdout, stderr } = await backtest("--market", market, ...PERIOD);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Backtest of the composite score, 2013-06-01 to 2014-12-31\n/);
+    expect(stdout).toContain("95 % interval");
+    const place = join(root, "backtest", "composite-all-2013-06-01-2014-12-31-week");
+    const result = JSON.parse(readFileSync(`${place}.json`, "utf8")) as BacktestResult;
+    expect(result.classes.map(({ assetClass }) => assetClass)).toEqual(["stock"]);
+    expect(readFileSync(`${place}.html`, "utf8")).toContain("<svg ");
+    const log = () => readFileSync(join(root, "backtest", "variants.jsonl"), "utf8").split("\n");
+    expect(log().length).toBe(2);
+    const again = await backtest("--market", market, ...PERIOD, "--factor", "momentum", "--json");
+    const { classes } = JSON.parse(again.stdout) as BacktestResult;
+    expect(classes[0]?.trials.variants).toBe(2);
+    expect(log().length).toBe(3);
+  });
+
+  it("reads well on a phone and on a desk, in light and in dark", async () => {
+    const browser = await startBrowser();
+    const file = readdirSync(join(root, "backtest")).find((name) => name.endsWith(".html"));
+    for (const [width, colorScheme, ...colours] of [
+      [360, "light", "rgb(245, 245, 241)", "rgb(90, 99, 96)"],
+      [1280, "dark", "rgb(16, 20, 19)", "rgb(160, 170, 166)"],
+    ] as const) {
+      const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
+      const url = `file://${join(root, "backtest", file ?? "")}`;
+      const noticed: string[] = [];
+      page.on("request", (request) => noticed.push(request.url()));
+      page.on("console", (message) => noticed.push(message.text()));
+      await page.goto(url);
+      expect(noticed).toEqual([url]);
+      const element = "document.documentElement";
+      expect(await page.evaluate(`${element}.scrollWidth - ${element}.clientWidth`)).toBe(0);
+      const ground = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+      const label = "getComputedStyle(document.querySelector('.drawing text')).fill";
+      expect([ground, await page.evaluate(label)]).toEqual(colours);
+      await page.close();
+    }
+  });
+
+  it("explains one score number by number", async () => {
+    const { code, stdout } = await backtest("--market", market, "--explain", "s11", "2014-06-28");
+    expect(code).toBe(0);
+    expect(stdout).toContain("Close of 2014-06-27");
+    expect(stdout).toMatch(/ram .* standard deviations/);
+    expect(stdout).toMatch(/score {2}= 100 Phi\(Z\) = \d+\.\d{6}/);
+  });
+
+  it("says what is wrong, with the code for it", async () => {
+    const usage = await backtest("--market", market, "--from", "2013-06-01");
+    expect(usage).toMatchObject({ code: 2, stdout: "" });
+    expect(usage.stderr).toContain("--to: is missing");
+    const stranger = await backtest("--market", market, ...PERIOD, "--symbols", "S1");
+    expect(stranger).toMatchObject({ code: 2, stdout: "" });
+    expect(stranger.stderr).toMatch(/no instrument S1 .* Did you mean S10, S11/);
+    const nowhere = await backtest("--market", join(root, "nowhere"), ...PERIOD);
+    expect(nowhere).toMatchObject({ code: 1, stdout: "" });
+    expect(nowhere.stderr).toContain("there is no such file");
+    const empty = await backtest("--market", market, "--from", "2020-01-01", "--to", "2021-01-01");
+    expect(empty).toMatchObject({ code: 1, stdout: "" });
+    expect(empty.stderr).toContain("the folder has bars from 2012-01-03 to 2014-12-31");
+    expect((await backtest("--help")).stdout).toContain("npm run backtest -- --market");
+  });
+});
+
+describe.skipIf(isMissing)("on real history", () => {
+  it("understands what messages say about the same day", async () => {
+    const spoken = readdirSync(join(FOLDER, "mentions")).map((name) => name.slice(0, -6));
+    const folder = await reduced({ symbols: spoken, lastDate: "2015-12-31" });
+    const period = ["--from", "2014-01-02", "--to", "2015-12-31", "--factor", "social"];
+    const { stdout } = await backtest("--market", folder, ...period, "--json");
+    const { sameDay, verdict } = (JSON.parse(stdout) as BacktestResult).classes[0] ?? {};
+    expect(sameDay?.mean).toBeGreaterThanOrEqual(0.03);
+    expect(sameDay?.t).toBeGreaterThanOrEqual(3);
+    expect(verdict).toBe("no_evidence");
+  });
+
+  it("finds for the composite what an independent backtest of the method finds", async () => {
+    const period = ["--from", "2014-07-01", "--to", "2024-12-06"];
+    const { stdout } = await backtest("--market", FOLDER, ...period, "--json");
+    const [stock] = (JSON.parse(stdout) as BacktestResult).classes;
+    const coefficient = (length: number) =>
+      stock?.horizons.find(({ horizon }) => horizon === length)?.ic?.mean;
+    expect(stock?.verdict).toBe("no_evidence");
+    expect(Math.abs((coefficient(5) ?? 9) + 0.002)).toBeLessThan(0.01);
+    expect(Math.abs((coefficient(21) ?? 9) + 0.015)).toBeLessThan(0.01);
+    for (const { ic } of stock?.horizons ?? []) expect(ic?.mean).toBeLessThan(0.05);
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { indicators } from "../../../src/factors/indicators.ts";
+import { createVolatility } from "../../../src/factors/volatility.ts";
+import type { Bar } from "../../../src/market/records.ts";
+import { referenceBars, withCorporateActions } from "./reference.ts";
+
+const valuesOf = (bars: readonly Bar[]) =>
+  Object.fromEntries(indicators(bars).map(({ name, value }) => [name, value]));
+
+describe("the indicators that are only shown", () => {
+  it("equal the worked example: RSI14 48.318827, ATR14 2.354338, MACD -1.202501", () => {
+    const { rsi14, atr14, macd12_26, macdOverAtr } = valuesOf(referenceBars());
+    expect(rsi14).toBeCloseTo(48.318827, 6);
+    expect(atr14).toBeCloseTo(2.354338, 6);
+    expect(macd12_26).toBeCloseTo(-1.202501, 6);
+    expect(macdOverAtr).toBeCloseTo(-1.202501 / 2.354338, 6);
+  });
+
+  it("are those of the adjusted prices, on the basis of the newest", () => {
+    const adjusted = valuesOf(withCorporateActions(referenceBars()));
+    const plain = valuesOf(referenceBars());
+    expect(adjusted.rsi14).toBeCloseTo(plain.rsi14 ?? Number.NaN, 6);
+    expect(adjusted.macdOverAtr).toBeCloseTo(plain.macdOverAtr ?? Number.NaN, 6);
+    expect(adjusted.sma50OverSma200).toBeCloseTo(plain.sma50OverSma200 ?? Number.NaN, 6);
+    expect(adjusted.return1m).toBeCloseTo(plain.return1m ?? Number.NaN, 9);
+  });
+
+  it("do not depend on how much history there is beyond two years", () => {
+    const [long, longer] = [referenceBars(2_000), referenceBars(2_000).slice(600)].map(valuesOf);
+    expect(long).toEqual(longer);
+  });
+
+  it("never weigh anything, and are missing while there are too few bars", () => {
+    for (const count of [0, 1, 14, 26, 50, 199, 200]) {
+      const shown = indicators(referenceBars(count));
+      expect(shown.map(({ name }) => name)).toEqual(indicators([]).map(({ name }) => name));
+      expect(shown.every(({ z, weight }) => z === null && weight === 0)).toBe(true);
+      expect(shown.every(({ value }) => value === null || Number.isFinite(value))).toBe(true);
+    }
+    expect(valuesOf(referenceBars(199)).sma50OverSma200).toBeNull();
+    expect(valuesOf(referenceBars(200)).sma50OverSma200).not.toBeNull();
+    expect(valuesOf(referenceBars(21)).return1m).toBeNull();
+    expect(valuesOf(referenceBars(22)).return1m).not.toBeNull();
+  });
+});
+
+describe("volatility", () => {
+  const readingsOf = (bars: readonly Bar[]) => {
+    const volatility = createVolatility();
+    return bars.map((bar) => volatility.add(bar));
+  };
+
+  it("equals the worked example: q -.001149, z -.972370", () => {
+    const readings = readingsOf(referenceBars());
+    const newest = readings.at(-1);
+    expect(newest?.q).toBeCloseTo(-0.001149, 6);
+    expect(newest?.z).toBeCloseTo(-0.97237, 5);
+    const window = readings.slice(-252).map((reading) => reading?.q ?? Number.NaN);
+    const mean = window.reduce((sum, q) => sum + q, 0) / 252;
+    expect(mean).toBeCloseTo(0.000201, 6);
+    const squares = window.reduce((sum, q) => sum + (q - mean) ** 2, 0);
+    expect(Math.sqrt(squares / 251)).toBeCloseTo(0.001388, 6);
+  });
+
+  it("does not notice splits and dividends", () => {
+    const adjusted = readingsOf(withCorporateActions(referenceBars())).at(-1);
+    expect(adjusted?.q).toBeCloseTo(-0.001149, 4);
+  });
+
+  it("needs 252 sessions for a z and says nothing while nothing moves", () => {
+    const readings = readingsOf(referenceBars());
+    expect(readings[0]).toBeUndefined();
+    expect(readings[251]?.z).toBeNull();
+    expect(readings[252]?.z).not.toBeNull();
+    const [bar] = referenceBars(1) as [Bar];
+    const still = { ...bar, open: 1, high: 1, low: 1, close: 1, logReturn: 0 };
+    expect(readingsOf([bar, still, still]).at(-1)).toBeUndefined();
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { dailyClock, replayClock, stoppedClock } from "../../src/market-clock.ts";
+
+const DAY_MS = 86_400_000;
+const from = Date.parse("2014-06-02T00:00:00Z");
+const START = 5_000_000;
+
+describe("the clock of a replay", () => {
+  const twoDays = () => replayClock({ from, to: from + 2 * DAY_MS, daysPerSecond: 1 });
+
+  it("stands at its beginning until it is started", () => {
+    const clock = twoDays();
+    expect(clock.advance(START)).toBe(from);
+    expect(clock.advance(START + 3_600_000)).toBe(from);
+    clock.start(START + 3_600_000);
+    expect(clock.now(START + 3_600_000)).toBe(from);
+    expect(clock.untilNext(START + 3_600_000)).toBe(250);
+  });
+
+  it("plays four steps a second at the speed that was asked for", () => {
+    const clock = twoDays();
+    clock.start(START);
+    expect(clock.advance(START + 249)).toBe(from);
+    expect(clock.advance(START + 250)).toBe(from + 0.25 * DAY_MS);
+    expect(clock.untilNext(START + 251)).toBe(249);
+    expect(clock.advance(START + 503)).toBe(from + 0.5 * DAY_MS);
+    expect(clock.now(START + 504)).toBe(from + 0.5 * DAY_MS);
+    // A timer that fires a little late does not make the replay slower.
+    expect(clock.untilNext(START + 503)).toBe(247);
+  });
+
+  it("leaves nothing out when a step comes late, and does not hurry after it", () => {
+    const clock = twoDays();
+    clock.start(START);
+    expect(clock.advance(START + 10_000)).toBe(from + 0.25 * DAY_MS);
+    expect(clock.untilNext(START + 10_001)).toBe(0);
+    expect(clock.advance(START + 10_001)).toBe(from + 0.5 * DAY_MS);
+    expect(clock.advance(START + 10_002)).toBe(from + 0.5 * DAY_MS);
+    expect(clock.advance(START + 10_251)).toBe(from + 0.75 * DAY_MS);
+  });
+
+  it("ends at its last instant exactly and stands still there", () => {
+    const to = from + 2 * DAY_MS - 1;
+    const clock = replayClock({ from, to, daysPerSecond: 4 });
+    clock.start(START);
+    expect(clock.advance(START + 250)).toBe(from + DAY_MS);
+    expect(clock.untilNext(START + 250)).toBe(250);
+    expect(clock.advance(START + 500)).toBe(to);
+    expect(clock.untilNext(START + 500)).toBeUndefined();
+    expect(clock.advance(START + 750)).toBe(to);
+    expect(clock.now(START + 750)).toBe(to);
+  });
+
+  it("knows whole milliseconds at any speed, and does not drift", () => {
+    const clock = replayClock({ from, to: from + DAY_MS, daysPerSecond: 0.00003 });
+    clock.start(START);
+    for (let step = 1; step <= 1_000; step++) {
+      expect(clock.advance(START + step * 250)).toBe(from + Math.floor(step * 648));
+    }
+  });
+});
+
+describe("the other clocks of a market", () => {
+  it("know a market that never closes up to the beginning of the present day", () => {
+    const clock = dailyClock(60_000);
+    expect(clock.now(125_000)).toBe(125_000);
+    expect(clock.advance(125_000)).toBe(120_000);
+    expect(clock.untilNext(125_000)).toBe(55_000);
+  });
+
+  it("stand still where history ends", () => {
+    const clock = stoppedClock(from);
+    expect([clock.now(START), clock.advance(START)]).toEqual([from, from]);
+    expect(clock.untilNext(START)).toBeUndefined();
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import type { Market } from "../../../src/market/market.ts";
+import type { Bar, InstrumentRecords, Mention } from "../../../src/market/records.ts";
+import { createEngine, type EngineOptions } from "../../../src/score/engine.ts";
+import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
+
+const DAY_MS = 86_400_000;
+const AT = 40 * DAY_MS;
+
+const bars = Array.from(
+  { length: 40 },
+  (_, day): Bar => ({
+    session: String(day).padStart(3, "0"),
+    availableAt: (day + 1) * DAY_MS,
+    ...{ open: 10, high: 10, low: 10, close: 10, volume: 1, dividend: 0, split: 1 },
+    logReturn: day === 0 ? null : 0,
+  }),
+);
+
+const said = (author: string | null, hours: number, text = `buy ${author} ${hours}`): Mention => ({
+  id: `${author} ${hours}`,
+  availableAt: AT - DAY_MS / 2 + hours * 3_600_000,
+  ...{ text, author, followers: 0, symbolCount: 1, stance: null },
+});
+
+/** Effective messages and bullishness of each instrument, whose messages are given. */
+function heard(mentions: Readonly<Record<string, readonly Mention[]>>, options?: EngineOptions) {
+  const records = Object.entries(mentions).map(
+    ([symbol, list]): InstrumentRecords => ({
+      instrument: {
+        symbol,
+        name: symbol,
+        assetClass: symbol.startsWith("COIN") ? "crypto" : "stock",
+        ...{ exchange: null, currency: "USD", sector: null },
+      },
+      bars,
+      mentions: list,
+    }),
+  );
+  const market: Market = {
+    mode: "files",
+    source: { id: "test", name: "Test", terms: "", simulated: false },
+    dayMs: DAY_MS,
+    recordsUntil: () => records,
+    sessionAt: (at) => String(Math.floor(at / DAY_MS)),
+    walkStart: () => AT - DAY_MS,
+  };
+  const archive = createSnapshotArchive();
+  createEngine(market, archive, options).refresh(AT);
+  const inputOf = (symbol: string, name: string) =>
+    archive.newest(symbol)?.factors.social.inputs.find((input) => input.name === name)?.value;
+  return (symbol: string) => ({
+    messages: inputOf(symbol, "effectiveMessages") ?? 0,
+    bullish: inputOf(symbol, "bullishWeight") ?? 0,
+    value: inputOf(symbol, "bullishness") ?? 0,
+  });
+}
+
+const five = ["a", "b", "c", "d", "e"].map((author, hour) => said(author, hour, `rally ${author}`));
+
+describe("a conversation", () => {
+  it("weighs an author less who wrote on another instrument the same day, of any class", () => {
+    const busy = five.map(({ author }, hour) => said(author, hour - 3));
+    const alone = heard({ B: five })("B");
+    for (const others of [{ A: busy }, { COIN: busy }, { A: busy, COIN: busy }]) {
+      const { bullish } = heard({ ...others, B: five })("B");
+      expect(bullish).toBeCloseTo(alone.bullish / 2, 9);
+      expect(heard({ B: five, ...others })("B").bullish).toBe(bullish);
+    }
+    const nameless = busy.map((mention) => ({ ...mention, author: null }));
+    expect(heard({ A: nameless, B: five })("B").bullish).toBe(alone.bullish);
+  });
+
+  it("counts a message that names two instruments once for its author", () => {
+    const both = heard({ A: five, B: five });
+    expect(both("B")).toEqual(heard({ B: five })("B"));
+  });
+
+  it("does not listen to an author of more than 50 messages a day", () => {
+    const flood = Array.from({ length: 60 }, (_, index) => said("z", -3 + index / 60));
+    const loud = [...flood, said("z", 5, "rally z")];
+    const quiet = heard({ B: five })("B");
+    const { messages, bullish } = heard({ A: flood, B: [...five, ...loud.slice(-1)] })("B");
+    expect(messages).toBeCloseTo(quiet.messages, 9);
+    expect(bullish).toBeCloseTo(quiet.bullish, 9);
+  });
+
+  it("falls silent although bots go on", () => {
+    const early = five.map((mention) => ({
+      ...mention,
+      availableAt: mention.availableAt - 3 * DAY_MS,
+    }));
+    const bot = Array.from({ length: 12 }, (_, hour) => ({ ...said("z", hour), symbolCount: 9 }));
+    expect(heard({ B: [...early, ...bot] })("B").messages).toBe(0);
+    expect(heard({ B: [...early, ...five] })("B").messages).toBeGreaterThan(3);
+  });
+
+  it("reads texts by the opinion that it is given", () => {
+    expect(heard({ B: five })("B").value).toBeGreaterThan(0);
+    expect(heard({ B: five }, { polarityOf: () => -1 })("B").value).toBeLessThan(0);
+  });
+});

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { unread } from "../../../src/factors/reading.ts";
+import { createVolatility, type VolatilityReading } from "../../../src/factors/volatility.ts";
+import type { AssetClass } from "../../../src/market/instrument.ts";
+import {
+  type AlertLevel,
+  type ShiftState,
+  signalShift,
+  volatilityAlert,
+} from "../../../src/score/events.ts";
+import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { referenceBars } from "../factors/reference.ts";
+
+const DAY_MS = 86_400_000;
+const { listInputs: _, ...absent } = unread("not_observed");
+const missing = { ...absent, inputs: [], weight: 0.25, contribution: 0 };
+
+const snapshot = (
+  at: number,
+  score: number,
+  direction: Snapshot["signal"]["direction"],
+  assetClass: AssetClass,
+): Snapshot => ({
+  instrument: {
+    symbol: "A",
+    name: "A",
+    assetClass,
+    exchange: null,
+    currency: "USD",
+    sector: null,
+  },
+  at,
+  status: "partial",
+  score,
+  confidence: 1,
+  coverage: 1,
+  signal: {
+    direction,
+    since: 0,
+    previous: null,
+    smoothed: score,
+    frozen: false,
+    forcedWait: null,
+  },
+  missingFactors: [],
+  price: null,
+  factors: {
+    momentum: { ...missing, contribution: score - 50 },
+    valuation: missing,
+    social: missing,
+    darkpool: missing,
+  },
+});
+
+type Step = readonly [hours: number, score: number, direction?: "LONG" | "SHORT" | "WAIT"];
+
+/** Feeds snapshots in turn, a session a day, and tells when which events came. */
+function eventsOf(steps: readonly Step[], assetClass: AssetClass = "stock") {
+  let state: ShiftState | undefined;
+  const told: string[] = [];
+  for (const [hours, score, direction = "WAIT"] of steps) {
+    const at = hours * 3_600_000;
+    const sighting = {
+      snapshot: snapshot(at, score, direction, assetClass),
+      session: String(Math.floor(at / DAY_MS)),
+      dayMs: DAY_MS,
+    };
+    const next = signalShift(state, sighting);
+    state = next.state;
+    if (next.event !== undefined) told.push(`${hours} ${next.event.reason}`);
+  }
+  return told;
+}
+
+describe("a shift of the signal", () => {
+  it("is told when LONG, SHORT or WAIT changes, the first snapshot never", () => {
+    expect(eventsOf([[0, 90, "LONG"]])).toEqual([]);
+    expect(
+      eventsOf([
+        [0, 50],
+        [24, 52],
+        [48, 53, "LONG"],
+        [72, 53, "LONG"],
+        [96, 53, "SHORT"],
+      ]),
+    ).toEqual(["48 direction", "96 direction"]);
+  });
+
+  it("is told when the score moved 15 points since the last event", () => {
+    const first: Step = [0, 50];
+    expect(eventsOf([first, [24, 64.9]])).toEqual([]);
+    expect(eventsOf([first, [24, 65]])).toEqual(["24 score"]);
+    expect(eventsOf([first, [24, 58], [48, 65]])).toEqual(["48 score"]);
+    expect(eventsOf([first, [24, 35]])).toEqual(["24 score"]);
+  });
+
+  it("waits for the score to calm down within 5 points before it tells the next move", () => {
+    const moved: Step[] = [
+      [0, 50],
+      [24, 65],
+    ];
+    expect(eventsOf([...moved, [48, 81]])).toEqual(["24 score"]);
+    expect(eventsOf([...moved, [48, 70.1], [72, 81]])).toEqual(["24 score"]);
+    expect(eventsOf([...moved, [48, 70], [72, 81]])).toEqual(["24 score", "72 score"]);
+  });
+
+  it("keeps quiet for the rest of a session, and tells afterwards what still holds", () => {
+    const steps: Step[] = [
+      [0, 50],
+      [24, 50, "LONG"],
+      [30, 50, "SHORT"],
+    ];
+    expect(eventsOf(steps)).toEqual(["24 direction"]);
+    expect(eventsOf([...steps, [48, 50, "SHORT"]])).toEqual(["24 direction", "48 direction"]);
+    expect(eventsOf([...steps, [48, 50, "LONG"]])).toEqual(["24 direction"]);
+  });
+
+  it("keeps quiet for six hours on a coin", () => {
+    const steps: Step[] = [
+      [0, 50],
+      [24, 50, "LONG"],
+      [29.9, 50, "SHORT"],
+      [30, 50, "SHORT"],
+    ];
+    expect(eventsOf(steps, "crypto")).toEqual(["24 direction", "30 direction"]);
+  });
+
+  it("carries both sides with their contributions", () => {
+    const sight = (at: number, score: number) => ({
+      snapshot: snapshot(at, score, "WAIT", "stock"),
+      session: String(at),
+      dayMs: DAY_MS,
+    });
+    const { state } = signalShift(undefined, sight(1, 50));
+    const { event } = signalShift(state, sight(2, 70));
+    expect(event).toMatchObject({
+      kind: "signal.shift",
+      before: { at: 1, score: 50, direction: "WAIT", contributions: { momentum: 0 } },
+      after: { at: 2, score: 70, direction: "WAIT", contributions: { momentum: 20 } },
+    });
+  });
+});
+
+describe("an alert of volatility", () => {
+  const reading = (z: number | null, sigmas = 0): VolatilityReading => ({
+    q: 0,
+    z,
+    slowSigma: 0.01,
+    logReturn: sigmas * 0.01,
+  });
+
+  const told = (readings: readonly VolatilityReading[]) => {
+    let level: AlertLevel = "calm";
+    return readings.map((each, at) => {
+      const next = volatilityAlert(level, each, at);
+      level = next.level;
+      return next.event?.severity;
+    });
+  };
+
+  it("is high from z 2.5 on and extreme from 4, or at a move of four slow deviations", () => {
+    expect(told([reading(2.49)])).toEqual([undefined]);
+    expect(told([reading(2.5)])).toEqual(["high"]);
+    expect(told([reading(4)])).toEqual(["extreme"]);
+    expect(told([reading(0, -4)])).toEqual(["extreme"]);
+    expect(told([reading(null, 4)])).toEqual(["extreme"]);
+    expect(told([reading(null, 3.99)])).toEqual([undefined]);
+  });
+
+  it("is told once, again when it becomes extreme, and anew only after z was below 1", () => {
+    expect(told([reading(3), reading(3.5), reading(1), reading(3)])).toEqual([
+      "high",
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(told([reading(3), reading(4.5), reading(4.5)])).toEqual(["high", "extreme", undefined]);
+    expect(told([reading(3), reading(0.99), reading(3)])).toEqual(["high", undefined, "high"]);
+  });
+
+  it("is silent on the reference series, whose newest z is -.972370", () => {
+    const volatility = createVolatility();
+    const readings = referenceBars().flatMap((bar) => volatility.add(bar) ?? []);
+    expect(readings.at(-1)?.z).toBeCloseTo(-0.97237, 5);
+    expect(told(readings).filter((severity) => severity !== undefined)).toEqual([]);
+  });
+});

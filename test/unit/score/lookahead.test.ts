@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { marketOf, scoredAt, withAnotherFuture, withoutFuture } from "./markets.ts";
+
+const DAY_MS = 60_000;
+/** An instant of the simulated market and how many of its days come after. */
+const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
+const DAYS_AFTER = 60;
+
+const sandbox = createSandbox({ seed: 7, sessionSeconds: DAY_MS / 1000 });
+const all = sandbox.recordsUntil(START + DAYS_AFTER * DAY_MS);
+
+/** Instants at a close, just before and after one, and within sessions. */
+const instants = [0, -1, 1, DAY_MS * 3.25, DAY_MS * 11.75].map((offset) => START + offset);
+
+describe("a score of the past", () => {
+  it.each(instants)("does not know of what came after %i, for 48 instruments each", (at) => {
+    const origin = START - 5 * DAY_MS;
+    const known = scoredAt(
+      marketOf(
+        sandbox,
+        all.map((one) => withoutFuture(one, at)),
+        origin,
+      ),
+      at,
+    );
+    expect(known.size).toBeGreaterThan(40);
+    expect(scoredAt(marketOf(sandbox, all, origin), at)).toEqual(known);
+    const another = all.map((one) => withAnotherFuture(one, at));
+    expect(scoredAt(marketOf(sandbox, another, origin), at)).toEqual(known);
+  });
+
+  it("does change when a figure was known otherwise at the time", () => {
+    const at = START;
+    const origin = START - 2 * DAY_MS;
+    const honest = scoredAt(marketOf(sandbox, all, origin), at);
+    const earlier = all.map((one) => withAnotherFuture(one, at - 20 * DAY_MS));
+    const other = scoredAt(marketOf(sandbox, earlier, origin), at);
+    const changed = [...honest].filter(([symbol, snapshot]) => other.get(symbol) !== snapshot);
+    expect(changed.length).toBeGreaterThan(40);
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { Method, MethodQuery, methodAnswer } from "../../../src/answers/method.ts";
+import { METHOD_VERSION } from "../../../src/score/snapshot.ts";
+import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { getFactors } from "../../../tools/get-factors.ts";
+import { marketOf, toolContextAt } from "./markets.ts";
+import {
+  type FactorsAnswer,
+  type MethodAnswer,
+  momentumConfidence,
+  recompute,
+} from "./third-party.ts";
+
+const DAY_MS = 60_000;
+const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
+
+/** As it arrives at a caller. */
+const overTheWire = <T>(value: unknown) => JSON.parse(JSON.stringify(value)) as T;
+
+/** What the service answers on a simulated market: every instrument's factors, and the method. */
+function answersOf(seed: number) {
+  const sandbox = createSandbox({ seed, sessionSeconds: DAY_MS / 1000 });
+  // Half a session after a close, so that conversations and prints have gone on.
+  const at = START + DAY_MS / 2;
+  const market = marketOf(sandbox, sandbox.recordsUntil(at), START - 3 * DAY_MS);
+  const { context, tables } = toolContextAt(market, at);
+  const method = Method.parse(methodAnswer(METHOD_VERSION, {}, tables()));
+  const factors = context.market.instruments().map(({ symbol }) => {
+    const answer = getFactors.run({ symbol }, context);
+    return overTheWire<FactorsAnswer>(getFactors.output.parse(answer));
+  });
+  return { factors, method: overTheWire<MethodAnswer>(method), tables };
+}
+
+const answers = [1, 2, 3].map(answersOf);
+
+describe("a stranger with get_factors and the published tables", () => {
+  it("works out the scores of more than 100 instruments, exactly", () => {
+    const all = answers.flatMap(({ factors, method }) =>
+      factors.map((answer) => ({ answer, worked: recompute(answer, method) })),
+    );
+    expect(all.length).toBeGreaterThan(100);
+    for (const { answer, worked } of all) {
+      expect(Math.round(worked.score), answer.symbol).toBe(answer.score);
+      expect(Math.abs(worked.score - answer.scoreRaw), answer.symbol).toBeLessThanOrEqual(0.01);
+    }
+  });
+
+  it("works out the z of every factor from the values of its inputs", () => {
+    const all = answers.flatMap(({ factors, method }) =>
+      factors.flatMap((answer) => {
+        const { z } = recompute(answer, method);
+        return Object.entries(answer.factors).map(([name, factor]) => ({
+          ...{ name, label: `${answer.symbol} ${name}` },
+          ...{ published: factor.z, worked: z[name] },
+        }));
+      }),
+    );
+    for (const { label, published, worked } of all) {
+      if (published === null) expect(worked, label).toBeNull();
+      else expect(worked, label).toBeCloseTo(published, 9);
+    }
+    const measured = all.filter(({ published }) => published !== null);
+    const counts = [...Map.groupBy(measured, ({ name }) => name).values()].map((m) => m.length);
+    expect(counts).toHaveLength(4);
+    expect(Math.min(...counts)).toBeGreaterThan(30);
+  });
+
+  it("works out how much momentum is trusted", () => {
+    for (const { factors, method } of answers) {
+      for (const { symbol, factors: each } of factors) {
+        const { momentum } = each;
+        if (momentum === undefined || momentum.z === null) continue;
+        expect(momentumConfidence(momentum, method), symbol).toBeCloseTo(momentum.confidence, 12);
+      }
+    }
+  });
+
+  it("sees when an answer or a table was tampered with", () => {
+    const [{ factors, method }] = answers as [(typeof answers)[number]];
+    const answer = factors.find(({ factors }) => (factors.momentum?.z ?? 0) > 1) as FactorsAnswer;
+    const inputs = (answer.factors.momentum?.inputs ?? []).map((input) =>
+      input.name === "ram" ? { ...input, value: (input.value ?? 0) - 2 } : input,
+    );
+    const momentum = { ...answer.factors.momentum, inputs } as FactorsAnswer["factors"][string];
+    const changed = { ...answer, factors: { ...answer.factors, momentum } };
+    expect(Math.abs(recompute(changed, method).score - answer.scoreRaw)).toBeGreaterThan(0.01);
+
+    const tables = method.tables.map((table) => ({
+      ...table,
+      content: { ...table.content, momentum: {} },
+    }));
+    expect(() => recompute(answer, { ...method, tables })).toThrow("hash");
+  });
+});
+
+describe("the published method", () => {
+  const [{ method, tables }] = answers as [(typeof answers)[number]];
+
+  it("has the newest tables of each class, and any that a kept answer names", () => {
+    expect(method.tables.map(({ version }) => version.split("/")[0])).toEqual(["stock", "crypto"]);
+    for (const { version } of method.tables) {
+      const query = MethodQuery.parse({ tables: version });
+      expect(methodAnswer(METHOD_VERSION, query, tables()).tables).toHaveLength(1);
+    }
+    expect(tables().length).toBeGreaterThan(method.tables.length);
+  });
+
+  it("is not found under another version, and forgotten tables are said to be", () => {
+    expect(() => methodAnswer("0.0.9", {}, tables())).toThrow("not_found");
+    const query = { tables: "stock/2001-01-01T00:00:00.000Z/0123456789abcdef" };
+    expect(() => methodAnswer(METHOD_VERSION, query, tables())).toThrow("not_available_then");
+  });
+
+  it("names every weight, threshold and half-life as the code has them", () => {
+    expect(method.parameters).toMatchObject({
+      weights: {
+        stock: { momentum: 0.33, valuation: 0.28, social: 0.21, darkpool: 0.18 },
+        crypto: { momentum: 0.42, valuation: 0.24, social: 0.22, darkpool: 0.12 },
+      },
+      signal: {
+        thresholds: { enterLong: 70, exitLong: 55, enterShort: 30, exitShort: 45 },
+        smoothingHalfLifeSessions: { stock: 2, crypto: 0.5 },
+      },
+      momentum: { gate: { halfLifeSessions: 20, target: { stock: 0.16, crypto: 0.6 } } },
+      social: { counters: { halfLifeDays: { stock: 1, crypto: 0.5 } } },
+    });
+    expect(method.parameters.normalisation.probabilities).toHaveLength(101);
+  });
+});

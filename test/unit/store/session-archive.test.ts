@@ -1,0 +1,184 @@
+import { expect, it } from "vitest";
+import type { Archive } from "../../../src/store/archive.ts";
+import {
+  createSessionArchive,
+  type SessionArchiveOptions,
+} from "../../../src/store/session-archive.ts";
+import { describeStores, openStore, type TestStore } from "../../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+const at = (day: number) => Date.UTC(2014, 0, 1) + day * DAY_MS;
+
+interface Final {
+  readonly instrument: { readonly symbol: string };
+  readonly at: number;
+  readonly score: number;
+  readonly tables: { readonly epoch: number; readonly momentum: ReadonlyMap<string, number> };
+}
+
+/** Scores in memory, and how far they are known. */
+function memory(symbols: readonly string[]) {
+  const finals: Final[] = [];
+  let until = 0;
+  return {
+    /** A session of every symbol closes. */
+    close(day: number, score = 50) {
+      const tables = { epoch: at(day - 1), momentum: new Map([["", score]]) };
+      for (const symbol of symbols) {
+        finals.push({ instrument: { symbol }, at: at(day), score, tables });
+      }
+      until = at(day);
+    },
+    know(time: number) {
+      until = time;
+    },
+    knownUntil: () => until,
+    snapshots: {
+      allNewest: () =>
+        symbols.map((symbol) => finals.findLast((s) => s.instrument.symbol === symbol)),
+      history: (symbol: string, from: number, to: number) =>
+        finals.filter((s) => s.instrument.symbol === symbol && s.at >= from && s.at <= to),
+    } as unknown as SessionArchiveOptions["snapshots"],
+  };
+}
+
+type Memory = ReturnType<typeof memory>;
+
+function recorder({ snapshots, knownUntil }: Memory, archive: Pick<Archive, "append" | "read">) {
+  const idOf: SessionArchiveOptions["idOf"] = ({ instrument, at }) => `${instrument.symbol}/${at}`;
+  return createSessionArchive({ archive, snapshots, knownUntil, dayMs: DAY_MS, idOf });
+}
+
+/** @returns What each step found, without the last, which found nothing. */
+async function run(step: () => Promise<number>): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (;;) {
+    const count = await step();
+    if (count === 0) return found;
+    found.push(count);
+  }
+}
+
+async function recorded({ archive }: TestStore) {
+  const rows = await archive.read("snapshot", { order: "oldest", limit: 10_000 });
+  return rows.map(({ at, subject }) => `${new Date(at).toISOString().slice(0, 10)} ${subject}`);
+}
+
+describeStores("the record of sessions", (engine) => {
+  it("gets every final snapshot once, in the order of the closes", async () => {
+    const store = await openStore(engine);
+    const market = memory(["A", "B"]);
+    market.close(0, 61);
+    market.close(1, 62);
+    const step = recorder(market, store.archive);
+    expect(await run(step)).toEqual([4]);
+    expect(await recorded(store)).toEqual([
+      "2014-01-01 A",
+      "2014-01-01 B",
+      "2014-01-02 A",
+      "2014-01-02 B",
+    ]);
+    const [first] = await store.archive.read("snapshot", { order: "oldest", limit: 1 });
+    expect(first).toEqual({
+      kind: "snapshot",
+      at: at(0),
+      id: `A/${at(0)}`,
+      subject: "A",
+      body: { instrument: { symbol: "A" }, at: at(0), score: 61, tablesEpoch: at(-1) },
+    });
+
+    expect(await run(step)).toEqual([]);
+    market.know(at(1) + 3_600_000);
+    expect(await run(step)).toEqual([]);
+    market.close(2);
+    expect(await run(step)).toEqual([2]);
+    expect(await recorded(store)).toHaveLength(6);
+  });
+
+  it("works in bounded steps", async () => {
+    const store = await openStore(engine);
+    const market = memory(Array.from({ length: 350 }, (_, index) => `S${index}`));
+    market.close(0);
+    expect(await run(recorder(market, store.archive))).toEqual([200, 150]);
+    expect(await recorded(store)).toHaveLength(350);
+  });
+
+  it("goes on after a restart where it stopped, even amid a session, and doubles nothing", async () => {
+    const store = await openStore(engine);
+    const market = memory(Array.from({ length: 350 }, (_, index) => `S${index}`));
+    market.close(0);
+    market.close(1);
+    const before = recorder(market, store.archive);
+    expect([await before(), await before()]).toEqual([200, 200]);
+    expect(await recorded(store)).toHaveLength(400);
+
+    const reopened = await store.reopen();
+    market.close(2);
+    const step = recorder(market, reopened.archive);
+    // What is complete already is not written again.
+    expect(await run(step)).toEqual([200, 200, 200, 100]);
+    expect(await recorded(reopened)).toHaveLength(1_050);
+    expect(await run(step)).toEqual([]);
+  });
+
+  it("leaves what was recorded as it was first believed", async () => {
+    const store = await openStore(engine);
+    const believed = memory(["A"]);
+    believed.close(0, 70);
+    await run(recorder(believed, store.archive));
+    const revised = memory(["A"]);
+    revised.close(0, 30);
+    await run(recorder(revised, store.archive));
+    const rows = await store.archive.read("snapshot", { order: "oldest", limit: 10 });
+    expect(rows.map(({ body }) => (body as Final).score)).toEqual([70]);
+  });
+
+  it("catches up 30 days and no more", async () => {
+    const store = await openStore(engine);
+    const market = memory(["A"]);
+    for (let day = 0; day <= 100; day++) market.close(day);
+    await run(recorder(market, store.archive));
+    const days = await recorded(store);
+    expect([days.length, days[0], days.at(-1)]).toEqual([31, "2014-03-12 A", "2014-04-11 A"]);
+  });
+
+  it("records a past that lies before what is recorded already", async () => {
+    const store = await openStore(engine);
+    const later = memory(["A"]);
+    later.close(200);
+    await run(recorder(later, store.archive));
+    const earlier = memory(["A"]);
+    earlier.close(10);
+    await run(recorder(earlier, store.archive));
+    expect(await recorded(store)).toEqual(["2014-01-11 A", "2014-07-20 A"]);
+  });
+
+  it("tries again what could not be written", async () => {
+    const store = await openStore(engine);
+    const market = memory(["A", "B"]);
+    market.close(0);
+    let failures = 2;
+    const failing = {
+      read: store.archive.read,
+      append: async (rows: Parameters<Archive["append"]>[0]) => {
+        if (failures-- > 0) throw new Error("the disk is full");
+        return store.archive.append(rows);
+      },
+    };
+    const step = recorder(market, failing);
+    await expect(step()).rejects.toThrow("the disk is full");
+    market.close(1);
+    await expect(step()).rejects.toThrow("the disk is full");
+    await run(step);
+    expect(await recorded(store)).toHaveLength(4);
+  });
+
+  it("bears two that record at once", async () => {
+    const store = await openStore(engine);
+    const market = memory(["A", "B"]);
+    for (let day = 0; day < 20; day++) market.close(day);
+    const steps = [recorder(market, store.archive), recorder(market, store.archive)];
+    await Promise.all(steps.map(run));
+    expect(await recorded(store)).toHaveLength(40);
+  });
+});
