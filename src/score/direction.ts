@@ -3,7 +3,8 @@ import type { AssetClass } from "../market/instrument.ts";
 
 /** What the evidence suggests; the wire calls it `signal`. */
 export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;
-type Direction = (typeof DIRECTIONS)[number];
+/** One of them. */
+export type Direction = (typeof DIRECTIONS)[number];
 
 /**
  * Smoothed scores at which the signal begins and ends (method 3.2: 2.7 changes per instrument and

@@ -1,0 +1,130 @@
+import type { Caller } from "../auth/caller.ts";
+import type { AssetClass } from "../market/instrument.ts";
+import type { Direction } from "../score/direction.ts";
+import { collection, type Stored } from "../store/records.ts";
+
+/** What an alert can tell of (method 3.3). */
+export const ALERT_KINDS = ["signal_shift", "volatility"] as const;
+/** One of them. */
+export type AlertKind = (typeof ALERT_KINDS)[number];
+
+/** Type of the event that each kind sends. */
+export const EVENT_TYPES = {
+  signal_shift: "signal.shift",
+  volatility: "volatility.alert",
+} as const satisfies Readonly<Record<AlertKind, string>>;
+
+/** Whose an alert is: the caller that made it. */
+export type Owner = Pick<Caller, "kind" | "id" | "accountId">;
+
+/** Which instruments are watched: those named, or all that fit. */
+export type Watched =
+  | { readonly by: "symbols"; readonly symbols: readonly string[] }
+  | {
+      readonly by: "filter";
+      readonly assetClass: AssetClass | null;
+      /** Only events after which the signal is this one. */
+      readonly signal: Direction | null;
+    };
+
+/** From when on a change is told. */
+export interface Thresholds {
+  /** Points of score since the last event, from 5 to 50. */
+  readonly scoreMove: number;
+  /** z of volatility, from 1.5 to 4. */
+  readonly volatilityZ: number;
+  /** Market days without another event of the kind on the same instrument, from 0.25 to 30; `null`:
+   *  those of the method, a session for stocks and funds and a quarter of a day for coins. */
+  readonly cooldownDays: number | null;
+}
+
+/** Signing secrets of a webhook, sealed for `secretOf(alertId)`. */
+export interface Secrets {
+  readonly current: string;
+  /** Signs besides the current one until it ends. */
+  readonly previous: { readonly sealed: string; readonly until: number } | null;
+}
+
+/** Whether events may be sent to a webhook. */
+export type WebhookState =
+  /** It has not yet answered the challenge. Events wait. */
+  | { readonly is: "pending"; readonly since: number; readonly challenge: string }
+  | { readonly is: "active"; readonly since: number }
+  /** Nothing is sent; its owner can enable it. */
+  | {
+      readonly is: "disabled";
+      readonly since: number;
+      /** `gone`: it answered 410; `failing`: five days without success; `unverified`: no challenge
+       *  was answered. */
+      readonly reason: "gone" | "failing" | "unverified";
+    };
+
+/** How events leave. Every event can be polled and streamed as well. */
+export type Way =
+  | { readonly by: "poll" }
+  | {
+      readonly by: "webhook";
+      readonly url: string;
+      readonly secrets: Secrets;
+      readonly state: WebhookState;
+    };
+
+/** A subscription to events. Instants are milliseconds since the epoch. */
+export interface Alert {
+  readonly owner: Owner;
+  /** What its owner calls it. */
+  readonly label: string | null;
+  readonly kinds: readonly AlertKind[];
+  readonly watched: Watched;
+  readonly thresholds: Thresholds;
+  readonly way: Way;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  /** Nothing is recorded for it until then. */
+  readonly snoozedUntil: number | null;
+  /** Nothing is recorded for it, and what waits is not sent. */
+  readonly isPaused: boolean;
+}
+
+/** Alerts by their id: `alert_` and 16 characters of base 62. */
+export const alerts = collection<Alert>("alerts");
+
+/** An alert as it is kept. */
+export type StoredAlert = Stored<Alert>;
+
+/** Topic that is announced with the id of an alert that was made, changed or removed. */
+export const ALERTS_TOPIC = "alerts";
+
+/** Group of the alerts of one caller, and of what waits to be sent for them. */
+export const ownedBy = ({ kind, id }: Pick<Owner, "kind" | "id">): string => `alerts:${kind}:${id}`;
+
+/** Group of the alerts that a person answers for: their own, their agents' and their keys'. */
+export const answeredForBy = (accountId: string): string => `alerts:account:${accountId}`;
+
+/** Group of everything that goes with one alert. */
+export const ofAlert = (alertId: string): string => `alert:${alertId}`;
+
+/** Where a signing secret is sealed for. */
+export const secretOf = (alertId: string): string => `alert-secret:${alertId}`;
+
+/** What an alert is doing, for its owner. */
+export const ALERT_STATUSES = [
+  "pending",
+  "active",
+  "paused",
+  "snoozed",
+  "disabled",
+  "expired",
+] as const;
+/** One of them. */
+export type AlertStatus = (typeof ALERT_STATUSES)[number];
+
+/** What an alert is doing at an instant (milliseconds since the epoch). */
+export function statusOf(alert: Alert, now: number): AlertStatus {
+  const { way, isPaused, expiresAt, snoozedUntil } = alert;
+  if (expiresAt !== null && expiresAt <= now) return "expired";
+  if (way.by === "webhook" && way.state.is === "disabled") return "disabled";
+  if (isPaused) return "paused";
+  if (snoozedUntil !== null && snoozedUntil > now) return "snoozed";
+  return way.by === "webhook" && way.state.is === "pending" ? "pending" : "active";
+}
