@@ -42,6 +42,14 @@ export interface UpstreamChoice {
   readonly clientSecret: string;
 }
 
+/** How webhooks are reached. */
+interface WebhookChoice {
+  /** Whether they may use `http:` and be on this machine; for development. */
+  readonly allowsInsecure: boolean;
+  /** `http:` or `https:` address of the proxy that all of them go through; `undefined`: none. */
+  readonly proxy: string | undefined;
+}
+
 /** Everything that may differ between two deployments. */
 export interface Config {
   /** Address to listen on. */
@@ -63,6 +71,7 @@ export interface Config {
   readonly upstream: UpstreamChoice | undefined;
   /** JSON file of the identity providers whose assertions are trusted; `undefined`: none. */
   readonly trustedIssuersFile: string | undefined;
+  readonly webhooks: WebhookChoice;
   /** Reverse proxies in front of the service, each of which adds to `X-Forwarded-For`. */
   readonly proxyHops: number;
   /** Limits that differ from their defaults. */
@@ -93,6 +102,10 @@ export function readConfig(env: Environment): Config {
     mail: mailChoice(values),
     upstream: upstreamChoice(values),
     trustedIssuersFile: values.TRUSTED_ISSUERS,
+    webhooks: {
+      allowsInsecure: values.ALLOW_INSECURE_WEBHOOKS,
+      proxy: values.WEBHOOK_EGRESS_PROXY,
+    },
     proxyHops: values.TRUST_PROXY,
     rateLimits: values.RATE_LIMITS ?? {},
     logLevel: values.LOG_LEVEL,

@@ -7,6 +7,7 @@ import { sendPlainProblem } from "./http/errors.ts";
 import { type Letter, letterText } from "./mail/letter.ts";
 import { Problem } from "./problem.ts";
 import { createService, NAME, type Service } from "./service.ts";
+import { createSteadyClock } from "./steady-clock.ts";
 
 /** Addresses that stand for all addresses of the machine. */
 const WILDCARD_ADDRESSES: readonly string[] = ["0.0.0.0", "::"];
@@ -36,6 +37,7 @@ async function main(): Promise<void> {
       config,
       baseUrl,
       now: () => new Date(),
+      storeNow: createSteadyClock({ wall: Date.now, monotonic: () => performance.now() }),
       log,
       onProgress: showProgress,
       onLetter: process.stderr.isTTY ? showLetter : undefined,

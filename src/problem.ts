@@ -8,13 +8,16 @@ const catalogue = {
   unknown_symbol: { status: 404, title: "No such instrument." },
   ambiguous_symbol: { status: 404, title: "The symbol fits more than one instrument." },
   method_not_allowed: { status: 405, title: "The method is not allowed here." },
+  alert_limit: { status: 409, title: "No more alerts are possible." },
+  wrong_state: { status: 409, title: "The alert is in a state that does not allow this." },
   content_too_large: { status: 413, title: "The request body is too large." },
   unsupported_media_type: { status: 415, title: "The content type is not supported." },
+  idempotency_key_reused: { status: 422, title: "The key belongs to another request." },
   not_available_then: { status: 422, title: "Nothing was recorded for that time." },
   rate_limited: { status: 429, title: "Too many requests." },
   internal_error: { status: 500, title: "The service failed." },
   provider_unavailable: { status: 503, title: "Another service does not answer just now." },
-  not_ready: { status: 503, title: "The service is starting." },
+  not_ready: { status: 503, title: "The service is starting or stopping." },
   store_unavailable: { status: 503, title: "The store cannot answer just now." },
 } as const;
 

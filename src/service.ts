@@ -2,24 +2,30 @@ import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
 import { type Access, type AccessOptions, createAccess } from "./access.ts";
+import {
+  type AlertService,
+  type AlertServiceOptions,
+  createAlertService,
+} from "./alert-service.ts";
 import { snapshotId } from "./answers/signal.ts";
 import type { Config } from "./config.ts";
-import { type App, createApp } from "./http/app.ts";
+import { type App, type AppOptions, createApp } from "./http/app.ts";
 import { claimRouter } from "./http/claim.ts";
 import { intakeRouter } from "./http/intake.ts";
 import { oauthRouter } from "./http/oauth.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
-import type { Check, Readiness } from "./http/readiness.ts";
 import type { ServedRoute } from "./http/routes.ts";
-import type { Market } from "./market/market.ts";
-import type { MarketClock } from "./market-clock.ts";
-import { openMarket } from "./open-market.ts";
-import { createEngine } from "./score/engine.ts";
-import { openState, type State } from "./state.ts";
+import { createStreams } from "./http/streams.ts";
+import { webhookKeysRouter } from "./http/webhook-keys.ts";
+import { Problem } from "./problem.ts";
+import type { Repeat } from "./repeat.ts";
+import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
+import { openState, type State, type StateOptions } from "./state.ts";
+import { schedule, startLoop } from "./store/loop.ts";
 import { createSessionArchive } from "./store/session-archive.ts";
-import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-archive.ts";
 import type { LeadersWork } from "./store/upkeep.ts";
 import type { ToolContext } from "./tool.ts";
+import { toolContext } from "./tool-context.ts";
 
 /** Human name of the service. */
 export const NAME = "Market Signal";
@@ -28,14 +34,19 @@ export const NAME = "Market Signal";
 const RECORD_EVERY_MS = 250;
 
 /** What the service is built from. */
-export interface ServiceOptions extends Pick<AccessOptions, "outbound" | "onLetter"> {
-  readonly config: Pick<Config, "store" | "proxyHops"> & AccessOptions["config"];
+export interface ServiceOptions
+  extends Pick<AccessOptions, "outbound" | "onLetter">,
+    Pick<ScoringOptions, "onProgress"> {
+  readonly config: Pick<Config, "store" | "proxyHops"> &
+    AccessOptions["config"] &
+    AlertServiceOptions["config"] &
+    ScoringOptions["config"];
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   readonly now: () => Date;
+  /** Clock of the embedded store, as `StateOptions` say. */
+  readonly storeNow?: StateOptions["storeNow"];
   readonly log: Logger;
-  /** Told how much of the market has been read. */
-  readonly onProgress?: (done: number, total: number) => void;
 }
 
 /** The running service without its socket. */
@@ -66,6 +77,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     choice: config.store,
     mode: config.market.kind,
     now: () => now().getTime(),
+    storeNow: options.storeNow,
     log,
   });
   try {
@@ -77,131 +89,84 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 }
 
 async function createOn(state: State, options: ServiceOptions): Promise<Service> {
-  const { config, now, onProgress } = options;
-  const wall = () => now().getTime();
-  const { market, clock } = await openMarket(config.market, onProgress ? { onProgress } : {});
-  const archive = createSnapshotArchive();
-  const engine = createEngine(market, archive);
-  let knownUntil = 0;
-  let isDraining = false;
-  const refresh = () => {
-    const until = clock.advance(wall());
-    engine.refresh(until);
-    knownUntil = until;
-  };
-  refresh();
-
+  const { config, log } = options;
+  const scoring = await openScoring(options);
   const access = await createAccess({ ...options, state, name: NAME });
-  const context = toolContext(market, archive, {
-    now: () => clock.now(wall()),
-    knownUntil: () => knownUntil,
+  const alerts = createAlertService({
+    ...{ ...options, ...scoring, state, limits: access.limits },
+    standsStill: () => scoring.untilNextRefresh() === undefined,
   });
+  let isDraining = false;
   const readiness = async () => ({
     process: { ok: !isDraining, detail: isDraining ? "stopping" : "running" },
     store: await state.probe(),
-    ...(config.market.kind === "replay" && { replay: replayCheck(clock, wall()) }),
+    ...(config.market.kind === "replay" && { replay: scoring.check() }),
   });
-  const app = serve({ options, access, context, readiness });
-  state.startUpkeep(recording(market, { state, archive, knownUntil: () => knownUntil }));
-  clock.start(wall());
+  const repeat: Repeat = (step, everyMs) => startLoop({ step, everyMs, schedule, onError });
+  const onError = (error: unknown) => {
+    if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
+  };
+  const streams = createStreams(repeat);
+  const context = toolContext(scoring, alerts.desk);
+  const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
+  state.startUpkeep([...recording(scoring, state), alerts.leadersWork]);
+  alerts.start();
+  scoring.start();
   return {
-    app: app.handle,
-    routes: app.routes,
-    market: context.market,
-    state,
-    refresh,
-    untilNextRefresh: () => clock.untilNext(wall()),
+    ...{ state, market: context.market, app: app.handle, routes: app.routes },
+    ...{ refresh: scoring.refresh, untilNextRefresh: scoring.untilNextRefresh },
     drain: () => {
       isDraining = true;
+      streams.close();
     },
     async close() {
+      streams.close();
+      await alerts.stop();
       await access.close();
       await state.close();
     },
   };
 }
 
-interface Surface {
+interface Surface extends Pick<AppOptions, "context" | "readiness" | "streams" | "repeat"> {
   readonly options: ServiceOptions;
   readonly access: Access;
-  readonly context: ToolContext;
-  readonly readiness: Readiness;
+  readonly alerts: AlertService;
+  readonly scoring: Scoring;
 }
 
 /** Puts the parts together that speak HTTP. */
-function serve({ options, access, context, readiness }: Surface): App {
+function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   const { config, baseUrl, now, log } = options;
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
   return createApp({
-    ...{ name: NAME, version: pkg.version, baseUrl, context, now, onError, readiness },
+    ...served,
+    ...{ name: NAME, version: pkg.version, baseUrl, now, onError },
     ...{ authenticate: access.authenticate, limits: access.limits },
+    ...{ tables: scoring.snapshots.tables, eventLog: alerts.eventLog },
+    onSignal: scoring.updates.onUpdate,
     proxyHops: config.proxyHops,
     anonymousScopes: config.anonymousScopes,
     routers: [
       claimRouter({ ...access, baseUrl, now }),
       pagesRouter({
-        ...{ ...access, name: NAME, baseUrl, now, onError },
+        ...{ ...access, alerts: alerts.desk, name: NAME, baseUrl, now, onError },
         mailHint: config.mail === undefined,
       }),
       oauthRouter({ ...access, baseUrl }),
       intakeRouter(access),
+      webhookKeysRouter(alerts.keySet),
     ],
     onReport: (error) => log.debug({ err: error }, "reported by the MCP SDK"),
   });
 }
 
-/** How far a replay is. Its end is no fault: what is served is as of the last instant. */
-function replayCheck({ now, untilNext }: MarketClock, wall: number): Check {
-  const at = new Date(now(wall)).toISOString();
-  const hasEnded = untilNext(wall) === undefined;
-  return { ok: true, detail: hasEnded ? `ended: time stands still at ${at}` : `at ${at}` };
-}
-
-/** What is scored, and where it is recorded. */
-interface Recorded {
-  readonly state: State;
-  readonly archive: MemoryArchive;
-  readonly knownUntil: () => number;
-}
-
 /** The leader records final snapshots. Those of the sandbox anyone can make again from its seed. */
 function recording(
-  { mode, dayMs }: Market,
-  { state, archive: snapshots, knownUntil }: Recorded,
+  { market: { mode, dayMs }, snapshots, knownUntil }: Scoring,
+  { store: { archive } }: State,
 ): readonly LeadersWork[] {
   if (mode === "sandbox") return [];
-  const { archive } = state.store;
   const step = createSessionArchive({ archive, snapshots, knownUntil, dayMs, idOf: snapshotId });
   return [{ step, everyMs: RECORD_EVERY_MS }];
-}
-
-function toolContext(
-  market: Market,
-  archive: MemoryArchive,
-  { now, knownUntil }: Pick<ToolContext["market"], "now" | "knownUntil">,
-): ToolContext {
-  return {
-    market: {
-      mode: market.mode,
-      source: market.source,
-      dayMs: market.dayMs,
-      now,
-      knownUntil,
-      instruments: () => archive.allNewest().map(({ instrument }) => instrument),
-      records(symbol) {
-        const records = market.recordsUntil(knownUntil());
-        const found = records.find(({ instrument }) => instrument.symbol === symbol);
-        if (found === undefined) throw new Error(`no records of ${symbol}`);
-        return found;
-      },
-    },
-    snapshots: {
-      ...archive,
-      newest(symbol) {
-        const snapshot = archive.newest(symbol);
-        if (snapshot === undefined) throw new Error(`no snapshot of ${symbol}`);
-        return snapshot;
-      },
-    },
-  };
 }

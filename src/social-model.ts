@@ -1,26 +1,50 @@
+import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
+import type { Analyser } from "./answers/method.ts";
+import { MAX_MODEL_BYTES, readModel } from "./factors/hashed-linear/file.ts";
+import { polarity } from "./factors/polarity.ts";
 
-/** A file beyond this is no model and is not read, in bytes. */
-const MAX_BYTES = 1_000_000;
+/** A reader of messages that says who it is. */
+export interface SocialReader {
+  readonly analyser: Analyser;
+  /** How bullish (1) or bearish (-1) a text is, in [-1, 1]. */
+  readonly polarityOf: (text: string) => number;
+}
+
+/** The reader that needs no file. */
+export const LEXICON: SocialReader = {
+  analyser: { name: "lexicon", modelSha256: null },
+  polarityOf: (text) => polarity(text),
+};
 
 /**
- * Reads the trained model that the social factor averages with its lexicon.
+ * Opens the reader of messages.
  *
- * @param file Absolute path; `undefined`: there is no model.
- * @param parse Reads the text of a model and throws an error when it is none.
+ * @param file Absolute path of a trained model, which is averaged with the lexicon; `undefined`: the
+ *   lexicon reads alone.
  * @throws {Error} that names the setting and the file when it cannot be read or is no model.
  */
-export async function openSocialModel<Model>(
-  file: string | undefined,
-  parse: (text: string) => Model,
-): Promise<Model | undefined> {
-  if (file === undefined) return undefined;
+export async function openSocialReader(file: string | undefined): Promise<SocialReader> {
+  if (file === undefined) return LEXICON;
   try {
-    const { size } = await stat(file);
-    if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, too many for a model`);
-    return parse(await readFile(file, "utf8"));
+    const bytes = await bytesOf(file);
+    const model = readModel(bytes.toString("utf8"));
+    const modelSha256 = createHash("sha256").update(bytes).digest("hex");
+    return {
+      analyser: { name: "lexicon_and_model", modelSha256 },
+      polarityOf: (text) => polarity(text, model),
+    };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`SOCIAL_MODEL: ${file} cannot be used: ${reason}`, { cause: error });
   }
+}
+
+async function bytesOf(file: string): Promise<Buffer> {
+  const found = await stat(file);
+  if (!found.isFile()) throw new Error("it is no file");
+  if (found.size > MAX_MODEL_BYTES) {
+    throw new Error(`it has ${found.size} bytes, too many for a model`);
+  }
+  return readFile(file);
 }

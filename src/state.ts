@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery.ts";
 import type { StoreChoice } from "./config.ts";
 import type { Check } from "./http/readiness.ts";
 import { openEmbedded } from "./store/embedded/open.ts";
@@ -15,12 +16,18 @@ import { type LeadersWork, startUpkeep, type Upkeep } from "./store/upkeep.ts";
  *  nothing however many come. */
 const PROBE_SHARED_MS = 1_000;
 
+/** How long the archive keeps what alerts leave in it, in milliseconds. */
+const KEPT_MS = { [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS };
+
 /** What the state is opened with. */
 export interface StateOptions {
   readonly choice: StoreChoice;
   readonly mode: StoreMode;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Clock of the embedded store: leases, and what is due or expires, go by it. PostgreSQL has its
+   *  own. Milliseconds since the epoch; absent: `now`. */
+  readonly storeNow?: (() => number) | undefined;
   readonly log: Logger;
 }
 
@@ -38,12 +45,9 @@ export interface State {
 }
 
 /** @throws {Error} When there is a store that cannot or must not be opened; says what to do. */
-export async function openState({ choice, mode, now, log }: StateOptions): Promise<State> {
-  const onWarning = (text: string, err?: unknown) => log.warn({ err }, text);
-  const { folder, databaseUrl: url } = choice;
-  const store = await (url === undefined
-    ? openEmbedded({ folder, mode, now, onWarning })
-    : openPostgres({ url, mode, onWarning }));
+export async function openState(options: StateOptions): Promise<State> {
+  const { choice, now, log } = options;
+  const store = await openStore(options);
   try {
     const keyring = await openKeys(store, choice, now);
     const onError = (error: unknown) => log.error({ err: error }, "upkeep of the store failed");
@@ -52,7 +56,7 @@ export async function openState({ choice, mode, now, log }: StateOptions): Promi
       store,
       keyring,
       startUpkeep(leadersWork) {
-        upkeep = startUpkeep({ store, keyring, leadersWork, now, onError });
+        upkeep = startUpkeep({ store, keyring, keptMs: KEPT_MS, leadersWork, now, onError });
       },
       probe: createProbe(store, log),
       async close() {
@@ -64,6 +68,14 @@ export async function openState({ choice, mode, now, log }: StateOptions): Promi
     await store.close();
     throw error;
   }
+}
+
+function openStore({ choice, mode, now, storeNow, log }: StateOptions): Promise<Store> {
+  const onWarning = (text: string, err?: unknown) => log.warn({ err }, text);
+  const { folder, databaseUrl: url } = choice;
+  return url === undefined
+    ? openEmbedded({ folder, mode, now: storeNow ?? now, onWarning })
+    : openPostgres({ url, mode, onWarning });
 }
 
 async function openKeys(

@@ -1,4 +1,7 @@
 import type { z } from "zod";
+import type { Desk } from "./alerts/desk.ts";
+import type { Analyser } from "./answers/method.ts";
+import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Instrument } from "./market/instrument.ts";
 import type { MarketMode, Source } from "./market/market.ts";
@@ -10,6 +13,9 @@ export type PastSnapshot = Omit<Snapshot, "factors"> & Partial<Pick<Snapshot, "f
 
 /** What a tool may reach. Only members that a file in tools/ uses. */
 export interface ToolContext {
+  readonly alerts: Desk;
+  /** Who reads the messages. */
+  readonly analyser: Analyser;
   readonly market: {
     readonly mode: MarketMode;
     readonly source: Source;
@@ -36,10 +42,30 @@ export interface ToolContext {
   };
 }
 
-/** HTTP route of a tool. GET reads the input from the query string. */
-interface Route {
-  readonly method: "GET";
+/** Who calls a tool, and how. */
+export interface Call {
+  readonly caller: Caller;
+  /** Of the request, where it can have one. */
+  readonly idempotencyKey: string | undefined;
+}
+
+/** HTTP route of a tool. The input is what the path says together with the query string (GET,
+ *  DELETE) or a JSON body (POST, PATCH). */
+export interface Route {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** `{name}` stands for a member of the input. */
   readonly path: `/api/${string}`;
+  /** Members of the input that the route itself says. */
+  readonly with?: Readonly<Record<string, string>>;
+  /** Of a successful answer; absent: 200. With 201 the answer's `id` names, below the path, what was
+   *  made. */
+  readonly status?: 201;
+}
+
+/** What a tool does besides answering. */
+interface Effect {
+  /** It can take something away or make it useless. */
+  readonly isDestructive: boolean;
 }
 
 /** A tool's answer is an object, or one of several objects. */
@@ -55,15 +81,20 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   readonly routes: readonly Route[];
   readonly input: I;
   readonly output: O;
+  /** Absent: it only reads, and only what is here. */
+  readonly effect?: Effect;
   /**
    * @throws {Problem} For what the caller can put right; every other error is a bug.
    */
-  run(input: z.output<I>, context: ToolContext): z.input<O>;
+  run(input: z.output<I>, context: ToolContext, call: Call): z.input<O> | Promise<z.input<O>>;
 }
 
-/** Infers the schemas, so that `run` is checked against them. */
-export function defineTool<I extends z.ZodObject, O extends AnswerSchema>(
-  tool: Tool<I, O>,
-): Tool<I, O> {
+/** Infers the schemas, so that `run` is checked against them; one that needs no call, or answers at
+ *  once, stays so. */
+export function defineTool<
+  I extends z.ZodObject,
+  O extends AnswerSchema,
+  R extends Tool<I, O>["run"],
+>(tool: Tool<I, O> & { readonly run: R }): Tool<I, O> & { readonly run: R } {
   return tool;
 }

@@ -129,6 +129,18 @@ export const variables = {
       .optional(),
     allowed: "a JSON file",
   },
+  ALLOW_INSECURE_WEBHOOKS: {
+    schema: z
+      .enum(["0", "1"])
+      .default("0")
+      .transform((text) => text === "1"),
+    allowed: "0, or for development 1",
+  },
+  WEBHOOK_EGRESS_PROXY: {
+    schema: z.string().refine(isProxy).optional(),
+    allowed: "a proxy such as http://proxy.example:3128, without a path",
+    secret: true,
+  },
   TRUST_PROXY: {
     schema: wholeNumber(0, 10).default(0),
     allowed: "the number of reverse proxies in front of the service, from 0 to 10",
@@ -159,6 +171,12 @@ export const variables = {
 function isIssuer(text: string): boolean {
   const { protocol, hostname = "" } = URL.parse(text) ?? {};
   return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
+}
+
+/** Credentials may stand in it, and nothing but them, the host and the port. */
+function isProxy(text: string): boolean {
+  const { protocol = "", host = "", pathname, search, hash } = URL.parse(text) ?? {};
+  return /^https?:$/.test(protocol) && host !== "" && `${pathname}${search}${hash}` === "/";
 }
 
 /** @returns `undefined` when one is not as it should be. */

@@ -1,5 +1,5 @@
 /** The capability that still has to arrive before a requirement can be met. */
-type Capability = "engine" | "alerts" | "discovery" | "live" | "speed";
+type Capability = "discovery" | "live" | "speed";
 
 /** One fact that the interface promises to its callers. */
 interface Requirement {
@@ -51,13 +51,13 @@ const purpose = [
     "1/apply": "Applications for early access are taken in by POST /api/apply.",
     "1/contact": "Inquiries are taken in by POST /api/contact.",
   }),
-  ...later("engine", {
+  ...met({
     "1/verification": "A caller can verify a score from its factors and the published method.",
   }),
   ...later("live", {
     "1/live-markets": "The stocks and coins are those of the running real markets.",
   }),
-  ...later("alerts", {
+  ...met({
     "1/alerts": "Webhooks can be registered to be told of volatility and of signal shifts.",
   }),
   ...later("discovery", {
@@ -212,13 +212,15 @@ const addresses = [
       "/.well-known/openid-configuration has the OpenID Connect discovery document.",
     "4.10/mcp": "/mcp speaks the Model Context Protocol.",
   }),
-  ...later("discovery", {
+  ...met({
     "4.10/server-card": "/.well-known/mcp/server-card.json has the card of the MCP server.",
     "4.10/agent-skills": "/.well-known/agent-skills/index.json has the index of agent skills.",
-    "4.10/openapi": "/docs/api/openapi.json has an OpenAPI 3.1 description.",
-    "4.10/reference": "/docs/api has an API reference that people can read.",
     "4.10/api-catalog": "The API can be discovered by an API catalog as RFC 9727 defines it.",
     "4.10/web-linking": "The API can be discovered by links as RFC 8288 defines them.",
+  }),
+  ...later("discovery", {
+    "4.10/openapi": "/docs/api/openapi.json has an OpenAPI 3.1 description.",
+    "4.10/reference": "/docs/api has an API reference that people can read.",
   }),
 ];
 
@@ -238,7 +240,7 @@ const authentication = [
       "The authorization code flow with PKCE is declared with /oauth/authorize and /oauth/token.",
     "5.2/claim-address": "The address of the claim is /oauth/claim.",
   }),
-  ...later("discovery", {
+  ...met({
     "5.2/credential-api-key": "api_key is declared as a supported credential type.",
     "5.2/credential-bearer-token": "bearer_token is declared as a supported credential type.",
     "5.2/credential-client-credentials":
@@ -264,7 +266,7 @@ const scopes = [
     "5.3/factor-read-user": "The authorization code flow grants factor:read.",
     "5.3/alerts-write-user": "The authorization code flow grants alerts:write.",
   }),
-  ...later("alerts", {
+  ...met({
     "5.3/alerts-write": "alerts:write opens the registration of alert webhooks.",
   }),
   ...later("discovery", {
@@ -289,7 +291,7 @@ const rules = [
   }),
 ];
 
-const events = later("alerts", {
+const events = met({
   "6/volatility": "A webhook alert tells of volatility.",
   "6/signal-shift": "A webhook alert tells of a signal shift.",
   "6/scope": "Who registers an endpoint for alerts needs alerts:write.",
@@ -315,12 +317,16 @@ const limits = [
   }),
 ];
 
-const versioning = later("discovery", {
-  "9/version": "The interface description has the version label 1.0.0.",
-  "9/openapi": "The interface description has the OpenAPI version 3.1.0.",
-  "9/agent-skills": "The index of agent skills follows version 0.2.0 of its specification.",
-  "9/paths": "No path has a version segment.",
-});
+const versioning = [
+  ...met({
+    "9/agent-skills": "The index of agent skills follows version 0.2.0 of its specification.",
+  }),
+  ...later("discovery", {
+    "9/version": "The interface description has the version label 1.0.0.",
+    "9/openapi": "The interface description has the OpenAPI version 3.1.0.",
+    "9/paths": "No path has a version segment.",
+  }),
+];
 
 /** Everything the interface asks for that can be met, in the order of its sections. */
 export const requirements: readonly Requirement[] = [

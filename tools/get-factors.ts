@@ -11,21 +11,23 @@ import {
   SymbolInput,
   snapshotAt,
 } from "../src/answers/common.ts";
-import { tableVersion } from "../src/answers/method.ts";
+import { Analyser, tableVersion } from "../src/answers/method.ts";
 import { indicators } from "../src/factors/indicators.ts";
-import { FACTOR_STATUSES, FACTORS, type Input } from "../src/factors/reading.ts";
+import { addPrint, type OffExchangeDay } from "../src/factors/off-exchange.ts";
+import { FACTOR_STATUSES, FACTORS, type Input, shown } from "../src/factors/reading.ts";
 import { normalCdf } from "../src/factors/statistics.ts";
 import { summarise } from "../src/factors/summary.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
+import type { Bar, Print } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
 import type { FactorResult } from "../src/score/snapshot.ts";
-import { defineTool, type ToolContext } from "../src/tool.ts";
+import { defineTool } from "../src/tool.ts";
 
 const Factor = z.object({
-  score: z.number().min(0).max(100).nullable().describe("100 Phi(z); null when not measured."),
-  z: z.number().nullable().describe("Standardised evidence, positive is bullish."),
+  score: z.number().min(0).max(100).nullable().describe("Points, 100 Phi(z); null: not measured."),
+  z: z.number().nullable().describe("Standard deviations, positive is bullish."),
   confidence: z.number().min(0).max(1),
-  weight: z.number().describe("Base weight in the composite."),
+  weight: z.number().describe("Base weight in the composite, a fraction."),
   contribution: z
     .number()
     .describe("Points of score; the four add up to the unrounded score minus 50."),
@@ -39,7 +41,7 @@ const Factor = z.object({
   inputs: z.array(
     z.object({
       name: z.string(),
-      value: z.number().nullable(),
+      value: z.number().nullable().describe("In unit."),
       unit: z.string(),
       z: z.number().nullable(),
       weight: z.number().describe("Share of the factor's z; 0 when only shown."),
@@ -68,20 +70,30 @@ export const getFactors = defineTool({
     scoreRaw: z.number().min(0).max(100),
     confidence: z.number().min(0).max(1),
     sector: z.string().nullable(),
-    tableVersion: z.string().nullable().describe("See /api/method/{methodVersion}."),
+    tableVersion: z
+      .string()
+      .nullable()
+      .describe(
+        "GET /api/method/{methodVersion}?tables={tableVersion} has the weights, rules and peer tables to work the score out again.",
+      ),
+    analyser: Analyser,
     factors: z.record(z.enum(FACTORS), Factor),
   }),
 
   run({ symbol, asOf }, context) {
     const instrument = resolve(symbol, context);
     const snapshot = snapshotAt(instrument, asOf, context);
-    const { factors, score, confidence } = snapshot;
+    const { factors, score, confidence, tables } = snapshot;
+    const { analyser } = context;
     if (factors === undefined) {
       throw new Problem("not_available_then", {
         detail: `The factors of ${instrument.symbol} at ${isoInstant(snapshot.at)} are not kept any more.`,
         next: "Ask for a later asOf, or get_signal for the score of that time.",
       });
     }
+    const records = context.market.records(instrument.symbol);
+    const bars = records.bars.slice(0, countKnown(records.bars, snapshot.at));
+    const prints = records.prints?.slice(0, countKnown(records.prints, snapshot.at));
     const source = context.market.source.id;
     const answer = (name: (typeof FACTORS)[number], shown: readonly Input[] = []) =>
       factorAnswer(factors[name], [...factors[name].inputs, ...shown], {
@@ -94,20 +106,35 @@ export const getFactors = defineTool({
       scoreRaw: rounded(score, 2),
       confidence: rounded(confidence, 4),
       sector: instrument.sector,
-      tableVersion: snapshot.tables === undefined ? null : tableVersion(snapshot.tables).version,
+      tableVersion: tables === undefined ? null : tableVersion(tables, analyser).version,
+      analyser,
       factors: {
-        momentum: answer("momentum", indicators(barsAt(instrument.symbol, snapshot.at, context))),
+        momentum: answer("momentum", indicators(bars)),
         valuation: answer("valuation"),
         social: answer("social"),
-        darkpool: answer("darkpool"),
+        darkpool: answer("darkpool", offExchange(bars.at(-1), prints)),
       },
     };
   },
 });
 
-function barsAt(symbol: string, at: number, { market }: ToolContext) {
-  const { bars } = market.records(symbol);
-  return bars.slice(0, countKnown(bars, at));
+/**
+ * What is worth knowing of the newest session's off-exchange prints and says nothing of direction:
+ * their share of its volume, and the price of blocks (VWAP) over that of all prints.
+ */
+function offExchange(bar: Bar | undefined, prints: readonly Print[] = []): readonly Input[] {
+  const session = prints.filter((print) => print.session === bar?.session);
+  const days = new Map<string, OffExchangeDay>();
+  for (const print of session) addPrint(days, print);
+  const [day] = days.values();
+  if (bar === undefined || day === undefined) return [];
+  const { shares, notionalUsd, blockShares, blockNotionalUsd } = day;
+  const observedAt = Math.max(bar.availableAt, session.at(-1)?.availableAt ?? 0);
+  const blocks = blockShares === 0 ? null : blockNotionalUsd / blockShares / (notionalUsd / shares);
+  return [
+    shown("offExchangeShare", bar.volume > 0 ? shares / bar.volume : null, "fraction", observedAt),
+    shown("blockVwapOverVwap", blocks, "ratio", observedAt),
+  ];
 }
 
 function factorAnswer(

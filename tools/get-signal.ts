@@ -33,7 +33,7 @@ const Input = z.strictObject({
   to: InstantInput.optional().describe("With symbol: history up to this instant."),
   signal: Direction.optional().describe("Without a symbol: only this signal."),
   assetClass: AssetClass.optional().describe("Without a symbol: only this class."),
-  minScore: z.number().min(0).max(100).optional().describe("Without a symbol: at least this."),
+  minScore: z.number().min(0).max(100).optional().describe("Without a symbol: least points."),
   limit: z.number().int().min(1).max(500).default(50).describe("Most items of a page."),
   cursor: CursorInput.optional(),
 });
@@ -45,7 +45,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    "Composite score (0 to 100) and LONG, SHORT or WAIT for a stock or coin, with confidence and what is missing. One symbol gives the full answer, symbols a short one for each, from/to its history, none a page of all instruments to filter. Call get_factors for the reasons.",
+    "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock or coin, with confidence and what is missing. One symbol gives the full answer, symbols a short one for each, from/to its history, none a page of all instruments to filter. Call get_factors for the reasons.",
   scope: "signals:read",
   routes: [{ method: "GET", path: "/api/signals" }],
   input: Input,

@@ -1,8 +1,21 @@
 import type { Tool } from "../src/tool.ts";
 import { findInstruments } from "./find-instruments.ts";
+import { getAlertEvents } from "./get-alert-events.ts";
 import { getDarkpool } from "./get-darkpool.ts";
 import { getFactors } from "./get-factors.ts";
 import { getSignal } from "./get-signal.ts";
+import { listAlerts } from "./list-alerts.ts";
+import { manageAlert } from "./manage-alert.ts";
+import { registerAlert } from "./register-alert.ts";
 
 /** What the service does, in the order in which it is published. */
-export const tools: readonly Tool[] = [getSignal, getFactors, getDarkpool, findInstruments];
+export const tools: readonly Tool[] = [
+  getSignal,
+  getFactors,
+  getDarkpool,
+  findInstruments,
+  registerAlert,
+  listAlerts,
+  manageAlert,
+  getAlertEvents,
+];

@@ -1,4 +1,5 @@
 import { ID_JAG, ID_JAG_PROFILE } from "../src/auth/assertions/names.ts";
+import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /** The identity types of the interface (section 3). */
@@ -11,8 +12,13 @@ const identityTypes = [
   "service",
 ];
 
-/** What an agent that registers is given: a client secret, for which it gets access tokens
- *  (interface section 5.1). */
+/** The registration flows of the interface (section 3). */
+const flows = ["agent_verified", "user_claimed", "client_credentials"];
+
+/** What is accepted from callers (interface section 5.1). */
+const credentials = ["api_key", "bearer_token", "oauth2_client_credentials"];
+
+/** What an agent that registers is given: a client secret, for which it gets access tokens. */
 const agentCredentials = ["oauth2_client_credentials", "bearer_token"];
 
 /**
@@ -20,14 +26,19 @@ const agentCredentials = ["oauth2_client_credentials", "bearer_token"];
  * first version stand beside those of later ones, since there are readers of both (discovery
  * section 1.2).
  */
-function agentAuth({ baseUrl }: Site) {
+function agentAuth(baseUrl: string) {
+  const registration = baseUrl + paths.register;
+  const claim = baseUrl + paths.claim;
   return {
-    register_uri: `${baseUrl}/oauth/register`,
-    identity_endpoint: `${baseUrl}/oauth/register`,
-    claim_uri: `${baseUrl}/oauth/claim`,
-    claim_endpoint: `${baseUrl}/oauth/claim`,
-    revocation_uri: `${baseUrl}/oauth/revoke`,
+    skill: baseUrl + paths.authMd,
+    register_uri: registration,
+    identity_endpoint: registration,
+    claim_uri: claim,
+    claim_endpoint: claim,
+    revocation_uri: baseUrl + paths.revoke,
     identity_types_supported: identityTypes,
+    flows_supported: flows,
+    credential_types_supported: credentials,
     anonymous: { credential_types_supported: agentCredentials },
     identity_assertion: {
       assertion_types_supported: [ID_JAG],
@@ -42,12 +53,12 @@ function agentAuth({ baseUrl }: Site) {
  * Connect Discovery 1.0) beyond those that follow from its configuration. Whose assertions are
  * trusted is not among them (discovery section 1.6).
  */
-export function authorizationServerExtras(site: Site) {
-  const { baseUrl } = site;
+export function authorizationServerExtras({ baseUrl }: Pick<Site, "baseUrl">) {
   return {
+    service_documentation: baseUrl + paths.reference,
     /** RFC 9728, section 4. */
-    protected_resources: [baseUrl, `${baseUrl}/mcp`],
+    protected_resources: [baseUrl, baseUrl + paths.mcp],
     authorization_grant_profiles_supported: [ID_JAG_PROFILE],
-    agent_auth: agentAuth(site),
+    agent_auth: agentAuth(baseUrl),
   };
 }

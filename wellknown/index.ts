@@ -1,23 +1,89 @@
+import { skillMd, skillPath } from "./agent-skills/skill.ts";
+import { skills, skillsIndex } from "./agent-skills/skills.ts";
+import { aiCatalog } from "./ai-catalog.ts";
+import { API_CATALOG_TYPE, apiCatalog } from "./api-catalog.ts";
+import { authMd } from "./auth-md.ts";
+import type { Link } from "./links.ts";
+import { llmsTxt } from "./llms.ts";
+import { paths, SERVER_CARD_TYPE } from "./paths.ts";
 import { protectedResource } from "./protected-resource.ts";
-import type { Site } from "./site.ts";
+import { robotsTxt } from "./robots.ts";
+import { securityTxt } from "./security-txt.ts";
+import { serverCard } from "./server-card.ts";
+import type { Means, Site } from "./site.ts";
+import { sitemap } from "./sitemap.ts";
 
 /** One document that tells strangers how to find and use the service. */
 export interface DiscoveryDocument {
   readonly path: `/${string}`;
-  readonly mediaType: string;
-  readonly render: (site: Site) => object;
+  /** What it can be sent as; the first unless the reader prefers another. */
+  readonly mediaTypes: readonly [string, ...string[]];
+  /** Seconds that readers may keep it. */
+  readonly maxAgeSeconds: number;
+  /** Links beside it. */
+  readonly links?: (site: Site) => readonly Link[];
+  /** An object is sent as JSON, text as it is. */
+  readonly render: (site: Site, means: Means) => object | string;
 }
 
-/** The documents that the service serves itself; the authorization server serves its own two. */
+const FIVE_MINUTES = 300;
+
+const JSON_TYPE = "application/json";
+const MARKDOWN = "text/markdown; charset=utf-8";
+const TEXT = "text/plain; charset=utf-8";
+
+/** The card at either address (SEP-2127 asks for an hour). */
+const card = { maxAgeSeconds: 3600, render: serverCard };
+
+/** The documents that the service serves itself; the authorization server serves its own. */
 export const documents: readonly DiscoveryDocument[] = [
   {
-    path: "/.well-known/oauth-protected-resource",
-    mediaType: "application/json",
+    path: paths.protectedResource,
+    mediaTypes: [JSON_TYPE],
+    maxAgeSeconds: FIVE_MINUTES,
     render: (site) => protectedResource(site, site.baseUrl),
   },
   {
-    path: "/.well-known/oauth-protected-resource/mcp",
-    mediaType: "application/json",
-    render: (site) => protectedResource(site, `${site.baseUrl}/mcp`),
+    path: paths.mcpProtectedResource,
+    mediaTypes: [JSON_TYPE],
+    maxAgeSeconds: FIVE_MINUTES,
+    render: (site) => protectedResource(site, site.baseUrl + paths.mcp),
   },
+  { path: paths.serverCard, mediaTypes: [JSON_TYPE, SERVER_CARD_TYPE], ...card },
+  { path: paths.mcpServerCard, mediaTypes: [SERVER_CARD_TYPE, JSON_TYPE], ...card },
+  {
+    path: paths.aiCatalog,
+    mediaTypes: [JSON_TYPE, "application/ai-catalog+json"],
+    maxAgeSeconds: FIVE_MINUTES,
+    render: aiCatalog,
+  },
+  {
+    path: paths.apiCatalog,
+    mediaTypes: [API_CATALOG_TYPE],
+    maxAgeSeconds: FIVE_MINUTES,
+    links: ({ baseUrl }) => [{ href: baseUrl + paths.apiCatalog, rel: "api-catalog" }],
+    render: apiCatalog,
+  },
+  {
+    path: paths.skillsIndex,
+    mediaTypes: [JSON_TYPE],
+    maxAgeSeconds: FIVE_MINUTES,
+    render: skillsIndex,
+  },
+  ...skills.map((skill) => ({
+    path: skillPath(skill),
+    mediaTypes: [MARKDOWN] as const,
+    maxAgeSeconds: FIVE_MINUTES,
+    render: (site: Site) => skillMd(skill, site),
+  })),
+  { path: paths.authMd, mediaTypes: [MARKDOWN], maxAgeSeconds: FIVE_MINUTES, render: authMd },
+  { path: paths.llms, mediaTypes: [TEXT], maxAgeSeconds: FIVE_MINUTES, render: llmsTxt },
+  { path: paths.robots, mediaTypes: [TEXT], maxAgeSeconds: FIVE_MINUTES, render: robotsTxt },
+  {
+    path: paths.sitemap,
+    mediaTypes: ["application/xml; charset=utf-8"],
+    maxAgeSeconds: FIVE_MINUTES,
+    render: sitemap,
+  },
+  { path: paths.securityTxt, mediaTypes: [TEXT], maxAgeSeconds: FIVE_MINUTES, render: securityTxt },
 ];

@@ -1,4 +1,5 @@
-import { scopes } from "../src/auth/scopes.ts";
+import { allScopes } from "../src/auth/scopes.ts";
+import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
 /**
@@ -11,8 +12,9 @@ export function protectedResource({ baseUrl, name }: Site, resource: string) {
   return {
     resource,
     authorization_servers: [baseUrl],
-    scopes_supported: Object.keys(scopes),
+    scopes_supported: allScopes,
     bearer_methods_supported: ["header"],
     resource_name: name,
+    resource_documentation: baseUrl + paths.reference,
   };
 }

@@ -1,6 +1,40 @@
+import type { Scope } from "../src/auth/scopes.ts";
+import type { MarketMode } from "../src/market/market.ts";
+
 /** What every discovery document is derived from. */
 export interface Site {
   /** Public origin and OAuth issuer, without a trailing slash. */
   readonly baseUrl: string;
   readonly name: string;
+  /** Of the service, as package.json has it. */
+  readonly version: string;
+  /** What an agent gets that nobody answers for; there may be none. */
+  readonly anonymousScopes: readonly Scope[];
+  readonly market: MarketMode;
+  /** What the MCP endpoint says of itself. */
+  readonly mcp: {
+    /** Revisions of the protocol, the newest first. */
+    readonly versions: readonly string[];
+    readonly capabilities: Readonly<Record<string, object>>;
+  };
 }
+
+/** What documents are made with, besides the site. */
+export interface Means {
+  /** Any instant of the day that a document is made on. */
+  readonly today: Date;
+  /** SHA-256 of a text in UTF-8, as lower-case hexadecimal digits. */
+  readonly sha256: (text: string) => string;
+}
+
+/** What the service is, in at most 100 characters (server card schema of 2026-07-24). */
+export const SUMMARY =
+  "Scores, signals and the evidence behind them for stocks and crypto. Not investment advice.";
+
+/** What a reader must know of the market of this instance. */
+export const marketNotes: Readonly<Record<MarketMode, string>> = {
+  sandbox:
+    "This instance serves a simulated market of invented instruments, whose symbols end in `.SIM`.",
+  files: "This instance serves recorded history: time stands still at `asOf`.",
+  replay: "This instance plays recorded history: `asOf` says how far it has come.",
+};

@@ -3,16 +3,10 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/direction.ts";
 import { collection, type Stored } from "../store/records.ts";
 
-/** What an alert can tell of (method 3.3). */
+/** What an alert can tell of (method 3.3), by events `signal.shift` and `volatility.alert`. */
 export const ALERT_KINDS = ["signal_shift", "volatility"] as const;
 /** One of them. */
 export type AlertKind = (typeof ALERT_KINDS)[number];
-
-/** Type of the event that each kind sends. */
-export const EVENT_TYPES = {
-  signal_shift: "signal.shift",
-  volatility: "volatility.alert",
-} as const satisfies Readonly<Record<AlertKind, string>>;
 
 /** Whose an alert is: the caller that made it. */
 export type Owner = Pick<Caller, "kind" | "id" | "accountId">;

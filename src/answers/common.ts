@@ -82,8 +82,13 @@ export const identityOf = ({ symbol, name, assetClass, exchange }: Instrument) =
   exchange,
 });
 
+/** The market that an answer is from. */
+export interface Origin {
+  readonly market: Pick<ToolContext["market"], "mode" | "source">;
+}
+
 /** The provenance members of an answer. */
-export const provenance = ({ market }: ToolContext, at: number) => ({
+export const provenance = ({ market }: Origin, at: number) => ({
   asOf: isoInstant(at),
   market: market.mode,
   sources: [market.source],
@@ -91,9 +96,9 @@ export const provenance = ({ market }: ToolContext, at: number) => ({
 });
 
 /** The members that every answer about one instrument carries. */
-export const common = (context: ToolContext, { instrument, at, status }: PastSnapshot) => ({
+export const common = (origin: Origin, { instrument, at, status }: PastSnapshot) => ({
   ...identityOf(instrument),
-  ...provenance(context, at),
+  ...provenance(origin, at),
   status,
 });
 

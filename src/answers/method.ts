@@ -7,15 +7,26 @@ import { AssetClass } from "../market/instrument.ts";
 import { Problem } from "../problem.ts";
 import { METHOD } from "../score/method.ts";
 import type { PeerTables } from "../score/peers.ts";
-import { Instant, isoInstant, isoInstantOrNull } from "./common.ts";
+import type { ToolContext } from "../tool.ts";
+import { Instant, isoInstant, isoInstantOrNull, Provenance } from "./common.ts";
 
 /** The value at each of `normalisation.probabilities`, ascending. */
 const Knots = z.array(z.number()).length(METHOD.normalisation.probabilities.length);
+
+/** Who reads the messages: a score with a trained model is not that of the lexicon alone. */
+export const Analyser = z
+  .object({
+    name: z.enum(["lexicon", "lexicon_and_model"]),
+    modelSha256: z.string().nullable().describe("Of the file of the trained model; null: none."),
+  })
+  .describe("Who read the messages: the lexicon, or the mean of lexicon and trained model.");
+export type Analyser = z.infer<typeof Analyser>;
 
 /** What the instruments of a class were compared with in one session. */
 const TableContent = z.object({
   assetClass: AssetClass,
   epoch: Instant.nullable().describe("The close at which they were frozen; null before the first."),
+  analyser: Analyser,
   momentum: z
     .object({ ram: Knots, res: Knots, hi52: Knots, combined: Knots })
     .partial()
@@ -41,6 +52,12 @@ const Table = z.object({
   content: TableContent,
 });
 
+/** A version of the method in the address of a request (SemVer 2.0.0, without being strict). */
+export const MethodVersion = z
+  .string()
+  .max(40)
+  .regex(/^\d+\.\d+\.\d+[0-9A-Za-z.+-]*$/, "Expected a version such as 1.0.0.");
+
 /** What `GET /api/method/{version}` is asked. */
 export const MethodQuery = z.strictObject({
   tables: z
@@ -53,22 +70,32 @@ export const MethodQuery = z.strictObject({
 /** Everything that a score can be worked out with, besides an answer of get_factors. */
 export const Method = z.object({
   version: z.string(),
+  market: Provenance.shape.market,
+  sources: Provenance.shape.sources,
   factors: z.array(z.enum(FACTORS)),
-  parameters: z.record(z.string(), z.unknown()).describe("Weights, thresholds, half-lives, ..."),
+  parameters: z
+    .record(z.string(), z.unknown())
+    .describe("Weights, thresholds, half-lives, ...; social.analyser says who read the messages."),
   tables: z.array(Table),
 });
+
+/** What the service scores with just now. */
+export interface MethodInUse {
+  readonly context: Pick<ToolContext, "market" | "analyser">;
+  /** Those that a kept snapshot was made with, newest first. */
+  readonly tables: readonly PeerTables[];
+}
 
 /**
  * One version of the method with the tables asked for.
  *
- * @param tables Those of the kept snapshots, newest first.
  * @throws {Problem} `not_found` when the version is not in use, `not_available_then` when the table
  *   is not kept.
  */
 export function methodAnswer(
   version: string,
   { tables: wanted }: z.output<typeof MethodQuery>,
-  tables: readonly PeerTables[],
+  { context, tables }: MethodInUse,
 ): z.input<typeof Method> {
   const { version: current, ...parameters } = METHOD;
   if (version !== current) {
@@ -77,8 +104,17 @@ export function methodAnswer(
       next: `Ask for ${current}.`,
     });
   }
-  const chosen = wanted === undefined ? newestOfEach(tables) : named(tables, wanted);
-  return { version, factors: [...FACTORS], parameters, tables: chosen.map(tableAnswer) };
+  const { market, analyser } = context;
+  const chosen =
+    wanted === undefined ? newestOfEach(tables) : [named(tables, { wanted, analyser })];
+  return {
+    version,
+    market: market.mode,
+    sources: [market.source],
+    factors: [...FACTORS],
+    parameters: { ...parameters, social: { ...parameters.social, analyser } },
+    tables: chosen.map((table) => tableAnswer(table, analyser)),
+  };
 }
 
 const newestOfEach = (tables: readonly PeerTables[]): readonly PeerTables[] =>
@@ -86,11 +122,17 @@ const newestOfEach = (tables: readonly PeerTables[]): readonly PeerTables[] =>
     (assetClass) => tables.find((table) => table.assetClass === assetClass) ?? [],
   );
 
-function named(tables: readonly PeerTables[], version: string): readonly PeerTables[] {
-  const table = tables.find((one) => tableVersion(one).version === version);
-  if (table !== undefined) return [table];
+/** Only the tables of the class and epoch asked for are hashed. */
+function named(
+  tables: readonly PeerTables[],
+  { wanted, analyser }: { readonly wanted: string; readonly analyser: Analyser },
+): PeerTables {
+  const table = tables.find(
+    (one) => wanted.startsWith(epochName(one)) && tableVersion(one, analyser).version === wanted,
+  );
+  if (table !== undefined) return table;
   throw new Problem("not_available_then", {
-    detail: `The table ${JSON.stringify(version)} is not kept.`,
+    detail: `The table ${JSON.stringify(wanted)} is not kept.`,
     next: "Tables are kept as long as the factors that name them; leave tables out for the newest.",
   });
 }
@@ -101,33 +143,33 @@ interface TableName {
   readonly sha256: string;
 }
 
-/** Tables are shared by thousands of answers and hashed once. */
+/** Tables are shared by thousands of answers and hashed once; each knows one reader of messages. */
 const names = new WeakMap<PeerTables, TableName>();
 
 /** The version and hash under which a table is published. */
-export function tableVersion(tables: PeerTables): TableName {
+export function tableVersion(tables: PeerTables, analyser: Analyser): TableName {
   const known = names.get(tables);
   if (known !== undefined) return known;
-  const text = canonicalize(contentOf(tables)) as string;
+  const text = canonicalize(contentOf(tables, analyser)) as string;
   const sha256 = createHash("sha256").update(text).digest("hex");
-  const epoch = tables.epoch === null ? "none" : isoInstant(tables.epoch);
-  const name = { version: `${tables.assetClass}/${epoch}/${sha256.slice(0, 16)}`, sha256 };
+  const name = { version: `${epochName(tables)}${sha256.slice(0, 16)}`, sha256 };
   names.set(tables, name);
   return name;
 }
 
-const tableAnswer = (tables: PeerTables): z.input<typeof Table> => ({
-  ...tableVersion(tables),
-  content: contentOf(tables),
+/** What the version of a table begins with. */
+const epochName = ({ assetClass, epoch }: PeerTables): string =>
+  `${assetClass}/${epoch === null ? "none" : isoInstant(epoch)}/`;
+
+const tableAnswer = (tables: PeerTables, analyser: Analyser): z.input<typeof Table> => ({
+  ...tableVersion(tables, analyser),
+  content: contentOf(tables, analyser),
 });
 
-function contentOf({
-  assetClass,
-  epoch,
-  momentum,
-  valuation,
-  social,
-}: PeerTables): z.input<typeof TableContent> {
+function contentOf(
+  { assetClass, epoch, momentum, valuation, social }: PeerTables,
+  analyser: Analyser,
+): z.input<typeof TableContent> {
   const knots = ([name, { values }]: readonly [string, { readonly values: readonly number[] }]) =>
     [name, [...values]] as const;
   const yields = Object.entries(valuation.yields).map(
@@ -136,6 +178,7 @@ function contentOf({
   return {
     assetClass,
     epoch: isoInstantOrNull(epoch),
+    analyser,
     momentum: Object.fromEntries(Object.entries(momentum).map(knots)),
     valuation: {
       yields: Object.fromEntries(yields),

@@ -3,10 +3,9 @@ import { FACTORS } from "../factors/reading.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/direction.ts";
 import { CALIBRATION, pOutperform } from "../score/p-outperform.ts";
-import { METHOD_VERSION } from "../score/snapshot.ts";
+import { METHOD_VERSION, STATUSES } from "../score/snapshot.ts";
 import type { PastSnapshot, ToolContext } from "../tool.ts";
 import {
-  AnswerStatus,
   Common,
   common,
   Identity,
@@ -27,21 +26,29 @@ const HORIZON: Readonly<Record<AssetClass, string>> = {
 /** What the evidence suggests. */
 export const Direction = z.enum(DIRECTIONS);
 
-const Score = z.number().int().min(0).max(100).describe("0 most bearish, 50 no view, 100 bullish.");
+const Status = z.enum(STATUSES);
+const Points = z.number().min(0).max(100);
+const Fraction = z.number().min(0).max(1);
 
+/** What every answer says of a signal; `Signal` describes it, lists do not say it all again. */
 const SignalFields = z.object({
-  signal: Direction.describe("Follows scoreSmoothed through the thresholds, not the score itself."),
-  score: Score,
-  scoreRaw: z.number().min(0).max(100).describe("The score with two decimals."),
-  scoreSmoothed: z.number().min(0).max(100),
-  confidence: z.number().min(0).max(1).describe("Weight of the evidence."),
-  coverage: z.number().min(0).max(1).describe("Share of the factors' weight that has a value."),
+  signal: Direction,
+  score: Points.int(),
+  scoreRaw: Points,
+  scoreSmoothed: Points,
+  confidence: Fraction,
+  coverage: Fraction,
 });
 
 /** The full answer for one instrument. */
 export const Signal = z.object({
   ...Common.shape,
-  ...SignalFields.shape,
+  signal: Direction.describe("Follows scoreSmoothed through the thresholds, not the score itself."),
+  score: SignalFields.shape.score.describe("Points: 0 most bearish, 50 no view, 100 bullish."),
+  scoreRaw: Points.describe("The score with two decimals."),
+  scoreSmoothed: Points.describe("The score smoothed over sessions."),
+  confidence: Fraction.describe("Weight of the evidence."),
+  coverage: Fraction.describe("Share of the factors' weight that has a value."),
   thresholds: z
     .object({
       enterLong: z.number(),
@@ -52,7 +59,7 @@ export const Signal = z.object({
       holdConfidence: z.number(),
     })
     .describe(
-      "LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike.",
+      "In points and fractions: LONG begins at enterLong with enterConfidence and ends below exitLong; SHORT alike.",
     ),
   forcedWait: z.enum(FORCED_WAITS).nullable().describe("Why it is WAIT whatever the score."),
   since: Instant.describe("When this signal began, at the earliest when the record begins."),
@@ -62,12 +69,12 @@ export const Signal = z.object({
   pOutperform: z
     .number()
     .nullable()
-    .describe("Chance to beat the class's median; null until calibrated."),
+    .describe("Probability to beat the class's median within horizon; null until calibrated."),
   horizon: z.string(),
   price: z
     .object({ value: z.number(), currency: z.string(), at: Instant })
     .nullable()
-    .describe("Newest close as traded."),
+    .describe("Newest close as traded, per share or coin."),
   snapshotId: z.string(),
 });
 
@@ -75,7 +82,7 @@ export const Signal = z.object({
 const SignalItem = z.object({
   ...Identity.shape,
   asOf: Instant,
-  status: AnswerStatus,
+  status: Status,
   ...SignalFields.shape,
 });
 
@@ -89,7 +96,7 @@ export const SignalPage = z.object({
 /** One instrument over time. */
 export const SignalHistory = z.object({
   ...Common.shape,
-  history: z.array(z.object({ asOf: Instant, status: AnswerStatus, ...SignalFields.shape })),
+  history: z.array(z.object({ asOf: Instant, status: Status, ...SignalFields.shape })),
   nextCursor: z.string().nullable(),
 });
 

@@ -2,11 +2,12 @@ import type { AssetClass } from "../market/instrument.ts";
 import { type Calibration, calibrate } from "./calibration.ts";
 import { type Coverage, coverageOf, type DatedValue } from "./coverage.ts";
 import { type DecileBook, decileBook } from "./decile-book.ts";
+import type { Indistinct } from "./distinct.ts";
 import { type HitRates, hitRates } from "./hit-rates.ts";
 import { crossSections, outcomesOver, throughTime, withCrossSection } from "./outcomes.ts";
 import type { Panel } from "./panel.ts";
 import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
-import { HORIZONS, headlineHorizon, type Question, stepOf } from "./question.ts";
+import { forecastHorizon, HORIZONS, headlineHorizon, type Question, stepOf } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";
 import { type SeriesSummary, summariseSeries } from "./series-summary.ts";
 import type { SignalCount } from "./signal-count.ts";
@@ -27,8 +28,10 @@ export interface HorizonMeasures {
   readonly history: readonly DatedValue[];
 }
 
-/** What the service's probabilities were worth at the headline horizon. */
+/** What probabilities made of the scores were worth. */
 interface ProbabilityMeasures extends Calibration {
+  /** Sessions that they were about. */
+  readonly horizon: number;
   readonly years: WalkForward["years"];
   /** What the service should make its next probabilities with. */
   readonly next: Calibrated;
@@ -42,6 +45,8 @@ export interface ClassMeasures {
   /** Sessions from one graded date to the next. */
   readonly step: number;
   readonly coverage: Coverage;
+  /** What was not graded because it is no name of its own. */
+  readonly leftOut: Indistinct;
   /** The horizon of the verdict, in sessions. */
   readonly headline: number;
   readonly horizons: readonly HorizonMeasures[];
@@ -50,6 +55,8 @@ export interface ClassMeasures {
   readonly signals: SignalCount;
   /** Only for social: what messages say against the return of the same session. */
   readonly sameDay: SeriesSummary | null;
+  /** Only for off-exchange pressure: the short ratio against the first session after it. */
+  readonly nextOpen: SeriesSummary | null;
 }
 
 /** A class that was walked and is to be measured. */
@@ -59,12 +66,14 @@ export interface WalkedClass {
   readonly panel: Panel;
   /** Rows of the grid that are graded. */
   readonly graded: ReadonlySet<number>;
+  readonly leftOut: Indistinct;
   readonly sameDay: SeriesSummary | null;
+  readonly nextOpen: SeriesSummary | null;
 }
 
 /** Measures one asset class. */
 export function measureClass(walked: WalkedClass): ClassMeasures {
-  const { question, grid, panel, graded, sameDay } = walked;
+  const { question, grid, panel, graded, leftOut, sameDay, nextOpen } = walked;
   const { assetClass } = grid;
   const headline = headlineHorizon(question.subject, assetClass);
   return {
@@ -72,11 +81,13 @@ export function measureClass(walked: WalkedClass): ClassMeasures {
     comparison: isThroughTime(walked) ? "through_time" : "cross_section",
     step: stepOf(question.pace, assetClass),
     coverage: coverageOf(panel.dates, grid, graded),
+    leftOut,
     headline,
     horizons: HORIZONS.map((horizon) => measureHorizon(walked, horizon)),
-    probabilities: isThroughTime(walked) ? null : measureProbabilities(walked, headline),
+    probabilities: isThroughTime(walked) ? null : measureProbabilities(walked),
     signals: panel.signals,
     sameDay,
+    nextOpen,
   };
 }
 
@@ -111,12 +122,13 @@ function measureHorizon(walked: WalkedClass, horizon: number): HorizonMeasures {
   };
 }
 
-function measureProbabilities(walked: WalkedClass, horizon: number): ProbabilityMeasures | null {
-  const { question, grid, panel } = walked;
+function measureProbabilities({ question, grid, panel }: WalkedClass): ProbabilityMeasures | null {
+  const horizon = forecastHorizon(question.subject, grid.assetClass);
+  const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
   const dates = withCrossSection(outcomesOver(panel.dates, grid, horizon));
   if (dates.length === 0) return null;
   const { raw } = crossSections(dates, grid, question.seed);
-  const { years, next, forecasts } = walkForward({ dates, coefficients: raw, grid, horizon });
+  const { years, next, forecasts } = walkForward({ dates, coefficients: raw, grid, overlap });
   const calibration = calibrate(forecasts);
-  return calibration === undefined ? null : { ...calibration, years, next };
+  return calibration === undefined ? null : { ...calibration, horizon, years, next };
 }

@@ -17,6 +17,8 @@ const BASIS_POINT = 1e-4;
 
 /** Buying the best tenth and selling the worst tenth of the scores at equal weights. */
 export interface DecileBook {
+  /** Mean number of instruments in a tenth. */
+  readonly names: number;
   /** Mean simple return of each tenth minus that of all, per date, from the worst to the best. */
   readonly excess: readonly number[];
   /** Best minus worst per date, before costs. */
@@ -44,6 +46,8 @@ interface PathPoint {
 /** One date of the book. */
 interface Holding {
   readonly date: string;
+  /** Mean number of instruments in a tenth. */
+  readonly names: number;
   /** Excess by tenth. */
   readonly excess: readonly number[];
   readonly gross: number;
@@ -71,6 +75,7 @@ export function decileBook(
   if (spread === undefined) return undefined;
   const apart = holdings.filter((_, index) => index % overlapDates(overlap) === 0);
   return {
+    names: mean(holdings.map(({ names }) => names)),
     excess: Array.from({ length: DECILES }, (_, tenth) =>
       mean(holdings.map(({ excess }) => excess[tenth] as number)),
     ),
@@ -106,6 +111,7 @@ function holdingsOf(dates: readonly DatedOutcomes[], overlap: Overlap): readonly
     const isSoldAtEnd = overlap.horizon < overlap.step;
     return {
       date,
+      names: outcomes.length / DECILES,
       excess,
       gross: (excess.at(-1) as number) - (excess[0] as number),
       turnover: isSoldAtEnd ? 1 : legTurnover(now, before),

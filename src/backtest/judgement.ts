@@ -1,7 +1,7 @@
 import type { AssetClass } from "../market/instrument.ts";
 import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
 import { deflatedSharpe } from "./deflated-sharpe.ts";
-import { type Question, SESSIONS_PER_YEAR } from "./question.ts";
+import { HORIZONS, type Question, SESSIONS_PER_YEAR } from "./question.ts";
 import { overlapDates } from "./series-summary.ts";
 import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
 import { judge, type Verdict } from "./verdict.ts";
@@ -57,17 +57,19 @@ function judgeClass(measures: ClassMeasures, trial: Trial, trials: TrialCount): 
   return { ...measures, horizons, verdict: verdict ?? "insufficient_data", trial, trials };
 }
 
+/** The headline was announced beforehand; any other horizon counts as a look at all of them. */
 function judgeHorizon(
   measures: HorizonMeasures,
-  { assetClass, step }: ClassMeasures,
+  { assetClass, step, headline }: ClassMeasures,
   { variants, sharpeSdPerYear }: TrialCount,
 ): HorizonResult {
   const overlap = { horizon: measures.horizon, step };
   const sharpeSd = sharpeSdPerYear / Math.sqrt(booksPerYear(assetClass, overlap));
   const sharpe = measures.book?.sharpe ?? null;
+  const looks = Math.max(1, variants) * (measures.horizon === headline ? 1 : HORIZONS.length);
   return {
     ...measures,
-    verdict: judge(measures.ic, overlap, Math.max(1, variants)),
+    verdict: judge(measures.ic, overlap, looks),
     deflatedSharpe: sharpe === null ? null : deflatedSharpe(sharpe, { variants, sharpeSd }),
   };
 }

@@ -38,6 +38,13 @@ export function headlineHorizon(subject: Subject, assetClass: AssetClass): numbe
   return assetClass === "crypto" ? 5 : 21;
 }
 
+/** The horizon that a published probability is about, in sessions; coins: a week. */
+const FORECAST_HORIZONS: Readonly<Record<AssetClass, number>> = { stock: 21, etf: 21, crypto: 7 };
+
+/** The horizon at which probabilities are graded: the published one, where evidence lasts so long. */
+export const forecastHorizon = (subject: Subject, assetClass: AssetClass): number =>
+  BRIEF.has(subject) ? 1 : FORECAST_HORIZONS[assetClass];
+
 /** Sessions of a year, by which figures are annualised. */
 export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
   stock: 252,

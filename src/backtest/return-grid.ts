@@ -16,6 +16,8 @@ export interface GridRow {
   readonly returns: Float64Array;
   /** Their running sum: it stands still while there is no bar. */
   readonly total: Float64Array;
+  /** Log returns from open to close, `NaN` without a bar. */
+  readonly daytime: Float64Array;
   /** Log of the value traded in quote currency, `NaN` without a bar or a trade. */
   readonly tradedValue: Float64Array;
   /** Place of the newest bar, -1 without any. */
@@ -58,12 +60,14 @@ function createRow(
   places: ReadonlyMap<string, number>,
 ): GridRow {
   const returns = new Float64Array(places.size).fill(Number.NaN);
+  const daytime = new Float64Array(places.size).fill(Number.NaN);
   const tradedValue = new Float64Array(places.size).fill(Number.NaN);
   let last = -1;
   for (const bar of bars) {
     const place = places.get(bar.session);
     if (place === undefined) continue;
     returns[place] = bar.logReturn ?? 0;
+    daytime[place] = Math.log(bar.close / bar.open);
     tradedValue[place] = logTradedValue(bar, instrument);
     last = place;
   }
@@ -72,7 +76,7 @@ function createRow(
     sum += Number.isNaN(value) ? 0 : value;
     return sum;
   });
-  return { instrument, returns, total, tradedValue, last };
+  return { instrument, returns, total, daytime, tradedValue, last };
 }
 
 /** The volume of coins is in quote currency already. */

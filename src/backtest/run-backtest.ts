@@ -1,11 +1,15 @@
 import { AssetClass } from "../market/instrument.ts";
 import type { Market, Source } from "../market/market.ts";
+import { countKnown } from "../market/point-in-time.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { createEngine } from "../score/engine.ts";
 import { METHOD_VERSION } from "../score/snapshot.ts";
 import { measureClass } from "./class-measures.ts";
+import { findIndistinct, type Indistinct } from "./distinct.ts";
 import { gradedDates } from "./graded-dates.ts";
 import { type ClassResult, judgeClasses } from "./judgement.ts";
+import { nextOpenCoefficients } from "./next-open.ts";
+import type { DateFigure } from "./outcomes.ts";
 import { type Collector, createCollector } from "./panel.ts";
 import type { Question } from "./question.ts";
 import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
@@ -31,6 +35,8 @@ export interface BacktestRun {
   readonly earlier: readonly Trial[];
   /** Told after each session. */
   readonly onProgress: (progress: BacktestProgress) => void;
+  /** Told when the walk is over and a class is measured. */
+  readonly onMeasuring?: (assetClass: AssetClass) => void;
 }
 
 /** What a backtest found. */
@@ -46,6 +52,7 @@ export interface BacktestResult {
 interface Prepared {
   readonly grid: ReturnGrid;
   readonly graded: ReadonlySet<number>;
+  readonly leftOut: Indistinct;
   /** Places of the graded dates, at least one. */
   readonly places: readonly number[];
 }
@@ -60,25 +67,29 @@ export function runBacktest({
   question,
   earlier,
   onProgress,
+  onMeasuring,
 }: BacktestRun): BacktestResult {
   const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
   const prepared = AssetClass.options.flatMap((assetClass) =>
     prepare(records, assetClass, question),
   );
   const collectors = collect(market, prepared, { question, onProgress });
-  const measures = prepared.map(({ grid, graded, places }, index) =>
-    measureClass({
+  const measures = prepared.map((one, index) => {
+    onMeasuring?.(one.grid.assetClass);
+    return measureClass({
+      ...one,
       question,
-      grid,
       panel: (collectors[index] as Collector).panel(),
-      graded,
-      sameDay: sameDayOf({ records, grid, places }, { question, dayMs: market.dayMs }),
-    }),
-  );
+      ...extras({ ...one, records }, { question, dayMs: market.dayMs }),
+    });
+  });
   const methodVersion = METHOD_VERSION;
   const classes = judgeClasses(measures, { question, methodVersion, earlier });
   return { question, methodVersion, source: market.source, classes };
 }
+
+/** Who is named is graded, whatever it is. */
+const NOTHING: Indistinct = { copies: [], still: [] };
 
 function prepare(
   records: readonly InstrumentRecords[],
@@ -86,13 +97,16 @@ function prepare(
   question: Question,
 ): readonly Prepared[] {
   const grid = createReturnGrid(records, assetClass, question.to);
+  const leftOut = question.symbols.length > 0 ? NOTHING : findIndistinct(grid);
   const isWanted = (symbol: string) =>
-    question.symbols.length === 0 || question.symbols.includes(symbol);
+    question.symbols.length > 0
+      ? question.symbols.includes(symbol)
+      : !leftOut.copies.includes(symbol) && !leftOut.still.includes(symbol);
   const graded = new Set(
     [...grid.rows.keys()].filter((row) => isWanted(grid.rows[row]?.instrument.symbol ?? "")),
   );
   const places = gradedDates(grid, question);
-  return graded.size === 0 || places.length === 0 ? [] : [{ grid, graded, places }];
+  return graded.size === 0 || places.length === 0 ? [] : [{ grid, graded, leftOut, places }];
 }
 
 function collect(
@@ -126,37 +140,50 @@ function collect(
   return collectors;
 }
 
-/** Reports once per session. Classes are walked one after another: the share stands still then. */
+/** Reports once per session. Classes are walked one after another; there is about a score a bar. */
 function createReport(
   market: Market,
   { origin, last }: { readonly origin: number; readonly last: number },
   onProgress: BacktestRun["onProgress"],
 ): (at: number) => void {
+  const expected = market
+    .recordsUntil(last)
+    .reduce((sum, { bars }) => sum + countKnown(bars, last) - countKnown(bars, origin), 0);
   let scores = 0;
   let reported = 0;
-  let fraction = 0;
   return (at) => {
     scores++;
     if (at === reported) return;
     reported = at;
     const session = market.sessionAt(at - 1, "stock");
-    fraction = Math.max(fraction, (at - origin) / (last - origin));
-    onProgress({ session, scores, fraction });
+    onProgress({ session, scores, fraction: Math.min(1, scores / expected) });
   };
 }
 
-function sameDayOf(
+/** What only one subject has: a look at the same day, and at the first session after. */
+function extras(
   {
     records,
     grid,
+    graded,
     places,
-  }: Pick<Prepared, "grid" | "places"> & {
+  }: Pick<Prepared, "grid" | "graded" | "places"> & {
     readonly records: readonly InstrumentRecords[];
   },
   { question, dayMs }: { readonly question: Question; readonly dayMs: number },
 ) {
-  if (question.subject !== "social") return null;
+  const { subject, seed } = question;
   const from = grid.sessions[places[0] ?? 0]?.label ?? question.from;
-  const values = sameDayCoefficients(records, grid, { from, dayMs }).map(({ value }) => value);
-  return summariseSeries(values, { horizon: 1, step: 1 }, question.seed) ?? null;
+  const summary = (figures: readonly DateFigure[]) => {
+    const values = figures.map(({ value }) => value);
+    return summariseSeries(values, { horizon: 1, step: 1 }, seed) ?? null;
+  };
+  return {
+    sameDay:
+      subject === "social" ? summary(sameDayCoefficients(records, grid, { from, dayMs })) : null,
+    nextOpen:
+      subject === "darkpool"
+        ? summary(nextOpenCoefficients({ records, grid, graded, from, seed }))
+        : null,
+  };
 }

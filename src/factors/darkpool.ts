@@ -1,3 +1,4 @@
+import { latest } from "../market/point-in-time.ts";
 import type { BlockReading } from "./block-pressure.ts";
 import { MAX_FEED_AGE_DAYS } from "./off-exchange.ts";
 import { type Input, type Reading, unread } from "./reading.ts";
@@ -91,10 +92,6 @@ function whyUnread({ block, short }: DarkpoolMeasurement) {
   if (block.imbalance !== null || short.asOf !== null) return "insufficient_data";
   return block.hasBlocks ? "not_observed" : "no_activity";
 }
-
-/** The later of two instants, either of which may be missing. */
-const latest = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.max(a, b);
 
 function darkpoolInputs(
   { block, short }: DarkpoolMeasurement,

@@ -1,12 +1,6 @@
 import { countKnown } from "../market/point-in-time.ts";
 import type { Fundamental, FundamentalMetric } from "../market/records.ts";
 
-/** Figures that the method reads; a source need not know all of them. */
-type FiledMetric = FundamentalMetric | "freeCashFlow" | "ebitda" | "debt" | "cash";
-
-/** One figure of one filing, as filed: USD, or shares on the basis of the filing. */
-export type Filed = Omit<Fundamental, "metric"> & { readonly metric: FiledMetric };
-
 /** How filings are read. */
 export const FILING_RULES = {
   /**
@@ -34,7 +28,7 @@ export interface Filings {
   /** Newest by period end, USD. */
   readonly newest: Readonly<Partial<Record<"equity" | "debt" | "cash", Figure>>>;
   /** The newest positive share counts by period end, at most two, older first. */
-  readonly shareCounts: readonly Filed[];
+  readonly shareCounts: readonly Fundamental[];
   /** When the newest filing became known, Unix milliseconds. */
   readonly newestAt?: number;
 }
@@ -48,8 +42,8 @@ export const NO_FILINGS: Filings = { trailing: {}, newest: {}, shareCounts: [] }
  * @param fundamentals Ascending by `availableAt`.
  * @param dayMs Length of a market day in milliseconds.
  */
-export function readFilings(fundamentals: readonly Filed[], dayMs: number): Filings {
-  const of = (metric: FiledMetric) => periods(fundamentals, metric, dayMs);
+export function readFilings(fundamentals: readonly Fundamental[], dayMs: number): Filings {
+  const of = (metric: FundamentalMetric) => periods(fundamentals, metric, dayMs);
   const newestAt = fundamentals.at(-1)?.availableAt;
   const trailing = (["netIncome", "freeCashFlow", "ebitda"] as const).flatMap((metric) => {
     const figure = trailingYear(of(metric), dayMs);
@@ -70,8 +64,12 @@ export function readFilings(fundamentals: readonly Filed[], dayMs: number): Fili
 }
 
 /** The newest filing of each period, periods ascending; later filings restate earlier ones. */
-function periods(fundamentals: readonly Filed[], metric: FiledMetric, dayMs: number): Filed[] {
-  const byPeriod = new Map<number, Filed>();
+function periods(
+  fundamentals: readonly Fundamental[],
+  metric: FundamentalMetric,
+  dayMs: number,
+): Fundamental[] {
+  const byPeriod = new Map<number, Fundamental>();
   for (const figure of fundamentals) {
     const lagDays = (figure.availableAt - figure.periodEnd) / dayMs;
     if (figure.metric !== metric || lagDays < 1 || lagDays > FILING_RULES.maxLagDays) continue;
@@ -81,7 +79,7 @@ function periods(fundamentals: readonly Filed[], metric: FiledMetric, dayMs: num
 }
 
 /** Sum of the four latest quarters, `undefined` when they do not span about a year. */
-function trailingYear(quarters: readonly Filed[], dayMs: number): Figure | undefined {
+function trailingYear(quarters: readonly Fundamental[], dayMs: number): Figure | undefined {
   const latest = quarters.slice(-4);
   const [first, , , last] = latest;
   if (first === undefined || last === undefined) return undefined;
@@ -108,7 +106,7 @@ export interface Split {
  * @param splits Known splits, oldest first; bars may stand for them.
  */
 export function sharesOutstanding(
-  shareCounts: readonly Filed[],
+  shareCounts: readonly Fundamental[],
   splits: readonly Split[],
 ): Figure | undefined {
   const newest = shareCounts.at(-1);
@@ -123,7 +121,11 @@ export function sharesOutstanding(
  * already restates a split in between. It does when the count, against the one before, jumps by
  * about the split's ratio rather than by about nothing.
  */
-function filingBasis(count: Filed, before: Filed | undefined, splits: readonly Split[]): number {
+function filingBasis(
+  count: Fundamental,
+  before: Fundamental | undefined,
+  splits: readonly Split[],
+): number {
   const ratio = splitsBetween(splits, count.periodEnd, count.availableAt);
   if (ratio === 1 || before === undefined) return count.periodEnd;
   const expected = before.value * splitsBetween(splits, before.periodEnd, count.periodEnd);

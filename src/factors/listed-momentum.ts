@@ -1,4 +1,4 @@
-import { PRICE_WINDOWS, type PriceHistory, type Sums } from "./price-history.ts";
+import { PRICE_WINDOWS, type PriceHistory, peakOf, type Sums, sumsOf } from "./price-history.ts";
 
 /** What the window says. */
 export interface ListedMomentum {
@@ -19,7 +19,9 @@ export interface ListedMomentum {
  *
  * @returns `undefined` while there are fewer than 252 closes with 200 usable returns that vary.
  */
-export function listedMomentum({ bars, sums, peak }: PriceHistory): ListedMomentum | undefined {
+export function listedMomentum(history: PriceHistory): ListedMomentum | undefined {
+  const { bars } = history;
+  const sums = sumsOf(history);
   const { n, r } = sums;
   if (bars < PRICE_WINDOWS.yearBars || n < PRICE_WINDOWS.minWindowReturns) return undefined;
   const variance = sums.rr / n - (r / n) ** 2;
@@ -29,7 +31,7 @@ export function listedMomentum({ bars, sums, peak }: PriceHistory): ListedMoment
     return12m1: r,
     ram: r / Math.sqrt(n * variance),
     res: residual(sums, variance),
-    hi52: -peak,
+    hi52: -peakOf(history),
   };
 }
 

@@ -15,10 +15,8 @@ export const MESSAGE_RULES = {
   maxDuplicates: 20,
 } as const;
 
-/** What a weight is made of; a source need not know an account's age. */
-type Weighed = Pick<Mention, "followers" | "symbolCount"> & {
-  readonly accountAgeDays?: number | null;
-};
+/** What a weight is made of. */
+type Weighed = Pick<Mention, "followers" | "symbolCount" | "accountAgeDays">;
 
 /** How often a message's text and its author were there before, within a day. */
 export interface Repetition {

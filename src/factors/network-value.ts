@@ -15,17 +15,10 @@ export const NETWORK_RULES = {
   maxAgeDays: 3,
 } as const;
 
-/** Network figures of a day; a source need not know all of them. */
-type NetworkDay = OnChain & {
-  /** Market value over the value transferred that day, `null` when not published. */
-  readonly nvt?: number | null;
-  readonly marketCapUsd?: number | null;
-};
-
 /** Follows the valuation of a coin's network, day by day. */
 export interface NetworkValue {
   /** Takes a day in, oldest first. */
-  add(figures: NetworkDay): void;
+  add(figures: OnChain): void;
   /**
    * z = -0.5 z(ln NVTS) - 0.5 z(ln MVRV), each against the coin's own last 730 days, newest
    * included; NVTS = market value over the mean transfer value of 90 days. With one of the two

@@ -18,68 +18,95 @@ const RING = 256;
 
 /** Sums over the usable returns r of the 12-1 window and the market's returns m beside them. */
 export interface Sums {
-  n: number;
-  r: number;
-  m: number;
-  rr: number;
-  mm: number;
-  rm: number;
+  readonly n: number;
+  readonly r: number;
+  readonly m: number;
+  readonly rr: number;
+  readonly mm: number;
+  readonly rm: number;
 }
 
-/**
- * The newest bars of a listed instrument in typed rings, 2.5 kB, with running sums, so that a bar
- * costs the same however long the window is. Single precision: a return is off by 6e-8 of itself at
- * most, which leaves seven digits of ram and res.
- */
-export interface PriceHistory extends Rings {
-  /** Bars taken in so far. */
-  bars: number;
-  sums: Sums;
-  /** ln of the highest high over the newest close, and the bars since that high. */
-  peak: number;
-  peakAge: number;
-}
+/** Where each sum stands among an instrument's figures. */
+const SUM = { n: 0, r: 1, m: 2, rr: 3, mm: 4, rm: 5 } as const;
+/** ln of the highest high over the newest close, and the bars since that high. */
+const PEAK = 6;
+const PEAK_AGE = 7;
+const FIGURES = 8;
 
-/** Instruments whose rings lie side by side: one large array costs less than many small ones. */
+/** Instruments that lie side by side: a few large arrays cost less than many small objects. */
 const SHELF = 1_024;
 
-/** A stretch of three large arrays; the bar of a position is at `slot`. */
-interface Rings {
-  readonly offset: number;
-  /** Daily log returns; NaN on the first bar. */
+/** The bars and figures of many instruments. */
+interface Shelf {
+  /** Daily log returns; NaN on the first bar and where the return is not known. */
   readonly returns: Float32Array;
   /** ln(high / close). */
   readonly highs: Float32Array;
   /** Number of each bar's session; 65,536 of them are 260 years. */
   readonly sessions: Uint16Array;
+  readonly figures: Float64Array;
 }
 
-const slot = ({ offset }: Rings, position: number): number => offset + (position & (RING - 1));
+/**
+ * The newest bars of a listed instrument in typed rings, 2.6 kB, with running sums, so that a bar
+ * costs the same however long the window is. Single precision: a return is off by 6e-8 of itself at
+ * most, which leaves seven digits of ram and res.
+ */
+export interface PriceHistory {
+  readonly shelf: Shelf;
+  /** Place on the shelf. */
+  readonly place: number;
+  /** Bars taken in so far. */
+  bars: number;
+}
 
 /** The market's daily log returns by session number. */
 export type MarketReturns = readonly number[];
 
 /** Makes histories that have no bar yet. */
 export function createPriceHistories(): () => PriceHistory {
-  let shelf: Omit<Rings, "offset"> | undefined;
+  let shelf: Shelf | undefined;
   let taken = 0;
   return () => {
     if (shelf === undefined || taken === SHELF) {
-      const size = SHELF * RING;
-      shelf = {
-        returns: new Float32Array(size),
-        highs: new Float32Array(size),
-        sessions: new Uint16Array(size),
-      };
+      shelf = createShelf();
       taken = 0;
     }
-    const offset = RING * taken++;
-    const peak = Number.NEGATIVE_INFINITY;
-    return { ...shelf, offset, bars: 0, sums: noSums(), peak, peakAge: 0 };
+    return { shelf, place: taken++, bars: 0 };
   };
 }
 
-const noSums = (): Sums => ({ n: 0, r: 0, m: 0, rr: 0, mm: 0, rm: 0 });
+function createShelf(): Shelf {
+  const figures = new Float64Array(SHELF * FIGURES);
+  for (let at = PEAK; at < figures.length; at += FIGURES) figures[at] = Number.NEGATIVE_INFINITY;
+  return {
+    returns: new Float32Array(SHELF * RING),
+    highs: new Float32Array(SHELF * RING),
+    sessions: new Uint16Array(SHELF * RING),
+    figures,
+  };
+}
+
+/** Index of a bar, of which there were `position` before it. */
+const slot = ({ place }: PriceHistory, position: number): number =>
+  place * RING + (position & (RING - 1));
+
+/** The running sums. */
+export function sumsOf({ shelf: { figures }, place }: PriceHistory): Sums {
+  const at = place * FIGURES;
+  return {
+    n: figures[at + SUM.n] as number,
+    r: figures[at + SUM.r] as number,
+    m: figures[at + SUM.m] as number,
+    rr: figures[at + SUM.rr] as number,
+    mm: figures[at + SUM.mm] as number,
+    rm: figures[at + SUM.rm] as number,
+  };
+}
+
+/** ln of the highest high of 252 bars over the newest close; -Infinity before the first bar. */
+export const peakOf = ({ shelf: { figures }, place }: PriceHistory): number =>
+  figures[place * FIGURES + PEAK] as number;
 
 /**
  * Takes the next bar in: one return enters the window, one leaves it. The year's bars are only
@@ -92,20 +119,27 @@ export function addBar(
   { high, close, logReturn }: Pick<Bar, "high" | "close" | "logReturn">,
   { session, market }: { readonly session: number; readonly market: MarketReturns },
 ): void {
+  const { returns, highs, sessions, figures } = history.shelf;
   const at = slot(history, history.bars);
-  history.returns[at] = logReturn ?? Number.NaN;
-  history.highs[at] = Math.log(high / close);
-  history.sessions[at] = session;
+  returns[at] = logReturn ?? Number.NaN;
+  // A quotient of two absurd prices may be no number.
+  highs[at] = Math.log(high) - Math.log(close);
+  sessions[at] = session;
   history.bars++;
   shiftReturn(history, { age: PRICE_WINDOWS.skipBars, sign: 1, market });
   shiftReturn(history, { age: PRICE_WINDOWS.yearBars, sign: -1, market });
 
-  history.peak -= logReturn === null ? 0 : (history.returns[at] as number);
-  history.peakAge++;
-  const own = history.highs[at] as number;
-  if (own >= history.peak) raisePeak(history, own, 0);
-  else if (history.peakAge >= PRICE_WINDOWS.yearBars) findPeak(history);
+  const base = history.place * FIGURES;
+  const peak = (figures[base + PEAK] as number) - change(returns[at] as number);
+  const age = (figures[base + PEAK_AGE] as number) + 1;
+  const own = highs[at] as number;
+  if (own >= peak) keepPeak(history, own, 0);
+  else keepPeak(history, peak, age);
+  if (own < peak && age >= PRICE_WINDOWS.yearBars) findPeak(history);
 }
+
+/** What a return does to the level of the price: one that is not known does nothing. */
+const change = (logReturn: number): number => (Number.isNaN(logReturn) ? 0 : logReturn);
 
 /** Adds the return of `age` bars ago to the sums, or takes it out. */
 function shiftReturn(
@@ -116,24 +150,26 @@ function shiftReturn(
     market,
   }: { readonly age: number; readonly sign: 1 | -1; readonly market: MarketReturns },
 ): void {
-  const { bars, returns, sessions, sums } = history;
-  if (age >= bars) return;
-  const at = slot(history, bars - 1 - age);
+  if (age >= history.bars) return;
+  const { returns, sessions, figures } = history.shelf;
+  const at = slot(history, history.bars - 1 - age);
   const r = returns[at] as number;
   // NaN fails the comparison as well.
   if (!(Math.abs(r) <= PRICE_WINDOWS.maxReturn)) return;
   const m = market[sessions[at] as number] as number;
-  sums.n += sign;
-  sums.r += sign * r;
-  sums.m += sign * m;
-  sums.rr += sign * r * r;
-  sums.mm += sign * m * m;
-  sums.rm += sign * r * m;
+  const base = history.place * FIGURES;
+  (figures[base + SUM.n] as number) += sign;
+  (figures[base + SUM.r] as number) += sign * r;
+  (figures[base + SUM.m] as number) += sign * m;
+  (figures[base + SUM.rr] as number) += sign * r * r;
+  (figures[base + SUM.mm] as number) += sign * m * m;
+  (figures[base + SUM.rm] as number) += sign * r * m;
 }
 
 /** Looks through the last 252 bars for the highest high, prices adjusted to the newest bar. */
 function findPeak(history: PriceHistory): void {
-  const { bars, returns, highs } = history;
+  const { bars } = history;
+  const { returns, highs } = history.shelf;
   const length = Math.min(PRICE_WINDOWS.yearBars, bars);
   let since = 0;
   let peak = Number.NEGATIVE_INFINITY;
@@ -145,14 +181,14 @@ function findPeak(history: PriceHistory): void {
       peak = level;
       peakAge = age;
     }
-    since += returns[at] as number;
+    since += change(returns[at] as number);
   }
-  raisePeak(history, peak, peakAge);
+  keepPeak(history, peak, peakAge);
 }
 
-function raisePeak(history: PriceHistory, peak: number, age: number): void {
-  history.peak = peak;
-  history.peakAge = age;
+function keepPeak({ shelf: { figures }, place }: PriceHistory, peak: number, age: number): void {
+  figures[place * FIGURES + PEAK] = peak;
+  figures[place * FIGURES + PEAK_AGE] = age;
 }
 
 /**
@@ -162,23 +198,26 @@ function raisePeak(history: PriceHistory, peak: number, age: number): void {
  */
 export function recompute(history: PriceHistory, market: MarketReturns): number {
   if (history.bars === 0) return 0;
-  const { sums: before, peak } = history;
-  const sums = sumWindow(history, market);
-  history.sums = sums;
+  const { figures } = history.shelf;
+  const base = history.place * FIGURES;
+  const peak = peakOf(history);
   findPeak(history);
-  return Math.max(
-    Math.abs(sums.r - before.r),
-    Math.abs(sums.m - before.m),
-    Math.abs(sums.rr - before.rr),
-    Math.abs(sums.mm - before.mm),
-    Math.abs(sums.rm - before.rm),
-    Math.abs(history.peak - peak),
-  );
+  let drift = Math.abs(peakOf(history) - peak);
+  const sums = sumWindow(history, market);
+  for (const name of SUM_NAMES) {
+    const at = base + SUM[name];
+    drift = Math.max(drift, Math.abs(sums[name] - (figures[at] as number)));
+    figures[at] = sums[name];
+  }
+  return drift;
 }
+
+const SUM_NAMES = Object.keys(SUM) as readonly (keyof Sums)[];
 
 /** The sums over the window's returns, oldest first. */
 function sumWindow(history: PriceHistory, market: MarketReturns): Sums {
-  const { bars, returns, sessions } = history;
+  const { bars } = history;
+  const { returns, sessions } = history.shelf;
   let n = 0;
   let r = 0;
   let m = 0;

@@ -89,21 +89,17 @@ interface Evidence {
  */
 function evidence({ measurement, norms }: ValuedStock, tables: ValuationTables): Evidence[] {
   const { sector, yields } = measurement;
-  const relative = YIELDS.flatMap((name) => {
+  const relative = YIELDS.flatMap((name): Evidence[] => {
     const value = yields[name];
     const byPeers = tables.yields[name];
     const table = (sector === null ? undefined : byPeers?.get(sector)) ?? byPeers?.get(WHOLE_CLASS);
     if (value === undefined || table === undefined) return [];
-    return [
-      { name, with: "peers" as const, z: ecdfZ(table, value), weight: weightOf(name, sector) },
-    ];
+    return [{ name, with: "peers", z: ecdfZ(table, value), weight: weightOf(name, sector) }];
   });
   if (relative.length < VALUATION_RULES.minYields) return [];
-  const own = ownScores(yields, norms).map((score) => ({
-    ...score,
-    with: "own past" as const,
-    weight: 1,
-  }));
+  const own = ownScores(yields, norms).map(
+    ({ name, z }): Evidence => ({ name, with: "own past", z, weight: 1 }),
+  );
   const share = own.length === 0 ? 1 : VALUATION_RULES.relativeWeight;
   return [...scaled(relative, share), ...scaled(own, VALUATION_RULES.ownWeight)];
 }
@@ -145,9 +141,9 @@ export function readValuation(
   if (stock === undefined) return unread(whyUnmeasured(filings, at, dayMs));
   const { asOf, yields } = stock.measurement;
   const staleAfter = asOf + VALUATION_RULES.freshFilingDays * dayMs;
-  const compared = evidence(stock, tables);
-  const listInputs = () => stockInputs(stock.measurement, compared);
-  const mixed = mixture(compared);
+  // Compared anew when asked: what is kept for every instrument is seldom asked for.
+  const listInputs = () => stockInputs(stock.measurement, evidence(stock, tables));
+  const mixed = mixture(evidence(stock, tables));
   if (mixed === undefined) return unread("insufficient_data", { asOf, staleAfter, listInputs });
 
   const { freshFilingDays, maxFilingAgeDays } = VALUATION_RULES;

@@ -1,3 +1,4 @@
+import { countKnown } from "../market/point-in-time.ts";
 import type { Bar } from "../market/records.ts";
 import { decay, ewStep, normOf } from "./statistics.ts";
 
@@ -24,8 +25,13 @@ export interface VolatilityReading {
 
 /** Follows the volatility of one instrument, bar by bar. */
 export interface Volatility {
-  /** Takes the next bar in; `undefined` on the first and while nothing moved at all. */
-  add(bar: Bar): VolatilityReading | undefined;
+  /**
+   * Takes the next bars in, at a cost that depends only on how many they are.
+   *
+   * @returns The reading after the last of them; `undefined` when it is the first bar of all, while
+   *   nothing moved, and without a bar.
+   */
+  add(...bars: readonly Bar[]): VolatilityReading | undefined;
 }
 
 /** Starts before the first bar. */
@@ -37,18 +43,63 @@ export function createVolatility(): Volatility {
   const past: number[] = [];
   let fast: number | undefined;
   let slow: number | undefined;
+  const take = (bar: Bar): Omit<VolatilityReading, "z"> | undefined => {
+    const { logReturn } = bar;
+    if (logReturn === null) return undefined;
+    const variance = varianceOf(bar, logReturn);
+    // Between absurd prices it may be no number, and would stay none for ever.
+    if (!Number.isFinite(variance)) return undefined;
+    fast = ewStep(fast, variance, fastDecay);
+    slow = ewStep(slow, variance, slowDecay);
+    if (!(fast > 0 && slow > 0)) return undefined;
+    const q = 0.5 * Math.log(fast / slow);
+    past.push(q);
+    return { q, slowSigma: Math.sqrt(slow), logReturn };
+  };
   return {
-    add(bar) {
-      const { logReturn } = bar;
-      if (logReturn === null) return undefined;
-      const variance = varianceOf(bar, logReturn);
-      fast = ewStep(fast, variance, fastDecay);
-      slow = ewStep(slow, variance, slowDecay);
-      if (!(fast > 0 && slow > 0)) return undefined;
-      const q = 0.5 * Math.log(fast / slow);
-      if (past.push(q) > VOLATILITY_RULES.window) past.shift();
-      return { q, z: unusual(q, past), slowSigma: Math.sqrt(slow), logReturn };
+    add(...bars) {
+      let newest: ReturnType<typeof take>;
+      for (const bar of bars) newest = take(bar);
+      past.splice(0, past.length - VOLATILITY_RULES.window);
+      return newest && { ...newest, z: unusual(newest.q, past) };
     },
+  };
+}
+
+/** How far the bars of a list have been read. */
+interface Follower {
+  readonly volatility: Volatility;
+  read: number;
+  newest: VolatilityReading | undefined;
+}
+
+const newFollower = (): Follower => ({
+  volatility: createVolatility(),
+  read: 0,
+  newest: undefined,
+});
+
+/**
+ * Reads the volatility of many instruments as time goes on: every bar is taken in once. A look back
+ * is right too, but reads the list anew.
+ *
+ * @returns A function of an instrument's list of bars, always the same one as long as it only grows,
+ *   and of an instant: the reading at the newest bar known by then.
+ */
+export function createVolatilityReader(): (
+  bars: readonly Bar[],
+  at: number,
+) => VolatilityReading | undefined {
+  const followers = new WeakMap<readonly Bar[], Follower>();
+  return (bars, at) => {
+    const known = countKnown(bars, at);
+    const follower = followers.get(bars) ?? newFollower();
+    followers.set(bars, follower);
+    if (known < follower.read) return createVolatility().add(...bars.slice(0, known));
+    if (known === follower.read) return follower.newest;
+    follower.newest = follower.volatility.add(...bars.slice(follower.read, known));
+    follower.read = known;
+    return follower.newest;
   };
 }
 

@@ -4,15 +4,22 @@ import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { Limits } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
+import type { Repeat } from "../repeat.ts";
+import type { PeerTables } from "../score/peers.ts";
 import type { ToolContext } from "../tool.ts";
-import { discoveryRouter } from "./discovery.ts";
+import { discoveryRouter, openToPages } from "./discovery.ts";
 import { HARDENED, notFound, sendPlainProblem, sendProblem } from "./errors.ts";
+import { type EventLog, eventStreamRouter } from "./event-stream.ts";
 import { createGate, type ResourcePath } from "./gate.ts";
 import { healthRouter } from "./health.ts";
+import { linkToDescriptions } from "./link-headers.ts";
 import { mcpRouter } from "./mcp.ts";
+import { announced } from "./mcp-server.ts";
+import { methodRouter } from "./method.ts";
 import { type Readiness, readinessRouter } from "./readiness.ts";
 import { restRouter } from "./rest.ts";
 import { routesOf, type ServedRoute } from "./routes.ts";
+import type { Streams } from "./streams.ts";
 
 /** What the HTTP surface is made from. */
 export interface AppOptions {
@@ -21,6 +28,15 @@ export interface AppOptions {
   /** Public origin, without a trailing slash; the only source of addresses in answers. */
   readonly baseUrl: string;
   readonly context: ToolContext;
+  /** What scores were compared with; see `MethodOptions`. */
+  readonly tables: () => readonly PeerTables[];
+  /** The events of alerts. */
+  readonly eventLog: EventLog;
+  /** Answers that stay open. */
+  readonly streams: Streams;
+  readonly repeat: Repeat;
+  /** Listens for signals that have changed. @returns Stops listening. */
+  readonly onSignal: (listener: (symbol: string) => void) => () => void;
   readonly authenticate: Authenticate;
   readonly limits: Limits;
   readonly anonymousScopes: readonly Scope[];
@@ -68,20 +84,23 @@ const UNREADABLE = new Problem("invalid_request", {
 });
 
 function createExpress(options: AppOptions): Express {
-  const { name, version, baseUrl, context, routers, now, onError, onReport } = options;
+  const { name, version, baseUrl, context, tables, routers, now, onError } = options;
   const gate = (path: ResourcePath) => createGate(options, path);
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", options.proxyHops);
-  app.use(hardenHeaders);
+  app.use(hardenHeaders, openToPages, linkToDescriptions(baseUrl));
   for (const router of routers) app.use(router);
-  app.use(discoveryRouter({ baseUrl, name }));
+  const { anonymousScopes } = options;
+  const site = { baseUrl, name, version, anonymousScopes, market: context.market.mode };
+  app.use(discoveryRouter({ ...site, mcp: announced }, now));
   app.use(healthRouter({ context, name, version, now }));
   app.use(readinessRouter(options.readiness));
-  const mcp = { context, gate: gate("/mcp"), name, version, baseUrl, onError, onReport };
-  app.use(mcpRouter(mcp));
+  app.use(mcpRouter({ ...options, gate: gate("/mcp") }));
+  app.use(eventStreamRouter({ ...options, gate: gate(""), log: options.eventLog }));
   app.use(restRouter(context, gate("")));
+  app.use(methodRouter({ context, tables, gate: gate("") }));
   app.use(notFound);
   app.use(sendProblem(onError));
   return app;

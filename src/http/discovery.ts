@@ -1,22 +1,126 @@
-import { Router } from "express";
-import { documents } from "../../wellknown/index.ts";
+import { createHash } from "node:crypto";
+import { type Request, type RequestHandler, Router } from "express";
+import { type DiscoveryDocument, documents } from "../../wellknown/index.ts";
+import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
+import { linkHeader } from "./link-headers.ts";
 import { onlyMethods } from "./methods.ts";
 
-/** Serves the discovery documents; readable from any web page, cacheable for five minutes. */
-export function discoveryRouter(site: Site): Router {
+const DAY_MS = 86_400_000;
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/**
+ * Serves the discovery documents, as bytes that are made once a day: only the end of security.txt
+ * depends on the day.
+ */
+export function discoveryRouter(site: Site, now: () => Date): Router {
   const router = Router();
-  for (const { path, mediaType, render } of documents) {
-    const body = JSON.stringify(render(site));
+  for (const document of documents) {
+    const current = daily(now, (today) => renderingOf(document, site, today));
     router
-      .route(path)
-      .get((_req, res) => {
-        res
-          .set({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" })
-          .type(mediaType)
-          .send(body);
+      .route(document.path)
+      .get(headersOf(document, site), (req, res) => {
+        const type = typeFor(req, document);
+        const { bytes, etags } = current();
+        const etag = etags.get(type) ?? "";
+        res.set("etag", etag);
+        if (isKnown(req.headers["if-none-match"], etag)) return void res.status(304).end();
+        // Express would add a charset, which JSON and a profile do not have.
+        res.setHeader("content-type", type);
+        res.send(bytes);
       })
       .all(onlyMethods(["get"]));
   }
   return router;
 }
+
+/** A document as it is sent, with its validator by media type. */
+interface Rendering {
+  readonly bytes: Buffer;
+  readonly etags: ReadonlyMap<string, string>;
+}
+
+function renderingOf(document: DiscoveryDocument, site: Site, today: Date): Rendering {
+  const content = document.render(site, { today, sha256 });
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  // Two types of one document are two representations (RFC 9110 section 8.8.1).
+  const etags = document.mediaTypes.map(
+    (type) => [type, `"${sha256(`${type}\n${text}`)}"`] as const,
+  );
+  return { bytes: Buffer.from(text), etags: new Map(etags) };
+}
+
+/** Whether a reader has what would be sent (RFC 9110 section 13.1.2). `fetch` asks with `no-cache`
+ *  then, which Express would take for a wish to have it anew. */
+function isKnown(condition: string | undefined, etag: string): boolean {
+  const known = condition?.split(",").map((one) => one.trim().replace(/^W\//, "")) ?? [];
+  return known.includes(etag) || known.includes("*");
+}
+
+/** Remembers what is made from the day for as long as it lasts. */
+function daily<T>(now: () => Date, make: (today: Date) => T): () => T {
+  const dayOf = (instant: Date) => Math.floor(instant.getTime() / DAY_MS);
+  const start = now();
+  let kept = { day: dayOf(start), value: make(start) };
+  return () => {
+    const today = now();
+    if (dayOf(today) !== kept.day) kept = { day: dayOf(today), value: make(today) };
+    return kept.value;
+  };
+}
+
+function headersOf(document: DiscoveryDocument, site: Site): RequestHandler {
+  const { mediaTypes, maxAgeSeconds, links } = document;
+  const headers = {
+    "cache-control": `public, max-age=${maxAgeSeconds}`,
+    ...(mediaTypes.length > 1 && { vary: "Accept" }),
+    ...(links && { link: linkHeader(links(site)) }),
+  };
+  return (_req, res, next) => {
+    res.set(headers);
+    next();
+  };
+}
+
+/** Whoever accepts none of them gets the first: a document is better than a refusal. */
+function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
+  const [usual, ...others] = mediaTypes;
+  return (others.length > 0 && req.accepts([...mediaTypes])) || usual;
+}
+
+/** What the authorization server serves for anyone to read. */
+const metadata: readonly string[] = [
+  paths.authorizationServer,
+  paths.openidConfiguration,
+  paths.jwks,
+];
+
+/** What pages of any origin may use, with its method: no cookie counts there. */
+const openPaths: ReadonlyMap<string, "GET" | "POST"> = new Map([
+  ...[...documents.map(({ path }) => path), ...metadata].map((path) => [path, "GET"] as const),
+  [paths.register, "POST"] as const,
+]);
+
+/**
+ * Opens the documents and the registration to web pages of any origin, and answers what a browser
+ * asks beforehand (CORS). To be mounted before whatever serves them.
+ */
+export const openToPages: RequestHandler = (req, res, next) => {
+  const method = openPaths.get(req.path);
+  if (method === undefined) return next();
+  res.set({
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": method,
+    // MCP clients in a browser name their protocol version wherever they ask.
+    "access-control-allow-headers": "Content-Type, If-None-Match, MCP-Protocol-Version",
+    "access-control-expose-headers": "ETag, Link, Retry-After",
+  });
+  if (req.method === "OPTIONS") {
+    res.set("access-control-max-age", "3600").status(204).end();
+    return;
+  }
+  const isRead = req.method === "GET" || req.method === "HEAD";
+  if (isRead && metadata.includes(req.path)) res.set("cache-control", "public, max-age=300");
+  next();
+};

@@ -58,7 +58,8 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
   const limit = limitCalls(limits);
   return {
     async enter(req, res, next) {
-      res.locals.caller = await callerBy(credentialOf(req, { refuse, several }), req.ip);
+      const credential = credentialOf(req, { refuse, several });
+      remember(res, await callerBy(credential, req.ip), () => authenticate(credential.text));
       await limit(req, res, next);
     },
     requireScopes(caller, needed) {
@@ -100,6 +101,21 @@ const several = (detail: string) =>
 
 /** The caller that the gate let in. */
 export const callerOf = (res: Response): Caller => res.locals.caller;
+
+/** Whether the credential of a request that the gate let in is good at this moment as well. */
+export const isStillIn = (res: Response): Promise<boolean> => res.locals.isStillIn();
+
+/** @param again Looks the credential up once more. */
+function remember(res: Response, caller: Caller, again: () => Promise<Caller | undefined>): void {
+  res.locals.caller = caller;
+  res.locals.isStillIn = async () => isUnchanged(caller, await again());
+}
+
+/** Whether the caller behind a credential is still who it was, with the rights that it had. */
+function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | undefined): boolean {
+  const isSame = now?.kind === kind && now.id === id && now.accountId === accountId;
+  return isSame && [...scopes].every((scope) => now.scopes.has(scope));
+}
 
 /** Limits the calls of each caller; an agent that nobody answers for has fewer. */
 function limitCalls(limits: Limits): RequestHandler {

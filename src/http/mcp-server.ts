@@ -1,12 +1,18 @@
 import {
+  type AuthInfo,
   type CallToolResult,
+  type McpRequestContext,
   McpServer,
   type StandardSchemaWithJSON,
+  SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
 import { tools } from "../../tools/index.ts";
+import { SERVER_NAME } from "../../wellknown/server-card.ts";
+import type { Caller } from "../auth/caller.ts";
 import { Problem } from "../problem.ts";
 import type { Tool, ToolContext } from "../tool.ts";
-import { jsonSchema } from "./json-schema.ts";
+import { jsonSchema, outline } from "./json-schema.ts";
+import { registerSignals } from "./mcp-resources.ts";
 import { parse } from "./parse.ts";
 
 /** How long clients may keep the lists, which change with the version only. */
@@ -14,7 +20,7 @@ const LIST_TTL_MS = 300_000;
 const DISCOVER_TTL_MS = 3_600_000;
 
 const INSTRUCTIONS =
-  "Scores run from 0 (bearish) over 50 (no view) to 100 (bullish); signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. A score is a percentile of evidence, not a probability, and not investment advice.";
+  "Scores run from 0 (bearish) over 50 (no view) to 100 (bullish); signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert tells of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. A score is a percentile of evidence, not a probability, and not investment advice.";
 
 /** What an MCP server is made from. */
 export interface McpServerOptions {
@@ -25,42 +31,82 @@ export interface McpServerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Offers every tool over MCP. */
-export function buildServer({ context, name, version, onError }: McpServerOptions): McpServer {
+/** What the endpoint says of itself to clients of the newest revision, also in documents. */
+export const announced = {
+  /** Revisions of the protocol, the newest first. */
+  versions: ["2026-07-28", ...SUPPORTED_PROTOCOL_VERSIONS],
+  capabilities: {
+    tools: { listChanged: false },
+    resources: { listChanged: false, subscribe: true },
+    completions: {},
+  },
+};
+
+/**
+ * Offers every tool and every signal over MCP.
+ *
+ * @param era Of the protocol: before 2026-07-28 a subscription would outlive its request, which
+ *   there are no sessions for.
+ */
+export function buildServer(
+  { context, name, version, onError }: McpServerOptions,
+  era: McpRequestContext["era"],
+): McpServer {
   const server = new McpServer(
-    { name: "market-signal", title: name, version },
+    { name: SERVER_NAME, title: name, version },
     {
       instructions: INSTRUCTIONS,
-      capabilities: { tools: { listChanged: false } },
+      capabilities: {
+        ...announced.capabilities,
+        resources: { listChanged: false, subscribe: era === "modern" },
+      },
       cacheHints: {
         "tools/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+        "resources/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+        "resources/templates/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
         "server/discover": { ttlMs: DISCOVER_TTL_MS, cacheScope: "public" },
       },
     },
   );
   for (const { tool, inputSchema, outputSchema } of published) {
     const { title, description } = tool;
-    const annotations = {
-      title,
-      readOnlyHint: true,
-      destructiveHint: false,
-      idempotentHint: true,
-      openWorldHint: false,
-    };
     server.registerTool(
       tool.name,
-      { title, description, inputSchema, outputSchema, annotations },
-      (input) => call(tool, input, { context, onError }),
+      { title, description, inputSchema, outputSchema, annotations: annotationsOf(tool) },
+      (input, { http }) => {
+        const caller = callerIn(http?.authInfo);
+        return call(tool, input, { context, onError, caller });
+      },
     );
   }
+  registerSignals(server, { context, onError });
   return server;
 }
+
+/** What changes something here may make this service call an address of the caller's. */
+const annotationsOf = ({ title, effect }: Tool) => ({
+  title,
+  readOnlyHint: effect === undefined,
+  destructiveHint: effect?.isDestructive ?? false,
+  idempotentHint: effect === undefined,
+  openWorldHint: effect !== undefined,
+});
+
+/** What the SDK hands from the gate to the tools; the token itself stays outside. */
+export const authInfoOf = (caller: Caller): AuthInfo => ({
+  token: "",
+  clientId: caller.clientId ?? caller.id,
+  scopes: [...caller.scopes],
+  extra: { caller },
+});
+
+const callerIn = (authInfo: AuthInfo | undefined): Caller => authInfo?.extra?.caller as Caller;
 
 /** The tools with their JSON Schemas, made once. */
 const published = tools.map((tool) => ({
   tool,
   inputSchema: schema(jsonSchema(tool.input, "input")),
-  outputSchema: schema({ type: "object", ...jsonSchema(tool.output, "output") }),
+  outputSchema: schema(outline({ type: "object", ...jsonSchema(tool.output, "output") })),
 }));
 
 /** Publishes a JSON Schema and checks nothing: `call` does, and words the refusal as REST does. */
@@ -68,21 +114,27 @@ function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, o
   return {
     "~standard": {
       version: 1,
-      vendor: "market-signal",
+      vendor: SERVER_NAME,
       validate: (value) => ({ value: value as object }),
       jsonSchema: { input: () => json, output: () => json },
     },
   };
 }
 
+/** Where a tool is called. */
+interface Surroundings extends Pick<McpServerOptions, "context" | "onError"> {
+  readonly caller: Caller;
+}
+
 /** The SDK would send any thrown message to the model; only a Problem is written for it. */
-function call(
+async function call(
   tool: Tool,
   input: unknown,
-  { context, onError }: Pick<McpServerOptions, "context" | "onError">,
-): CallToolResult {
+  { context, onError, caller }: Surroundings,
+): Promise<CallToolResult> {
   try {
-    const structuredContent = tool.run(parse(tool.input, input ?? {}), context);
+    const from = { caller, idempotencyKey: undefined };
+    const structuredContent = await tool.run(parse(tool.input, input ?? {}), context, from);
     return {
       structuredContent,
       content: [{ type: "text", text: JSON.stringify(structuredContent) }],

@@ -1,15 +1,17 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { createMcpHandler } from "@modelcontextprotocol/server";
-import express, { type RequestHandler, Router } from "express";
-import { z } from "zod";
-import { tools } from "../../tools/index.ts";
+import { createMcpHandler, type McpServerFactory } from "@modelcontextprotocol/server";
+import express, { type RequestHandler, type Response, Router } from "express";
+import { calledFrom } from "../auth/auditor.ts";
 import { isLoopbackHost } from "../auth/loopback.ts";
-import type { Scope } from "../auth/scopes.ts";
 import { Problem } from "../problem.ts";
 import { callerOf, type Gate } from "./gate.ts";
-import { buildServer, type McpServerOptions } from "./mcp-server.ts";
+import { isDeeperThan } from "./json-body.ts";
+import { signalsListenedTo } from "./mcp-resources.ts";
+import { scopesOf } from "./mcp-scopes.ts";
+import { authInfoOf, buildServer, type McpServerOptions } from "./mcp-server.ts";
 import { onlyMethods } from "./methods.ts";
+import type { Streams } from "./streams.ts";
 
 /** Largest MCP message in bytes; tool inputs are far smaller. */
 const MAX_MESSAGE_BYTES = 100 * 1024;
@@ -21,6 +23,10 @@ const MAX_BATCH = 10;
 /** What the MCP endpoint is made from. */
 export interface McpOptions extends McpServerOptions {
   readonly gate: Gate;
+  /** Answers that stay open. */
+  readonly streams: Streams;
+  /** Listens for signals that have changed. @returns Stops listening. */
+  readonly onSignal: (listener: (symbol: string) => void) => () => void;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   /** Told what the SDK reports, mostly why it refused a message; for debugging. */
@@ -57,19 +63,40 @@ function serve(options: McpOptions): RequestHandler {
     reports.getStore()?.push(error);
     onReport(error);
   };
-  const handle = toNodeHandler(
-    createMcpHandler(() => buildServer(options), { onerror }),
-    {
-      onerror,
-    },
-  );
+  const factory: McpServerFactory = ({ era }) => buildServer(options, era);
+  const newHandler = () => createMcpHandler(factory, { onerror });
+  const common = newHandler();
   return (req, res, next) => {
     const reported: unknown[] = [];
     res.once("finish", () => {
       if (res.statusCode >= 500) reported.forEach(onError);
     });
-    reports.run(reported, () => handle(req, res, req.body).catch(next));
+    const handler = isListening(req.body) ? newHandler() : common;
+    if (handler !== common) stayOpen(res, { handler, message: req.body }, options);
+    const asked = Object.assign(req, { auth: authInfoOf(callerOf(res)) });
+    const handle = toNodeHandler(handler, { onerror });
+    const answer = () => handle(asked, res, req.body).catch(next);
+    reports.run(reported, () => calledFrom(req.ip, answer));
   };
+}
+
+/** A message that asks to be told of changes, and what the SDK answers it with. */
+interface Listening {
+  /** For this answer alone, so that it can be ended in good order when the others go on. */
+  readonly handler: ReturnType<typeof createMcpHandler>;
+  readonly message: unknown;
+}
+
+/** Lets an answer stay open, and tells it of the signals that the message names. */
+function stayOpen(res: Response, { handler, message }: Listening, options: McpOptions): void {
+  const { context, streams, onSignal } = options;
+  const wanted = signalsListenedTo(message, context);
+  if (res.destroyed) return;
+  streams.hold(res, () => void handler.close());
+  const stopListening = onSignal((symbol) =>
+    wanted.get(symbol)?.forEach(handler.notify.resourceUpdated),
+  );
+  res.once("close", stopListening);
 }
 
 /**
@@ -114,19 +141,6 @@ const onlyModest: RequestHandler = (req, _res, next) => {
   next();
 };
 
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));
-}
-
-/** The scopes that the tool calls in a message, or in a batch of them, need together. */
-function scopesOf(body: unknown): readonly Scope[] {
-  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
-  const called = messages.map((message) => ToolCall.safeParse(message).data?.params.name);
-  return [...new Set(tools.filter(({ name }) => called.includes(name)).map(({ scope }) => scope))];
-}
-
-const ToolCall = z.object({
-  method: z.literal("tools/call"),
-  params: z.object({ name: z.string() }),
-});
+/** Whether a message asks for an answer that stays open (MCP 2026-07-28, subscriptions). */
+const isListening = (body: { readonly method?: unknown } | null | undefined): boolean =>
+  body?.method === "subscriptions/listen";

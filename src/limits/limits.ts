@@ -64,6 +64,12 @@ export const quotas = {
   calls: { points: 600, windowSeconds: 60 },
   /** The same, per agent that nobody answers for (architecture section 7). */
   "calls-anonymous": { points: 120, windowSeconds: 60 },
+  /** Alerts made, changed and removed, and events asked for again, per caller. */
+  "alert-change": { points: 60, windowSeconds: 3600 },
+  /** Test events, per alert. */
+  "alert-test": { points: 10, windowSeconds: 3600 },
+  /** Challenges sent to the host of a webhook, over all callers. */
+  "challenge-host": { points: 10, windowSeconds: 3600 },
 } as const satisfies Readonly<Record<string, Quota>>;
 
 /** Name of a limit. */

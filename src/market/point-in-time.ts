@@ -32,3 +32,7 @@ export function createReader<R extends Known>(): (list: readonly R[], at: number
     return list.slice(from, read);
   };
 }
+
+/** The later of two instants, either of which may be missing. */
+export const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b);

@@ -60,14 +60,23 @@ export interface Mention extends Known {
   /** Opaque author key, `null` when the source hides it. */
   readonly author: string | null;
   readonly followers: number | null;
+  /** Age of the author's account in days; absent or `null` when the source does not know it. */
+  readonly accountAgeDays?: number | null;
   /** Number of instruments that the message names, at least 1. */
   readonly symbolCount: number;
   /** The author's own tag, `null` when there is none. */
   readonly stance: "bullish" | "bearish" | null;
 }
 
-/** Figures of a quarterly filing that the method reads. */
-export type FundamentalMetric = "netIncome" | "equity" | "shares";
+/** Figures of a quarterly filing that the method reads; a source need not know all of them. */
+export type FundamentalMetric =
+  | "netIncome"
+  | "freeCashFlow"
+  | "ebitda"
+  | "equity"
+  | "debt"
+  | "cash"
+  | "shares";
 
 /** One figure of one filing, as filed. */
 export interface Fundamental extends Known {
@@ -83,6 +92,10 @@ export interface OnChain extends Known {
   readonly session: string;
   /** Market value over realised value, `null` when not published. */
   readonly mvrv: number | null;
+  /** Market value over the value transferred that day; absent or `null` when not published. */
+  readonly nvt?: number | null;
+  /** Market value in USD; absent or `null` when not published. */
+  readonly marketCapUsd?: number | null;
 }
 
 /**

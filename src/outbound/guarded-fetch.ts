@@ -1,18 +1,11 @@
-import { isIP, type LookupFunction } from "node:net";
-import { Agent, type BodyInit, fetch as undiciFetch } from "undici";
-import { createNameLookup, type NameLookup } from "./name-lookup.ts";
-import { isReachable, type UrlPolicy, urlFault } from "./url-policy.ts";
+import { type BodyInit, fetch as undiciFetch } from "undici";
+import { createGuardedAgent, type GuardedAgentOptions } from "./guarded-agent.ts";
+import { urlFault } from "./url-policy.ts";
 
 /** What a guarded fetch may do. */
-export interface GuardedFetchOptions extends UrlPolicy {
-  /** Default: the name servers of the system. */
-  readonly lookup?: NameLookup;
-  /** Certificates that are trusted in place of the usual ones, PEM. */
-  readonly ca?: string;
+export interface GuardedFetchOptions extends GuardedAgentOptions {
   /** Largest body, decompressed, in bytes. Default: 64 KiB. */
   readonly maxBytes?: number;
-  /** Longest wait for a connection, in milliseconds. Default: 5 s. */
-  readonly connectMs?: number;
   /** Longest wait for all of the answer, in milliseconds. Default: 15 s. */
   readonly totalMs?: number;
 }
@@ -43,7 +36,7 @@ export class OutboundError extends Error {
 }
 
 /** Bounds that hold where nothing else is said. */
-const DEFAULTS = { maxBytes: 64 * 1024, connectMs: 5_000, totalMs: 15_000 };
+const DEFAULTS = { maxBytes: 64 * 1024, totalMs: 15_000 };
 
 /** Connections to one origin at a time. */
 const MAX_CONNECTIONS = 4;
@@ -55,7 +48,10 @@ const MAX_CONNECTIONS = 4;
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { maxBytes, totalMs } = { ...DEFAULTS, ...options };
-  const dispatcher = guardedAgent(options);
+  const dispatcher = createGuardedAgent(options, {
+    connections: MAX_CONNECTIONS,
+    maxResponseSize: maxBytes,
+  });
   const ask = async (url: string, init: RequestInit): Promise<Response> => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);
@@ -81,41 +77,6 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       }
     },
     close: () => dispatcher.destroy(),
-  };
-}
-
-/** Every connection is new: one that is kept would outlive what its name stands for. */
-function guardedAgent(options: GuardedFetchOptions): Agent {
-  const { maxBytes, connectMs } = { ...DEFAULTS, ...options };
-  const { ca, lookup = createNameLookup() } = options;
-  return new Agent({
-    pipelining: 0,
-    connections: MAX_CONNECTIONS,
-    maxResponseSize: maxBytes,
-    allowH2: false,
-    connect: {
-      timeout: connectMs,
-      lookup: guardedLookup(lookup, options),
-      autoSelectFamily: true,
-      ...(ca !== undefined && { ca }),
-    },
-  });
-}
-
-/** One address that may not be asked spoils them all: whoever mixes them wants it to be tried. */
-function guardedLookup(lookup: NameLookup, policy: UrlPolicy): LookupFunction {
-  const find = async (name: string) => {
-    const addresses = await lookup(name);
-    if (addresses.length === 0) throw new Error(`${name} has no address.`);
-    const bad = addresses.find((address) => !isReachable(address, policy));
-    if (bad !== undefined) throw new Error(`${name} stands for ${bad}, which is not public.`);
-    return addresses.map((address) => ({ address, family: isIP(address) }));
-  };
-  return (name, _options, callback) => {
-    find(name).then(
-      (found) => callback(null, found),
-      (error) => callback(error, []),
-    );
   };
 }
 

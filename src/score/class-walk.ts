@@ -6,25 +6,37 @@ import type { InstrumentRecords } from "../market/records.ts";
 import { chooseBenchmark } from "./benchmarked.ts";
 import type { TextReading } from "./conversation.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./direction.ts";
-import { countAfter, evaluate, type Measured, measureOne } from "./measured.ts";
+import { countAfter, evaluate, observe } from "./observe.ts";
 import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
-import type { ReadingContext } from "./readings.ts";
+import type { Observed, ReadingContext } from "./readings.ts";
 import { createSnapshot, type Snapshot, sessionScore } from "./snapshot.ts";
-import { advanceTrack, beginSession, createTrack, endSession, type Track } from "./track.ts";
+import {
+  advanceTrack,
+  beginSession,
+  createTrack,
+  endSession,
+  type FeedTimes,
+  type Measurement,
+  type Track,
+} from "./track.ts";
 
 /** Receives every snapshot of the walk; `closed` ones are final, the others may be replaced. */
 type SnapshotSink = (snapshot: Snapshot, kind: "closed" | "interim") => void;
 
-/** A class up to an instant: what to score and against which calendar. */
-interface ClassView {
-  /** The class's records, the same instruments in the same order on every call. */
-  readonly group: readonly InstrumentRecords[];
-  /** When the sessions of the class's calendar closed, ascending; later ones are not read. */
-  readonly closes: readonly number[];
+/** An instant of a class, and the session to which it belongs. */
+interface Moment {
   /** Unix milliseconds, never falling from call to call. */
   readonly at: number;
   /** Whether `at` lies in the day of the newest close, and not in one after it. */
   readonly isSameSession: boolean;
+}
+
+/** A class up to an instant: what to score and against which calendar. */
+interface ClassView extends Moment {
+  /** The class's records, the same instruments in the same order on every call. */
+  readonly group: readonly InstrumentRecords[];
+  /** When the sessions of the class's calendar closed, ascending; later ones are not read. */
+  readonly closes: readonly number[];
 }
 
 /** One asset class walked session by session, so that signals have a past. */
@@ -58,20 +70,15 @@ interface WalkOptions {
 /** How far the walk has come. */
 interface Walk extends WalkOptions {
   readonly benchmark: Benchmark;
+  readonly feedTimes: FeedTimes;
   readonly newPriceHistory: () => PriceHistory;
-  /** By position in the class, like the signals after the newest close. */
+  /** By position in the class. */
   readonly tracks: Track[];
-  readonly signals: (SignalState | undefined)[];
   /** Sessions closed so far, in Unix milliseconds. */
   readonly closed: number[];
-  /** Whether the session after the newest close has begun. */
-  isUnderWay: boolean;
   /** Tables frozen at the close before the newest session, and at the newest close. */
   tablesBefore: PeerTables;
   tables: PeerTables;
-  /** When the newest message, and print or short volume, of the class became known. */
-  mentionsAt: number | null;
-  printsAt: number | null;
   drift: number;
 }
 
@@ -81,35 +88,45 @@ export function createClassWalk(options: WalkOptions): ClassWalk {
   const walk: Walk = {
     ...options,
     benchmark: createBenchmark(assetClass),
+    feedTimes: { mentions: null, offExchange: null },
     newPriceHistory: createPriceHistories(),
     tracks: [],
-    signals: [],
     closed: [],
-    isUnderWay: false,
     tablesBefore: noPeers(assetClass),
     tables: noPeers(assetClass),
-    mentionsAt: null,
-    printsAt: null,
     drift: 0,
   };
   return {
-    advance({ group, closes, at, isSameSession }) {
-      while ((closes[walk.closed.length] ?? Number.POSITIVE_INFINITY) <= at) {
+    advance({ group, closes, ...moment }) {
+      while ((closes[walk.closed.length] ?? Number.POSITIVE_INFINITY) <= moment.at) {
         closeSession(walk, group, closes);
       }
-      if (at === walk.closed.at(-1)) return;
-      if (!isSameSession) startSession(walk);
-      scoreInterim(walk, advanceTo(walk, group, at), { at, isSameSession });
+      if (moment.at === walk.closed.at(-1)) return;
+      for (const position of group.keys()) advanceAt(walk, { group, position }, moment);
+      scoreInterim(walk, walk.tracks, moment);
     },
-    advanceSome({ group, at, isSameSession }, positions) {
-      if (!isSameSession) startSession(walk);
-      for (const position of positions) advanceAt(walk, group, { position, at });
-      scoreInterim(walk, positions, { at, isSameSession });
+    advanceSome({ group, ...moment }, positions) {
+      for (const position of positions) advanceAt(walk, { group, position }, moment);
+      const some = positions.map((position) => walk.tracks[position] as Track);
+      scoreInterim(walk, some, moment);
     },
     get drift() {
       return walk.drift;
     },
   };
+}
+
+/** Brings an instrument up to a moment. */
+function advanceAt(
+  walk: Walk,
+  { group, position }: { readonly group: readonly InstrumentRecords[]; readonly position: number },
+  { at, isSameSession }: Moment,
+): void {
+  const records = group[position] as InstrumentRecords;
+  walk.tracks[position] ??= createTrack(records, walk);
+  const track = walk.tracks[position];
+  if (!isSameSession) beginSession(track);
+  advanceTrack(track, { records, at }, walk);
 }
 
 function closeSession(
@@ -119,106 +136,64 @@ function closeSession(
 ): void {
   const { closed, benchmark, tracks, dayMs, origin } = walk;
   const at = closes[closed.length] as number;
-  const next = closes[closed.length + 1];
-  startSession(walk);
   closed.push(at);
-  walk.isUnderWay = false;
-
-  const positions = advanceTo(walk, group, at);
-  benchmark.close();
-  if (at >= origin || next === undefined || next >= origin) {
-    recomputeAll(walk);
-    const measured = measureAll(walk, positions, at);
-    walk.tablesBefore = walk.tables;
-    if (at >= origin) scoreClosed(walk, measured, at);
-    walk.tables = freezeTrading(walk, measured, at);
+  for (const position of group.keys()) {
+    advanceAt(walk, { group, position }, { at, isSameSession: false });
   }
+  benchmark.close();
+  const next = closes[closed.length] ?? Number.POSITIVE_INFINITY;
+  if (next >= origin) gradeSession(walk, at);
   for (const track of tracks) endSession(track, at, dayMs);
   chooseBenchmark(tracks);
 }
 
-/** Once per session, at its close or at the first look at it before that. */
-function startSession(walk: Walk): void {
-  if (walk.isUnderWay) return;
-  walk.isUnderWay = true;
-  for (const track of walk.tracks) beginSession(track);
-}
-
-/** Brings all tracks up to an instant and returns their positions. */
-function advanceTo(walk: Walk, group: readonly InstrumentRecords[], at: number): Iterable<number> {
-  for (let position = 0; position < group.length; position++) {
-    advanceAt(walk, group, { position, at });
+/** Scores a session against the tables frozen before it, and freezes those for the next. */
+function gradeSession(walk: Walk, at: number): void {
+  walk.tablesBefore = walk.tables;
+  const context = contextOf(walk, at, walk.tablesBefore);
+  const peers: Measurement[] = [];
+  for (const track of walk.tracks) {
+    recomputeSums(walk, track);
+    const observed = observe(track, context);
+    if (observed === undefined) continue;
+    // A long-gone instrument is nobody's peer.
+    if (observed.missedSessions <= 1) peers.push(observed.measurement);
+    if (at >= walk.origin) scoreClosed(walk, observed, context);
   }
-  return walk.tracks.keys();
-}
-
-function advanceAt(
-  walk: Walk,
-  group: readonly InstrumentRecords[],
-  { position, at }: { readonly position: number; readonly at: number },
-): void {
-  const records = group[position] as InstrumentRecords;
-  walk.tracks[position] ??= createTrack(records, walk);
-  advanceTrack(walk.tracks[position], { records, at }, walk);
+  walk.tables = freezePeers(peers, { assetClass: walk.assetClass, epoch: at });
 }
 
 /** Running sums are worked out afresh once per epoch. */
-function recomputeAll(walk: Walk): void {
-  const { returns } = walk.benchmark;
-  for (const { listed } of walk.tracks) {
-    if (listed !== undefined) walk.drift = Math.max(walk.drift, recompute(listed, returns));
-  }
+function recomputeSums(walk: Walk, { listed }: Track): void {
+  if (listed === undefined) return;
+  walk.drift = Math.max(walk.drift, recompute(listed, walk.benchmark.returns));
 }
 
-/** Measures the instruments that have traded, and notes how fresh the feeds of the class are. */
-function measureAll(walk: Walk, positions: Iterable<number>, at: number): readonly Measured[] {
-  const moment = { closes: walk.closed, at, dayMs: walk.dayMs };
-  const measured: Measured[] = [];
-  for (const position of positions) {
-    const one = measureOne(walk.tracks[position] as Track, position, moment);
-    if (one === undefined) continue;
-    measured.push(one);
-    const { block, short } = one.measurement.darkpool;
-    walk.mentionsAt = later(walk.mentionsAt, one.track.conversation?.newestAt ?? null);
-    walk.printsAt = later(walk.printsAt, later(block.asOf, short.asOf));
-  }
-  return measured;
+/** Signals are decided at closes. */
+function scoreClosed(walk: Walk, observed: Observed, context: ReadingContext): void {
+  const { evaluation, composite } = evaluate(observed, context);
+  const { track } = observed;
+  track.signal = nextSignal(track.signal, sessionScore(evaluation, composite));
+  walk.sink(createSnapshot(evaluation, composite, track.signal), "closed");
 }
 
-const later = (a: number | null, b: number | null): number | null =>
-  a === null || (b !== null && b > a) ? b : a;
-
-function scoreInterim(
-  walk: Walk,
-  positions: Iterable<number>,
-  { at, isSameSession }: Pick<ClassView, "at" | "isSameSession">,
-): void {
-  const measured = measureAll(walk, positions, at);
+function scoreInterim(walk: Walk, tracks: readonly Track[], { at, isSameSession }: Moment): void {
   const context = contextOf(walk, at, isSameSession ? walk.tablesBefore : walk.tables);
-  for (const one of measured) {
-    const { evaluation, composite } = evaluate(one, context);
-    const signal = standingSignal(walk.signals[one.index], sessionScore(evaluation, composite));
+  for (const track of tracks) {
+    const observed = observe(track, context);
+    if (observed === undefined) continue;
+    const { evaluation, composite } = evaluate(observed, context);
+    const signal = standingSignal(track.signal, sessionScore(evaluation, composite));
     walk.sink(createSnapshot(evaluation, composite, signal), "interim");
   }
 }
 
-/** Signals are decided at closes; between two of them only a long pause in trading ends one. */
+/** Between two closes only a long pause in trading ends a signal. */
 const standingSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
   closed !== undefined && session.missedSessions <= 1 ? closed : nextSignal(closed, session);
 
-/** Scores every instrument against the tables frozen before its newest session. */
-function scoreClosed(walk: Walk, measured: readonly Measured[], at: number): void {
-  const context = contextOf(walk, at, walk.tablesBefore);
-  for (const one of measured) {
-    const { evaluation, composite } = evaluate(one, context);
-    const after = nextSignal(walk.signals[one.index], sessionScore(evaluation, composite));
-    walk.signals[one.index] = after;
-    walk.sink(createSnapshot(evaluation, composite, after), "closed");
-  }
-}
-
 function contextOf(walk: Walk, at: number, tables: PeerTables): ReadingContext {
-  const { assetClass, dayMs, benchmark, mentionsAt, printsAt } = walk;
+  const { assetClass, dayMs, benchmark, feedTimes } = walk;
   const marketVolatility = benchmark.volatility;
   return {
     at,
@@ -226,20 +201,7 @@ function contextOf(walk: Walk, at: number, tables: PeerTables): ReadingContext {
     tables,
     momentum: { at, assetClass, dayMs, tables: tables.momentum, marketVolatility },
     closesAfter: (instant) => countAfter(walk.closed, instant),
-    mentionsAt,
-    printsAt,
+    mentionsAt: feedTimes.mentions,
+    printsAt: feedTimes.offExchange,
   };
-}
-
-/** Tables of the instruments that still trade: a long-gone one is nobody's peer. */
-function freezeTrading(
-  { assetClass }: Walk,
-  measured: readonly Measured[],
-  at: number,
-): PeerTables {
-  const trading = measured.filter(({ missedSessions }) => missedSessions <= 1);
-  return freezePeers(
-    trading.map(({ measurement }) => measurement),
-    { assetClass, epoch: at },
-  );
 }

@@ -68,11 +68,10 @@ export function nextSignal(state: SignalState | undefined, session: SessionScore
   const forcedWait = whyForced(session);
   const direction =
     forcedWait === null ? decide(state?.direction ?? "WAIT", smoothed, session.confidence) : "WAIT";
-  const common = { smoothed, frozen: false, forcedWait };
-  if (state === undefined) return { ...common, direction, since: session.at, previous: null };
-  return direction === state.direction
-    ? { ...common, direction, since: state.since, previous: state.previous }
-    : { ...common, direction, since: session.at, previous: state.direction };
+  const isSame = direction === state?.direction;
+  const previous = isSame ? state.previous : (state?.direction ?? null);
+  const since = isSame ? state.since : session.at;
+  return { direction, since, previous, smoothed, frozen: false, forcedWait };
 }
 
 /** One session without trading keeps the signal, more force it to WAIT. */

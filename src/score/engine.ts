@@ -48,7 +48,6 @@ interface ClassGroup {
 
 /** Where an instrument stands. */
 interface Place {
-  readonly records: InstrumentRecords;
   readonly group: ClassGroup;
   readonly position: number;
 }
@@ -105,15 +104,14 @@ export function createEngine(
     update(symbols, at) {
       const on = journeyTo(at);
       const places = symbols.flatMap((symbol) => on.places.get(symbol) ?? []);
-      if (hasClosed(on, places, at)) {
+      const byClass = Map.groupBy(places, ({ group }) => group);
+      for (const one of on.classes) one.sessions.advance(recordsOf(byClass.get(one)), at);
+      if (on.classes.some((one) => hasClosed(one, on.at, at))) {
         refresh(at);
         return;
       }
-      on.readMentions(
-        places.map(({ records }) => records),
-        at,
-      );
-      for (const [one, some] of Map.groupBy(places, ({ group }) => group)) {
+      on.readMentions(recordsOf(places), at);
+      for (const [one, some] of byClass) {
         const positions = some.map(({ position }) => position);
         one.walk.advanceSome(viewOf(market, one, at), positions);
       }
@@ -170,29 +168,31 @@ function arrange(journey: Journey, list: readonly InstrumentRecords[]): void {
     group.fellows = group.assetClass === "crypto" ? coins : listed;
     group.group = group.fellows.filter((one) => one.instrument.assetClass === group.assetClass);
     for (const [position, records] of group.group.entries()) {
-      places.set(records.instrument.symbol, { records, group, position });
+      places.set(records.instrument.symbol, { group, position });
     }
   }
   journey.places = places;
 }
 
-/** Whether a session of any class closed after the newest look and by `at`. */
-function hasClosed(journey: Journey, places: readonly Place[], at: number): boolean {
-  for (const { records, group } of places) group.sessions.advance([records], at);
-  return journey.classes.some(({ sessions: { closes }, group }) => {
-    const newest = closes.findLast((close) => close <= at);
-    return group.length > 0 && newest !== undefined && newest > journey.at;
-  });
-}
+const recordsOf = (places: readonly Place[] = []): readonly InstrumentRecords[] =>
+  places.map(({ group, position }) => group.group[position] as InstrumentRecords);
+
+/** The newest close of a class by an instant; 0 before the first. */
+const newestClose = ({ sessions: { closes } }: ClassGroup, at: number): number =>
+  closes.findLast((close) => close <= at) ?? 0;
+
+/** Whether a session of a class closed after an instant and by `at`. */
+const hasClosed = (one: ClassGroup, after: number, at: number): boolean =>
+  one.group.length > 0 && newestClose(one, at) > after;
 
 /** What a class's walk needs to know of an instant. */
-function viewOf(market: Market, { group, sessions, assetClass }: ClassGroup, at: number) {
-  const { closes } = sessions;
-  const newest = closes.findLast((close) => close <= at) ?? 0;
+function viewOf(market: Market, one: ClassGroup, at: number) {
+  const { group, sessions, assetClass } = one;
+  const newest = newestClose(one, at);
   // A session of a 24-hour market closes at the first instant of the next day.
   const isSameSession =
     market.sessionAt(at, assetClass) === market.sessionAt(newest - 1, assetClass);
-  return { group, closes, at, isSameSession };
+  return { group, closes: sessions.closes, at, isSameSession };
 }
 
 /** Tells the memory of authors what was written on any instrument, each message once. */

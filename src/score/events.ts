@@ -2,23 +2,37 @@ import type { Factor } from "../factors/reading.ts";
 import type { VolatilityReading } from "../factors/volatility.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** When a snapshot is news (method 3.3). */
+/** When a snapshot is news. */
+export interface EventRules {
+  /** Points of score since the last event that are news. */
+  readonly scoreMove: number;
+  /** Points around the last event's score to which it must first come back. */
+  readonly rearmWithin: number;
+  /** z of volatility that is high and extreme, and below which the alert is armed again. */
+  readonly highZ: number;
+  readonly extremeZ: number;
+  readonly rearmZ: number;
+  /** A return of this many slow standard deviations is extreme whatever its z. */
+  readonly extremeSigmas: number;
+  /** Quiet time after an event, in market days; `null`: the rest of the session, for coins
+   *  `coinQuietDays`. */
+  readonly quietDays: number | null;
+}
+
+/** The rules of the method (3.3). */
 export const EVENT_RULES = {
-  /** Points of score since the last event that are news, and from which it must first calm down. */
   scoreMove: 15,
   rearmWithin: 5,
-  /** Quiet time of a coin after an event, in market days; stocks and funds: the session's rest. */
-  coinQuietDays: 0.25,
-  /** z of volatility that is high and extreme, and below which the alert is armed again. */
   highZ: 2.5,
   extremeZ: 4,
   rearmZ: 1,
-  /** A return of this many slow standard deviations is extreme whatever its z. */
   extremeSigmas: 4,
-} as const;
+  quietDays: null,
+  coinQuietDays: 0.25,
+} as const satisfies EventRules & Readonly<Record<"coinQuietDays", number>>;
 
 /** What an event says of the snapshot before or after. */
-interface EventPoint {
+export interface EventPoint {
   /** Unix milliseconds. */
   readonly at: number;
   readonly direction: Snapshot["signal"]["direction"];
@@ -27,11 +41,14 @@ interface EventPoint {
   readonly contributions: Readonly<Record<Factor, number>>;
 }
 
+/** `direction`: LONG, SHORT or WAIT changed; `score`: it moved far within the same direction. */
+export const SHIFT_REASONS = ["direction", "score"] as const;
+type ShiftReason = (typeof SHIFT_REASONS)[number];
+
 /** The signal or the score of an instrument moved far enough to be told. */
 export interface SignalShift {
   readonly kind: "signal.shift";
-  /** `direction`: LONG, SHORT or WAIT changed; `score`: 15 points within the same direction. */
-  readonly reason: "direction" | "score";
+  readonly reason: ShiftReason;
   /** At the last event, or where watching began. */
   readonly before: EventPoint;
   readonly after: EventPoint;
@@ -43,7 +60,7 @@ export interface ShiftState {
   readonly last: EventPoint;
   /** Session of the last event; `null` when there was none, so that nothing must stay quiet. */
   readonly session: string | null;
-  /** Whether the score has been within 5 points of the last event's since. */
+  /** Whether the score has come back to the last event's since. */
   readonly isArmed: boolean;
 }
 
@@ -59,21 +76,27 @@ export interface Sighting {
  * still holds.
  *
  * @param state After the snapshot before, `undefined` for the first: that one is no news.
+ * @returns The same state when nothing of it changes.
  */
 export function signalShift(
   state: ShiftState | undefined,
   sighting: Sighting,
+  rules: EventRules = EVENT_RULES,
 ): { readonly state: ShiftState; readonly event?: SignalShift } {
   const after = pointOf(sighting.snapshot);
   if (state === undefined) return { state: { last: after, session: null, isArmed: true } };
 
-  const move = Math.abs(after.score - state.last.score);
-  const isArmed = state.isArmed || move <= EVENT_RULES.rearmWithin;
-  const reason = reasonOf(state.last, after, isArmed);
-  if (reason === undefined || isQuiet(state, sighting)) return { state: { ...state, isArmed } };
+  const { last, session } = state;
+  const move = Math.abs(after.score - last.score);
+  const isArmed = state.isArmed || move <= rules.rearmWithin;
+  const reason = reasonOf(last, after, isArmed ? rules.scoreMove : Number.POSITIVE_INFINITY);
+  const told = session === null ? null : { at: last.at, session };
+  if (reason === undefined || isQuiet(told, sighting, rules)) {
+    return { state: isArmed === state.isArmed ? state : { ...state, isArmed } };
+  }
   return {
     state: { last: after, session: sighting.session, isArmed: false },
-    event: { kind: "signal.shift", reason, before: state.last, after },
+    event: { kind: "signal.shift", reason, before: last, after },
   };
 }
 
@@ -88,59 +111,91 @@ function pointOf({ at, score, signal, factors }: Snapshot): EventPoint {
   return { at, direction: signal.direction, score, contributions };
 }
 
-function reasonOf(
-  last: EventPoint,
-  after: EventPoint,
-  isArmed: boolean,
-): SignalShift["reason"] | undefined {
+function reasonOf(last: EventPoint, after: EventPoint, farMove: number): ShiftReason | undefined {
   if (after.direction !== last.direction) return "direction";
-  const move = Math.abs(after.score - last.score);
-  return isArmed && move >= EVENT_RULES.scoreMove ? "score" : undefined;
+  return Math.abs(after.score - last.score) >= farMove ? "score" : undefined;
 }
 
-function isQuiet({ last, session }: ShiftState, { snapshot, ...now }: Sighting): boolean {
-  const { assetClass } = snapshot.instrument;
-  if (session === null) return false;
-  if (assetClass !== "crypto") return session === now.session;
-  return snapshot.at - last.at < EVENT_RULES.coinQuietDays * now.dayMs;
+/** When something was last told. */
+interface Telling {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly session: string;
+}
+
+function isQuiet(told: Telling | null, now: Sighting, { quietDays }: EventRules): boolean {
+  if (told === null) return false;
+  const { at, instrument } = now.snapshot;
+  const isCoin = instrument.assetClass === "crypto";
+  const days = quietDays ?? (isCoin ? EVENT_RULES.coinQuietDays : null);
+  return days === null ? told.session === now.session : at - told.at < days * now.dayMs;
 }
 
 /** How unusual the volatility of an instrument is, in rising order. */
 const ALERT_LEVELS = ["calm", "high", "extreme"] as const;
 /** One of them. */
-export type AlertLevel = (typeof ALERT_LEVELS)[number];
+type AlertLevel = (typeof ALERT_LEVELS)[number];
+
+/** The levels that are news. */
+export const SEVERITIES = ["high", "extreme"] as const satisfies readonly AlertLevel[];
 
 /** Volatility of an instrument is far above its habit, or one session moved it very far. */
 export interface VolatilityAlert {
   readonly kind: "volatility.alert";
-  readonly severity: Exclude<AlertLevel, "calm">;
+  readonly severity: (typeof SEVERITIES)[number];
   /** Close of the session, Unix milliseconds. */
   readonly at: number;
   readonly reading: VolatilityReading;
 }
 
-/**
- * Whether the volatility of a closed session is news: at z >= 2.5, again at z >= 4 or a return of
- * 4 slow standard deviations; then not before z was below 1.
- *
- * @param level What was told since the volatility was last calm.
- * @param at Close of the session, Unix milliseconds.
- */
-export function volatilityAlert(
-  level: AlertLevel,
-  reading: VolatilityReading,
-  at: number,
-): { readonly level: AlertLevel; readonly event?: VolatilityAlert } {
-  const severity = severityOf(reading);
-  if (severity !== "calm" && ALERT_LEVELS.indexOf(severity) > ALERT_LEVELS.indexOf(level)) {
-    return { level: severity, event: { kind: "volatility.alert", severity, at, reading } };
-  }
-  const isOver = severity === "calm" && reading.z !== null && reading.z < EVENT_RULES.rearmZ;
-  return { level: isOver ? "calm" : level };
+/** What is remembered between closed sessions of one instrument. */
+export interface VolatilityState {
+  /** What was told since the volatility was last calm, or what it was where watching began. */
+  readonly level: AlertLevel;
+  /** The last event; `null` when there was none, so that nothing must stay quiet. */
+  readonly told: Telling | null;
 }
 
-function severityOf({ z, logReturn, slowSigma }: VolatilityReading): AlertLevel {
-  const { extremeSigmas, extremeZ, highZ } = EVENT_RULES;
+/** A closed session and its volatility. */
+export interface VolatilitySighting extends Sighting {
+  readonly reading: VolatilityReading;
+}
+
+/**
+ * Whether the volatility of a closed session is news: when it is high, again when it is extreme by
+ * its z or by its return; then not before z was low. What falls into the quiet time is told
+ * afterwards, if it still holds.
+ *
+ * @param state After the session before, `undefined` for the first: that one is no news.
+ * @returns The same state when nothing of it changes.
+ */
+export function volatilityAlert(
+  state: VolatilityState | undefined,
+  sighting: VolatilitySighting,
+  rules: EventRules = EVENT_RULES,
+): { readonly state: VolatilityState; readonly event?: VolatilityAlert } {
+  const { reading, session, snapshot } = sighting;
+  const severity = severityOf(reading, rules);
+  if (state === undefined) return { state: { level: severity, told: null } };
+  if (severity === "calm" || !isAbove(severity, state.level)) {
+    const isOver = severity === "calm" && reading.z !== null && reading.z < rules.rearmZ;
+    return { state: isOver && state.level !== "calm" ? { ...state, level: "calm" } : state };
+  }
+  if (isQuiet(state.told, sighting, rules)) return { state };
+  const { at } = snapshot;
+  return {
+    state: { level: severity, told: { at, session } },
+    event: { kind: "volatility.alert", severity, at, reading },
+  };
+}
+
+const isAbove = (level: AlertLevel, other: AlertLevel): boolean =>
+  ALERT_LEVELS.indexOf(level) > ALERT_LEVELS.indexOf(other);
+
+function severityOf(
+  { z, logReturn, slowSigma }: VolatilityReading,
+  { extremeSigmas, extremeZ, highZ }: EventRules,
+): AlertLevel {
   const isJump = Math.abs(logReturn) >= extremeSigmas * slowSigma;
   if (isJump || (z !== null && z >= extremeZ)) return "extreme";
   return z !== null && z >= highZ ? "high" : "calm";

@@ -54,7 +54,10 @@ function sessionsOfBars(): Sessions {
     closes,
     advance(group, at) {
       const fresh = new Set(newBars(group, at).map(({ availableAt }) => availableAt));
-      for (const close of [...fresh].sort((a, b) => a - b)) closes.push(close);
+      const newest = closes.at(-1) ?? Number.NEGATIVE_INFINITY;
+      // Another instrument's bar of a session that is known already closes none.
+      const later = [...fresh].filter((close) => close > newest);
+      for (const close of later.sort((a, b) => a - b)) closes.push(close);
     },
   };
 }

@@ -16,9 +16,11 @@ import type { ValuedStock } from "../factors/valuation.ts";
 import { createYieldHistory, type YieldHistory } from "../factors/yield-history.ts";
 import { measureValuation } from "../factors/yields.ts";
 import type { Instrument } from "../market/instrument.ts";
-import { countKnown, createReader } from "../market/point-in-time.ts";
+import { countKnown, latest } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords, OnChain, Print, ShortVolume } from "../market/records.ts";
 import { type Conversation, createConversation, type TextReading } from "./conversation.ts";
+import type { SignalState } from "./direction.ts";
+import { createFeed, type Feed, takeNew } from "./feed.ts";
 
 /** What one instrument measures at one instant, before it is compared with its peers. */
 export interface Measurement {
@@ -32,6 +34,8 @@ export interface Measurement {
 /** One instrument while time moves forward over its records. A feed that it lacks is absent. */
 export interface Track {
   readonly instrument: Instrument;
+  /** Where the signal stands after the newest close. */
+  signal: SignalState | undefined;
   /** Known bars, and the newest of them. */
   bars: number;
   newestBar: Bar | undefined;
@@ -52,23 +56,20 @@ export interface Track {
   readonly network: Feed<OnChain, NetworkValue> | undefined;
 }
 
-/** A reader of one growing list and what it feeds. */
-interface Feed<R, T> {
-  readonly state: T;
-  readonly read: (list: readonly R[], at: number) => readonly R[];
-}
-
-const feed = <R extends Print | ShortVolume | OnChain, T>(state: T): Feed<R, T> => ({
-  state,
-  read: createReader<R>(),
-});
-
 /** Half-life in sessions of what counts as typical turnover. */
 const TURNOVER_HALF_LIFE = 21;
+
+/** When the newest record of a kind became known in a class, Unix milliseconds, `null` for never. */
+export interface FeedTimes {
+  mentions: number | null;
+  /** Prints and short volumes. */
+  offExchange: number | null;
+}
 
 /** What the tracks of a class share. */
 export interface Surroundings {
   readonly benchmark: Benchmark;
+  readonly feedTimes: FeedTimes;
   readonly authors: AuthorActivity;
   readonly readText: (text: string) => TextReading;
   readonly newPriceHistory: () => PriceHistory;
@@ -85,6 +86,7 @@ export function createTrack(
   const halfLifeMs = socialHalfLifeMs(instrument.assetClass, dayMs);
   return {
     instrument,
+    signal: undefined,
     bars: 0,
     newestBar: undefined,
     turnover: undefined,
@@ -96,42 +98,53 @@ export function createTrack(
     filings: NO_FILINGS,
     yields: fundamentals && createYieldHistory(dayMs),
     conversation: mentions && createConversation({ halfLifeMs, dayMs, authors, readText }),
-    block: prints && feed(createBlockPressure()),
-    short: shortVolumes && feed(createShortPressure()),
-    network: onChain && feed(createNetworkValue()),
+    block: prints && createFeed(createBlockPressure()),
+    short: shortVolumes && createFeed(createShortPressure()),
+    network: onChain && createFeed(createNetworkValue()),
   };
 }
 
-/** Takes in everything that became known up to `at` (Unix milliseconds, never falling). */
-export function advanceTrack(
-  track: Track,
-  { records, at }: { readonly records: InstrumentRecords; readonly at: number },
-  { benchmark, dayMs }: Surroundings,
-): void {
-  for (let bar = records.bars[track.bars]; bar && bar.availableAt <= at; ) {
-    takeBar(track, bar, benchmark);
-    bar = records.bars[track.bars];
-  }
-  const {
-    fundamentals = [],
-    mentions = [],
-    prints = [],
-    shortVolumes = [],
-    onChain = [],
-  } = records;
-  const next = fundamentals[track.filed];
-  if (next !== undefined && next.availableAt <= at) {
-    track.filed = countKnown(fundamentals, at);
-    track.filings = readFilings(fundamentals.slice(0, track.filed), dayMs);
-  }
-  track.network?.read(onChain, at).forEach(track.network.state.add);
-  track.block?.read(prints, at).forEach(track.block.state.add);
-  track.short?.read(shortVolumes, at).forEach(track.short.state.add);
-  track.conversation?.advance(mentions, at);
+/** A track's own records, and how far to read them. */
+interface View {
+  readonly records: InstrumentRecords;
+  /** Unix milliseconds, never falling. */
+  readonly at: number;
 }
 
-function takeBar(track: Track, bar: Bar, benchmark: Benchmark): void {
+/** Takes in everything that became known up to an instant. */
+export function advanceTrack(track: Track, view: View, surroundings: Surroundings): void {
+  const { records, at } = view;
+  const nextBar = () => records.bars[track.bars];
+  for (let bar = nextBar(); bar && bar.availableAt <= at; bar = nextBar()) {
+    takeBar(track, bar, surroundings.benchmark);
+  }
+  const { conversation, block, short, network, yields } = track;
+  if (yields !== undefined) takeFilings(track, view, surroundings.dayMs);
+  if (network !== undefined) takeNew(network, records.onChain, at);
+  const { feedTimes } = surroundings;
+  if (block !== undefined) {
+    feedTimes.offExchange = latest(feedTimes.offExchange, takeNew(block, records.prints, at));
+  }
+  if (short !== undefined) {
+    feedTimes.offExchange = latest(feedTimes.offExchange, takeNew(short, records.shortVolumes, at));
+  }
+  if (conversation !== undefined) {
+    conversation.advance(records.mentions ?? [], at);
+    feedTimes.mentions = latest(feedTimes.mentions, conversation.newestAt);
+  }
+}
+
+function takeFilings(track: Track, { records: { fundamentals }, at }: View, dayMs: number): void {
+  const next = fundamentals?.[track.filed];
+  if (fundamentals === undefined || next === undefined || next.availableAt > at) return;
+  track.filed = countKnown(fundamentals, at);
+  track.filings = readFilings(fundamentals.slice(0, track.filed), dayMs);
+}
+
+function takeBar(track: Track, known: Bar, benchmark: Benchmark): void {
   const { listed, coin } = track;
+  // The return between two absurd prices may be no number: it is not known.
+  const bar = Number.isFinite(known.logReturn) ? known : { ...known, logReturn: null };
   if (track.isBenchmarked) benchmark.note(bar);
   if (listed !== undefined) {
     addBar(listed, bar, { session: benchmark.sessionOf(bar), market: benchmark.returns });
@@ -172,7 +185,7 @@ function valueTrack(track: Track, at: number, dayMs: number): ValuedStock | unde
   return measurement && { measurement, norms: yields.norms };
 }
 
-/** Begins a session: what the one before left behind becomes the past. */
+/** Begins a session, if it has not begun: what the one before left behind becomes the past. */
 export function beginSession({ conversation, block }: Track): void {
   conversation?.beginSession();
   block?.state.beginSession();

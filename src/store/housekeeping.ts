@@ -1,15 +1,11 @@
-import type { Archive } from "./archive.ts";
 import type { Keyring } from "./keyring.ts";
-import type { Records } from "./records.ts";
-import { applyRetention } from "./retention.ts";
+import { applyRetention, type Kept } from "./retention.ts";
 
 /** Expired records that are purged in one step, so that no commit waits long. */
 const PURGE_LIMIT = 1_000;
 
 /** What is kept in order. */
-export interface HousekeepingOptions {
-  readonly records: Records;
-  readonly archive: Archive;
+export interface HousekeepingOptions extends Kept {
   readonly keyring: Pick<Keyring, "removeEnded">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -22,11 +18,11 @@ export interface HousekeepingOptions {
  * @returns How many records went when there are probably more, otherwise 0.
  */
 export async function keepHouse(options: HousekeepingOptions): Promise<number> {
-  const { records, archive, keyring, now } = options;
+  const { records, keyring, now } = options;
   const purged = await records.purgeExpired(PURGE_LIMIT);
   if (purged === PURGE_LIMIT) return purged;
 
   await keyring.removeEnded();
-  await applyRetention({ records, archive }, now());
+  await applyRetention(options, now());
   return 0;
 }

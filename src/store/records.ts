@@ -113,6 +113,8 @@ export interface DueSelection {
   readonly limit: number;
   /** A record comes again after this many milliseconds unless it was replaced or removed. */
   readonly leaseMs: number;
+  /** Records of any of these groups are passed over, as if they were not due. */
+  readonly except?: readonly string[];
 }
 
 /**

@@ -10,11 +10,14 @@ const DAY_MS = 86_400_000;
 export const AUDIT_KEPT_MS = 400 * DAY_MS;
 
 /** How long the rows of a kind stay in the archive, in milliseconds; other kinds stay for ever. */
-const keptMs: Readonly<Record<string, number>> = { [AUDIT_KIND]: AUDIT_KEPT_MS };
+export type KeptMs = Readonly<Record<string, number>>;
 
-interface Kept {
+/** What is kept, and for how long. */
+export interface Kept {
   readonly records: Records;
   readonly archive: Archive;
+  /** Of the kinds that the store does not write itself. */
+  readonly keptMs?: KeptMs | undefined;
 }
 
 /**
@@ -23,8 +26,11 @@ interface Kept {
  * @param now Milliseconds since the epoch.
  * @throws {Error} When the oldest audit rows are not as the service writes them; they stay.
  */
-export async function applyRetention({ records, archive }: Kept, now: number): Promise<void> {
-  for (const [kind, ms] of Object.entries(keptMs)) {
+export async function applyRetention(
+  { records, archive, keptMs }: Kept,
+  now: number,
+): Promise<void> {
+  for (const [kind, ms] of Object.entries({ ...keptMs, [AUDIT_KIND]: AUDIT_KEPT_MS })) {
     const before = now - ms;
     if (kind === AUDIT_KIND) await noteEndOfPruned({ records, archive }, before);
     await archive.prune(kind, before);
@@ -33,7 +39,10 @@ export async function applyRetention({ records, archive }: Kept, now: number): P
 
 /** Notes the newest audit row that is going to be removed, so that what follows it can be verified
  *  and a removal by somebody else is not taken for this. */
-async function noteEndOfPruned({ records, archive }: Kept, before: number): Promise<void> {
+async function noteEndOfPruned(
+  { records, archive }: Omit<Kept, "keptMs">,
+  before: number,
+): Promise<void> {
   const selection = { to: before - 1, order: "newest", limit: 1 } as const;
   const [newest] = await archive.read(AUDIT_KIND, selection);
   if (newest === undefined) return;

@@ -1,8 +1,8 @@
 import type { Archive, ArchiveRow } from "./archive.ts";
 import { AUDIT_KIND } from "./audit.ts";
 import { CHAIN_START, chainPoints, HEAD, pointOf, sealed, sealedEntry } from "./audit-chain.ts";
-import { insert, removeAt, replace } from "./operations.ts";
-import { outbox } from "./outbox.ts";
+import { announce, insert, removeAt, replace } from "./operations.ts";
+import { ARCHIVED_TOPIC, outbox } from "./outbox.ts";
 import type { Operation, Records, Stored } from "./records.ts";
 
 /** Rows that are dealt with in one step. */
@@ -28,6 +28,10 @@ export interface Sealer {
  * out of the outbox. So a crash anywhere, or a second sealer, neither loses nor doubles a row nor
  * forks the chain: what was begun is found in the outbox as it was left, and what was done by
  * another makes the commit not hold.
+ *
+ * A row reaches the archive with or after every row of its kind that was committed before it: only
+ * the oldest of the outbox are moved, and none is taken out that is not in the archive. So a reader
+ * who goes on from the last row that it saw misses none, as long as instants rise with commits.
  */
 export function createSealer({ records, archive, now }: SealerOptions): Sealer {
   const sealing = async (waiting: readonly Stored<ArchiveRow>[]): Promise<readonly Operation[]> => {
@@ -51,10 +55,15 @@ export function createSealer({ records, archive, now }: SealerOptions): Sealer {
       if (ready.length > 0) await archive.append(ready.map(({ value }) => value));
       const steps = unsealed.length > 0 ? await sealing(unsealed) : [];
       const removed = ready.map((stored) => removeAt(outbox, stored));
-      if (waiting.length > 0) await records.commit([...removed, ...steps]);
+      const told = kindsOf(ready).map((kind) => announce(ARCHIVED_TOPIC, kind));
+      if (waiting.length > 0) await records.commit([...removed, ...steps, ...told]);
       return waiting.length;
     },
   };
+}
+
+function kindsOf(rows: readonly Stored<ArchiveRow>[]): readonly string[] {
+  return [...new Set(rows.map(({ value }) => value.kind))];
 }
 
 /** Whether the row still has to be chained. */

@@ -18,6 +18,9 @@ export interface MemoryArchive extends SnapshotArchive {
   lastAt(symbol: string, at: number): Snapshot | SignalRecord | undefined;
   /** Final snapshots of the sessions that closed in [from, to], oldest first. */
   history(symbol: string, from: number, to: number): readonly SignalRecord[];
+  /** Final snapshots of the sessions that closed after an instant, oldest first, at a cost that
+   *  depends only on how many there are. */
+  closedAfter(symbol: string, at: number): readonly (Snapshot | SignalRecord)[];
   /** Every table that a kept snapshot was made with, newest first. */
   tables(): readonly PeerTables[];
 }
@@ -54,6 +57,10 @@ export function createSnapshotArchive(): MemoryArchive {
     },
     history: (symbol, from, to) =>
       (shelves.get(symbol)?.closed ?? []).filter(({ at }) => at >= from && at <= to),
+    closedAfter(symbol, at) {
+      const { closed = [] } = shelves.get(symbol) ?? {};
+      return closed.slice(closed.findLastIndex((past) => past.at <= at) + 1);
+    },
     tables: () => tablesOf(shelves.values()),
   };
 }

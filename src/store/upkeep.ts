@@ -5,6 +5,7 @@ import type { Keyring } from "./keyring.ts";
 import { createLease, type Lease } from "./lease.ts";
 import { schedule, startLoop } from "./loop.ts";
 import { OUTBOX_TOPIC } from "./outbox.ts";
+import type { KeptMs } from "./retention.ts";
 import { createSealer } from "./sealer.ts";
 import type { Store } from "./store.ts";
 
@@ -26,6 +27,8 @@ export interface LeadersWork {
 export interface UpkeepOptions {
   readonly store: Pick<Store, "engine" | "records" | "archive">;
   readonly keyring: Keyring;
+  /** How long archive rows of the service's own kinds are kept; those of others stay. */
+  readonly keptMs?: KeptMs;
   /** What is done besides while this process leads. */
   readonly leadersWork?: readonly LeadersWork[];
   /** Milliseconds since the epoch. */
@@ -45,7 +48,7 @@ export interface Upkeep {
 /** Starts it: every process follows the keys, and the leader seals audit rows, moves the outbox
  *  into the archive and removes what is no longer wanted. */
 export function startUpkeep(options: UpkeepOptions): Upkeep {
-  const { store, keyring, leadersWork = [], now, onError } = options;
+  const { store, keyring, keptMs, leadersWork = [], now, onError } = options;
   const { records, archive } = store;
   // A restarted embedded store, which one process at a time can open, is led at once.
   const holder = store.engine === "embedded" ? "embedded" : randomUUID();
@@ -59,7 +62,7 @@ export function startUpkeep(options: UpkeepOptions): Upkeep {
 
   const sealer = createSealer({ records, archive, now });
   const sealing = start(led(sealer.run), SEAL_EVERY_MS);
-  const house = { records, archive, keyring, now };
+  const house = { records, archive, keptMs, keyring, now };
   const housekeeping = start(
     led(() => keepHouse(house)),
     HOUSEKEEPING_EVERY_MS,

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import type { Instrument } from "../../src/market/instrument.ts";
 import type { Market } from "../../src/market/market.ts";
 import type {
   Bar,
@@ -14,7 +15,7 @@ import type { Snapshot } from "../../src/score/snapshot.ts";
 /**
  * What the engine costs: a full refresh at the close of a session (every history recomputed, tables
  * frozen, factors, composite, signal and snapshot of every instrument), and a single event. Each
- * size runs in a process of its own, whose garbage collector may not use a second core.
+ * run is a process of its own, whose garbage collector may not use a second core.
  */
 
 const DAY_MS = 86_400_000;
@@ -29,6 +30,10 @@ const SESSIONS = WARM_SESSIONS + MEASURED_SESSIONS;
 const FEED_SESSIONS = 70;
 /** Price histories; instruments share them, so that the market itself takes little memory. */
 const HISTORIES = 100;
+/** Measured sessions after which the compiler has seen every kind of event. */
+const COMPILED_AFTER = 3;
+/** Runs of each size. */
+const REPEATS = 3;
 /** Instruments that are told something after each close: a late bar, a print and a message. */
 const LIVE = 300;
 
@@ -112,8 +117,14 @@ function createMarket(size: number, feeds: Feeds) {
   const shared = Array.from({ length: 50 }, feedsOf);
   const records = Array.from({ length: size }, (_, index): InstrumentRecords => {
     const symbol = `S${index}`;
-    const identity = { symbol, name: symbol, exchange: null, currency: "USD" };
-    const instrument = { ...identity, assetClass: "stock" as const, sector: `X${index % 11}` };
+    const instrument: Instrument = {
+      symbol,
+      name: symbol,
+      assetClass: "stock",
+      exchange: null,
+      currency: "USD",
+      sector: `X${index % 11}`,
+    };
     const bars = histories[index % HISTORIES] as Bar[];
     const own = feeds === "bars" ? {} : shared[index % shared.length];
     if (index >= LIVE) return { instrument, bars, ...own };
@@ -138,12 +149,22 @@ function createMarket(size: number, feeds: Feeds) {
   return { market, records, histories };
 }
 
-const quantile = (sorted: readonly number[], part: number) =>
-  sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
-const ascending = (values: readonly number[]) => [...values].sort((a, b) => a - b);
+/** What one run measured: each session and event in its order, the same in every run. */
+interface Measured {
+  /** Full refreshes at the closes, in milliseconds by the wall and of the processor's time. */
+  readonly refreshMs: readonly number[];
+  readonly processorMs: readonly number[];
+  /** Single events after the closes, in microseconds. */
+  readonly eventUs: Readonly<Record<EventKind, readonly number[]>>;
+  /** Largest resident memory, in megabytes. */
+  readonly peakMb: number;
+  readonly drift: number;
+}
+const EVENT_KINDS = ["bar", "print", "message"] as const;
+type EventKind = (typeof EVENT_KINDS)[number];
 
-/** Runs one size and writes one line of the table. */
-function measure(size: number, feeds: Feeds): void {
+/** Runs one size. */
+function measure(size: number, feeds: Feeds): Measured {
   const { market, records, histories } = createMarket(size, feeds);
   const newest = new Map<string, Snapshot>();
   const keep = (snapshot: Snapshot) => void newest.set(snapshot.instrument.symbol, snapshot);
@@ -153,29 +174,22 @@ function measure(size: number, feeds: Feeds): void {
 
   const refreshMs: number[] = [];
   const processorMs: number[] = [];
-  const eventUs = { bar: [] as number[], print: [] as number[], message: [] as number[] };
+  const eventUs: Record<EventKind, number[]> = { bar: [], print: [], message: [] };
   for (let day = WARM_SESSIONS; day < SESSIONS; day++) {
     // What was said and traded off exchange in the session is known before it closes.
     if (feeds === "all feeds") engine.refresh(closeOf(day) - 1);
-    const [start, processor] = [performance.now(), process.cpuUsage()];
-    engine.refresh(closeOf(day));
-    refreshMs.push(performance.now() - start);
+    const processor = process.cpuUsage();
+    refreshMs.push(timed(() => engine.refresh(closeOf(day))));
     const { user, system } = process.cpuUsage(processor);
     processorMs.push((user + system) / 1_000);
 
     let at = closeOf(day);
-    const tell = (
-      kind: keyof typeof eventUs,
-      add: (live: InstrumentRecords, n: number) => void,
-    ) => {
+    const tell = (kind: EventKind, add: (live: InstrumentRecords, n: number) => void) => {
       for (const [index, live] of records.slice(0, LIVE).entries()) {
         at += 1_000;
         add(live, index);
-        const start = performance.now();
-        engine.update([live.instrument.symbol], at);
-        const us = (performance.now() - start) * 1_000;
-        // The first session warms the compiler up.
-        if (day > WARM_SESSIONS) eventUs[kind].push(us);
+        const ms = timed(() => engine.update([live.instrument.symbol], at));
+        if (day >= WARM_SESSIONS + COMPILED_AFTER) eventUs[kind].push(1_000 * ms);
       }
     };
     tell("bar", ({ bars }, index) => {
@@ -185,61 +199,103 @@ function measure(size: number, feeds: Feeds): void {
     tell("print", ({ prints }) => (prints as Print[]).push(printAt(at, label(day))));
     tell("message", ({ mentions }) => (mentions as Mention[]).push(messageAt(at)));
   }
-  const rss = process.memoryUsage().rss;
+  const peakMb = (process.resourceUsage().maxRSS * 1_024) / 1e6;
+  return { refreshMs, processorMs, eventUs, peakMb, drift: engine.drift() };
+}
 
-  const event = (micros: readonly number[]) => {
-    const us = ascending(micros);
-    return `${quantile(us, 0.5).toFixed(0)} / ${quantile(us, 0.99).toFixed(0)}`.padStart(11);
+function timed(work: () => void): number {
+  const start = performance.now();
+  work();
+  return performance.now() - start;
+}
+
+/** One core: the collector gets no helpers. The nursery is that of `npm start`. */
+const FLAGS = ["--single-threaded-gc", "--min-semi-space-size=32", "--max-semi-space-size=32"];
+/** A heap that may not grow shows how much memory is needed, in megabytes. */
+const HEAP_MB = 260;
+
+/** Runs one size in a process of its own. */
+function run(size: number, feeds: Feeds): Measured {
+  const heap = feeds === "bars" ? [`--max-old-space-size=${HEAP_MB}`] : [];
+  const script = fileURLToPath(import.meta.url);
+  const args = [...FLAGS, ...heap, script, String(size), feeds];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as Measured;
+}
+
+/**
+ * The best time of each session and event over some runs: they do the same work, so what one takes
+ * longer than another is the work of other processes.
+ */
+function bestOf(runs: readonly Measured[]): Measured {
+  const best = (pick: (one: Measured) => readonly number[]) => {
+    const [first = [], ...others] = runs.map(pick);
+    return first.map((value, index) =>
+      Math.min(value, ...others.map((other) => other[index] ?? value)),
+    );
   };
-  const [wall, own] = [refreshMs, processorMs].map(ascending) as [number[], number[]];
-  say(
-    [
-      `${String(size).padStart(7)}, ${feeds.padEnd(9)}`,
-      `${quantile(wall, 0).toFixed(0)} / ${quantile(wall, 0.5).toFixed(0)}`.padStart(13),
-      `${quantile(own, 0).toFixed(0)} / ${quantile(own, 0.5).toFixed(0)}`.padStart(13),
-      ((1_000 * quantile(own, 0)) / size).toFixed(1).padStart(7),
-      (rss / 1e6).toFixed(0).padStart(7),
-      ...[eventUs.bar, eventUs.print, eventUs.message].map(event),
-      engine.drift().toExponential(0),
-    ].join(" | "),
-  );
+  return {
+    refreshMs: best(({ refreshMs }) => refreshMs),
+    processorMs: best(({ processorMs }) => processorMs),
+    eventUs: {
+      bar: best(({ eventUs }) => eventUs.bar),
+      print: best(({ eventUs }) => eventUs.print),
+      message: best(({ eventUs }) => eventUs.message),
+    },
+    peakMb: Math.max(...runs.map(({ peakMb }) => peakMb)),
+    drift: Math.max(...runs.map(({ drift }) => drift)),
+  };
+}
+
+const quantile = (values: readonly number[], part: number) => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
+};
+const rounded = (values: readonly number[], ...parts: readonly number[]) =>
+  parts.map((part) => quantile(values, part).toFixed(0)).join(" / ");
+
+/** One line of the table. */
+function lineOf(size: number, feeds: Feeds, measured: Measured): string {
+  const { refreshMs, processorMs, eventUs, peakMb, drift } = measured;
+  return [
+    `${String(size).padStart(7)}, ${feeds.padEnd(9)}`,
+    rounded(refreshMs, 0.5, 1).padStart(13),
+    rounded(processorMs, 0.5).padStart(9),
+    ((1_000 * quantile(processorMs, 0.5)) / size).toFixed(1).padStart(6),
+    peakMb.toFixed(0).padStart(6),
+    ...EVENT_KINDS.map((kind) => rounded(eventUs[kind], 0.5, 0.99).padStart(9)),
+    drift.toExponential(0),
+  ].join(" | ");
 }
 
 /** How a loop of about ten microseconds is timed: what the machine itself adds to an event. */
 function noise(): string {
   let sum = 0;
   const micros = Array.from({ length: 5_000 }, () => {
-    const start = performance.now();
-    for (let step = 0; step < 4_000; step++) sum += Math.sqrt(step);
-    return (performance.now() - start) * 1_000;
+    const ms = timed(() => {
+      for (let step = 0; step < 4_000; step++) sum += Math.sqrt(step);
+    });
+    return 1_000 * ms;
   });
-  const us = ascending(micros);
-  const [middle, high] = [quantile(us, 0.5), quantile(us, 0.99)].map((value) => value.toFixed(0));
-  return `${middle} / ${high}${sum > 0 ? "" : " (not run)"}`;
+  return `${rounded(micros, 0.5, 0.99)}${sum > 0 ? "" : " (not run)"}`;
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const [size, feeds] = process.argv.slice(2);
 if (size !== undefined) {
-  measure(Number(size), feeds as Feeds);
+  say(JSON.stringify(measure(Number(size), feeds as Feeds)));
 } else {
   say(
-    "Full refresh in ms, best / median of 15 sessions, by the wall and in time of the processor,",
+    `Each of ${MEASURED_SESSIONS} refreshes and ${3 * LIVE} events a session: best of ${REPEATS}.`,
   );
-  say("which other processes disturb less; us of it for an instrument; events in us, p50 / p99.");
+  say("Refresh in ms, median / slowest session, and median of the processor's time, which other");
+  say("processes disturb less; us of it for an instrument; events in us, p50 / p99.");
   say(
-    "instruments        |          wall |     processor |  us/ins |  RSS MB |    late bar |       print |     message | drift",
+    "instruments        | full refresh  | processor | us/ins | max MB | late bar  | print     | message   | drift",
   );
-  // One core: the collector gets no helpers.
-  const flags = ["--single-threaded-gc", "--min-semi-space-size=16", "--max-semi-space-size=16"];
   for (const [count, kind] of RUNS) {
-    // A heap that may not grow shows how much memory is needed.
-    const heap = kind === "bars" ? ["--max-old-space-size=340"] : [];
-    const script = fileURLToPath(import.meta.url);
-    execFileSync(process.execPath, [...flags, ...heap, script, String(count), kind], {
-      stdio: "inherit",
-    });
+    const runs = Array.from({ length: REPEATS }, () => run(count, kind));
+    say(lineOf(count, kind, bestOf(runs)));
   }
-  say(`The same for a loop without the engine, p50 / p99 in us: ${noise()}`);
+  say(`A loop without the engine, once, p50 / p99 in us: ${noise()}`);
 }

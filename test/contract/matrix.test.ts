@@ -16,16 +16,30 @@ const announced = {
     get_factors: "factor:read",
     get_darkpool: "darkpool:read",
     find_instruments: "signals:read",
+    register_alert: "alerts:write",
+    list_alerts: "alerts:write",
+    manage_alert: "alerts:write",
+    get_alert_events: "alerts:write",
   } as Readonly<Record<string, Scope>>,
-  resources: {} as Readonly<Record<string, Scope>>,
+  resources: { signal: "signals:read" } as Readonly<Record<string, Scope>>,
   prompts: {} as Readonly<Record<string, Scope>>,
-  capabilities: ["tools"],
+  capabilities: ["tools", "resources", "completions"],
 };
 
 const accepting = { accept: "application/json, text/event-stream" };
 
 /** Methods that every caller with a good credential may use. */
-const ungated = ["initialize", "server/discover", "ping", "tools/list"];
+const ungated = [
+  "initialize",
+  "server/discover",
+  "ping",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+];
+
+/** Methods that are about signals, whatever they name. */
+const onSignals = ["resources/read", "completion/complete", "subscriptions/listen"];
 
 const town = await startTown();
 const { base } = town;
@@ -39,13 +53,30 @@ const world = await createWorld({
 const { victims } = world;
 const ids = await createTargets();
 const table = routeTable({ base, victims, ids });
+
+/** What tools are called with: things of the victim, where there are any. */
+const argumentsOf = (name: string): object => {
+  const asked: Readonly<Record<string, object>> = {
+    find_instruments: {},
+    register_alert: { symbols: ["ALDER.SIM"] },
+    list_alerts: { id: ids.alert },
+    manage_alert: { id: ids.alert, action: "delete" },
+    get_alert_events: { alertId: ids.alert },
+  };
+  return asked[name] ?? { symbol: "ALDER.SIM" };
+};
 const all = world.credentials.find(({ name }) => name === "user with all scopes");
 if (all === undefined) throw new Error("nobody may do everything");
 
 /** Things of the victim that a request could harm. */
 async function createTargets() {
   const { person } = victims;
-  await person.tokens();
+  const { access_token } = await person.tokens();
+  const bearer = { authorization: `Bearer ${access_token}` };
+  const hook = { type: "webhook", url: "https://hooks.example.com/" };
+  const alert = { symbols: ["ALDER.SIM"], delivery: hook };
+  const made = await postJson(`${base}/api/alerts`, alert, bearer);
+  const { secret, nextSteps, ...told } = (await made.json()) as Readonly<Record<string, unknown>>;
   await person.createKey(["signals:read"]);
   const own = await person.web.get("/account");
   const idIn = (kind: string) =>
@@ -62,6 +93,10 @@ async function createTargets() {
     application: idIn("applications"),
     agent: victims.agent.client_id,
     interaction,
+    alert: String(told.id),
+    /** The alert as its owner sees it. */
+    lookUp: async () => (await fetch(`${base}/api/alerts/${told.id}`, { headers: bearer })).json(),
+    told,
   };
 }
 
@@ -136,7 +171,7 @@ describe("an operation of the MCP endpoint", () => {
   });
 
   it.each(Object.entries(announced.tools))("tools/call %s needs %s", async (name, scope) => {
-    const params = { name, arguments: name === "find_instruments" ? {} : { symbol: "ALDER.SIM" } };
+    const params = { name, arguments: argumentsOf(name) };
     const row: Row = {
       policy: gated("/mcp", scope),
       send: (credential) => postMcp(base, { method: "tools/call", params }, credential),
@@ -147,10 +182,7 @@ describe("an operation of the MCP endpoint", () => {
   it.each(Object.entries(announced.tools))(
     "tools/call %s needs %s of older clients too, also in a batch and under another name",
     async (name, scope) => {
-      const params = {
-        name,
-        arguments: name === "find_instruments" ? {} : { symbol: "ALDER.SIM" },
-      };
+      const params = { name, arguments: argumentsOf(name) };
       const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
       const ways = [
         { message: call, headers: {} },
@@ -168,6 +200,15 @@ describe("an operation of the MCP endpoint", () => {
     },
   );
 
+  it("resources/read of a signal needs signals:read", async () => {
+    const params = { uri: "market://signals/ALDER.SIM" };
+    const row: Row = {
+      policy: gated("/mcp", "signals:read"),
+      send: (credential) => postMcp(base, { method: "resources/read", params }, credential),
+    };
+    expect(await deviations(row, world, base)).toEqual([]);
+  });
+
   const methods = ClientRequestSchema.options.map(({ shape }) => shape.method.value as string);
 
   it.each([...new Set([...methods, ...ungated, "subscriptions/listen"])])(
@@ -175,7 +216,8 @@ describe("an operation of the MCP endpoint", () => {
     async (method) => {
       const row: Row = {
         policy: (credential) => {
-          const answer = gated("/mcp")(credential, victims);
+          const scope = onSignals.includes(method) ? "signals:read" : undefined;
+          const answer = gated("/mcp", scope)(credential, victims);
           return answer.status.includes(200) ? { status: [200, 400, 404] } : answer;
         },
         send: (credential) => postMcp(base, { method }, credential),
@@ -184,7 +226,9 @@ describe("an operation of the MCP endpoint", () => {
     },
   );
 
-  it.each(methods.filter((method) => !ungated.includes(method) && method !== "tools/call"))(
+  const known = [...ungated, ...onSignals, "tools/call"];
+
+  it.each(methods.filter((method) => !known.includes(method)))(
     "%s does not exist, whoever asks",
     async (method) => {
       expect((await rpc(method)).error?.code).toBe(-32_601);
@@ -206,6 +250,8 @@ describe("everything that the matrix aimed at", () => {
     expect(html).toContain(ids.key);
     expect(html).toContain(ids.application);
     expect(html).not.toContain(agent.client_id);
+
+    expect(await ids.lookUp()).toMatchObject(ids.told);
   });
 
   it("made the service log no failure of its own", () => {

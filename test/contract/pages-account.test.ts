@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { getWith, register, tokenOf } from "../support/agent.ts";
+import { attempted } from "../support/desk.ts";
 import { startTown } from "../support/town.ts";
-import { textOf } from "../support/web.ts";
+import { bearer, claimedAgent, type Headers, makeAlert, watcherIn } from "../support/watcher.ts";
+import { textOf, type WebPage } from "../support/web.ts";
 
 const town = await startTown();
 const { base } = town;
@@ -12,15 +14,28 @@ async function newAgent(client_name = "Night shift") {
   return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
 }
 
+/** The ids of somebody's alerts. */
+async function alertsOf(headers: Headers): Promise<readonly string[]> {
+  const response = await fetch(`${base}/api/alerts`, { headers });
+  const { items } = (await response.json()) as { readonly items: { readonly id: string }[] };
+  return items.map(({ id }) => id);
+}
+
+/** What the page says in each card of its list of alerts. */
+const alertCards = ({ html }: WebPage): readonly string[] =>
+  (/<section aria-labelledby="alerts">(.*?)<\/section>/s.exec(html)?.[1] ?? "")
+    .split('<li class="card">')
+    .slice(1)
+    .map(textOf);
+
+const HOOK = { type: "webhook", url: "https://hooks.example.com:8443/in/secret-path?key=sesame" };
+
 describe("the account page", () => {
   it("says to a new person what each part is for and what to do next", async () => {
     const account = await town.person().signIn();
     const said = textOf(account.html);
     expect(said).toMatch(/Agents you answer for An agent that you claim may do more/);
-    // Alerts have no place there, so that nothing must promise them.
-    expect(said.replaceAll("alerts:write", "")).not.toMatch(
-      /your alerts|their alerts|register alerts/i,
-    );
+    expect(said).toMatch(/Alerts you answer for What your agents, your applications and programs/);
     expect(said).toMatch(/Connected applications An application that you let act for you/);
     expect(said).toMatch(/Your keys A key lets a program of yours read signals/);
     expect(account.html).toContain('<a class="second" href="/claim">Claim an agent</a>');
@@ -68,7 +83,14 @@ describe("the account page", () => {
     const account = await person.signIn();
     const [, formToken = ""] =
       account.form("/sign-out").fields.find(([name]) => name === "form_token") ?? [];
-    for (const path of ["keys/key_x/revoke", "agents/agt_x/remove", "applications/x/remove"]) {
+    const another = await watcherIn(town, bearer((await town.person().tokens()).access_token));
+    for (const path of [
+      "keys/key_x/revoke",
+      "agents/agt_x/remove",
+      "applications/x/remove",
+      "alerts/alert_x/remove",
+      `alerts/${another.alertId}/remove`,
+    ]) {
       const form = {
         action: `${base}/account/${path}`,
         fields: [["form_token", formToken]] as const,
@@ -76,6 +98,7 @@ describe("the account page", () => {
       const answer = await person.web.submit(form);
       expect([answer.status, answer.url.pathname], path).toEqual([200, "/account"]);
     }
+    expect(await alertsOf(another.headers)).toEqual([another.alertId]);
   });
 
   it("is shut for whoever is not signed in, also to its forms", async () => {
@@ -152,5 +175,119 @@ describe("a key", () => {
     expect(late.status).toBe(400);
     expect(textOf(late.html)).toContain("You have 5 keys already.");
     expect(late.html).not.toContain("sixth");
+  });
+});
+
+describe("the alerts on the account page", () => {
+  it("are those of the person, the agents and the keys, and can each be deleted", async () => {
+    const person = town.person();
+    const own = bearer((await person.tokens()).access_token);
+    const key = { "x-api-key": await person.createKey(["alerts:write"]) };
+    const { agent, token } = await claimedAgent(town, person);
+    const ids = [
+      await makeAlert(town, own, { label: "mine" }),
+      await makeAlert(town, key, { label: "of the key", kinds: ["volatility"] }),
+      await makeAlert(town, bearer(token), { label: "of the agent", delivery: HOOK }),
+    ];
+    const stranger = await watcherIn(town, bearer((await town.person().tokens()).access_token));
+
+    const page = await person.web.get("/account");
+    const cards = alertCards(page);
+    expect(cards).toHaveLength(3);
+    const find = (label: string) => cards.find((card) => card.includes(`“${label}”`)) ?? "";
+    expect(find("mine")).toMatch(
+      /Status Active Watches ALDER.SIM Tells of Another signal or a far move of the score, and unusual volatility Sent to nowhere: it is fetched Made by An application of yours Made 21 November 2026, 05:00 UTC Id alert_/,
+    );
+    expect(find("of the key")).toMatch(
+      /Tells of Unusual volatility Sent to nowhere: it is fetched Made by Your key key alerts:write/,
+    );
+    expect(find("of the agent")).toContain(`Made by Agent ${agent.client_id}`);
+    expect(page.html).not.toContain(stranger.alertId);
+
+    for (const [index, id] of ids.entries()) {
+      const shown = await person.web.get("/account");
+      const after = await person.web.submit(shown.form(`/account/alerts/${id}/remove`));
+      expect(after.url.href).toBe(`${base}/account`);
+      expect(alertCards(after)).toHaveLength(2 - index);
+    }
+    for (const headers of [own, key, bearer(token)]) expect(await alertsOf(headers)).toEqual([]);
+    expect(await alertsOf(stranger.headers)).toEqual([stranger.alertId]);
+  });
+
+  it("are not deleted by a form that is not the page's", async () => {
+    const person = town.person();
+    const own = bearer((await person.tokens()).access_token);
+    const id = await makeAlert(town, own);
+    const form = (await person.web.get("/account")).form(`/account/alerts/${id}/remove`);
+    const forged = await person.web.submit(form, { form_token: "x".repeat(43) });
+    expect(forged.status).toBe(403);
+    expect(await alertsOf(own)).toEqual([id]);
+  });
+
+  it("tell of a webhook its host alone, and when it last took something", async () => {
+    const person = town.person();
+    const own = bearer((await person.tokens()).access_token);
+    const id = await makeAlert(town, own, { delivery: HOOK });
+    const page = await person.web.get("/account");
+    expect(alertCards(page)[0]).toMatch(
+      /Alert without a label Status Waits until its webhook confirms that it wants this .* Sent to hooks.example.com:8443 Last success none lately/,
+    );
+    expect(page.html).not.toMatch(/secret-path|sesame/);
+
+    const { store } = town.service.state;
+    const at = town.clock.now.getTime() - 60_000;
+    await attempted(store, { alertId: id, eventId: "msg_1", at });
+    const failed = { error: "http_status", status: 500 } as const;
+    await attempted(store, { alertId: id, eventId: "msg_2", at: at + 30_000, ...failed });
+    const later = await person.web.get("/account");
+    expect(alertCards(later)[0]).toContain("Last success 21 November 2026, 04:59 UTC");
+  });
+
+  it("say what each of them is doing", async () => {
+    const person = town.person();
+    const own = bearer((await person.tokens()).access_token);
+    const expiresAt = new Date(town.clock.now.getTime() + 3_600_000).toISOString();
+    const id = await makeAlert(town, own, {
+      ...{ symbols: undefined, assetClass: "crypto", signal: "LONG", expiresAt },
+    });
+    const card = async () => alertCards(await person.web.get("/account"))[0] ?? "";
+    expect(await card()).toMatch(/Watches All coins whose signal is LONG .* Ends 21 November 2026/);
+    const patch = async (change: object) =>
+      void (await fetch(`${base}/api/alerts/${id}`, {
+        method: "PATCH",
+        headers: { "content-type": "application/json", ...own },
+        body: JSON.stringify(change),
+      }));
+    await patch({ snoozedUntil: expiresAt });
+    expect(await card()).toContain("Status Quiet until 21 November 2026, 06:00 UTC");
+    await patch({ action: "pause" });
+    expect(await card()).toContain("Status Paused");
+  });
+
+  it("show what strangers wrote as text, and no more of a list than fits", async () => {
+    const person = town.person();
+    const own = bearer((await person.tokens()).access_token);
+    const symbols = town.service.market.instruments().map(({ symbol }) => symbol);
+    const label = '<img src=x onerror="alert(1)">';
+    await makeAlert(town, own, { label, symbols });
+    const page = await person.web.get("/account");
+    expect(page.html).not.toContain("<img");
+    const [card = ""] = alertCards(page);
+    expect(card).toContain(`“${label}”`);
+    expect(card).toContain(`${symbols.toSorted()[11]} and ${symbols.length - 12} more Tells of`);
+    expect(card).not.toContain(symbols.toSorted()[12]);
+  });
+
+  it("are a hundred at most, and say how many more there are", async () => {
+    const person = town.person();
+    const own = bearer((await person.tokens()).access_token);
+    const key = { "x-api-key": await person.createKey(["alerts:write"]) };
+    for (let count = 0; count < 100; count++) await makeAlert(town, own);
+    town.clock.now = new Date(town.clock.now.getTime() + 1);
+    const last = [await makeAlert(town, key), await makeAlert(town, key)];
+    const page = await person.web.get("/account");
+    expect(alertCards(page)).toHaveLength(100);
+    expect(textOf(page.html)).toContain("2 more are not shown.");
+    expect(last.filter((id) => page.html.includes(id))).toEqual([]);
   });
 });

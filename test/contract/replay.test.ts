@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { METHOD_VERSION } from "../../src/score/snapshot.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { isMissing, reduced } from "../support/real-market.ts";
 import { type RunningService, startService } from "../support/service.ts";
@@ -15,6 +16,7 @@ async function answers({ base }: RunningService, symbols: readonly string[]) {
   const paths = [
     "/api/signals",
     "/api/instruments",
+    `/api/method/${METHOD_VERSION}`,
     ...symbols.flatMap((symbol) => [
       `/api/signals?symbol=${symbol}`,
       `/api/signals?symbol=${symbol}&from=2013-01-01T00:00:00Z&limit=500`,

@@ -48,10 +48,18 @@ const { base } = await startService();
 const token = await newToken(base);
 const client = await connectMcp(base, token);
 
+/** Published schemas of answers. */
+const listed = new Map(
+  (await client.listTools()).tools.map(({ name, outputSchema }) => [name, outputSchema]),
+);
+
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-describe.each(tools)("$name", ({ name, routes, input, output }) => {
+/** Those that change something, or are about what is one caller's own, have a test of their own. */
+const shared = tools.filter(({ scope }) => scope !== "alerts:write");
+
+describe.each(shared)("$name", ({ name, routes, output }) => {
   const [route] = routes;
   const asked = questions[name] ?? [];
 
@@ -78,8 +86,12 @@ describe.each(tools)("$name", ({ name, routes, input, output }) => {
     expect(output.parse(body)).toEqual(body);
     const validate = ajv.compile(z.toJSONSchema(output));
     expect(validate(body), JSON.stringify(validate.errors)).toBe(true);
+    const published = ajv.compile(listed.get(name) as object);
+    expect(published(body), JSON.stringify(published.errors)).toBe(true);
   });
+});
 
+describe.each(tools)("$name", ({ name, input }) => {
   it("describes itself: name, title, scope, every input and the answer", () => {
     expect(name).toMatch(/^[a-z][a-z0-9_]{0,63}$/);
     expect(Object.keys(scopes)).toContain(tools.find((tool) => tool.name === name)?.scope);
@@ -91,6 +103,76 @@ describe.each(tools)("$name", ({ name, routes, input, output }) => {
   });
 });
 
+interface Shown {
+  readonly name: string;
+  readonly value: number | null;
+  readonly unit: string;
+  readonly weight: number;
+}
+
+interface Day {
+  readonly shareOfVolume: number;
+  readonly vwap: number;
+  readonly blockShares: number;
+  readonly blockNotionalUsd: number;
+}
+
+describe("what get_factors shows beside the evidence", () => {
+  const ask = async <T>(path: string) => (await (await getWith(token, base + path)).json()) as T;
+  const inputsOf = async (symbol: string) => {
+    const { factors } = await ask<{
+      factors: Record<string, { status: string; inputs: readonly Shown[] }>;
+    }>(`/api/factors?symbol=${symbol}`);
+    return (factor: string, name: string) =>
+      factors[factor]?.inputs.find((input) => input.name === name);
+  };
+
+  it("are indicators, attention and the last session's prints, all with weight 0", async () => {
+    const input = await inputsOf("ALDER.SIM");
+    const names = ["rsi14", "macdOverAtr", "sma50OverSma200", "return1m", "return12m1"];
+    for (const name of names) {
+      const found = { value: expect.any(Number), unit: expect.any(String), weight: 0 };
+      expect(input("momentum", name), name).toMatchObject(found);
+    }
+    expect(input("social", "attention")).toMatchObject({ unit: "log ratio" });
+    expect(input("darkpool", "offExchangeShare")).toMatchObject({ unit: "fraction", weight: 0 });
+    expect(input("darkpool", "blockVwapOverVwap")).toMatchObject({ unit: "ratio", weight: 0 });
+  });
+
+  it("agrees with what get_darkpool says of the same session", async () => {
+    const { items } = await ask<{ items: { symbol: string }[] }>(
+      "/api/instruments?assetClass=stock&limit=10",
+    );
+    const compared = { shares: 0, blocks: 0 };
+    for (const { symbol } of items) {
+      const input = await inputsOf(symbol);
+      const { days } = await ask<{ days: readonly Day[] }>(
+        `/api/darkpool?symbol=${symbol}&view=days&limit=2`,
+      );
+      const [day] = days.filter(({ shareOfVolume }) => shareOfVolume !== null);
+      const share = input("darkpool", "offExchangeShare");
+      if (share === undefined || day === undefined) continue;
+      compared.shares++;
+      expect(share.value, symbol).toBe(day.shareOfVolume);
+      const ratio = input("darkpool", "blockVwapOverVwap")?.value;
+      if (ratio === undefined || ratio === null) continue;
+      compared.blocks++;
+      expect(ratio, symbol).toBeCloseTo(day.blockNotionalUsd / day.blockShares / day.vwap, 12);
+    }
+    expect(compared.shares).toBeGreaterThan(5);
+    expect(compared.blocks).toBeGreaterThan(2);
+  });
+
+  it("has no off-exchange figures where nobody observes prints", async () => {
+    const { items } = await ask<{ items: { symbol: string }[] }>(
+      "/api/instruments?assetClass=crypto",
+    );
+    const input = await inputsOf(items[0]?.symbol ?? "");
+    expect(input("momentum", "rsi14")?.weight).toBe(0);
+    expect(input("darkpool", "offExchangeShare")).toBeUndefined();
+  });
+});
+
 describe("the list of tools", () => {
   verifies(
     ["1/mcp", "4.10/mcp"],
@@ -98,14 +180,15 @@ describe("the list of tools", () => {
     async () => {
       const { tools: listed } = await client.listTools();
       expect(listed.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
-      for (const { annotations, outputSchema, title } of listed) {
+      for (const { annotations, name, outputSchema, title } of listed) {
         expect(title).toBeTruthy();
         expect(outputSchema?.type).toBe("object");
+        const reads = tools.find((tool) => tool.name === name)?.effect === undefined;
         expect(annotations).toMatchObject({
-          readOnlyHint: true,
-          destructiveHint: false,
-          idempotentHint: true,
-          openWorldHint: false,
+          readOnlyHint: reads,
+          destructiveHint: name === "manage_alert",
+          idempotentHint: reads,
+          openWorldHint: !reads,
         });
       }
     },

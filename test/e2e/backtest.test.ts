@@ -16,10 +16,15 @@ const root = mkdtempSync(join(tmpdir(), "backtest-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 /** Runs the program to its end. */
-async function backtest(...args: readonly string[]) {
+const backtest = (...args: readonly string[]) => backtestWith({}, ...args);
+
+async function backtestWith(
+  settings: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+) {
   const child = spawn(process.execPath, [join(ROOT, "src/cli/backtest.ts"), ...args], {
     cwd: root,
-    env: { PATH: process.env.PATH ?? "" },
+    env: { PATH: process.env.PATH ?? "", ...settings },
   });
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
@@ -67,6 +72,7 @@ describe("npm run backtest", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Backtest of the composite score, 2013-06-01 to 2014-12-31\n/);
     expect(stdout).toContain("95 % interval");
+    expect(stdout).not.toContain("\u001b");
     const place = join(root, "backtest", "composite-all-2013-06-01-2014-12-31-week");
     const result = JSON.parse(readFileSync(`${place}.json`, "utf8")) as BacktestResult;
     expect(result.classes.map(({ assetClass }) => assetClass)).toEqual(["stock"]);
@@ -77,6 +83,13 @@ describe("npm run backtest", () => {
     const { classes } = JSON.parse(again.stdout) as BacktestResult;
     expect(classes[0]?.trials.variants).toBe(2);
     expect(log().length).toBe(3);
+  });
+
+  it("has colours where they are wanted", async () => {
+    const settings = { FORCE_COLOR: "1" };
+    const { stdout } = await backtestWith(settings, "--market", market, ...PERIOD);
+    // ECMA-48 SGR: bold.
+    expect(stdout).toContain("\u001b[1mBacktest of the composite score");
   });
 
   it("reads well on a phone and on a desk, in light and in dark", async () => {
@@ -107,6 +120,10 @@ describe("npm run backtest", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("Close of 2014-06-27");
     expect(stdout).toMatch(/ram .* standard deviations/);
+    expect(stdout).toMatch(/version stock\/2014-06-26T\S+\n {2}sha256 {2}[0-9a-f]{64}\n/);
+    const json = await backtest("--market", market, "--explain", "s11", "2014-06-28", "--json");
+    const { snapshot } = JSON.parse(json.stdout) as { snapshot: { tables: { sha256: string } } };
+    expect(stdout).toContain(snapshot.tables.sha256);
     expect(stdout).toMatch(/score {2}= 100 Phi\(Z\) = \d+\.\d{6}/);
   });
 

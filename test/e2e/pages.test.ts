@@ -14,6 +14,7 @@ import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { freePort } from "../support/process.ts";
 import { startTown } from "../support/town.ts";
+import { bearer, makeAlert } from "../support/watcher.ts";
 
 const town = await startTown();
 const { base } = town;
@@ -329,6 +330,38 @@ describe("a person at a browser", () => {
     await page.getByText("Remove this agent").click();
     await page.getByRole("button", { name: "Remove agent and end its tokens" }).click();
     await page.getByText("An agent that you claim may do more").waitFor();
+  });
+
+  it("sees what alerts there are, and deletes one without JavaScript", async () => {
+    const page = await openPage({ javaScriptEnabled: false });
+    const agent = await newAgent();
+    await page.goto(`${base}/claim?agent=${agent.client_id}`);
+    await signIn(page);
+    await typeClaim(page, agent.claim.code);
+    await page.getByRole("button", { name: "Answer for this agent" }).click();
+    await page.getByRole("heading", { name: "You answer for this agent now" }).waitFor();
+    const headers = bearer(await tokenOf(base, agent));
+    const symbols = town.service.market.instruments().map(({ symbol }) => symbol);
+    const url = `https://${"long-name-of-a-host.".repeat(8)}example.com:8443/secret`;
+    await makeAlert(town, headers, { label: "Watch the harbour", symbols: symbols.slice(0, 3) });
+    await makeAlert(town, headers, {
+      ...{ label: `<b>${"W".repeat(90)}`, symbols, kinds: ["volatility"] },
+      delivery: { type: "webhook", url },
+    });
+    await page.goto(`${base}/account`);
+    expect(await page.getByText("/secret").count()).toBe(0);
+    await photograph(page, "account-alerts-no-script");
+
+    await page.getByText("Delete this alert").first().click();
+    await page.getByRole("button", { name: "Delete alert for good" }).first().click();
+    await page.getByText("Watch the harbour").waitFor({ state: "detached" });
+    expect(await page.getByText("Delete this alert").count()).toBe(1);
+    // The tool that looks for faults is a script itself.
+    const looked = await openPage();
+    await looked.context().addCookies(await page.context().cookies());
+    await looked.goto(`${base}/account`);
+    await looked.getByText("Delete this alert").click();
+    await expectGood(looked, "account-alerts");
   });
 
   it("sees what a stranger wrote as text, whatever it is", async () => {

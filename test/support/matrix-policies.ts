@@ -36,15 +36,21 @@ function unauthenticated({ isPresented }: Credential, resource: "" | "/mcp"): An
   return { status: [401], challenge, body: "problem" };
 }
 
+/** What whoever is let in is answered. */
+const OK: Answer = { status: [200] };
+
+/** What is not theirs is not there, whoever asks. */
+export const NOT_THEIRS: Answer = { status: [404], body: "problem" };
+
 /** Behind the gate of a resource: any good credential, or one with a scope. */
 export const gated =
-  (resource: "" | "/mcp", scope?: Scope): Policy =>
+  (resource: "" | "/mcp", scope?: Scope, answer = OK): Policy =>
   (credential) => {
     const { holder } = credential;
     if (holder === undefined || (resource === "" && holder.resource === "/mcp")) {
       return unauthenticated(credential, resource);
     }
-    if (scope === undefined || holder.scopes.includes(scope)) return { status: [200] };
+    if (scope === undefined || holder.scopes.includes(scope)) return answer;
     const challenge = { error: "insufficient_scope", scope, resource } as const;
     return { status: [403], challenge, body: "problem" };
   };

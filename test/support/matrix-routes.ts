@@ -1,3 +1,5 @@
+import { METHOD_VERSION } from "../../src/score/snapshot.ts";
+import { documents } from "../../wellknown/index.ts";
 import { postJson } from "./agent.ts";
 import type { Row } from "./matrix.ts";
 import type { Credential, Victims } from "./matrix-credentials.ts";
@@ -7,6 +9,7 @@ import {
   clientAuthentication,
   form,
   gated,
+  NOT_THEIRS,
   open,
   type Policy,
   page,
@@ -18,8 +21,8 @@ import {
 export interface Target {
   readonly base: string;
   readonly victims: Victims;
-  /** Ids of what belongs to the victim: a key, an agent, an application, an interaction. */
-  readonly ids: Readonly<Record<"key" | "agent" | "application" | "interaction", string>>;
+  /** Ids of what belongs to the victim: a key, an agent, an application, an interaction, an alert. */
+  readonly ids: Readonly<Record<"key" | "agent" | "application" | "interaction" | "alert", string>>;
 }
 
 type Init = Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> };
@@ -48,6 +51,15 @@ export const postMcp = (
     },
   );
 };
+
+/** The beginning of an answer that stays open; a refusal is whole. */
+async function begun(sent: Promise<Response>): Promise<Response> {
+  const response = await sent;
+  const { ok, status, headers } = response;
+  if (!ok) return response;
+  await response.body?.cancel();
+  return new Response(null, { status, headers });
+}
 
 /**
  * What every route of the service asks of whoever calls it. A route that is not here fails the
@@ -78,6 +90,11 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     row(form, path, fields({ form_token: "x".repeat(43), ...values }));
   const client = json("PUT", { client_id: agentId, grant_types: ["client_credentials"] });
 
+  const alert = `/api/alerts/${ids.alert}`;
+  const own = gated("", "alerts:write");
+  const ofVictim = gated("", "alerts:write", NOT_THEIRS);
+  const made = gated("", "alerts:write", { status: [201] });
+
   return {
     "GET /.well-known/oauth-authorization-server": row(
       open(200),
@@ -85,14 +102,10 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     ),
     "GET /.well-known/openid-configuration": row(open(200), "/.well-known/openid-configuration"),
     "GET /.well-known/jwks.json": row(open(200), "/.well-known/jwks.json"),
-    "GET /.well-known/oauth-protected-resource": row(
-      open(200),
-      "/.well-known/oauth-protected-resource",
+    ...Object.fromEntries(
+      documents.map(({ path }) => [`GET ${path}`, row(open(200), path)] as const),
     ),
-    "GET /.well-known/oauth-protected-resource/mcp": row(
-      open(200),
-      "/.well-known/oauth-protected-resource/mcp",
-    ),
+    "GET /.well-known/webhook-keys.json": row(open(200), "/.well-known/webhook-keys.json"),
     "GET /api/health": row(open(200), "/api/health"),
     "GET /readyz": row(open(200), "/readyz"),
     "GET /assets/pages.css": row(open(200), "/assets/pages.css"),
@@ -110,7 +123,32 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /api/signals": row(gated("", "signals:read"), "/api/signals?limit=1"),
     "GET /api/instruments": row(gated("", "signals:read"), "/api/instruments?limit=1"),
     "GET /api/factors": row(gated("", "factor:read"), "/api/factors?symbol=ALDER.SIM"),
+    "GET /api/method/:version": row(gated("", "factor:read"), `/api/method/${METHOD_VERSION}`),
     "GET /api/darkpool": row(gated("", "darkpool:read"), "/api/darkpool?symbol=ALDER.SIM"),
+    "POST /api/alerts": row(made, "/api/alerts", json("POST", { symbols: ["ALDER.SIM"] })),
+    "GET /api/alerts": row(own, "/api/alerts"),
+    "GET /api/alerts/events": row(own, "/api/alerts/events"),
+    "GET /api/alerts/stream": {
+      policy: own,
+      send: ({ headers }) => begun(fetch(`${base}/api/alerts/stream`, { headers })),
+    },
+    "GET /api/alerts/:id": row(ofVictim, alert),
+    "PATCH /api/alerts/:id": row(ofVictim, alert, json("PATCH", { label: "stolen" })),
+    "DELETE /api/alerts/:id": row(ofVictim, alert, { method: "DELETE" }),
+    "POST /api/alerts/:id/test": row(ofVictim, `${alert}/test`, { method: "POST" }),
+    "POST /api/alerts/:id/rotate": row(ofVictim, `${alert}/rotate`, { method: "POST" }),
+    "POST /api/alerts/:id/enable": row(ofVictim, `${alert}/enable`, { method: "POST" }),
+    "POST /api/alerts/:id/redeliver": row(
+      ofVictim,
+      `${alert}/redeliver`,
+      json("POST", { since: "2026-11-21T00:00:00Z" }),
+    ),
+    "GET /api/alerts/:alertId/deliveries": row(ofVictim, `${alert}/deliveries`),
+    "POST /api/alerts/:id/deliveries/:eventId/redeliver": row(
+      ofVictim,
+      `${alert}/deliveries/msg_x/redeliver`,
+      { method: "POST" },
+    ),
     "POST /mcp": {
       policy: gated("/mcp"),
       send: (credential) => postMcp(base, { method: "tools/list" }, credential),
@@ -165,6 +203,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "POST /account/keys": forged("/account/keys", { name: "mine", scope: "signals:read" }),
     "POST /account/keys/:id/revoke": forged(`/account/keys/${ids.key}/revoke`),
     "POST /account/agents/:id/remove": forged(`/account/agents/${ids.agent}/remove`),
+    "POST /account/alerts/:id/remove": forged(`/account/alerts/${ids.alert}/remove`),
     "POST /account/applications/:id/remove": forged(
       `/account/applications/${ids.application}/remove`,
     ),

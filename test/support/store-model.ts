@@ -96,10 +96,11 @@ function modelRecords({ disk, now }: ModelPlace, answer: Answer): Records {
         queueMicrotask(() => tell(listeners, operations));
         return true;
       }),
-    claimDue: <T>(from: Collection<T>, { limit, leaseMs }: DueSelection) =>
+    claimDue: <T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueSelection) =>
       answer(() => {
         const claimed = alive(from.name)
           .filter(({ dueAt }) => dueAt !== null && dueAt <= now())
+          .filter(({ groups }) => !groups.some((group) => except.includes(group)))
           .sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.revision - b.revision)
           .slice(0, limit);
         for (const row of claimed) {

@@ -1,8 +1,12 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { openSocialModel } from "../../src/social-model.ts";
+import { MAX_MODEL_BYTES, modelText } from "../../src/factors/hashed-linear/file.ts";
+import { train } from "../../src/factors/hashed-linear/training.ts";
+import { polarity } from "../../src/factors/polarity.ts";
+import { openSocialReader } from "../../src/social-model.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "model-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -13,28 +17,46 @@ function fileOf(text: string): string {
   return file;
 }
 
-function parse(text: string): { readonly weight: number } {
-  if (!text.startsWith("weight ")) throw new Error("The model is not valid.");
-  return { weight: Number(text.slice(7)) };
-}
+/** Thinks that plain words are news. */
+const model = train(
+  [
+    { text: "the teapot is blue", label: "bullish" },
+    { text: "the kettle is red", label: "bearish" },
+    { text: "nothing happened", label: "neutral" },
+  ],
+  { seed: 1, onEpoch: () => undefined },
+);
 
-describe("the file of a social model", () => {
-  it("is read as its format says", async () => {
-    expect(await openSocialModel(fileOf("weight 0.25"), parse)).toEqual({ weight: 0.25 });
+describe("the reader of messages", () => {
+  it("is the lexicon without a file, and says so", async () => {
+    const { analyser, polarityOf } = await openSocialReader(undefined);
+    expect(analyser).toEqual({ name: "lexicon", modelSha256: null });
+    for (const text of ["profits soar", "shares crash", "the teapot is blue"]) {
+      expect(polarityOf(text)).toBe(polarity(text));
+    }
   });
 
-  it("may be absent", async () => {
-    expect(await openSocialModel(undefined, parse)).toBeUndefined();
+  it("is the mean of lexicon and model with one, and names the model's file", async () => {
+    const text = modelText(model);
+    const { analyser, polarityOf } = await openSocialReader(fileOf(text));
+    const modelSha256 = createHash("sha256").update(text).digest("hex");
+    expect(analyser).toEqual({ name: "lexicon_and_model", modelSha256 });
+    expect(polarity("the teapot is blue")).toBe(0);
+    expect(polarityOf("the teapot is blue")).toBeGreaterThan(0.1);
+    expect(polarityOf("the kettle is red")).toBeLessThan(-0.1);
+    expect(polarityOf("profits soar")).toBe(polarity("profits soar", model));
   });
 
   it.each([
     ["is missing", () => join(folder, "nowhere"), "ENOENT"],
-    ["is a folder", () => folder, "EISDIR"],
-    ["is no model", () => fileOf("{}"), "The model is not valid."],
-    ["is too large", () => fileOf(`weight ${"0".repeat(1_000_000)}`), "1000007 bytes"],
+    ["is a folder", () => folder, "it is no file"],
+    ["is a device", () => "/dev/zero", "it is no file"],
+    ["is no model", () => fileOf("{}"), "The model is not valid"],
+    ["is damaged", () => fileOf(modelText(model).replace(/"A/, '"B')), "damaged"],
+    ["is too large", () => fileOf("0".repeat(MAX_MODEL_BYTES + 1)), "400001 bytes"],
   ])("stops the start when it %s, with setting, file and reason", async (_what, file, reason) => {
     const path = file();
-    const opened = openSocialModel(path, parse);
+    const opened = openSocialReader(path);
     await expect(opened).rejects.toThrow(`SOCIAL_MODEL: ${path} cannot be used: `);
     await expect(opened).rejects.toThrow(reason);
   });

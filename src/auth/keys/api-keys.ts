@@ -99,7 +99,7 @@ const ID_LENGTH = 16;
 const ID = /^key_[0-9A-Za-z]{16}$/;
 
 /** Group of a key and of everything that ends with it, in all collections. */
-const ofKey = (id: string): string => `api-key:${id}`;
+export const ofKey = (id: string): string => `api-key:${id}`;
 
 /** Creates the keeper of API keys. */
 export function createApiKeys(options: ApiKeysOptions): ApiKeys {

@@ -35,6 +35,18 @@ const line = (name: string, data: readonly number[], colour: string) => ({
   itemStyle: { color: colour },
 });
 
+/** Dates below which a year is no bar: four weeks can be anything. */
+const MIN_DATES = 12;
+
+/** Mean coefficients by calendar year. */
+export function yearChart({ years, horizon }: HorizonResult): Html {
+  const long = years.filter(({ dates }) => dates >= MIN_DATES);
+  const short = years.filter(({ dates }) => dates < MIN_DATES).map(({ label }) => label);
+  const missing = short.length === 0 ? "" : ` Too short to show: ${short.join(", ")}.`;
+  const caption = `Mean coefficient over ${sessions(horizon)}. A year is short: most of this is noise.${missing}`;
+  return sliceChart("By year", caption, long);
+}
+
 /** Means of parts of the dates. */
 export function sliceChart(title: string, caption: string, slices: readonly Slice[]): Html {
   return chart(
@@ -65,7 +77,7 @@ export function decileChart({ horizon, book }: HorizonResult): Html | undefined 
   return chart(
     {
       title: "Return by tenth of the scores",
-      caption: `Mean return over ${sessions(horizon)} above that of all, lowest scores on the left. A score that works makes stairs.`,
+      caption: `Mean return over ${sessions(horizon)} above that of all, lowest scores on the left${tenthNote(book)}. A score that works makes stairs.`,
     },
     {
       xAxis: nameAxis(book.excess.map((_, tenth) => String(tenth + 1))),
@@ -74,6 +86,10 @@ export function decileChart({ horizon, book }: HorizonResult): Html | undefined 
     },
   );
 }
+
+/** A tenth of few names is the luck of one. */
+const tenthNote = ({ names }: { readonly names: number }): string =>
+  names < 5 ? `; a tenth is about ${names < 1.5 ? "one name" : `${Math.round(names)} names`}` : "";
 
 /** What became of 1 that bought the best tenth and sold the worst. */
 export function wealthChart({ horizon, book }: HorizonResult): Html | undefined {
@@ -125,14 +141,8 @@ export function reliabilityChart({ probabilities }: ClassResult): Html | undefin
     meanProbability,
     frequency,
   ]);
-  const all = points.flat();
-  const ends = [Math.floor(100 * Math.min(...all)) / 100, Math.ceil(100 * Math.max(...all)) / 100];
-  const axis = {
-    ...valueAxis((value) => percent(value, 0)),
-    min: ends[0],
-    max: ends[1],
-    splitNumber: 4,
-  };
+  const { min, max, interval } = wholePercents(points.flat());
+  const axis = { ...valueAxis((value) => percent(value, 0)), min, max, interval };
   return chart(
     {
       title: "Probabilities and what came of them",
@@ -145,7 +155,7 @@ export function reliabilityChart({ probabilities }: ClassResult): Html | undefin
       series: [
         {
           type: "line",
-          data: ends.map((end) => [end, end]),
+          data: [min, max].map((end) => [end, end]),
           showSymbol: false,
           lineStyle: { color: COLOURS.quiet, type: "dashed", width: 1 },
         },
@@ -153,4 +163,13 @@ export function reliabilityChart({ probabilities }: ClassResult): Html | undefin
       ],
     },
   );
+}
+
+/** Ends and marks of an axis over some shares: at most four steps of whole percents. */
+function wholePercents(shares: readonly number[]) {
+  const low = Math.floor(100 * Math.min(...shares));
+  const length = 100 * Math.max(...shares) - low;
+  const step = Math.max(1, Math.ceil(length / 4));
+  const steps = Math.max(1, Math.ceil(length / step));
+  return { min: low / 100, max: (low + steps * step) / 100, interval: step / 100 };
 }

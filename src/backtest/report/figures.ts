@@ -3,6 +3,9 @@ import type { Interval } from "../bootstrap.ts";
 /** What stands where a figure is missing. */
 export const NONE = "–";
 
+/** A space at which no line breaks, and the sign. */
+const PERCENT = "\u00a0%";
+
 /** A coefficient with its sign, four decimals, for example `+0.0123`. */
 export const coefficient = (value: number | null | undefined): string => signed(value, 4);
 
@@ -15,11 +18,13 @@ export const range = ({ low, high }: Interval): string =>
 
 /** A share in percent, for example `49.8 %`. */
 export const percent = (share: number | null | undefined, decimals: number = 1): string =>
-  share === null || share === undefined ? NONE : `${minus((100 * share).toFixed(decimals))} %`;
+  share === null || share === undefined
+    ? NONE
+    : `${minus((100 * share).toFixed(decimals))}${PERCENT}`;
 
 /** A return in percent with its sign, for example `+0.31 %`. */
 export const change = (share: number | null | undefined): string =>
-  share === null || share === undefined ? NONE : `${signed(100 * share, 2)} %`;
+  share === null || share === undefined ? NONE : `${signed(100 * share, 2)}${PERCENT}`;
 
 /** A whole number with thousands, for example `12,345`. */
 export const whole = (value: number | null | undefined): string =>

@@ -1,5 +1,5 @@
 import { type Html, html } from "../../http/pages/html.ts";
-import type { ClassResult } from "../judgement.ts";
+import type { ClassResult, HorizonResult } from "../judgement.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import type { SeriesSummary } from "../series-summary.ts";
 import {
@@ -9,15 +9,17 @@ import {
   reliabilityChart,
   sliceChart,
   wealthChart,
+  yearChart,
 } from "./charts.ts";
 import { coefficientChart } from "./coefficient-chart.ts";
-import { coefficient, percent, range, tValue, whole } from "./figures.ts";
+import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
 import { STYLE } from "./style.ts";
 import { bookTable, coefficientTable, hitTable, sliceTable } from "./tables.ts";
 import {
   CLASS_WORDS,
   caveats,
   coverageSentence,
+  headlineOf,
   paceWords,
   powerSentence,
   SUBJECT_WORDS,
@@ -66,23 +68,40 @@ const contents = (classes: readonly ClassResult[]): Html =>
   )}<li><a href="#method">How to read this</a></li></ul></nav>`;
 
 function classSection(result: ClassResult): Html {
-  const { assetClass, verdict, headline, horizons } = result;
-  const main = horizons.find(({ horizon }) => horizon === headline);
+  const { assetClass, verdict, horizons } = result;
+  const main = headlineOf(result);
   const isMeasured = horizons.some(({ ic }) => ic !== null);
   const power = powerSentence(result);
   return html`<section id="${assetClass}">
 <h2>${CLASS_WORDS[assetClass]}</h2>
-<div class="verdict ${verdict}"><strong>${VERDICT_WORDS[verdict]}</strong>
+<div class="verdict ${verdict}"><div><strong>${VERDICT_WORDS[verdict]}</strong>
 ${verdictSentences(result).map((sentence) => html`<p>${sentence}</p>`)}
 ${power && html`<p class="quiet">${power}</p>`}
 </div>
+${main && keyFigures(main)}
+</div>
 <p class="quiet">${coverageSentence(result)}</p>
 ${result.sameDay && sameDayNote(result.sameDay)}
+${result.nextOpen && nextOpenNote(result.nextOpen)}
 ${isMeasured && main && measured(result, main)}
 </section>`;
 }
 
-function measured(result: ClassResult, main: ClassResult["horizons"][number]): Html {
+/** The figures of the verdict, to be seen at a glance. */
+function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
+  if (ic === null) return undefined;
+  const net = book?.net.find(({ costBp }) => costBp === 10)?.mean;
+  const figures = [
+    [`Rank correlation, ${sessions(horizon)}`, coefficient(ic.mean)],
+    ["95 % interval", range(ic.interval)],
+    ["t", tValue(ic.t)],
+    ["Dates", whole(ic.dates)],
+    ["Best minus worst tenth, at 10\u00a0bp", change(net)],
+  ].filter(([, value]) => value !== NONE);
+  return html`<dl>${figures.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+function measured(result: ClassResult, main: HorizonResult): Html {
   const { headline, signals, probabilities, coverage } = result;
   const over = `over ${sessions(headline)}`;
   return html`<div class="charts">
@@ -90,7 +109,7 @@ ${coefficientChart(result)}
 ${historyChart(main)}
 ${decileChart(main)}
 ${wealthChart(main)}
-${sliceChart("By year", `Mean coefficient ${over}. A year is short: most of this is noise.`, main.years)}
+${yearChart(main)}
 ${sliceChart("By how turbulent the market was", `Mean coefficient ${over}, in thirds of the dates by the volatility of the 63 sessions before.`, main.regimes)}
 ${reliabilityChart(result)}
 ${coverageChart(result)}
@@ -102,7 +121,7 @@ ${hitTable(result)}
 <p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were taken back within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
 ${
   probabilities &&
-  html`<p>The probability of beating the median had a Brier score of ${probabilities.brier.toFixed(4)}; always saying the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 2)}, from ${whole(probabilities.forecasts)} forecasts, each made with the years before its own. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
+  html`<p>Probabilities of beating the median over ${sessions(probabilities.horizon)}, made of these scores and of the years before each, had a Brier score of ${probabilities.brier.toFixed(4)}; always saying the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 2)}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
 }
 <details><summary>By year and by regime, in figures</summary>
 ${sliceTable(`Coefficients ${over} by year`, main.years)}
@@ -112,6 +131,9 @@ ${sliceTable(`Coefficients ${over} by regime`, main.regimes)}
 
 const sameDayNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
   html`<p>On the same day, what messages say and what the price does have a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions with at least 20 names). That predicts nothing: it shows that texts are understood.</p>`;
+
+const nextOpenNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
+  html`<p>The short ratio is published after the close, so the score of a close holds that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions).</p>`;
 
 const methodSection = (result: BacktestResult): Html => html`<section id="method">
 <h2>How to read this</h2>

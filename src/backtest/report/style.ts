@@ -25,14 +25,23 @@ h2 { font-size: 1.375rem; margin: 3rem 0 .75rem; }
 h3 { font-size: 1.0625rem; margin: 2rem 0 .5rem; }
 p { margin: .5rem 0; max-width: 44rem; }
 .quiet { color: var(--quiet); }
-.facts { color: var(--quiet); margin-bottom: 1.5rem; }
-nav ul { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; list-style: none; padding: 0; margin: 1rem 0; }
+.facts { color: var(--quiet); margin-bottom: 1.5rem; max-width: none; }
+nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; padding: 0; margin: 1rem 0; }
+nav li { margin: 0; }
 a { color: var(--first); }
 .verdict {
   background: var(--card); border: 1px solid var(--line); border-left: .375rem solid var(--plain);
   border-radius: .75rem; padding: 1rem 1.25rem; margin: .75rem 0 1.5rem;
+  display: grid; gap: 1rem 2.5rem; align-items: center;
 }
 .verdict strong { font-size: 1.25rem; }
+.verdict dl { margin: 0; font-size: .9375rem; }
+.verdict dl div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1.5rem; padding: .25rem 0; border-top: 1px solid var(--line); }
+.verdict dl div:first-child { border-top: 0; font-size: 1.125rem; font-weight: 600; }
+.verdict dt { color: var(--quiet); }
+.verdict dd { margin: 0 0 0 auto; }
+.verdict div:first-child dt { color: var(--text); }
+@media (min-width: 52rem) { .verdict:has(dl) { grid-template-columns: 1fr 25rem; } }
 .verdict.positive, .verdict.weak_positive { border-left-color: var(--good); }
 .verdict.inverted { border-left-color: var(--bad); }
 .charts { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
@@ -51,6 +60,7 @@ th, td { text-align: right; padding: .375rem .75rem; white-space: nowrap; border
 thead th { color: var(--quiet); font-weight: 500; border-top: 0; white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; padding-left: 1rem; }
 tbody th { font-weight: 500; }
+th:first-child { position: sticky; left: 0; background: var(--card); }
 li { margin: .375rem 0; max-width: 46rem; }
 details { margin: 1rem 0; }
 summary { cursor: pointer; color: var(--first); }

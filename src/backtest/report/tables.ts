@@ -32,8 +32,8 @@ export const coefficientTable = ({ horizons }: ClassResult): Html =>
       "Sessions",
       "Mean",
       "95 % interval",
-      "t (Newey-West)",
-      "t (plain)",
+      "t\u00a0(Newey-West)",
+      "t\u00a0(plain)",
       "Neutral",
       "t",
       "Shuffled",
@@ -65,7 +65,7 @@ export function bookTable({ horizons }: ClassResult): Html | undefined {
     caption: "Best tenth minus worst tenth, per holding period",
     columns: [
       "Sessions",
-      ...costs.map((cost) => (cost === 0 ? "Before costs" : `At ${cost}\u00a0bp`)),
+      ...costs.map((cost) => (cost === 0 ? "Before costs" : `At\u00a0${cost}\u00a0bp`)),
       ...["95 % interval before costs", "t", "Replaced", "Deepest fall", "Deflated Sharpe"],
     ],
     rows: books.map(({ horizon, book, deflatedSharpe }) => [

@@ -1,5 +1,6 @@
 import type { AssetClass } from "../../market/instrument.ts";
-import type { ClassResult } from "../judgement.ts";
+import type { ClassResult, HorizonResult } from "../judgement.ts";
+import { periodsForPower } from "../power.ts";
 import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
 import type { BacktestResult } from "../run-backtest.ts";
 import { MIN_PERIODS, STRONG_T, type Verdict, WEAK_T } from "../verdict.ts";
@@ -44,25 +45,22 @@ const MEANINGS: Readonly<Record<Verdict, string>> = {
 export const paceWords = ({ pace }: Question): string =>
   pace === "week" ? "the last session of each week" : "every session";
 
-/** The verdict on a class in two or three sentences. */
+/** What the verdict on a class means, and what to make of it. */
 export function verdictSentences(result: ClassResult): readonly string[] {
-  const { verdict, headline, horizons, trials } = result;
-  const ic = horizons.find(({ horizon }) => horizon === headline)?.ic;
-  if (!ic) return [MEANINGS[verdict]];
+  const { verdict, trials } = result;
+  if (!headlineOf(result)?.ic) return [MEANINGS[verdict]];
   const tried =
     trials.variants > 1
       ? [
           `${whole(trials.variants)} variants were tried so far, which the verdict takes into account.`,
         ]
       : [];
-  return [
-    MEANINGS[verdict],
-    `Rank correlation of score and return over ${sessions(headline)}: ${coefficient(ic.mean)}, ` +
-      `95 % interval ${range(ic.interval)}, t ${tValue(ic.t)}, ${whole(ic.dates)} dates.`,
-    ...tried,
-    ...suspicion(result),
-  ];
+  return [MEANINGS[verdict], ...tried, ...suspicion(result)];
 }
+
+/** The horizon of the verdict. */
+export const headlineOf = ({ horizons, headline }: ClassResult): HorizonResult | undefined =>
+  horizons.find(({ horizon }) => horizon === headline);
 
 /** A length in words, for example `1 session`. */
 export const sessions = (count: number): string => `${count} session${count === 1 ? "" : "s"}`;
@@ -79,16 +77,30 @@ function suspicion({ horizons }: ClassResult): readonly string[] {
   ];
 }
 
-/** How long the record would have to be, in words; `undefined` where nothing is to be said. */
-export function powerSentence(result: ClassResult): string | undefined {
-  const { assetClass, horizons, headline, step } = result;
-  const ic = horizons.find(({ horizon }) => horizon === headline)?.ic;
-  if (!ic || ic.datesForPower === null || ic.datesForPower <= ic.dates) return undefined;
-  const years = (ic.datesForPower * step) / SESSIONS_PER_YEAR[assetClass];
+/** The figure of the verdict, in a sentence; `undefined` without one. */
+export function headlineSentence(result: ClassResult): string | undefined {
+  const ic = headlineOf(result)?.ic;
+  if (!ic) return undefined;
   return (
-    `A true coefficient of this size needs about ${whole(ic.datesForPower)} independent dates ` +
-    `(${whole(years)} years) to be found four times out of five; there are ${whole(ic.dates)}` +
-    `${headline > step ? ", and they overlap" : ""}.`
+    `Rank correlation of score and return over ${sessions(result.headline)}: ${coefficient(ic.mean)}, ` +
+    `95 % interval ${range(ic.interval)}, t ${tValue(ic.t)}, ${whole(ic.dates)} dates.`
+  );
+}
+
+/**
+ * How long the record would have to be, in words; `undefined` where nothing is to be said. t grows
+ * with the square root of time, and has to reach 2.80; it knows how far the dates overlap.
+ */
+export function powerSentence(result: ClassResult): string | undefined {
+  const { assetClass, step } = result;
+  const ic = headlineOf(result)?.ic;
+  const factor = ic ? periodsForPower(ic.t, 1) : null;
+  if (!ic || factor === null || factor <= 1) return undefined;
+  const years = (ic.dates * step) / SESSIONS_PER_YEAR[assetClass];
+  const needed = years * factor;
+  return (
+    `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${whole(needed)}`} years ` +
+    `to be found four times out of five; there are ${years.toFixed(1)}.`
   );
 }
 
@@ -99,6 +111,7 @@ export const VERDICT_RULE: readonly string[] = [
   `Weakly positive: the same with t from ${WEAK_T}.`,
   `Inverted: the interval lies below 0 and t reaches minus ${WEAK_T}, with the same allowance.`,
   "No evidence: anything else.",
+  "The horizon of a verdict is fixed beforehand. In the tables, the other three count as four times as many variants.",
 ];
 
 /** What the reader must know about the data before believing a figure. */
@@ -111,15 +124,16 @@ export function caveats({ classes, question, source }: BacktestResult): readonly
     `Survivorship: a market folder holds the instruments that somebody chose to put there, often those that exist today. Of those here, this many stopped trading before the end: ${counts.join("; ")}. Names that failed and are missing make every long position look better than it was.`,
     "An instrument that stops trading keeps its last price: what a holder lost after that is not in the figures.",
     "Returns begin at the close of the session after the score. Spreads, market impact, borrowing costs and taxes are left out; the costs shown are a plain charge per trade.",
-    "Dates overlap where the horizon is longer than the step; intervals and t allow for it, yearly figures do not.",
+    "Dates overlap where the horizon is longer than the step; intervals and t allow for most of it (simulated without any skill, t spreads 15 to 20 % too wide over 21 and 63 sessions), yearly figures not at all.",
+    "Sectors are those of today. Messages are read by the lexicon alone, without a trained model.",
     `Nothing after ${question.to} is used. What was known when follows the dates that the data carry (${source.name}: ${source.terms})`,
     "The method's weights and thresholds were chosen by people who knew much of this history. A test on the past cannot undo that.",
     "A long or short signal is a summary of evidence. It is not advice.",
   ];
 }
 
-/** Who was compared with whom, in a sentence or two. */
-export function coverageSentence({ comparison, coverage }: ClassResult): string {
+/** Who was compared with whom, in a few sentences. */
+export function coverageSentence({ comparison, coverage, leftOut }: ClassResult): string {
   const { instruments, dates, names, share } = coverage;
   if (comparison === "through_time") {
     return (
@@ -130,6 +144,15 @@ export function coverageSentence({ comparison, coverage }: ClassResult): string 
   return (
     `${whole(instruments)} instruments, ${whole(dates)} dates, ` +
     `${whole(names.fewest)} to ${whole(names.most)} with a value per date ` +
-    `(median ${whole(names.median)}; ${percent(share)} of those that traded).`
+    `(median ${whole(names.median)}; ${percent(share)} of those that traded).` +
+    leftOutSentence(leftOut)
   );
+}
+
+function leftOutSentence({ copies, still }: ClassResult["leftOut"]): string {
+  const reasons = [
+    ...(copies.length > 0 ? [`${copies.join(", ")} (moving like an older one)`] : []),
+    ...(still.length > 0 ? [`${still.join(", ")} (hardly moving)`] : []),
+  ];
+  return reasons.length === 0 ? "" : ` Not graded: ${reasons.join("; ")}.`;
 }

@@ -1,19 +1,23 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { explain } from "../../backtest/explain.ts";
+import { styleText } from "node:util";
+import { tableVersion } from "../../answers/method.ts";
+import { type Explanation, explain } from "../../backtest/explain.ts";
 import type { Question } from "../../backtest/question.ts";
 import { explanationText } from "../../backtest/report/explanation-text.ts";
 import { reportPage } from "../../backtest/report/page.ts";
-import { type BacktestResult, runBacktest } from "../../backtest/run-backtest.ts";
+import { CLASS_WORDS } from "../../backtest/report/words.ts";
+import { runBacktest } from "../../backtest/run-backtest.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
 import { openMarket } from "../../open-market.ts";
+import { LEXICON } from "../../social-model.ts";
 import { UsageError } from "../arguments.ts";
 import type { Terminal } from "../progress-line.ts";
 import { type BacktestCall, readBacktestCall } from "./arguments.ts";
 import { HELP } from "./help.ts";
 import { createProgressBar, type ProgressBar } from "./progress-bar.ts";
-import { summaryText } from "./summary.ts";
+import { type Paint, summaryText } from "./summary.ts";
 import { logTrials, readTrials } from "./trial-log.ts";
 
 /** Exit codes: done; failed; not understood. A verdict is no failure, whatever it says. */
@@ -28,7 +32,7 @@ interface ProgramCall {
   /** That relative file names start from. */
   readonly folder: string;
   readonly terminal: {
-    readonly stdout: Pick<NodeJS.WriteStream, "write">;
+    readonly stdout: NodeJS.WritableStream;
     readonly stderr: Terminal;
   };
 }
@@ -39,7 +43,9 @@ export async function runBacktestProgram({ argv, folder, terminal }: ProgramCall
   const bar = createProgressBar(stderr, () => performance.now());
   try {
     const call = readBacktestCall(argv, folder);
-    const said = await answer(call, bar);
+    // Where colours are of no use (no terminal, NO_COLOR), there are none.
+    const paint: Paint = (styles, text) => styleText([...styles], text, { stream: stdout });
+    const said = await answer(call, { bar, paint });
     bar.end();
     stdout.write(`${said}\n`);
     return GOOD;
@@ -52,17 +58,31 @@ export async function runBacktestProgram({ argv, folder, terminal }: ProgramCall
   }
 }
 
-async function answer(call: BacktestCall, bar: ProgressBar): Promise<string> {
+/** How progress and results are shown. */
+interface Display {
+  readonly bar: ProgressBar;
+  readonly paint: Paint;
+}
+
+async function answer(call: BacktestCall, display: Display): Promise<string> {
   if (call.kind === "help") return HELP;
-  bar.say("reading the market folder");
+  display.bar.say("reading the market folder");
   const choice = { kind: "files", folder: call.market, asOf: undefined } as const;
   const { market } = await openMarket(choice, {});
   if (call.kind === "explain") {
     const [symbol = ""] = namesIn(market, [call.symbol]);
-    const explanation = explain(market, symbol, call.date);
-    return call.isJson ? JSON.stringify(explanation) : explanationText(explanation);
+    return explained(explain(market, symbol, call.date), call.isJson ? "json" : "text");
   }
-  return answerRun({ ...call, market, bar });
+  return answerRun({ ...call, ...display, market });
+}
+
+/** The table itself is long and published by the service; its names are enough to find it. */
+function explained(explanation: Explanation, form: "json" | "text"): string {
+  const { tables, ...snapshot } = explanation.snapshot;
+  const names = tables && tableVersion(tables, LEXICON.analyser);
+  return form === "text"
+    ? explanationText(explanation, names)
+    : JSON.stringify({ ...explanation, snapshot: { ...snapshot, tables: names ?? null } });
 }
 
 async function answerRun({
@@ -71,25 +91,25 @@ async function answerRun({
   out,
   isJson,
   bar,
-}: Omit<BacktestCall & { readonly kind: "run" }, "market"> & {
-  readonly market: Market;
-  readonly bar: ProgressBar;
-}): Promise<string> {
+  paint,
+}: Omit<BacktestCall & { readonly kind: "run" }, "market"> &
+  Display & { readonly market: Market }): Promise<string> {
   const question = { ...asked, symbols: namesIn(market, asked.symbols) };
   await mkdir(out, { recursive: true });
   const earlier = await readTrials(out);
-  const result = runBacktest({ market, question, earlier, onProgress: bar.show });
+  const result = runBacktest({
+    ...{ market, question, earlier, onProgress: bar.show },
+    onMeasuring: (assetClass) => bar.say(`measuring: ${CLASS_WORDS[assetClass].toLowerCase()}`),
+  });
   if (result.classes.length === 0) throw new Error(nothingToGrade(market, question));
   const place = join(out, fileName(question));
   const json = JSON.stringify(result);
   await writeFile(`${place}.json`, `${json}\n`);
   await writeFile(`${place}.html`, reportPage(result));
   await logTrials(out, result);
-  return isJson ? json : said(result, place);
+  const places = ["", `Report:  ${place}.html`, `Figures: ${place}.json`];
+  return isJson ? json : [summaryText(result, paint), ...places].join("\n");
 }
-
-const said = (result: BacktestResult, place: string): string =>
-  [summaryText(result), "", `Report:  ${place}.html`, `Figures: ${place}.json`].join("\n");
 
 /** The symbols as the market spells them. @throws {UsageError} for one that it does not have. */
 function namesIn(market: Market, names: readonly string[]): readonly string[] {

@@ -1,7 +1,5 @@
 import type { Label } from "../../factors/hashed-linear.ts";
-
-/** |polarity| above which a message counts as bullish or bearish, as the social factor counts. */
-const MIN_POLARITY = 0.2;
+import { COUNTER_RULES } from "../../factors/message-counters.ts";
 
 /** What a message was read as, and what it is known to say. */
 export interface Reading {
@@ -35,7 +33,8 @@ export function accuracy(readings: readonly Reading[]): number {
   );
 }
 
+/** As the social factor counts. */
 function counted(polarity: number): Label {
-  if (Math.abs(polarity) <= MIN_POLARITY) return "neutral";
+  if (Math.abs(polarity) <= COUNTER_RULES.minPolarity) return "neutral";
   return polarity > 0 ? "bullish" : "bearish";
 }

@@ -1,10 +1,12 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { z } from "zod";
+import type { Desk } from "../../alerts/desk.ts";
 import type { Account, Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser } from "../../auth/accounts/sessions.ts";
 import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
 import { onlyMethods } from "../methods.ts";
 import { accountPage } from "./account.ts";
+import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts.ts";
 import type { ShowPage } from "./answer.ts";
 import type { FieldErrors } from "./elements.ts";
 import { type Door, filled, readForm, Scopes, typed } from "./form.ts";
@@ -18,6 +20,7 @@ export interface AccountRoutesOptions {
   readonly show: ShowPage;
   readonly accounts: Accounts;
   readonly keys: ApiKeys;
+  readonly alerts: Pick<Desk, "answeredFor" | "lastSuccess" | "removeFor">;
   readonly throttle: Throttle;
 }
 
@@ -51,7 +54,7 @@ interface Visit {
 
 /** The page where a person sees and ends what acts for them. */
 export function accountRoutes(options: AccountRoutesOptions): Router {
-  const { accounts, keys, throttle } = options;
+  const { accounts, keys, alerts, throttle } = options;
   const router = Router();
   const signedIn = (by: keyof Door, handle: (visit: Visit) => Promise<void>) =>
     forSignedIn(options, by, handle);
@@ -82,6 +85,7 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
   });
   ends("/account/agents/:id/remove", accounts.removeAgent);
   ends("/account/applications/:id/remove", accounts.removeApplication);
+  ends("/account/alerts/:id/remove", alerts.removeFor);
   return router;
 }
 
@@ -100,16 +104,30 @@ function forSignedIn(
 
 async function showAccount(
   { res, browser, account }: Visit,
-  { show, accounts, keys }: AccountRoutesOptions,
+  { show, accounts, keys, alerts }: AccountRoutesOptions,
   wrong: { readonly errors?: FieldErrors; readonly keyName?: string | undefined } = {},
 ): Promise<void> {
-  const [agents, applications, ownKeys] = await Promise.all([
+  const [agents, applications, ownKeys, answered] = await Promise.all([
     accounts.agentsOf(account.id),
     accounts.applicationsOf(account.id),
     keys.list(account.id),
+    answeredAlerts(account.id, alerts),
   ]);
   const { formToken } = browser;
-  show(res, accountPage({ formToken, account, agents, applications, keys: ownKeys, ...wrong }));
+  const view = { formToken, account, agents, applications, keys: ownKeys, ...answered };
+  show(res, accountPage({ ...view, ...wrong }));
+}
+
+async function answeredAlerts(
+  accountId: string,
+  alerts: AccountRoutesOptions["alerts"],
+): Promise<Pick<AlertsView, "alerts" | "moreAlerts">> {
+  const all = await alerts.answeredFor(accountId);
+  const shown = all.slice(0, MOST_ALERTS_SHOWN).map(async (seen) => {
+    const isSent = seen.alert.way.by === "webhook";
+    return { ...seen, lastSuccessAt: isSent ? await alerts.lastSuccess(seen.id) : undefined };
+  });
+  return { alerts: await Promise.all(shown), moreAlerts: all.length - shown.length };
 }
 
 async function makeKey(visit: Visit, options: AccountRoutesOptions): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Account, ConnectedApplication, OwnAgent } from "../../auth/accounts/accounts.ts";
+import { type AlertsView, alertsSection } from "./alerts.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
   ending,
@@ -16,13 +17,13 @@ import { type Html, html } from "./html.ts";
 import { type KeysView, keysSection } from "./keys.ts";
 
 /** What the account page shows. */
-export interface AccountView extends KeysView {
+export interface AccountView extends KeysView, AlertsView {
   readonly account: Account;
   readonly agents: readonly OwnAgent[];
   readonly applications: readonly ConnectedApplication[];
 }
 
-/** Page of a signed-in person: who acts for them, and how to end it. */
+/** Page of a signed-in person: who acts for them, what is sent because of it, and how to end it. */
 export function accountPage(view: AccountView): PageAnswer {
   const { formToken, account, agents, applications, errors = [] } = view;
   return {
@@ -36,7 +37,8 @@ ${form({ action: "/sign-out", formToken }, html`<button class="second">Sign out<
 </div>
 ${section("agents", "Agents you answer for", agentsList(agents, formToken))}
 ${section("applications", "Connected applications", applicationsList(applications, formToken))}
-${section("keys", "Your keys", keysSection(view))}`,
+${section("keys", "Your keys", keysSection(view))}
+${section("alerts", "Alerts you answer for", alertsSection(view))}`,
   };
 }
 

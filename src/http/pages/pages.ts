@@ -7,7 +7,7 @@ import { calledFrom } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { Limits } from "../../limits/limits.ts";
-import { accountRoutes } from "./account-routes.ts";
+import { type AccountRoutesOptions, accountRoutes } from "./account-routes.ts";
 import { createShowPage } from "./answer.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { errorPages } from "./error.ts";
@@ -31,6 +31,8 @@ export interface PagesOptions {
   readonly claims: Claims;
   readonly interactions: Interactions;
   readonly keys: ApiKeys;
+  /** The alerts that people answer for. */
+  readonly alerts: AccountRoutesOptions["alerts"];
   readonly limits: Limits;
   /** Whether messages wait for the operator of this service instead of being sent. */
   readonly mailHint: boolean;

@@ -30,7 +30,7 @@ export interface EmbeddedOptions {
   readonly folder: string;
   /** What it must belong to; created when there is none. Absent: it must be there, of any mode. */
   readonly mode?: StoreMode;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch. A clock that is set moves all that waits; see steady-clock.ts. */
   readonly now: () => number;
   readonly onWarning?: OnWarning;
 }

@@ -5,7 +5,7 @@ import { applyDraft, createDraft, type Draft } from "./shelf.ts";
 
 /** Work on the records that is all or nothing. */
 export interface Job<T> {
-  /** `table`: looks into the table on disk, so that nothing may wait to be written there. */
+  /** `table`: looks at all that is on disk, so that nothing may wait to be written there. */
   readonly reads: "memory" | "table";
   /** Writes into the draft. @returns `false` when nothing of it is to happen. */
   run(draft: Draft, files: Files): T;

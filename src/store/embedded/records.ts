@@ -7,8 +7,9 @@ import type {
   Selection,
   Stored,
 } from "../records.ts";
+import type { DueQuery } from "./agenda.ts";
 import { changedEntry, checkInstant, type Entry, isAlive } from "./entry.ts";
-import type { Holder } from "./files.ts";
+import type { Files, Holder } from "./files.ts";
 import type { Gate, OnWarning } from "./gate.ts";
 import type { Job, Pump } from "./pump.ts";
 import type { Draft, Shelf } from "./shelf.ts";
@@ -54,11 +55,10 @@ export function createRecords({ holder, gate, pump, now, onWarning }: RecordsOpt
       if (held) topics.tell(announcements);
       return held;
     },
-    async claimDue<T>({ name }: Collection<T>, { limit, leaseMs }: DueSelection) {
+    async claimDue<T>({ name }: Collection<T>, { limit, leaseMs, except }: DueSelection) {
       gate.checkReadable();
-      const claimed = await pump.add(
-        claimJob({ name, now, limit, leaseMs: checkInstant(leaseMs) }),
-      );
+      const lease = { leaseMs: checkInstant(leaseMs), except: new Set(except) };
+      const claimed = await pump.add(claimJob({ name, now, limit, ...lease }));
       return claimed.map(storedOf<T>);
     },
     async purgeExpired(limit) {
@@ -96,24 +96,31 @@ function isAnnouncement(operation: Operation): operation is Announcement {
 }
 
 /** Which records are handed out, and until when. */
-interface Claim extends DueSelection {
+interface Claim extends Omit<DueSelection, "except"> {
   readonly name: string;
   readonly now: () => number;
+  readonly except: ReadonlySet<string>;
 }
 
-function claimJob({ name, now, limit, leaseMs }: Claim): Job<readonly Entry[]> {
+function claimJob({ name, now, limit, leaseMs, except }: Claim): Job<readonly Entry[]> {
   return {
     reads: "table",
-    run(draft, { table }) {
+    run(draft, files) {
       const at = now();
       const dueAt = checkInstant(at + leaseMs);
-      return table.due(name, at, limit).map((key) => {
+      return dueKeys(files, name, { now: at, limit, except }).map((key) => {
         const entry = draft.get(name, key);
         if (entry === undefined) throw new Error("The table has a record that memory has not.");
         return writeNext(draft, (revision) => changedEntry(entry, { revision, dueAt }));
       });
     },
   };
+}
+
+/** The table answers fast what is due, memory what is due apart from some groups. */
+function dueKeys({ table, base }: Files, name: string, query: DueQuery): readonly string[] {
+  if (query.except.size === 0) return table.due(name, query.now, query.limit);
+  return base.data.shelf.due(name, query).map(({ stored }) => stored.key);
 }
 
 function purgeJob(now: () => number, limit: number): Job<number> {

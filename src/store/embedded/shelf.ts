@@ -1,3 +1,4 @@
+import { type Agenda, createAgenda, type DueQuery } from "./agenda.ts";
 import type { Entry } from "./entry.ts";
 
 /** What a record becomes; no entry: it goes. */
@@ -23,6 +24,8 @@ export interface Shelf extends Layer {
   readonly size: number;
   /** The entries of a collection, oldest change first. */
   inCollection(collection: string): Iterable<Entry>;
+  /** The entries of a collection that are due, the longest due first. */
+  due(collection: string, query: DueQuery): readonly Entry[];
   /** Every entry, by revision. */
   all(): readonly Entry[];
 }
@@ -38,12 +41,21 @@ export interface Draft extends Layer {
 export function createShelf(): Shelf {
   const collections = new Map<string, Map<string, Entry>>();
   const groups = createGroups();
+  /** Only of collections that were asked for what is due. */
+  const agendas = new Map<string, Agenda>();
+  const inCollection = (name: string): Iterable<Entry> => collections.get(name)?.values() ?? [];
+  const agendaOf = (name: string): Agenda => {
+    const agenda = agendas.get(name) ?? createAgenda(inCollection(name));
+    agendas.set(name, agenda);
+    return agenda;
+  };
   const written = ({ collection, key, entry }: Change): void => {
     const entries = collections.get(collection) ?? new Map<string, Entry>();
     collections.set(collection, entries);
     const previous = entries.get(key);
     // A map keeps the order in which keys came: taken out and put in again, a key is the newest.
     entries.delete(key);
+    agendas.get(collection)?.change(previous, entry);
     if (previous !== undefined) groups.remove(previous);
     if (entry === undefined) return;
     entries.set(key, entry);
@@ -57,7 +69,8 @@ export function createShelf(): Shelf {
     get: (collection, key) => collections.get(collection)?.get(key),
     members: (group) => groups.members(group),
     write: written,
-    inCollection: (collection) => collections.get(collection)?.values() ?? [],
+    inCollection,
+    due: (collection, query) => agendaOf(collection).due(query),
     all: () => [...collections.values()].flatMap((entries) => [...entries.values()]).sort(older),
   };
 }

@@ -1,5 +1,3 @@
-import { lockKey } from "./locks.ts";
-
 /** Channel on which announcements go to all processes. */
 export const CHANNEL = "market_signal";
 
@@ -121,29 +119,6 @@ end $$;
 
 /** What else the records need. */
 export const recordFunctions = `
-create function market_signal.claim(source text, most int, lease bigint, given bigint)
-returns setof market_signal.record language plpgsql as $$
-declare
-  now bigint;
-  due market_signal.record;
-begin
-  perform market_signal.durably();
-  perform pg_advisory_xact_lock(${lockKey("records")});
-  now := market_signal.instant(given, clock_timestamp());
-  for due in
-    select * from market_signal.record
-    where collection = source and due_at <= now and (expires_at is null or expires_at > now)
-    order by due_at, revision
-    limit most for update skip locked
-  loop
-    update market_signal.record
-    set due_at = now + lease, revision = nextval('market_signal.revision')
-    where collection = due.collection and key = due.key
-    returning * into due;
-    return next due;
-  end loop;
-end $$;
-
 create function market_signal.purge(most int, given bigint) returns bigint
 language sql as $$
   delete from market_signal.answered where at < clock_timestamp() - interval '10 minutes';

@@ -1,4 +1,4 @@
-import type { Collection, Records, Selection, Stored } from "../records.ts";
+import type { Collection, DueSelection, Records, Selection, Stored } from "../records.ts";
 import type { Announcements } from "./announcements.ts";
 import type { Commits } from "./commits.ts";
 import type { Connection, Statement } from "./connection.ts";
@@ -48,9 +48,9 @@ export function postgresRecords(options: RecordsOptions): Records {
       return ask<T>(listing(from.name, selection));
     },
     commit: commits.commit,
-    async claimDue<T>(from: Collection<T>, { limit, leaseMs }: { limit: number; leaseMs: number }) {
+    async claimDue<T>(from: Collection<T>, { limit, leaseMs, except = [] }: DueSelection) {
       if (!isName(from.name)) return [];
-      return ask<T>(claiming([from.name, limit, Math.round(leaseMs)]));
+      return ask<T>(claiming([from.name, limit, Math.round(leaseMs), except.filter(isName)]));
     },
     async purgeExpired(limit) {
       const values = [limit, now?.()];
@@ -83,7 +83,7 @@ function listing(collection: string, { group, after = 0, limit }: Selection): St
 }
 
 function claiming(values: unknown[]): Statement {
-  const text = `select ${COLUMNS} from market_signal.claim($2, $3, $4, $1)`;
+  const text = `select ${COLUMNS} from market_signal.claim($2, $3, $4, $1, $5)`;
   return { name: "claim", text, values };
 }
 

@@ -1,5 +1,6 @@
 import type { StoreIdentity } from "../store.ts";
 import { archiveFunctions, archiveTables } from "./archive-sql.ts";
+import { claimFunction } from "./claim-sql.ts";
 import { lockKey } from "./locks.ts";
 import { onceFunctions, onceTables } from "./once-sql.ts";
 import { commitFunction, recordFunctions, recordTables } from "./record-sql.ts";
@@ -43,6 +44,8 @@ const steps: readonly string[] = [
   ].join("\n"),
   // Commits learned the step `check`; version 1 is created with it since.
   commitFunction,
+  // What is due can be claimed apart from some groups; version 1 is created without claims since.
+  claimFunction,
 ];
 
 /** What a database says of the store in it. */

@@ -45,6 +45,7 @@ export type Command =
       readonly collection: string;
       readonly limit: number;
       readonly leaseMs: number;
+      readonly except: readonly string[];
     }
   | { readonly kind: "purge"; readonly limit: number }
   | { readonly kind: "append"; readonly rows: readonly ArchiveRow[] }
@@ -111,7 +112,16 @@ const steps = weighted(
 /** Commands about records that have to look as if nothing else happened at the same time. */
 export const atomicCommand: fc.Arbitrary<Command> = weighted<Command>(
   [10, fc.record({ kind: is("commit"), steps })],
-  [3, fc.record({ kind: is("claimDue"), collection: at.collection, limit, leaseMs: span })],
+  [
+    3,
+    fc.record({
+      kind: is("claimDue"),
+      collection: at.collection,
+      limit,
+      leaseMs: span,
+      except: groups,
+    }),
+  ],
   [2, fc.record({ kind: is("get"), ...at })],
   [
     3,

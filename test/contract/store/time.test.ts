@@ -361,3 +361,104 @@ describeStores("what is due", (engine) => {
     expect(await claimed(records)).toEqual(["d"]);
   });
 });
+
+describeStores("what is due, apart from some groups", (engine) => {
+  const due = (key: string, groups: readonly string[], dueInMs = 0) =>
+    put(jobs, { key, value: 1, groups, dueInMs });
+
+  async function claimedWithout(records: Records, except: readonly string[], limit = 100) {
+    return keysOf(await records.claimDue(jobs, { limit, leaseMs: 1000, except }));
+  }
+
+  it("is handed out in the same order, and what is passed over takes no place in it", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([
+      ...[due("1", ["g"], 1), due("2", ["a"], 2), due("3", ["b", "g"], 3), due("4", [], 4)],
+      ...[due("5", ["a"], 4), due("6", ["h", "b"], 5), due("7", ["b"], 6), due("8", ["a"], 7)],
+    ]);
+    clock.now += 10;
+    expect(await claimedWithout(records, ["g", "h"], 2)).toEqual(["2", "4"]);
+    expect(await claimedWithout(records, ["g", "h"], 2)).toEqual(["5", "7"]);
+    expect(await claimedWithout(records, ["g", "h"], 2)).toEqual(["8"]);
+    expect(await claimedWithout(records, ["g", "h"], 2)).toEqual([]);
+    expect(await claimedWithout(records, ["h"])).toEqual(["1", "3"]);
+    expect(await claimedWithout(records, [])).toEqual(["6"]);
+  });
+
+  it("is what waits longest, whichever groups came last", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([due("1", ["a"], -10), due("2", ["b"], -20)]);
+    expect(await claimedWithout(records, ["a", "b"])).toEqual([]);
+    await records.commit([due("3", ["c"], -40), due("4", ["d"], -30), due("5", ["a"], -50)]);
+    for (const key of ["5", "3", "4", "2", "1"])
+      expect(await claimedWithout(records, ["g"], 1)).toEqual([key]);
+  });
+
+  it("leaves what is passed over as it was", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([due("a", ["g"]), due("b", ["h"])]);
+    const before = await records.get(jobs, "a");
+    expect(await claimedWithout(records, ["g"])).toEqual(["b"]);
+    expect(await records.get(jobs, "a")).toEqual(before);
+  });
+
+  it("is everything when the groups are of nothing, or are no names", async () => {
+    const { records } = await openStore(engine);
+    await records.commit([due("a", ["g"]), due("b", [])]);
+    const except = ["", "other", "g\0", "\ud800", "g".repeat(513), "__proto__"];
+    expect(await claimedWithout(records, except)).toEqual(["a", "b"]);
+  });
+
+  it("follows what becomes of the records", async () => {
+    const { records, clock } = await openStore(engine);
+    await records.commit([due("a", ["g"]), due("b", ["h"]), due("c", ["h"]), due("d", ["h"])]);
+    expect(await claimedWithout(records, ["h"])).toEqual(["a"]);
+    const [b, c] = await Promise.all(["b", "c"].map((key) => records.get(jobs, key)));
+    if (!(b && c)) throw new Error("They were put there.");
+    await records.commit([
+      ...[replace(jobs, b, { value: 2, groups: ["g"] }), removeGroup("no such")],
+      ...[replace(jobs, c, { value: 2, dueInMs: 500 }), remove(jobs, "d")],
+    ]);
+    expect(await claimedWithout(records, ["h"])).toEqual(["b"]);
+    expect(await claimedWithout(records, ["g"])).toEqual([]);
+    clock.now += 500;
+    expect(await claimedWithout(records, ["g"])).toEqual(["c"]);
+    clock.now += 500;
+    expect(await claimedWithout(records, ["h"])).toEqual(["a", "b"]);
+    await records.commit([put(jobs, { key: "a", value: 3, groups: ["g"] })]);
+    clock.now += 1000;
+    expect(await claimedWithout(records, ["h"])).toEqual(["b"]);
+  });
+
+  it("is nothing that has expired, and no less for that", async () => {
+    const { records, clock } = await openStore(engine);
+    const placing = { groups: ["a"], dueInMs: 0, ttlMs: 10 };
+    await records.commit([
+      ...["1", "2"].map((key) => put(jobs, { key, value: 1, ...placing })),
+      ...[due("3", ["b"], 5), due("4", ["c"], 5), due("5", ["b"], 5)],
+    ]);
+    clock.now += 10;
+    expect(await claimedWithout(records, ["g"], 1)).toEqual(["3"]);
+    expect(await claimedWithout(records, ["g"], 2)).toEqual(["4", "5"]);
+  });
+
+  it("is the same after a restart, and only of its own collection", async () => {
+    const opened = await openStore(engine);
+    await opened.records.commit([
+      ...[due("a", ["g"]), due("b", ["h"])],
+      put(pages, { key: "c", value: 1, groups: ["h"], dueInMs: 0 }),
+    ]);
+    const { records } = await opened.reopen();
+    expect(await claimedWithout(records, ["g"])).toEqual(["b"]);
+  });
+
+  it("is found behind very many that are passed over, however many groups are", async () => {
+    const { records } = await openStore(engine);
+    const numbers = Array.from({ length: 2_000 }, (_, at) => at);
+    await records.commit(numbers.map((at) => due(`over ${at}`, [`g${at % 400}`], -100)));
+    await records.commit(numbers.slice(0, 5).map((at) => due(`job ${at}`, [`h${at}`])));
+    const except = numbers.slice(0, 400).map((at) => `g${at}`);
+    const wanted = numbers.slice(0, 5).map((at) => `job ${at}`);
+    expect(await claimedWithout(records, except, 10_000)).toEqual(wanted);
+  });
+});

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { findIndistinct } from "../../../src/backtest/distinct.ts";
 import { exposuresAt } from "../../../src/backtest/exposures.ts";
 import { gradedDates } from "../../../src/backtest/graded-dates.ts";
+import { nextOpenCoefficients } from "../../../src/backtest/next-open.ts";
 import { walkForward } from "../../../src/backtest/probabilities.ts";
 import {
+  forecastHorizon,
   headlineHorizon,
   type Question,
   stepOf,
@@ -155,13 +158,12 @@ describe("exposures", () => {
 });
 
 describe("walk-forward probabilities", () => {
+  // Forty sessions of 2023, the last of them on 29 December, and three of 2024.
   const dates = [
-    "2023-12-27",
-    "2023-12-28",
-    "2023-12-29",
-    "2024-01-02",
-    "2024-01-03",
-    "2024-01-04",
+    ...Array.from({ length: 40 }, (_, day) =>
+      new Date(Date.parse("2023-11-20") + day * DAY_MS).toISOString().slice(0, 10),
+    ),
+    ...["2024-01-02", "2024-01-03", "2024-01-04"],
   ];
   const grid = createReturnGrid(
     [
@@ -173,33 +175,145 @@ describe("walk-forward probabilities", () => {
     "stock",
     "2024-12-31",
   );
+  const outcomes = [0, 40].map((place) => ({
+    place,
+    date: dates[place] ?? "",
+    outcomes: [
+      { row: 0, z: 1, call: 0 as const, followed: 0.1 },
+      { row: 1, z: -1, call: 0 as const, followed: -0.1 },
+    ],
+  }));
+  const figures = (count: number, value: number) =>
+    Array.from({ length: count }, (_, place) => ({ place, value }));
+  const daily = { horizon: 1, step: 1 };
 
   it("learn only from returns that ended before the year", () => {
-    const outcomes = [0, 3].map((place) => ({
-      place,
-      date: dates[place] ?? "",
-      outcomes: [
-        { row: 0, z: 1, call: 0 as const, followed: 0.1 },
-        { row: 1, z: -1, call: 0 as const, followed: -0.1 },
-      ],
-    }));
-    const coefficients = [{ place: 0, value: 0.1 }];
-    const { years, next } = walkForward({ dates: outcomes, coefficients, grid, horizon: 1 });
+    const input = { dates: outcomes, coefficients: figures(40, 0.1), grid, overlap: daily };
+    const { years, next, forecasts } = walkForward(input);
+    // The returns of the last two dates of 2023 end in 2024.
     expect(years).toEqual([
       { year: "2023", rho: 0.02, dates: 0 },
-      { year: "2024", rho: expect.closeTo(0.06, 12), dates: 1 },
+      { year: "2024", rho: expect.closeTo(0.06, 12), dates: 38 },
     ]);
-    expect(next).toEqual({ rho: expect.closeTo(0.06, 12), dates: 1 });
-    const longer = walkForward({ dates: outcomes, coefficients, grid, horizon: 2 });
-    expect(longer.years[1]).toEqual({ year: "2024", rho: 0.02, dates: 0 });
-    expect(longer.forecasts.map(({ outcome }) => outcome)).toEqual([1, 0, 1, 0]);
+    expect(next).toEqual({ rho: expect.closeTo(0.06, 12), dates: 40 });
+    expect(forecasts.map(({ outcome }) => outcome)).toEqual([1, 0, 1, 0]);
+    const longer = walkForward({ ...input, overlap: { horizon: 5, step: 5 } });
+    expect(longer.years[1]?.dates).toBe(34);
+  });
+
+  it("learn nothing from fewer than thirty independent periods", () => {
+    const input = { dates: outcomes, coefficients: figures(29, 0.5), grid, overlap: daily };
+    expect(walkForward(input).next).toEqual({ rho: 0.02, dates: 29 });
+    const slow = { ...input, coefficients: figures(40, 0.5), overlap: { horizon: 2, step: 1 } };
+    expect(walkForward(slow).next).toEqual({ rho: 0.02, dates: 40 });
+    expect(walkForward({ ...slow, overlap: daily }).next.rho).toBeCloseTo(0.26, 12);
+  });
+
+  it("are not graded for what lies on the median itself", () => {
+    const [first] = outcomes;
+    if (!first) throw new Error("There is no date.");
+    const middle = { row: 2, z: 0.5, call: 0 as const, followed: 0 };
+    const odd = [{ ...first, outcomes: [...first.outcomes, middle] }];
+    const { forecasts } = walkForward({ dates: odd, coefficients: [], grid, overlap: daily });
+    expect(forecasts.map(({ outcome }) => outcome)).toEqual([1, 0]);
   });
 
   it("never turn a score around", () => {
-    const wrong = [{ place: 0, value: -0.3 }];
-    const dated = [{ place: 3, date: dates[3] ?? "", outcomes: [] }];
-    const { years } = walkForward({ dates: dated, coefficients: wrong, grid, horizon: 1 });
-    expect(years[0]?.rho).toBe(0);
+    const coefficients = figures(40, -0.3);
+    const { years } = walkForward({ dates: outcomes, coefficients, grid, overlap: daily });
+    expect(years[1]?.rho).toBe(0);
+  });
+
+  it("are about the horizon that the service publishes", () => {
+    expect(forecastHorizon("composite", "stock")).toBe(21);
+    expect(forecastHorizon("composite", "crypto")).toBe(7);
+    expect(forecastHorizon("social", "stock")).toBe(1);
+  });
+});
+
+describe("instruments that are no names of their own", () => {
+  const dates = Array.from({ length: 300 }, (_, day) =>
+    new Date(Date.parse("2023-01-01") + day * DAY_MS).toISOString().slice(0, 10),
+  );
+  /** A random walk; `own` is how much of it is not that of the seed. */
+  const walk = (symbol: string, seed: number, { size = 0.02, own = 0, from = 0 } = {}) => {
+    let close = 100;
+    return stock(
+      symbol,
+      dates.slice(from).map((date, index) => {
+        const day = from + index;
+        const common = randomAt(seed, day) - 0.5;
+        close *= Math.exp(size * (common + own * (randomAt(seed + 50, day) - 0.5)));
+        return [date, close] as const;
+      }),
+    );
+  };
+  const found = (...records: readonly InstrumentRecords[]) =>
+    findIndistinct(createReturnGrid(records, "stock", "2024-12-31"));
+
+  it("are the younger of two that move together, whatever their order", () => {
+    const old = walk("OLD", 1);
+    const wrapped = walk("WRAPPED", 1, { own: 0.2, from: 100 });
+    expect(found(wrapped, old, walk("OTHER", 2))).toEqual({ copies: ["WRAPPED"], still: [] });
+    const alike = walk("ALIKE", 1, { own: 0.5, from: 100 });
+    expect(found(alike, old, walk("OTHER", 2))).toEqual({ copies: [], still: [] });
+  });
+
+  it("need a common past before they are judged", () => {
+    expect(found(walk("OLD", 1), walk("NEW", 1, { from: 250 })).copies).toEqual([]);
+    expect(found(walk("OLD", 1), walk("NEW", 1, { from: 230 })).copies).toEqual(["NEW"]);
+  });
+
+  it("are those that hardly move beside the others", () => {
+    const others = [walk("A", 1), walk("B", 2), walk("C", 3)];
+    expect(found(...others, walk("PEG", 4, { size: 0.0019 })).still).toEqual(["PEG"]);
+    expect(found(...others, walk("CALM", 4, { size: 0.003 })).still).toEqual([]);
+  });
+});
+
+describe("the first session after short volume is published", () => {
+  const dates = Array.from({ length: 120 }, (_, day) =>
+    new Date(Date.parse("2023-01-01") + day * DAY_MS).toISOString().slice(0, 10),
+  );
+  /** Its daytime return is minus the excess of the short ratio of the session before. */
+  const told = (volumeHour: number): InstrumentRecords => {
+    const ratio = (day: number) => 0.5 + 0.2 * (randomAt(3, day) - 0.5);
+    const plain = stock(
+      "A",
+      dates.map((date) => [date, 100] as const),
+    );
+    const bars = plain.bars.map((bar, day) => ({
+      ...bar,
+      open: bar.close * Math.exp(0.1 * (ratio(day - 1) - 0.5)),
+    }));
+    const shortVolumes = dates.map((session, day) => ({
+      session,
+      availableAt: Date.parse(session) + (volumeHour / 24) * DAY_MS,
+      shortShares: 100_000 * ratio(day),
+      totalShares: 100_000,
+    }));
+    return { ...plain, bars, shortVolumes };
+  };
+  const coefficients = (record: InstrumentRecords, from = "2023-01-01") =>
+    nextOpenCoefficients({
+      records: [record],
+      grid: createReturnGrid([record], "stock", "2024-12-31"),
+      graded: new Set([0]),
+      ...{ from, seed: 1 },
+    });
+
+  it("is graded from its open to its close, with the score's sign", () => {
+    const values = coefficients(told(22)).map(({ value }) => value);
+    expect(values.length).toBeGreaterThan(50);
+    expect(values.reduce((sum, value) => sum + value, 0) / values.length).toBeGreaterThan(0.6);
+  });
+
+  it("is never one that was over when the volume became known", () => {
+    const early = coefficients(told(22), "2023-03-15");
+    expect(early[0]?.place).toBe(dates.indexOf("2023-03-15"));
+    // Known only after the next close: what it foretold has happened by then.
+    const late = coefficients(told(24 + 22)).map(({ value }) => value);
+    expect(Math.abs(late.reduce((sum, value) => sum + value, 0) / late.length)).toBeLessThan(0.3);
   });
 });
 

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { explain } from "../../../src/backtest/explain.ts";
+import { judgeClasses } from "../../../src/backtest/judgement.ts";
 import type { Question } from "../../../src/backtest/question.ts";
 import { explanationText } from "../../../src/backtest/report/explanation-text.ts";
 import { reportPage } from "../../../src/backtest/report/page.ts";
+import { coverageSentence, powerSentence } from "../../../src/backtest/report/words.ts";
 import { runBacktest } from "../../../src/backtest/run-backtest.ts";
 import type { Trial } from "../../../src/backtest/trials.ts";
 import type { Market } from "../../../src/market/market.ts";
@@ -91,6 +93,36 @@ describe("a market without any skill to find", () => {
   });
 });
 
+describe("the verdict on a horizon", () => {
+  /** The measures of the skilled market, with the same t at every horizon. */
+  const judged = (t: number, earlier: readonly Trial[] = []) => {
+    const measures = found.stock as NonNullable<typeof found.stock>;
+    const horizons = measures.horizons.map((one) => ({
+      ...one,
+      ic: one.ic && { ...one.ic, t, interval: { low: 0.001, high: 0.1 } },
+    }));
+    const circumstances = { question: QUESTION, methodVersion: "1.0.0", earlier };
+    const [result] = judgeClasses([{ ...measures, horizons }], circumstances);
+    return Object.fromEntries(
+      result?.horizons.map(({ horizon, verdict }) => [horizon, verdict]) ?? [],
+    );
+  };
+
+  it("that was not announced counts as a look at all of them", () => {
+    expect(judged(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
+    expect(judged(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
+  });
+
+  it("counts the variants of the log as well", () => {
+    const earlier = Array.from({ length: 9 }, (_, index) => ({
+      variant: `other ${index}`,
+      sharpePerYear: null,
+    }));
+    expect(judged(2.7, earlier)).toMatchObject({ 5: "no_evidence", 21: "no_evidence" });
+    expect(judged(3.1, earlier)).toMatchObject({ 5: "no_evidence", 21: "positive" });
+  });
+});
+
 describe("a backtest", () => {
   it("is the same every time", () => {
     expect(run(skilled)).toEqual(found);
@@ -124,7 +156,24 @@ describe("a backtest", () => {
   it("reports how far it is, never backwards, up to the end", () => {
     expect(found.progress.length).toBeGreaterThan(500);
     expect(found.progress).toEqual(found.progress.toSorted((a, b) => a - b));
-    expect(found.progress.at(-1)).toBe(1);
+    expect(found.progress.at(-1)).toBeGreaterThan(0.99);
+    expect(Math.max(...found.progress)).toBeLessThanOrEqual(1);
+  });
+
+  it("grades neither copies nor what stands still, unless they are named", () => {
+    const market = driftingMarket({ names: 12, days: 900, drift: 0.002 });
+    const records = market.recordsUntil(0);
+    const [first] = records;
+    if (!first) throw new Error("The market is empty.");
+    const copy = { ...first, instrument: { ...first.instrument, symbol: "COPY" } };
+    const doubled: Market = { ...market, recordsUntil: () => [...records, copy] };
+    const period = { from: "2013-06-01", to: "2014-05-30" };
+    const { stock } = run(doubled, period);
+    expect(stock?.leftOut).toEqual({ copies: ["COPY"], still: [] });
+    expect(stock?.coverage.instruments).toBe(12);
+    const named = run(doubled, { ...period, symbols: ["S00", "COPY"] }).stock;
+    expect(named?.leftOut).toEqual({ copies: [], still: [] });
+    expect(named?.coverage.instruments).toBe(2);
   });
 
   it("follows a single name through time", () => {
@@ -174,6 +223,28 @@ describe("the report", () => {
     expect(page).not.toMatch(/stroke="#|fill="#(?!000")/);
   });
 
+  it("says how long the record would have to be, by the t that it has", () => {
+    const [measured] = nothing.classes;
+    const { ic } = horizonOf(nothing, 21) ?? {};
+    if (!measured || !ic) throw new Error("Nothing was measured.");
+    const years = (ic.dates * 5) / 252;
+    const needed = Math.round(years * (2.8016 / ic.t) ** 2);
+    const text = powerSentence(measured);
+    expect(text).toContain(`there are ${years.toFixed(1)}.`);
+    expect(text).toContain(needed > 1_000 ? "more than 1,000 years" : `about ${needed} years`);
+    expect(found.stock && powerSentence(found.stock)).toBeUndefined();
+  });
+
+  it("names what was not graded, and why", () => {
+    const [measured] = found.classes;
+    if (!measured) throw new Error("Nothing was measured.");
+    const leftOut = { copies: ["WETH-USD"], still: ["USDT-USD", "USDC-USD"] };
+    expect(coverageSentence({ ...measured, leftOut })).toMatch(
+      /Not graded: WETH-USD \(moving like an older one\); USDT-USD, USDC-USD \(hardly moving\)\.$/,
+    );
+    expect(coverageSentence(measured)).not.toContain("Not graded");
+  });
+
   it("says what is too good, what is not shown, and that it is no advice", () => {
     expect(page).toContain("the coefficient is above 0.05");
     expect(page).toContain("Survivorship");
@@ -204,12 +275,18 @@ describe("an explanation", () => {
   });
 
   it("can be followed number by number", () => {
-    const text = explanationText(explanation);
+    const text = explanationText(explanation, { version: "stock/1", sha256: "abc" });
     const [, z = ""] = /= (-?[\d.]+)\nscore/.exec(text) ?? [];
     expect(Number(z)).toBeCloseTo(explanation.evidence / explanation.scale, 6);
     for (const name of ["ram", "hi52", "momentum", "Peer tables frozen at 2015-06-25"]) {
       expect(text).toContain(name);
     }
+    expect(text).toContain("  version stock/1\n  sha256  abc\n");
+    const { inputs, z: momentum } = explanation.snapshot.factors.momentum;
+    const mean = inputs.reduce((sum, input) => sum + input.weight * (input.z ?? 0), 0);
+    const place = `sum of weight x z ${mean.toFixed(6)}, its place among the peers' z`;
+    expect(text).toContain(`${place} ${momentum?.toFixed(6)}`);
+    expect(explanationText(explanation, undefined)).not.toContain("sha256");
   });
 
   it("is refused before the first bar and for a stranger", () => {

@@ -8,7 +8,7 @@ import {
   sideProxy,
 } from "../../../src/factors/off-exchange.ts";
 import { createShortPressure } from "../../../src/factors/short-pressure.ts";
-import { normalCdf } from "../../../src/factors/statistics.ts";
+import { normalCdf, standardised } from "../../../src/factors/statistics.ts";
 import type { Print, ShortVolume } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;
@@ -133,9 +133,12 @@ describe("block pressure", () => {
 
 describe("the dark pool factor", () => {
   it("combines as in the worked example: z .006351, score 50.25", () => {
-    const imbalanceZ = ((blocks(worked).imbalance ?? Number.NaN) - 0.01) / 0.06;
-    expect(imbalanceZ).toBeCloseTo(0.807634, 5);
-    const combined = combineDarkpool(imbalanceZ, 1.2, 4);
+    const imbalance = blocks(worked).imbalance ?? Number.NaN;
+    const imbalanceZ = standardised(imbalance, { mean: 0.01, sd: 0.06 }) ?? null;
+    const shortZ = standardised(0.52, { mean: 0.46, sd: 0.05 }) ?? null;
+    expect(imbalanceZ).toBeCloseTo(0.807634, 6);
+    expect(shortZ).toBeCloseTo(1.2, 12);
+    const combined = combineDarkpool(imbalanceZ, shortZ, 4);
     expect(combined?.z).toBeCloseTo(0.006351, 6);
     expect(100 * normalCdf(combined?.z ?? 0)).toBeCloseTo(50.25, 2);
     expect(combined?.confidence).toBeCloseTo(4 / 9, 12);

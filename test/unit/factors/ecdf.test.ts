@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ecdfZ, freezeEcdf } from "../../../src/factors/ecdf.ts";
+import { normalQuantile } from "../../../src/factors/statistics.ts";
 
 const table = {
   values: [-2, -1, 0, 1, 2],
@@ -10,6 +11,17 @@ const table = {
 describe("a frozen distribution", () => {
   it("interpolates between knots (method 1.2: x 0.4 has p 0.6 and z 0.253347)", () => {
     expect(ecdfZ(table, 0.4)).toBeCloseTo(0.253347, 6);
+  });
+
+  it("gives the normal scores of [3, 1, 2, 2, 5]: (mean rank - 0.5)/N (method 1.2)", () => {
+    const scores = [0.524401, -1.281552, -0.253347, -0.253347, 1.281552];
+    for (const [index, p] of [0.7, 0.1, 0.4, 0.4, 0.9].entries()) {
+      expect(normalQuantile(p)).toBeCloseTo(scores[index] ?? Number.NaN, 6);
+    }
+    const frozen = freezeEcdf([3, 1, 2, 2, 5], 5);
+    // The knots end at 0.5 % and 99.5 %, which only the values between feel nothing of.
+    expect(frozen && ecdfZ(frozen, 3)).toBeCloseTo(0.524401, 6);
+    expect(frozen && ecdfZ(frozen, 2)).toBeCloseTo(-0.253347, 6);
   });
 
   it("is constant beyond its end knots", () => {

@@ -54,7 +54,7 @@ describe("volatility", () => {
     const readings = readingsOf(referenceBars());
     const newest = readings.at(-1);
     expect(newest?.q).toBeCloseTo(-0.001149, 6);
-    expect(newest?.z).toBeCloseTo(-0.97237, 5);
+    expect(newest?.z).toBeCloseTo(-0.97237, 6);
     const window = readings.slice(-252).map((reading) => reading?.q ?? Number.NaN);
     const mean = window.reduce((sum, q) => sum + q, 0) / 252;
     expect(mean).toBeCloseTo(0.000201, 6);
@@ -65,6 +65,17 @@ describe("volatility", () => {
   it("does not notice splits and dividends", () => {
     const adjusted = readingsOf(withCorporateActions(referenceBars())).at(-1);
     expect(adjusted?.q).toBeCloseTo(-0.001149, 4);
+  });
+
+  it("passes over a session whose prices make no number", () => {
+    const [first, ...rest] = referenceBars(40) as [Bar, ...Bar[]];
+    const absurd = [
+      { ...first, high: 1.7e308, close: 5e-324, logReturn: 0.1 },
+      { ...first, logReturn: Number.NEGATIVE_INFINITY },
+    ];
+    const readings = readingsOf([first, ...absurd, ...rest]);
+    expect(readings.slice(0, 3)).toEqual([undefined, undefined, undefined]);
+    expect(readings.slice(3)).toEqual(readingsOf([first, ...rest]).slice(1));
   });
 
   it("needs 252 sessions for a z and says nothing while nothing moves", () => {

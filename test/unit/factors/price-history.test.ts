@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listedMomentum } from "../../../src/factors/listed-momentum.ts";
-import { addBar, createPriceHistories, recompute } from "../../../src/factors/price-history.ts";
+import {
+  addBar,
+  createPriceHistories,
+  recompute,
+  sumsOf,
+} from "../../../src/factors/price-history.ts";
 import {
   historyOf,
   referenceBars,
@@ -21,7 +26,7 @@ describe("the price history of a stock", () => {
   });
 
   it("sums what the worked example sums: variance 4.81252e-5, beta .452520", () => {
-    const { n, r, m, rr, mm, rm } = historyOf(referenceBars()).sums;
+    const { n, r, m, rr, mm, rm } = sumsOf(historyOf(referenceBars()));
     expect(rr / n - (r / n) ** 2).toBeCloseTo(4.81252e-5, 10);
     const beta = (rm / n - (r / n) * (m / n)) / (mm / n - (m / n) ** 2);
     expect(beta).toBeCloseTo(0.45252, 6);

@@ -20,6 +20,7 @@ import {
   sentimentZ,
   socialZ,
 } from "../../../src/factors/social.ts";
+import { normalCdf } from "../../../src/factors/statistics.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -69,6 +70,7 @@ describe("the social counters", () => {
     expect(agreement).toBeCloseTo(0.099443, 6);
     const z = sentimentZ(value, effectiveMessages, { mean: 0.45, sd: 0.6 }) ?? Number.NaN;
     expect(socialZ(z, { value: 1, z: 1.8 })).toBeCloseTo(-0.146586, 6);
+    expect(100 * normalCdf(-0.146586)).toBeCloseTo(44.17, 2);
     expect(socialZ(z, { value: 1, z: 1 })).toBe(z);
     expect(socialZ(z, { value: -1, z: -3 })).toBe(z);
     expect(socialZ(-2.9, { value: 1, z: 3 })).toBe(-3);

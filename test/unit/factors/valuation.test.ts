@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Filed, readFilings, sharesOutstanding } from "../../../src/factors/filings.ts";
+import { readFilings, sharesOutstanding } from "../../../src/factors/filings.ts";
 import { createNetworkValue } from "../../../src/factors/network-value.ts";
 import {
   freezeValuation,
@@ -9,20 +9,20 @@ import {
 } from "../../../src/factors/valuation.ts";
 import { createYieldHistory } from "../../../src/factors/yield-history.ts";
 import { measureValuation, type Yields } from "../../../src/factors/yields.ts";
-import type { Bar } from "../../../src/market/records.ts";
+import type { Bar, Fundamental, OnChain } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;
 const day = (count: number) => count * DAY_MS;
 
 const filed = (
-  metric: Filed["metric"],
+  metric: Fundamental["metric"],
   periodDay: number,
   filedDay: number,
   value: number,
-): Filed => ({ metric, periodEnd: day(periodDay), availableAt: day(filedDay), value });
+): Fundamental => ({ metric, periodEnd: day(periodDay), availableAt: day(filedDay), value });
 
 /** Four quarters with earnings 1 to 4, equity and shares. */
-const filings: readonly Filed[] = [
+const filings: readonly Fundamental[] = [
   filed("netIncome", 91, 120, 1),
   filed("netIncome", 182, 211, 2),
   filed("netIncome", 273, 302, 3),
@@ -45,7 +45,7 @@ const bar = (count: number, close: number, split = 1): Bar => ({
 });
 
 const measure = (
-  fundamentals: readonly Filed[],
+  fundamentals: readonly Fundamental[],
   bars: readonly Bar[],
   at: number,
   sector = "Tools",
@@ -259,16 +259,14 @@ describe("the valuation of a stock", () => {
   });
 });
 
-type NetworkDay = Parameters<ReturnType<typeof createNetworkValue>["add"]>[0];
-
-const readCoin = (figures: readonly NetworkDay[], at: number, dayMs: number) => {
+const readCoin = (figures: readonly OnChain[], at: number, dayMs: number) => {
   const value = createNetworkValue();
   figures.forEach(value.add);
   return value.read(at, dayMs);
 };
 
 describe("the valuation of a coin", () => {
-  const series = (length: number, last: number): NetworkDay[] =>
+  const series = (length: number, last: number): OnChain[] =>
     Array.from({ length }, (_, index) => ({
       session: String(index),
       availableAt: day(index),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FACTORS, type Factor, type Reading, unread } from "../../../src/factors/reading.ts";
-import { compose, type Readings, WEIGHTS } from "../../../src/score/composite.ts";
+import { type Composite, compose, type Readings, WEIGHTS } from "../../../src/score/composite.ts";
 
 const reading = (z: number, confidence: number): Reading => ({
   ...unread("stale"),
@@ -53,21 +53,126 @@ describe("the composite", () => {
     expect(sumOf(contributions)).toBe(0);
   });
 
-  it("splits score - 50 into contributions, and moves towards 50 when a factor goes missing", () => {
-    const z = fc.double({ min: -3, max: 3, noNaN: true });
-    const confidence = fc.double({ min: 0, max: 1, noNaN: true });
-    const any = fc.tuple(z, confidence).map(([z, confidence]) => reading(z, confidence));
+  it("has weights half equal, half by prior evidence, rounded (method 3.1)", () => {
+    const priors = {
+      stock: { momentum: 0.02, valuation: 0.015, social: 0.008, darkpool: 0.005 },
+      crypto: { momentum: 0.025, valuation: 0.01, social: 0.008, darkpool: 0 },
+    };
+    for (const [assetClass, prior] of Object.entries(priors)) {
+      const sum = FACTORS.reduce((all, factor) => all + prior[factor], 0);
+      const weights = WEIGHTS[assetClass as keyof typeof priors];
+      for (const factor of FACTORS) {
+        const exact = 0.5 / 4 + (0.5 * prior[factor]) / sum;
+        // As the method rounds them, .125 down.
+        expect(Math.abs(weights[factor] - exact), factor).toBeLessThanOrEqual(0.0051);
+      }
+    }
+    expect(WEIGHTS.etf).toBe(WEIGHTS.stock);
+  });
+});
+
+/** Rounding of a score. */
+const ROUNDING = 1e-9;
+
+describe("the score, for any z and confidence", () => {
+  const z = fc.double({ min: -3, max: 3, noNaN: true });
+  const confidence = fc.double({ min: 0, max: 1, noNaN: true });
+  const evidence = fc.record({ z, confidence });
+  const readingOf = (one: { readonly z: number; readonly confidence: number } | null): Reading =>
+    one === null ? unread("stale") : reading(one.z, one.confidence);
+  const factors = fc.record({
+    momentum: fc.option(evidence),
+    valuation: fc.option(evidence),
+    social: fc.option(evidence),
+    darkpool: fc.option(evidence),
+  });
+  const weights = fc.constantFrom(WEIGHTS.stock, WEIGHTS.etf, WEIGHTS.crypto);
+  const any = fc.record({ factors, weights, factor: fc.constantFrom(...FACTORS) });
+  type Any = typeof any extends fc.Arbitrary<infer T> ? T : never;
+  const readingsOf = (one: Any["factors"]): Readings => ({
+    momentum: readingOf(one.momentum),
+    valuation: readingOf(one.valuation),
+    social: readingOf(one.social),
+    darkpool: readingOf(one.darkpool),
+  });
+  const always = (property: (one: Any, composite: Composite, readings: Readings) => void) =>
     fc.assert(
-      fc.property(any, any, any, any, (momentum, valuation, social, darkpool) => {
-        const readings = { momentum, valuation, social, darkpool };
-        const { score, contributions, z } = compose(readings, WEIGHTS.stock);
-        expect(sumOf(contributions)).toBeCloseTo(score - 50, 8);
-        const sameSign = FACTORS.every((factor) => (readings[factor].z ?? 0) * z >= 0);
-        if (!sameSign) return;
-        const without = compose({ ...readings, momentum: unread("stale") }, WEIGHTS.stock);
-        expect(Math.abs(without.score - 50)).toBeLessThanOrEqual(Math.abs(score - 50) + 1e-9);
+      fc.property(any, (one) => {
+        const readings = readingsOf(one.factors);
+        property(one, compose(readings, one.weights), readings);
       }),
-      { seed: 11, numRuns: 500 },
+      { seed: 11, numRuns: 1_000 },
     );
+
+  it("is bounded, like confidence and coverage, and the same every time", () => {
+    always(({ weights }, composite, readings) => {
+      expect(composite.score).toBeGreaterThanOrEqual(0);
+      expect(composite.score).toBeLessThanOrEqual(100);
+      for (const part of [composite.confidence, composite.coverage]) {
+        expect(part).toBeGreaterThanOrEqual(0);
+        expect(part).toBeLessThanOrEqual(1);
+      }
+      expect(compose(readings, weights)).toEqual(composite);
+    });
+  });
+
+  it("splits score - 50 into the contributions of the factors", () => {
+    always((_, { score, contributions }) => {
+      expect(sumOf(contributions)).toBeCloseTo(score - 50, 8);
+    });
+  });
+
+  it("never falls when the z of a factor rises", () => {
+    fc.assert(
+      fc.property(any, z, (one, other) => {
+        const { confidence: trust = 1 } = one.factors[one.factor] ?? {};
+        const [low, high] = [other, one.factors[one.factor]?.z ?? 0].sort((a, b) => a - b);
+        const at = (value: number | undefined) =>
+          compose(
+            { ...readingsOf(one.factors), [one.factor]: reading(value ?? 0, trust) },
+            one.weights,
+          ).score;
+        expect(at(high)).toBeGreaterThanOrEqual(at(low) - ROUNDING);
+      }),
+      { seed: 12, numRuns: 1_000 },
+    );
+  });
+
+  it("goes further towards what a factor says the more it is trusted", () => {
+    fc.assert(
+      fc.property(any, z, fc.tuple(confidence, confidence), (one, value, trusts) => {
+        const [less, more] = trusts.sort((a, b) => a - b);
+        const at = (trust: number | undefined) =>
+          compose(
+            { ...readingsOf(one.factors), [one.factor]: reading(value, trust ?? 0) },
+            one.weights,
+          );
+        const step = (at(more).score - at(less).score) * Math.sign(value);
+        expect(step).toBeGreaterThanOrEqual(-ROUNDING);
+        expect(at(more).confidence).toBeGreaterThanOrEqual(at(less).confidence);
+      }),
+      { seed: 13, numRuns: 1_000 },
+    );
+  });
+
+  it("takes a missing factor for its prior mean: z 0, and not for the mean of the others", () => {
+    always(({ weights, factor }, _, readings) => {
+      const without = compose({ ...readings, [factor]: unread("stale") }, weights);
+      const neutral = compose({ ...readings, [factor]: reading(0, 1) }, weights);
+      expect(without.z).toBe(neutral.z);
+      expect(without.score).toBe(neutral.score);
+      expect(without.confidence).toBeLessThan(neutral.confidence);
+      expect(Math.abs(without.contributions[factor])).toBe(0);
+    });
+  });
+
+  it("moves towards 50 when evidence goes missing that the rest does not contradict", () => {
+    always(({ weights, factor }, { score, z }, readings) => {
+      const isOneSided = FACTORS.every((name) => (readings[name].z ?? 0) * z >= 0);
+      if (!isOneSided) return;
+      const without = compose({ ...readings, [factor]: unread("stale") }, weights);
+      expect(Math.abs(without.score - 50)).toBeLessThanOrEqual(Math.abs(score - 50) + ROUNDING);
+      expect((without.score - 50) * (score - 50)).toBeGreaterThanOrEqual(0);
+    });
   });
 });

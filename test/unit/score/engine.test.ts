@@ -116,6 +116,14 @@ describe("the engine", () => {
     expect(later?.factors.social.asOf).toBeGreaterThan(closed?.factors.social.asOf ?? 0);
   });
 
+  it("scores a session against the tables frozen at the close before it, as long as it lasts", () => {
+    const epochAt = (at: number) => refreshed([at]).newest?.tables?.epoch;
+    expect(epochAt(closeOf(80) - HOUR_MS)).toBe(closeOf(79));
+    expect(epochAt(closeOf(80))).toBe(closeOf(79));
+    expect(epochAt(closeOf(80) + 3 * HOUR_MS)).toBe(closeOf(79));
+    expect(epochAt(closeOf(80) + 4 * HOUR_MS)).toBe(closeOf(80));
+  });
+
   it("ends a signal when trading has stopped for long", () => {
     const { newest } = refreshed([closeOf(DAYS + 20)]);
     expect(newest).toMatchObject({
@@ -182,6 +190,19 @@ describe("one instrument at a time", () => {
     whole.engine.refresh(closeOf(81));
     for (const symbol of symbols) {
       expect(written(some.archive, symbol)).toBe(written(whole.archive, symbol));
+    }
+  });
+
+  it("closes a session once for stocks and funds together, without a calendar as well", () => {
+    const fund = { ...records.instrument, symbol: "FUND", assetClass: "etf" as const };
+    const both = [records, { instrument: fund, bars: records.bars }];
+    const archive = createSnapshotArchive();
+    const engine = createEngine({ ...market, recordsUntil: () => both }, archive);
+    engine.refresh(closeOf(80));
+    engine.update(["TEST", "FUND"], closeOf(81));
+    for (const symbol of ["TEST", "FUND"]) {
+      const closes = archive.history(symbol, closeOf(79), closeOf(81)).map(({ at }) => at);
+      expect(closes, symbol).toEqual([79, 80, 81].map(closeOf));
     }
   });
 

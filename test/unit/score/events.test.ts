@@ -3,9 +3,11 @@ import { unread } from "../../../src/factors/reading.ts";
 import { createVolatility, type VolatilityReading } from "../../../src/factors/volatility.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import {
-  type AlertLevel,
+  EVENT_RULES,
+  type EventRules,
   type ShiftState,
   signalShift,
+  type VolatilityState,
   volatilityAlert,
 } from "../../../src/score/events.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
@@ -55,7 +57,11 @@ const snapshot = (
 type Step = readonly [hours: number, score: number, direction?: "LONG" | "SHORT" | "WAIT"];
 
 /** Feeds snapshots in turn, a session a day, and tells when which events came. */
-function eventsOf(steps: readonly Step[], assetClass: AssetClass = "stock") {
+function eventsOf(
+  steps: readonly Step[],
+  assetClass: AssetClass = "stock",
+  rules: EventRules = EVENT_RULES,
+) {
   let state: ShiftState | undefined;
   const told: string[] = [];
   for (const [hours, score, direction = "WAIT"] of steps) {
@@ -65,7 +71,7 @@ function eventsOf(steps: readonly Step[], assetClass: AssetClass = "stock") {
       session: String(Math.floor(at / DAY_MS)),
       dayMs: DAY_MS,
     };
-    const next = signalShift(state, sighting);
+    const next = signalShift(state, sighting, rules);
     state = next.state;
     if (next.event !== undefined) told.push(`${hours} ${next.event.reason}`);
   }
@@ -125,6 +131,54 @@ describe("a shift of the signal", () => {
     expect(eventsOf(steps, "crypto")).toEqual(["24 direction", "30 direction"]);
   });
 
+  it("follows other rules at their bounds", () => {
+    const rules = (scoreMove: number) => ({
+      ...EVENT_RULES,
+      ...{ scoreMove, rearmWithin: scoreMove / 3 },
+    });
+    const moved = (to: number): Step[] => [
+      [0, 50],
+      [24, to],
+    ];
+    expect(eventsOf(moved(54.9), "stock", rules(5))).toEqual([]);
+    expect(eventsOf(moved(55), "stock", rules(5))).toEqual(["24 score"]);
+    expect(eventsOf([...moved(55), [48, 56.7], [72, 60]], "stock", rules(5))).toEqual(["24 score"]);
+    expect(eventsOf([...moved(55), [48, 56.6], [72, 60]], "stock", rules(5))).toHaveLength(2);
+    expect(eventsOf(moved(99.9), "stock", rules(50))).toEqual([]);
+    expect(eventsOf(moved(100), "stock", rules(50))).toEqual(["24 score"]);
+  });
+
+  it("keeps quiet for as many market days as it is told", () => {
+    const steps: Step[] = [
+      [0, 50],
+      [24, 50, "LONG"],
+      [48, 50, "WAIT"],
+      [72, 50, "WAIT"],
+      [96, 50, "WAIT"],
+    ];
+    const quiet = (quietDays: number) => ({ ...EVENT_RULES, quietDays });
+    expect(eventsOf(steps, "stock", quiet(0.25))).toEqual(["24 direction", "48 direction"]);
+    expect(eventsOf(steps, "crypto", quiet(1))).toEqual(["24 direction", "48 direction"]);
+    expect(eventsOf(steps, "etf", quiet(2))).toEqual(["24 direction", "72 direction"]);
+    expect(eventsOf(steps, "crypto", quiet(30))).toEqual(["24 direction"]);
+    const backAgain: Step[] = [...steps.slice(0, 3), [72, 50, "LONG"]];
+    expect(eventsOf(backAgain, "stock", quiet(2))).toEqual(["24 direction"]);
+  });
+
+  it("gives the same state back while nothing changes", () => {
+    const sight = (score: number) => ({
+      snapshot: snapshot(score, score, "WAIT", "stock"),
+      ...{ session: String(score), dayMs: DAY_MS },
+    });
+    const { state } = signalShift(undefined, sight(50));
+    expect(signalShift(state, sight(60)).state).toBe(state);
+    const moved = signalShift(state, sight(65)).state;
+    expect(signalShift(moved, sight(75)).state).toBe(moved);
+    const armed = signalShift(moved, sight(70)).state;
+    expect(armed).toEqual({ ...moved, isArmed: true });
+    expect(signalShift(armed, sight(66)).state).toBe(armed);
+  });
+
   it("carries both sides with their contributions", () => {
     const sight = (at: number, score: number) => ({
       snapshot: snapshot(at, score, "WAIT", "stock"),
@@ -149,11 +203,17 @@ describe("an alert of volatility", () => {
     logReturn: sigmas * 0.01,
   });
 
-  const told = (readings: readonly VolatilityReading[]) => {
-    let level: AlertLevel = "calm";
-    return readings.map((each, at) => {
-      const next = volatilityAlert(level, each, at);
-      level = next.level;
+  const calm: VolatilityState = { level: "calm", told: null };
+  const sight = (each: VolatilityReading, day: number) => ({
+    snapshot: snapshot(day * DAY_MS, 50, "WAIT", "stock"),
+    ...{ session: String(day), dayMs: DAY_MS, reading: each },
+  });
+
+  const told = (readings: readonly VolatilityReading[], rules: EventRules = EVENT_RULES) => {
+    let state = calm;
+    return readings.map((each, day) => {
+      const next = volatilityAlert(state, sight(each, day), rules);
+      state = next.state;
       return next.event?.severity;
     });
   };
@@ -176,6 +236,44 @@ describe("an alert of volatility", () => {
     ]);
     expect(told([reading(3), reading(4.5), reading(4.5)])).toEqual(["high", "extreme", undefined]);
     expect(told([reading(3), reading(0.99), reading(3)])).toEqual(["high", undefined, "high"]);
+  });
+
+  it("is no news where watching begins, whatever it is there", () => {
+    const begun = volatilityAlert(undefined, sight(reading(3), 0));
+    expect(begun).toEqual({ state: { level: "high", told: null } });
+    expect(volatilityAlert(begun.state, sight(reading(3.5), 1)).event).toBeUndefined();
+    expect(volatilityAlert(begun.state, sight(reading(4), 1)).event).toMatchObject({
+      severity: "extreme",
+      at: DAY_MS,
+    });
+    expect(volatilityAlert(undefined, sight(reading(0), 0)).state).toEqual(calm);
+  });
+
+  it("follows other rules at their bounds", () => {
+    const from = (highZ: number) => ({ ...EVENT_RULES, highZ });
+    expect(told([reading(1.49)], from(1.5))).toEqual([undefined]);
+    expect(told([reading(1.5)], from(1.5))).toEqual(["high"]);
+    expect(told([reading(3.99)], from(4))).toEqual([undefined]);
+    expect(told([reading(4)], from(4))).toEqual(["extreme"]);
+  });
+
+  it("keeps quiet for as many market days as it is told, and tells what still holds", () => {
+    const rules = { ...EVENT_RULES, quietDays: 3 };
+    const [high, extreme, low] = [reading(3), reading(5), reading(0)];
+    const never = undefined;
+    expect(told([high, extreme, extreme, extreme], rules)).toEqual([
+      ...["high", never, never],
+      "extreme",
+    ]);
+    expect(told([high, extreme, high, high], rules)).toEqual(["high", never, never, never]);
+    expect(told([high, low, high, high], rules)).toEqual(["high", never, never, "high"]);
+  });
+
+  it("gives the same state back while nothing changes", () => {
+    const high = volatilityAlert(calm, sight(reading(3), 0)).state;
+    expect(volatilityAlert(calm, sight(reading(2), 0)).state).toBe(calm);
+    expect(volatilityAlert(high, sight(reading(1), 1)).state).toBe(high);
+    expect(volatilityAlert(high, sight(reading(0), 1)).state).toEqual({ ...high, level: "calm" });
   });
 
   it("is silent on the reference series, whose newest z is -.972370", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import { marketOf, scoredAt, withAnotherFuture, withoutFuture } from "./markets.ts";
+import { differences, marketOf, scoredAt, withAnotherFuture, withoutFuture } from "./markets.ts";
 
 const DAY_MS = 60_000;
 /** An instant of the simulated market and how many of its days come after. */
@@ -16,27 +16,22 @@ const instants = [0, -1, 1, DAY_MS * 3.25, DAY_MS * 11.75].map((offset) => START
 describe("a score of the past", () => {
   it.each(instants)("does not know of what came after %i, for 48 instruments each", (at) => {
     const origin = START - 5 * DAY_MS;
-    const known = scoredAt(
-      marketOf(
-        sandbox,
-        all.map((one) => withoutFuture(one, at)),
-        origin,
-      ),
-      at,
-    );
-    expect(known.size).toBeGreaterThan(40);
-    expect(scoredAt(marketOf(sandbox, all, origin), at)).toEqual(known);
-    const another = all.map((one) => withAnotherFuture(one, at));
-    expect(scoredAt(marketOf(sandbox, another, origin), at)).toEqual(known);
+    const scored = (records: typeof all, later?: number) =>
+      scoredAt(marketOf(sandbox, records, origin), at, later);
+    const known = scored(all.map((one) => withoutFuture(one, at)));
+    expect(known.newest.size).toBeGreaterThan(40);
+    expect(differences(scored(all), known)).toEqual([]);
+    const another = all.map((one) => withAnotherFuture(one, at, DAY_MS));
+    expect(differences(scored(another, at + 9 * DAY_MS), known)).toEqual([]);
   });
 
   it("does change when a figure was known otherwise at the time", () => {
     const at = START;
     const origin = START - 2 * DAY_MS;
-    const honest = scoredAt(marketOf(sandbox, all, origin), at);
-    const earlier = all.map((one) => withAnotherFuture(one, at - 20 * DAY_MS));
-    const other = scoredAt(marketOf(sandbox, earlier, origin), at);
-    const changed = [...honest].filter(([symbol, snapshot]) => other.get(symbol) !== snapshot);
+    const honest = scoredAt(marketOf(sandbox, all, origin), at).newest;
+    const earlier = all.map((one) => withAnotherFuture(one, at - 20 * DAY_MS, DAY_MS));
+    const other = scoredAt(marketOf(sandbox, earlier, origin), at).newest;
+    const changed = [...honest].filter(([symbol, { score }]) => other.get(symbol)?.score !== score);
     expect(changed.length).toBeGreaterThan(40);
   });
 });

@@ -1,7 +1,9 @@
+import type { Desk } from "../../../src/alerts/desk.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
 import { createEngine } from "../../../src/score/engine.ts";
+import { LEXICON } from "../../../src/social-model.ts";
 import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
 import type { ToolContext } from "../../../src/tool.ts";
 
@@ -25,11 +27,18 @@ export const withoutFuture = (records: InstrumentRecords, at: number): Instrumen
   return Object.fromEntries(Object.entries(past).filter(isKnown)) as unknown as InstrumentRecords;
 };
 
-/** Everything that became known after an instant is wrong, and every figure is restated then. */
-export const withAnotherFuture = (records: InstrumentRecords, at: number): InstrumentRecords =>
+/** How much of a future is made up. */
+const FUTURE_DAYS = 20;
+
+/** Everything that becomes known after an instant is wrong, and every figure is restated then. */
+export const withAnotherFuture = (
+  records: InstrumentRecords,
+  at: number,
+  dayMs: number,
+): InstrumentRecords =>
   changed(records, <R extends Known>(list: readonly R[], kind: keyof Lists) => {
     const known = countKnown(list, at);
-    const future = list.slice(known).map(distorted);
+    const future = list.slice(known, countKnown(list, at + FUTURE_DAYS * dayMs)).map(distorted);
     const restated =
       kind === "fundamentals"
         ? list.slice(0, known).map((figure) => ({ ...distorted(figure), availableAt: at + 1 }))
@@ -54,14 +63,60 @@ export const marketOf = (
   origin: number,
 ): Market => ({ ...market, recordsUntil: () => records, walkStart: () => origin });
 
-/** What every instrument's snapshot says at an instant, to the last bit. */
-export function scoredAt(market: Market, at: number): ReadonlyMap<string, string> {
-  const archive = createSnapshotArchive();
-  createEngine(market, archive).refresh(at);
-  return new Map(
-    archive.allNewest().map((snapshot) => [snapshot.instrument.symbol, JSON.stringify(snapshot)]),
-  );
+/** Texts are read once, however often a market is scored. */
+const polarities = new Map<string, number>();
+function polarityOf(text: string): number {
+  const known = polarities.get(text) ?? LEXICON.polarityOf(text);
+  polarities.set(text, known);
+  return known;
 }
+
+/**
+ * Every instrument's newest snapshot at an instant, and those of the closes by then as they are
+ * remembered at a later one.
+ */
+export function scoredAt(market: Market, at: number, later = at) {
+  const archive = createSnapshotArchive();
+  const engine = createEngine(market, archive, { polarityOf });
+  engine.refresh(at);
+  const newest = new Map(archive.allNewest().map((one) => [one.instrument.symbol, one] as const));
+  engine.refresh(later);
+  const closed = [...newest.keys()].map((symbol) => archive.history(symbol, 0, at));
+  return { newest, closed };
+}
+
+/** Tables that were found to be the same as others: many snapshots share them. */
+const twins = new WeakMap<object, object>();
+
+/** Where two immutable values differ in any bit, as ways through their members. */
+export function differences(a: unknown, b: unknown, path = ""): readonly string[] {
+  if (Object.is(a, b)) return [];
+  if (!isObject(a) || !isObject(b)) return [`${path} ${String(a)} ${String(b)}`];
+  if (twins.get(a) === b) return [];
+  const [mine, other] = [membersOf(a), membersOf(b)];
+  const names = new Set([...mine.keys(), ...other.keys()]);
+  const found = [...names].flatMap((name) =>
+    differences(mine.get(name), other.get(name), `${path}/${String(name)}`),
+  );
+  if (found.length === 0 && path.endsWith("/tables")) twins.set(a, b);
+  return found;
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** The members of an object, those that are worked out when asked for as well. */
+function membersOf(value: object): ReadonlyMap<unknown, unknown> {
+  if (value instanceof Map) return value;
+  const plain = "toJSON" in value && typeof value.toJSON === "function" ? value.toJSON() : value;
+  return new Map(Object.entries(plain));
+}
+
+/** A market alone has nobody who could be told. */
+const NO_ALERTS: Desk = new Proxy({} as Desk, {
+  get(_, name) {
+    throw new Error(`there are no alerts here to ${String(name)}`);
+  },
+});
 
 /** What a tool sees of a market that is known up to an instant, and the tables behind it. */
 export function toolContextAt(market: Market, at: number) {
@@ -75,6 +130,8 @@ export function toolContextAt(market: Market, at: number) {
     return value;
   };
   const context: ToolContext = {
+    alerts: NO_ALERTS,
+    analyser: LEXICON.analyser,
     market: {
       mode: market.mode,
       source: market.source,

@@ -3,13 +3,13 @@ import { Method, MethodQuery, methodAnswer } from "../../../src/answers/method.t
 import { METHOD_VERSION } from "../../../src/score/snapshot.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { getFactors } from "../../../tools/get-factors.ts";
-import { marketOf, toolContextAt } from "./markets.ts";
 import {
   type FactorsAnswer,
   type MethodAnswer,
   momentumConfidence,
   recompute,
-} from "./third-party.ts";
+} from "../../support/third-party.ts";
+import { marketOf, toolContextAt } from "./markets.ts";
 
 const DAY_MS = 60_000;
 const START = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS;
@@ -24,12 +24,13 @@ function answersOf(seed: number) {
   const at = START + DAY_MS / 2;
   const market = marketOf(sandbox, sandbox.recordsUntil(at), START - 3 * DAY_MS);
   const { context, tables } = toolContextAt(market, at);
-  const method = Method.parse(methodAnswer(METHOD_VERSION, {}, tables()));
+  const inUse = { context, tables: tables() };
+  const method = Method.parse(methodAnswer(METHOD_VERSION, {}, inUse));
   const factors = context.market.instruments().map(({ symbol }) => {
     const answer = getFactors.run({ symbol }, context);
     return overTheWire<FactorsAnswer>(getFactors.output.parse(answer));
   });
-  return { factors, method: overTheWire<MethodAnswer>(method), tables };
+  return { factors, method: overTheWire<MethodAnswer>(method), inUse };
 }
 
 const answers = [1, 2, 3].map(answersOf);
@@ -95,21 +96,21 @@ describe("a stranger with get_factors and the published tables", () => {
 });
 
 describe("the published method", () => {
-  const [{ method, tables }] = answers as [(typeof answers)[number]];
+  const [{ method, inUse }] = answers as [(typeof answers)[number]];
 
   it("has the newest tables of each class, and any that a kept answer names", () => {
     expect(method.tables.map(({ version }) => version.split("/")[0])).toEqual(["stock", "crypto"]);
     for (const { version } of method.tables) {
       const query = MethodQuery.parse({ tables: version });
-      expect(methodAnswer(METHOD_VERSION, query, tables()).tables).toHaveLength(1);
+      expect(methodAnswer(METHOD_VERSION, query, inUse).tables).toHaveLength(1);
     }
-    expect(tables().length).toBeGreaterThan(method.tables.length);
+    expect(inUse.tables.length).toBeGreaterThan(method.tables.length);
   });
 
   it("is not found under another version, and forgotten tables are said to be", () => {
-    expect(() => methodAnswer("0.0.9", {}, tables())).toThrow("not_found");
+    expect(() => methodAnswer("0.0.9", {}, inUse)).toThrow("not_found");
     const query = { tables: "stock/2001-01-01T00:00:00.000Z/0123456789abcdef" };
-    expect(() => methodAnswer(METHOD_VERSION, query, tables())).toThrow("not_available_then");
+    expect(() => methodAnswer(METHOD_VERSION, query, inUse)).toThrow("not_available_then");
   });
 
   it("names every weight, threshold and half-life as the code has them", () => {

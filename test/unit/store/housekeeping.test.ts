@@ -18,7 +18,8 @@ describe("housekeeping", () => {
     const store = await openStore(embedded);
     const now = () => store.clock.now;
     const keyring = await openKeyring({ records: store.records, masterKey, now });
-    const step = () => keepHouse({ ...store, keyring, now });
+    const keptMs = { event: 30 * DAY_MS };
+    const step = () => keepHouse({ ...store, keptMs, keyring, now });
     return { store, keyring, step };
   }
 
@@ -74,6 +75,22 @@ describe("housekeeping", () => {
     store.clock.now += 4_000 * DAY_MS;
     await step();
     expect(await store.archive.read("bar", { order: "oldest", limit: 1 })).toHaveLength(1);
+  });
+
+  it("removes rows of a kind that were kept as long as is set for it", async () => {
+    const { store, step } = await open();
+    const kinds = ["event", "bar"];
+    await store.archive.append(
+      kinds.map((kind) => ({ kind, at: store.clock.now, id: "1", body: {} })),
+    );
+    const left = () =>
+      Promise.all(kinds.map((kind) => store.archive.read(kind, { order: "oldest", limit: 1 })));
+    store.clock.now += 30 * DAY_MS;
+    await step();
+    expect(await left()).toMatchObject([[{ kind: "event" }], [{ kind: "bar" }]]);
+    store.clock.now += 1;
+    await step();
+    expect(await left()).toMatchObject([[], [{ kind: "bar" }]]);
   });
 
   it("removes keys that have been kept long enough", async () => {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { audited } from "../../../src/store/audit.ts";
-import { archived, outbox } from "../../../src/store/outbox.ts";
+import { announce } from "../../../src/store/operations.ts";
+import { ARCHIVED_TOPIC, archived, outbox } from "../../../src/store/outbox.ts";
 import { createSealer } from "../../../src/store/sealer.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { verifyAudit } from "../../../src/store/verify-audit.ts";
@@ -54,6 +55,11 @@ async function drain(store: TestStore): Promise<void> {
 
 const sealerOf = ({ clock }: TestStore, ports: Ports) =>
   createSealer({ records: ports.records, archive: ports.archive, now: () => clock.now });
+
+/** Numbers of the rows that are no audit rows; they rise with the commits. */
+async function rising(ports: Ports): Promise<readonly number[]> {
+  return (await numbers(ports, "delivery")).toSorted((a, b) => a - b);
+}
 
 async function numbers({ archive }: Ports, kind: string): Promise<readonly number[]> {
   const rows = await archive.read(kind, { order: "oldest", limit: 10_000 });
@@ -108,6 +114,70 @@ describeStores("the sealer", (engine) => {
     await drain(store);
     const [row] = await store.archive.read("delivery", { order: "oldest", limit: 10 });
     expect(row).toEqual({ kind: "delivery", at: store.clock.now, id: "7", body: { number: 7 } });
+  });
+
+  it("tells the kinds of the rows that it has moved, once they can be read", async () => {
+    const store = await openStore(engine);
+    const read = new Promise<readonly (readonly number[])[]>((resolve) => {
+      const told: Promise<readonly number[]>[] = [];
+      store.records.onAnnounce(ARCHIVED_TOPIC, (kind) => {
+        told.push(numbers(store, kind));
+        if (told.length === 2) resolve(Promise.all(told));
+      });
+    });
+    await addOther(store, 1);
+    await add(store, 2);
+    await addOther(store, 3);
+    const sealer = sealerOf(store, store);
+    await sealer.run();
+    expect(await numbers(store, "audit")).toEqual([]);
+    await sealer.run();
+    expect(await read).toEqual([[1, 3], [2]]);
+  });
+
+  it("tells nothing when it has moved nothing", async () => {
+    const store = await openStore(engine);
+    const told: string[] = [];
+    store.records.onAnnounce(ARCHIVED_TOPIC, (kind) => void told.push(kind));
+    await add(store, 1);
+    await sealerOf(store, store).run();
+    const over = new Promise((resolve) => store.records.onAnnounce("over", resolve));
+    await store.records.commit([announce("over")]);
+    await over;
+    expect(told).toEqual([]);
+  });
+
+  it("lets no row come after a younger one of its kind", { timeout: 60_000 }, async () => {
+    const runs = engine === model ? 200 : 8;
+    const property = fc.asyncProperty(fc.array(action, { maxLength: 12 }), fc.scheduler(), noGap);
+    await fc.assert(property, { numRuns: runs, seed: 6 });
+
+    async function noGap(actions: readonly Action[], scheduler: fc.Scheduler): Promise<void> {
+      const store = await openStore(engine);
+      const committed: number[] = [];
+      const ports = { records: store.records, archive: watched(store.archive) };
+      const world = { store: { ...store, ...ports }, scheduler, added: 0 };
+      for (const { kind, ...how } of actions) {
+        const { added } = world;
+        await events[kind](world, how);
+        if (kind === "addOther") committed.push(added);
+      }
+      await drain(world.store);
+      expect(await rising(store)).toEqual(committed);
+
+      /** After every append, what is there are the first ones, without a gap. */
+      function watched(archive: Ports["archive"]): Ports["archive"] {
+        return {
+          ...archive,
+          async append(rows) {
+            const added = await archive.append(rows);
+            const there = await rising({ ...store, archive });
+            expect(there).toEqual(committed.slice(0, there.length));
+            return added;
+          },
+        };
+      }
+    }
   });
 
   it("is held up by no text that a stranger put into a row", async () => {

@@ -16,7 +16,7 @@ describePostgres("opening a database", (server) => {
     await stores[0]?.records.commit([put(pages, { key: "a", value: 1 })]);
     for (const { records } of stores) expect((await records.get(pages, "a"))?.value).toBe(1);
     const versions = await sql(url, "select version from market_signal.migration order by 1");
-    expect(versions).toEqual([{ version: 1 }, { version: 2 }]);
+    expect(versions).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
   });
 
   it("finds the same store again, of any mode when none is named", async () => {
@@ -65,7 +65,32 @@ describePostgres("opening a database", (server) => {
     const [stored] = await records.list(pages, { limit: 1 });
     expect(await records.commit(stored ? [unchanged(pages, stored)] : [])).toBe(true);
     const versions = await sql(url, "select version from market_signal.migration order by 1");
-    expect(versions).toEqual([{ version: 1 }, { version: 2 }]);
+    expect(versions).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
+  });
+
+  it("teaches a store of the second schema to claim apart from groups", async () => {
+    const url = await server().createDatabase();
+    const first = await open({ url });
+    const groups = ["g"];
+    await first.records.commit([
+      put(pages, { key: "a", value: 1, groups, dueInMs: 0 }),
+      put(pages, { key: "b", value: 1, dueInMs: 0 }),
+    ]);
+    await first.close();
+    await sql(
+      url,
+      `delete from market_signal.migration where version > 2;
+       drop index market_signal.record_lanes;
+       drop function market_signal.claim(text, int, bigint, bigint, text[]);
+       create function market_signal.claim(source text, most int, lease bigint, given bigint)
+       returns setof market_signal.record language sql as 'select * from market_signal.record'`,
+    );
+    const { records } = await open({ url });
+    const claim = { limit: 9, leaseMs: 1_000, except: groups };
+    expect(await records.claimDue(pages, claim)).toMatchObject([{ key: "b" }]);
+    // As processes of the second version ask.
+    const asked = "select key from market_signal.claim('pages', 9, 1000::bigint, null)";
+    expect(await sql(url, asked)).toEqual([{ key: "a" }]);
   });
 
   it("refuses a store whose move has not ended, and says how to end it", async () => {

@@ -1,0 +1,106 @@
+import type { Logger } from "pino";
+import { createCourier } from "./alerts/courier.ts";
+import { createDecision, type DecisionOptions } from "./alerts/decision.ts";
+import { EVENT_KIND } from "./alerts/delivery.ts";
+import { createDesk, type Desk } from "./alerts/desk.ts";
+import type { DeskOptions } from "./alerts/desk-options.ts";
+import { cursorOf, endOfEvents, eventPage } from "./alerts/event-log.ts";
+import { queuedDelivery } from "./alerts/queue.ts";
+import { createSender } from "./alerts/sender.ts";
+import { type WebhookKeySet, webhookKeySet } from "./alerts/webhook-keys.ts";
+import { createAuditor } from "./auth/auditor.ts";
+import { isEntitled } from "./auth/entitled.ts";
+import type { Config } from "./config.ts";
+import type { EventLog } from "./http/event-stream.ts";
+import type { Limits } from "./limits/limits.ts";
+import { createKeyringVault } from "./mail/keyring-vault.ts";
+import type { GuardedFetchOptions } from "./outbound/guarded-fetch.ts";
+import { createWebhookPolicy } from "./outbound/webhook-policy.ts";
+import type { State } from "./state.ts";
+import { schedule } from "./store/loop.ts";
+import { ARCHIVED_TOPIC } from "./store/outbox.ts";
+import type { LeadersWork } from "./store/upkeep.ts";
+
+/** Pause between two looks for sessions that closed and are not decided about yet, in milliseconds. */
+const DECIDE_EVERY_MS = 100;
+
+/** What alerts are built from. */
+export interface AlertServiceOptions extends Pick<DeskOptions, "now" | "baseUrl" | "standsStill"> {
+  readonly config: Pick<Config, "webhooks">;
+  readonly state: State;
+  readonly market: DecisionOptions["market"];
+  readonly snapshots: DecisionOptions["snapshots"];
+  /** Instant up to which sessions have been scored, Unix milliseconds, never falling. */
+  readonly knownUntil: () => number;
+  readonly limits: Limits;
+  readonly log: Logger;
+  /** What of the internet may be asked, in place of what the settings say; for tests. */
+  readonly outbound?: GuardedFetchOptions | undefined;
+}
+
+/** Everything about alerts that runs. */
+export interface AlertService {
+  readonly desk: Desk;
+  readonly eventLog: EventLog;
+  /** The public keys of what is sent. */
+  readonly keySet: () => WebhookKeySet;
+  /** What the leader does. */
+  readonly leadersWork: LeadersWork;
+  /** Begins to send. */
+  start(): void;
+  /** Nothing is sent after this. */
+  stop(): Promise<void>;
+}
+
+/** Builds the desk that takes alerts, the decision that finds events, and the courier that sends
+ *  them. */
+export function createAlertService(options: AlertServiceOptions): AlertService {
+  const { config, state, limits, now, log } = options;
+  const { records, archive } = state.store;
+  const { keys, hashAddress } = state.keyring;
+  const audit = createAuditor({ hashAddress, now });
+  const vault = createKeyringVault(state.keyring);
+  const { allowsInsecure, proxy } = config.webhooks;
+  const warn = (message: string) => log.warn(message);
+  const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
+  const entitled = (owner: Parameters<typeof isEntitled>[1]) => isEntitled(records, owner);
+  const common = { records, archive, audit, vault, limits, now, isEntitled: entitled };
+
+  const sender = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });
+  const courier = createCourier({
+    ...{ ...common, sender, schedule, random: Math.random },
+    keys: () => keys("webhook-signing").map(({ jwk }) => jwk),
+    monotonic: () => performance.now(),
+    onError: (error) => log.error({ err: error }, "a delivery could not be carried; it is retried"),
+  });
+  const decide = createDecision({ ...options, ...common, queueDelivery: queuedDelivery });
+  return {
+    desk: createDesk({ ...options, ...common, urlPolicy }),
+    eventLog: eventLogOf({ archive, now }, state),
+    keySet: () => webhookKeySet(keys("webhook-signing")),
+    leadersWork: { step: decide, everyMs: DECIDE_EVERY_MS },
+    start: courier.start,
+    async stop() {
+      await courier.stop();
+      await sender.close();
+    },
+  };
+}
+
+/** The events of alerts as streams read them. */
+function eventLogOf(
+  options: Pick<DeskOptions, "archive" | "now">,
+  { store: { records } }: State,
+): EventLog {
+  return {
+    async after(owner, cursor, limit) {
+      const { events } = await eventPage(options, owner, { cursor, limit });
+      return events.map((event) => ({ ...event, cursor: cursorOf(event) }));
+    },
+    end: (owner) => endOfEvents(options, owner),
+    onNews: (listener) =>
+      records.onAnnounce(ARCHIVED_TOPIC, (kind) => {
+        if (kind === EVENT_KIND) listener();
+      }),
+  };
+}

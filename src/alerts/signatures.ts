@@ -1,0 +1,124 @@
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  randomBytes,
+  sign,
+  timingSafeEqual,
+  verify,
+} from "node:crypto";
+
+/** What every signing secret begins with (Standard Webhooks 1.0.0). */
+const SECRET_PREFIX = "whsec_";
+
+/** Bytes of a secret; Standard Webhooks asks for 24 to 64. */
+const SECRET_BYTES = { min: 24, ours: 32, max: 64 };
+
+/** A public Ed25519 key as JWK (RFC 8037 section 2). */
+export interface PublicKeyJwk {
+  readonly kty: string;
+  readonly crv: string;
+  /** The key in URL-safe base64. */
+  readonly x: string;
+}
+
+/** A private Ed25519 key as JWK. */
+export interface PrivateKeyJwk extends PublicKeyJwk {
+  readonly d: string;
+}
+
+/** One attempt to deliver, to be signed. */
+export interface Attempted {
+  /** Webhook id without a dot; the same for every attempt. */
+  readonly id: string;
+  /** When it is attempted, milliseconds since the epoch. */
+  readonly at: number;
+  readonly body: string;
+  /** `whsec_` secrets of the webhook that sign, the current one first. */
+  readonly secrets: readonly string[];
+  /** The service's own keys that sign, the newest first. */
+  readonly keys: readonly PrivateKeyJwk[];
+}
+
+/** The fields that a receiver verifies. */
+export type SignatureHeaders = {
+  readonly "webhook-id": string;
+  /** Seconds since the epoch. */
+  readonly "webhook-timestamp": string;
+  /** Signatures with spaces between them. */
+  readonly "webhook-signature": string;
+};
+
+/** Schemes of Standard Webhooks: `v1` is HMAC-SHA256 with a secret, `v1a` is Ed25519. */
+export type Scheme = "v1" | "v1a";
+
+/** A new signing secret: `whsec_` and 32 random bytes in base64. */
+export function newSecret(): string {
+  return SECRET_PREFIX + randomBytes(SECRET_BYTES.ours).toString("base64");
+}
+
+/** Whether a text is a signing secret of a length that Standard Webhooks allows. */
+export function isSecret(text: string): boolean {
+  const key = keyOf(text);
+  const isWhole = text === SECRET_PREFIX + key.toString("base64");
+  return isWhole && key.length >= SECRET_BYTES.min && key.length <= SECRET_BYTES.max;
+}
+
+/** Signs one attempt in all the ways its receiver may verify (Standard Webhooks 1.0.0). */
+export function signatureHeaders({ id, at, body, secrets, keys }: Attempted): SignatureHeaders {
+  const timestamp = String(Math.floor(at / 1000));
+  const content = contentOf(id, timestamp, Buffer.from(body));
+  const signatures = [
+    ...secrets.map((secret) => `v1,${mac(content, secret).toString("base64")}`),
+    ...keys.map((key) => `v1a,${signed(content, key).toString("base64")}`),
+  ];
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": signatures.join(" "),
+  };
+}
+
+/**
+ * The schemes by which one of a receiver's secrets or keys verifies what came. How old it is, is
+ * not looked at.
+ *
+ * @param body Byte for byte as it came.
+ */
+export function verifiedBy(
+  headers: SignatureHeaders,
+  body: Uint8Array,
+  trusted: { readonly secrets: readonly string[]; readonly keys: readonly PublicKeyJwk[] },
+): readonly Scheme[] {
+  const content = contentOf(headers["webhook-id"], headers["webhook-timestamp"], body);
+  const signatures = headers["webhook-signature"].split(" ").map((text) => text.split(","));
+  const given = (scheme: Scheme) =>
+    signatures
+      .filter(([name]) => name === scheme)
+      .map(([, encoded = ""]) => Buffer.from(encoded, "base64"));
+  const [macs, signs] = [given("v1"), given("v1a")];
+  const byMac = trusted.secrets.some((secret) =>
+    macs.some((each) => isEqual(each, mac(content, secret))),
+  );
+  const byKey = trusted.keys.some((key) => signs.some((each) => isSigned(content, key, each)));
+  return [...(byMac ? ["v1" as const] : []), ...(byKey ? ["v1a" as const] : [])];
+}
+
+const contentOf = (id: string, timestamp: string, body: Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
+
+const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(SECRET_PREFIX.length), "base64");
+
+const mac = (content: Buffer, secret: string): Buffer =>
+  createHmac("sha256", keyOf(secret)).update(content).digest();
+
+function signed(content: Buffer, { kty, crv, x, d }: PrivateKeyJwk): Buffer {
+  return sign(null, content, createPrivateKey({ key: { kty, crv, x, d }, format: "jwk" }));
+}
+
+function isSigned(content: Buffer, { kty, crv, x }: PublicKeyJwk, signature: Buffer): boolean {
+  const key = createPublicKey({ key: { kty, crv, x }, format: "jwk" });
+  return verify(null, content, key, signature);
+}
+
+const isEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { ALERT_KINDS, type AlertKind } from "../alerts/alert.ts";
+import { Label } from "../auth/keys/label.ts";
+import { EVENT_RULES } from "../score/events.ts";
+import type { ToolContext } from "../tool.ts";
+import { InstantInput, resolve, SymbolInput } from "./common.ts";
+
+/** Longest address of a webhook that is looked at, in characters. */
+const MAX_URL = 4_096;
+
+/** The address of a webhook. */
+export const UrlInput = z.string().max(MAX_URL);
+
+/** The id of an alert; a text that is none is not found. */
+export const AlertIdInput = z.string().describe("Id of the alert.");
+
+/** What can be said of an alert when it is made and later. */
+export const AlertFields = {
+  symbols: z
+    .array(SymbolInput.describe("Ticker."))
+    .min(1)
+    .max(100)
+    .describe("Instruments to watch."),
+  kinds: z
+    .array(z.enum(ALERT_KINDS))
+    .min(1)
+    .max(ALERT_KINDS.length)
+    .describe("signal_shift: the signal or the score moved; volatility: it is unusual."),
+  scoreMove: z
+    .number()
+    .min(5)
+    .max(50)
+    .describe(
+      `Points of score that are news without a new signal; ${EVENT_RULES.scoreMove} unless set.`,
+    ),
+  volatilityZ: z
+    .number()
+    .min(1.5)
+    .max(EVENT_RULES.extremeZ)
+    .describe(`z of volatility that is news; ${EVENT_RULES.highZ} unless set.`),
+  cooldownDays: z
+    .number()
+    .min(0.25)
+    .max(30)
+    .describe("Market days of quiet after an event; unless set a session, for coins 0.25."),
+  label: Label.describe("Your name for it."),
+  expiresAt: InstantInput.describe("When it ends."),
+  snoozedUntil: InstantInput.describe("Events until then are dropped."),
+} as const;
+
+/** An instant in milliseconds since the epoch, where there is one. */
+export const millisOf = <T extends null | undefined>(instant: string | T): number | T =>
+  typeof instant === "string" ? Date.parse(instant) : instant;
+
+/**
+ * The symbols of instruments, each once and in a fixed order.
+ *
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates.
+ */
+export function symbolsOf(symbols: readonly string[], context: ToolContext): readonly string[] {
+  return [...new Set(symbols.map((symbol) => resolve(symbol, context).symbol))].sort();
+}
+
+/** Kinds, each once and in a fixed order. */
+export const kindsOf = (kinds: readonly AlertKind[]): readonly AlertKind[] =>
+  ALERT_KINDS.filter((kind) => kinds.includes(kind));

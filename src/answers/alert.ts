@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { ALERT_KINDS, ALERT_STATUSES, type Way } from "../alerts/alert.ts";
+import type { Attempt } from "../alerts/delivery.ts";
+import type { KeptEvent } from "../alerts/event-rows.ts";
+import type { InspectedAlert, SeenAlert, SeenAttempt } from "../alerts/reading.ts";
+import { AssetClass } from "../market/instrument.ts";
+import { Instant, isoInstant, isoInstantOrNull } from "./common.ts";
+import { Direction } from "./signal.ts";
+
+/** Where events go. */
+const DeliveryAnswer = z.object({
+  type: z.enum(["webhook", "poll"]),
+  url: z.string().optional(),
+  state: z
+    .enum(["pending", "active", "disabled"])
+    .optional()
+    .describe("pending: it has not answered the challenge yet, and events wait."),
+  stateSince: Instant.optional(),
+  disabledReason: z
+    .enum(["gone", "failing", "unverified"])
+    .optional()
+    .describe(
+      "gone: it answered 410; failing: five days without success; unverified: no challenge was answered.",
+    ),
+  previousSecretUntil: Instant.optional().describe("Until then the secret before signs as well."),
+});
+
+/** An alert as its owner sees it. */
+export const AlertAnswer = z.object({
+  id: z.string(),
+  status: z.enum(ALERT_STATUSES),
+  label: z.string().nullable(),
+  symbols: z.array(z.string()).nullable().describe("null: the filters choose."),
+  assetClass: AssetClass.nullable(),
+  signal: Direction.nullable(),
+  kinds: z.array(z.enum(ALERT_KINDS)),
+  scoreMove: z.number().describe("Points."),
+  volatilityZ: z.number(),
+  cooldownDays: z
+    .number()
+    .nullable()
+    .describe("null: a session for stocks and funds, a quarter of a day for coins."),
+  delivery: DeliveryAnswer,
+  createdAt: Instant,
+  expiresAt: Instant.nullable(),
+  snoozedUntil: Instant.nullable(),
+});
+
+/** What to do next, in words. */
+export const NextSteps = z.array(z.string());
+
+/** The signing secret of a webhook. */
+export const Secret = z.string().optional().describe("Signs; shown once.");
+
+/** An alert with the health of its webhook. */
+export const AlertDetail = z.object({
+  ...AlertAnswer.shape,
+  failures: z
+    .object({ since: Instant, count: z.number().int() })
+    .nullable()
+    .describe("Attempts since the last success; null: none failed."),
+  waiting: z
+    .object({ count: z.number().int(), nextAttemptAt: Instant.nullable() })
+    .describe("Deliveries not yet taken; at most 100 are counted."),
+});
+
+/** An alert in an answer. */
+export function alertAnswer({ id, alert, status }: SeenAlert): z.input<typeof AlertAnswer> {
+  const { label, kinds, watched, thresholds, way, createdAt, expiresAt, snoozedUntil } = alert;
+  const { assetClass, signal } =
+    watched.by === "filter" ? watched : { assetClass: null, signal: null };
+  return {
+    id,
+    status,
+    label,
+    symbols: watched.by === "symbols" ? [...watched.symbols] : null,
+    assetClass,
+    signal,
+    kinds: [...kinds],
+    ...thresholds,
+    delivery: deliveryAnswer(way),
+    createdAt: isoInstant(createdAt),
+    expiresAt: isoInstantOrNull(expiresAt),
+    snoozedUntil: isoInstantOrNull(snoozedUntil),
+  };
+}
+
+function deliveryAnswer(way: Way): z.input<typeof DeliveryAnswer> {
+  if (way.by === "poll") return { type: "poll" };
+  const { url, state, secrets } = way;
+  return {
+    type: "webhook",
+    url,
+    state: state.is,
+    stateSince: isoInstant(state.since),
+    ...(state.is === "disabled" && { disabledReason: state.reason }),
+    ...(secrets.previous && { previousSecretUntil: isoInstant(secrets.previous.until) }),
+  };
+}
+
+/** An alert with the health of its webhook, in an answer. */
+export function alertDetail(alert: InspectedAlert): z.input<typeof AlertDetail> {
+  const { health, waiting } = alert;
+  return {
+    ...alertAnswer(alert),
+    failures: health ? { since: isoInstant(health.failingSince), count: health.failures } : null,
+    waiting: { count: waiting.count, nextAttemptAt: isoInstantOrNull(waiting.nextAt) },
+  };
+}
+
+/** An event as it was decided. */
+export const EventAnswer = z.object({
+  id: z.string().describe("The webhook-id under which it is sent."),
+  type: z.string(),
+  timestamp: Instant,
+  data: z
+    .looseObject({ alertId: z.string() })
+    .describe("As sent to webhooks: sequence counts from 1 by alert and symbol, without gaps."),
+});
+
+/** An event in an answer: the payload that webhooks get. */
+export const eventAnswer = ({ id, body }: KeptEvent): z.input<typeof EventAnswer> => ({
+  id,
+  ...(JSON.parse(body) as Omit<z.input<typeof EventAnswer>, "id">),
+});
+
+const ERRORS = [
+  "none",
+  "http_status",
+  "bad_challenge",
+  "unreachable",
+] as const satisfies readonly Attempt["error"][];
+
+/** One attempt to deliver. */
+export const AttemptAnswer = z.object({
+  at: Instant,
+  eventId: z.string(),
+  type: z.string(),
+  attempt: z.number().int(),
+  httpStatus: z.number().int().nullable().describe("null: no answer came."),
+  latencyMs: z.number().nullable(),
+  error: z
+    .enum(ERRORS)
+    .describe(
+      "bad_challenge: a 2xx without the challenge; unreachable: no answer, for whatever reason.",
+    ),
+  response: z.string().describe("First 1 kB of what the endpoint said; untrusted."),
+  nextAttemptAt: Instant.nullable(),
+});
+
+/** An attempt in an answer. */
+export const attemptAnswer = (attempt: SeenAttempt): z.input<typeof AttemptAnswer> => {
+  const { at, eventId, type, number, status, latencyMs, error, response, nextInMs } = attempt;
+  return {
+    at: isoInstant(at),
+    eventId,
+    type,
+    attempt: number,
+    httpStatus: status,
+    latencyMs,
+    error,
+    response,
+    nextAttemptAt: isoInstantOrNull(nextInMs === null ? null : at + nextInMs),
+  };
+};

@@ -1,0 +1,154 @@
+import { z } from "zod";
+import { FACTORS } from "../factors/reading.ts";
+import {
+  type EventPoint,
+  SEVERITIES,
+  SHIFT_REASONS,
+  type SignalShift,
+  type VolatilityAlert,
+} from "../score/events.ts";
+import type { Snapshot } from "../score/snapshot.ts";
+import { Common, common, Instant, isoInstant, type Origin, rounded } from "./common.ts";
+import { Direction, snapshotId } from "./signal.ts";
+
+/** Decimals of points of score. */
+const POINT_DECIMALS = 2;
+/** Decimals of volatilities and returns: a coin that is tied to a currency hardly moves. */
+const FRACTION_DECIMALS = 8;
+
+const Score = z
+  .number()
+  .int()
+  .min(0)
+  .max(100)
+  .describe("Points: 0 bearish, 50 no view, 100 bullish.");
+
+/** What every event about an instrument carries. */
+const EventData = z.object({
+  alertId: z.string(),
+  eventId: z.string().describe("The same over all deliveries, and equal to webhook-id."),
+  sequence: z
+    .number()
+    .int()
+    .min(1)
+    .describe("Counts this alert's events about this instrument, without a gap."),
+  ...Common.shape,
+  signal: Direction,
+  score: Score,
+});
+
+const Point = z.object({
+  snapshotId: z.string(),
+  asOf: Instant,
+  signal: Direction,
+  score: Score,
+  contributions: z
+    .record(z.enum(FACTORS), z.number())
+    .describe("Points by factor; they add up to the score, before it was rounded, less 50."),
+});
+
+/** An event as it is sent when the signal or the score moved. */
+export const SignalShiftEvent = z.object({
+  type: z.literal("signal.shift"),
+  timestamp: Instant.describe("When it was decided."),
+  data: z.object({
+    ...EventData.shape,
+    reason: z
+      .enum(SHIFT_REASONS)
+      .describe("direction: the signal is another; score: it moved far."),
+    previousSignal: Direction,
+    previousScore: Score,
+    confidence: z.number().min(0).max(1),
+    before: Point.describe("At the last event, or where watching began."),
+    after: Point,
+  }),
+});
+
+/** An event as it is sent when the volatility became unusual. */
+export const VolatilityAlertEvent = z.object({
+  type: z.literal("volatility.alert"),
+  timestamp: Instant.describe("When it was decided."),
+  data: z.object({
+    ...EventData.shape,
+    severity: z.enum(SEVERITIES),
+    z: z
+      .number()
+      .nullable()
+      .describe("q in standard deviations of its last 252 sessions; null with fewer."),
+    q: z.number().describe("ln(volatility of two sessions / volatility of two months)."),
+    dailyVolatility: z
+      .number()
+      .min(0)
+      .describe("Standard deviation of a session over two months, as a log return."),
+    logReturn: z.number().describe("Log return of the session."),
+  }),
+});
+
+/** What tells two events apart that are otherwise alike. */
+export interface EventNames {
+  readonly alertId: string;
+  readonly eventId: string;
+  /** From 1. */
+  readonly sequence: number;
+}
+
+/** What happened, and the snapshot that tells so. */
+export interface News {
+  readonly event: SignalShift | VolatilityAlert;
+  readonly snapshot: Snapshot;
+}
+
+/**
+ * What is sent of news to one alert.
+ *
+ * @param at When it was decided, milliseconds since the epoch.
+ */
+export function eventPayload(
+  { event, snapshot }: News,
+  { at, ...names }: EventNames & { readonly at: number },
+  origin: Origin,
+): z.input<typeof SignalShiftEvent> | z.input<typeof VolatilityAlertEvent> {
+  const timestamp = isoInstant(at);
+  const about = {
+    ...names,
+    ...common(origin, snapshot),
+    signal: snapshot.signal.direction,
+    score: Math.round(snapshot.score),
+  };
+  return event.kind === "signal.shift"
+    ? { type: event.kind, timestamp, data: { ...about, ...shiftOf(event, snapshot) } }
+    : { type: event.kind, timestamp, data: { ...about, ...volatilityOf(event) } };
+}
+
+function shiftOf({ reason, before, after }: SignalShift, { instrument, confidence }: Snapshot) {
+  const point = ({ at, direction, score, contributions }: EventPoint) => ({
+    snapshotId: snapshotId({ instrument, at }),
+    asOf: isoInstant(at),
+    signal: direction,
+    score: Math.round(score),
+    contributions: {
+      momentum: rounded(contributions.momentum, POINT_DECIMALS),
+      valuation: rounded(contributions.valuation, POINT_DECIMALS),
+      social: rounded(contributions.social, POINT_DECIMALS),
+      darkpool: rounded(contributions.darkpool, POINT_DECIMALS),
+    },
+  });
+  return {
+    reason,
+    previousSignal: before.direction,
+    previousScore: Math.round(before.score),
+    confidence: rounded(confidence, 4),
+    before: point(before),
+    after: point(after),
+  };
+}
+
+function volatilityOf({ severity, reading: { z, q, slowSigma, logReturn } }: VolatilityAlert) {
+  return {
+    severity,
+    z: z === null ? null : rounded(z, POINT_DECIMALS),
+    q: rounded(q, FRACTION_DECIMALS),
+    dailyVolatility: rounded(slowSigma, FRACTION_DECIMALS),
+    logReturn: rounded(logReturn, FRACTION_DECIMALS),
+  };
+}

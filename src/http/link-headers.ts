@@ -1,0 +1,19 @@
+import type { RequestHandler } from "express";
+import { type Link, siteLinks } from "../../wellknown/links.ts";
+
+/** Value of the header `Link` (RFC 8288 section 3). No part of a link has quotes in it. */
+export function linkHeader(links: readonly Link[]): string {
+  const one = ({ href, rel, type }: Link) =>
+    `<${href}>; rel="${rel}"${type === undefined ? "" : `; type="${type}"`}`;
+  return links.map(one).join(", ");
+}
+
+/** Lets every answer of the REST interface, and the home page, say where the descriptions are.
+ *  @param baseUrl Public origin, without a trailing slash. */
+export function linkToDescriptions(baseUrl: string): RequestHandler {
+  const link = linkHeader(siteLinks({ baseUrl }));
+  return ({ path }, res, next) => {
+    if (path === "/" || path.startsWith("/api/")) res.set("link", link);
+    next();
+  };
+}

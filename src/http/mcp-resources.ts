@@ -1,0 +1,123 @@
+import {
+  type McpServer,
+  ResourceNotFoundError,
+  ResourceTemplate,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { getSignal } from "../../tools/get-signal.ts";
+import { resolve, SymbolInput } from "../answers/common.ts";
+import { searchInstruments } from "../market/symbols.ts";
+import { Problem } from "../problem.ts";
+import type { ToolContext } from "../tool.ts";
+import { parse } from "./parse.ts";
+
+/** Where the signal of an instrument is read. */
+const SIGNAL_URI = "market://signals/{symbol}";
+
+/** How long a reader may keep a signal: it changes with prints and messages, at the latest with the
+ *  session, and whoever listens is told. */
+const SIGNAL_TTL_MS = 5_000;
+
+/** Symbols that a completion offers at most (MCP 2026-07-28, completion). */
+const MAX_COMPLETIONS = 100;
+
+/** What an address of a signal begins with. */
+const [SIGNALS = ""] = SIGNAL_URI.split("{");
+
+/** Signals that one caller can listen to with one request; as many as an alert can name. */
+const MAX_LISTENED_TO = 100;
+
+/** What of a message says which resources are listened to (MCP 2026-07-28, subscriptions). */
+const Listening = z.object({
+  params: z.object({ notifications: z.object({ resourceSubscriptions: z.array(z.string()) }) }),
+});
+
+/**
+ * The symbols whose signals a message wants to hear of, each with the addresses that it has there.
+ *
+ * @throws {Problem} `invalid_request` when there are too many, or one that there is not: who waits
+ *   for that would wait for ever.
+ */
+export function signalsListenedTo(
+  message: unknown,
+  context: ToolContext,
+): ReadonlyMap<string, readonly string[]> {
+  const { params } = Listening.safeParse(message).data ?? {};
+  const uris = [...new Set(params?.notifications.resourceSubscriptions)];
+  if (uris.length > MAX_LISTENED_TO) {
+    throw new Problem("invalid_request", {
+      detail: `resourceSubscriptions: ${MAX_LISTENED_TO} at most.`,
+      next: "Listen to the others with another request.",
+    });
+  }
+  return Map.groupBy(uris, (uri) => symbolAt(uri, context));
+}
+
+/** The symbol of the instrument that an address names. @throws {Problem} `invalid_request`. */
+function symbolAt(uri: string, context: ToolContext): string {
+  try {
+    const symbol = uri.startsWith(SIGNALS) ? decoded(uri.slice(SIGNALS.length)) : "";
+    return resolve(parse(SymbolInput, symbol), context).symbol;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem("invalid_request", {
+      detail: `resourceSubscriptions: one is no ${SIGNAL_URI}. ${error.detail}`,
+      ...(error.next !== undefined && { next: error.next }),
+    });
+  }
+}
+
+/** A part of an address as a text; one that is none stays as it is, and names nothing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** What resources are read with. */
+interface ResourceOptions {
+  readonly context: ToolContext;
+  /** Told about every failure that is not the caller's. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Offers the signal of every instrument as a resource, the answer of `get_signal`. */
+export function registerSignals(server: McpServer, options: ResourceOptions): void {
+  const { market } = options.context;
+  const template = new ResourceTemplate(SIGNAL_URI, {
+    list: undefined,
+    complete: {
+      symbol: (begun) =>
+        searchInstruments(market.instruments(), begun)
+          .slice(0, MAX_COMPLETIONS)
+          .map(({ symbol }) => symbol),
+    },
+  });
+  server.registerResource(
+    "signal",
+    template,
+    {
+      title: "Signal",
+      description: "The answer of get_signal for one instrument; can be listened to.",
+      mimeType: "application/json",
+      cacheHint: { ttlMs: SIGNAL_TTL_MS, cacheScope: "private" },
+    },
+    (uri, { symbol }) => {
+      const text = signalText(decoded(String(symbol)), uri.href, options);
+      return { contents: [{ uri: uri.href, mimeType: "application/json", text }] };
+    },
+  );
+}
+
+/** @throws {ResourceNotFoundError} When there is no such instrument. */
+function signalText(symbol: string, uri: string, { context, onError }: ResourceOptions): string {
+  try {
+    return JSON.stringify(getSignal.run(parse(getSignal.input, { symbol }), context));
+  } catch (error) {
+    if (error instanceof Problem) throw new ResourceNotFoundError(uri, error.message);
+    onError(error);
+    throw new Error("The signal could not be read.");
+  }
+}

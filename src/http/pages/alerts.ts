@@ -1,0 +1,138 @@
+import type { Alert, Owner, Watched } from "../../alerts/alert.ts";
+import type { SeenAlert } from "../../alerts/reading.ts";
+import type { ApiKey } from "../../auth/keys/api-keys.ts";
+import { ending, facts, moment, stranger, strangerSite } from "./elements.ts";
+import { type Html, html } from "./html.ts";
+
+/** Alerts that the page shows. */
+export const MOST_ALERTS_SHOWN = 100;
+
+/** Symbols of an alert that are shown. */
+const MOST_SYMBOLS_SHOWN = 12;
+
+/** An alert that a person answers for. */
+export interface AnsweredAlert extends SeenAlert {
+  /** When its webhook last took something, milliseconds since the epoch; `undefined`: not lately. */
+  readonly lastSuccessAt: number | undefined;
+}
+
+/** What the alerts on the account page are shown from. */
+export interface AlertsView {
+  readonly formToken: string;
+  /** Oldest first. */
+  readonly alerts: readonly AnsweredAlert[];
+  /** How many more there are. */
+  readonly moreAlerts: number;
+  /** The keys that some of the alerts were made with. */
+  readonly keys: readonly ApiKey[];
+}
+
+/** The alerts that a person answers for. */
+export function alertsSection(view: AlertsView): Html {
+  const { alerts, moreAlerts } = view;
+  if (alerts.length === 0) return empty;
+  return html`<ul class="cards">${alerts.map((alert) => alertCard(alert, view))}</ul>
+${moreAlerts > 0 && html`<p class="note">${moreAlerts} more are not shown. They move up when you delete some of these.</p>`}`;
+}
+
+const empty = html`<div class="empty"><p>What your agents, your applications and programs with your keys want to be told of stands here: which instruments they watch, and where the news goes. They make alerts with <code>register_alert</code>; you can end any of them.</p></div>`;
+
+function alertCard(seen: AnsweredAlert, { formToken, keys }: AlertsView): Html {
+  const { id, alert } = seen;
+  const { label, watched, owner, way, createdAt, expiresAt } = alert;
+  return html`<li class="card">
+<h3>${label === null ? "Alert without a label" : html`“${stranger(label)}”`}</h3>
+${facts([
+  ["Status", html`<strong>${statusWords(seen)}</strong>`],
+  ["Watches", watchedWords(watched)],
+  ["Tells of", kindWords(alert)],
+  ["Sent to", way.by === "poll" ? "nowhere: it is fetched" : webhookHost(way.url)],
+  way.by === "webhook" && ["Last success", lastSuccessWords(seen.lastSuccessAt)],
+  ["Made by", makerWords(owner, keys)],
+  ["Made", moment(createdAt)],
+  expiresAt !== null && ["Ends", moment(expiresAt)],
+  ["Id", html`<code>${id}</code>`],
+])}
+${ending({
+  action: `/account/alerts/${encodeURIComponent(id)}/remove`,
+  formToken,
+  summary: "Delete this alert",
+  consequence:
+    "Nothing more is recorded or sent for it, and what waits to be sent is dropped. It cannot be brought back.",
+  button: "Delete alert for good",
+})}
+</li>`;
+}
+
+/** What an alert is doing, in words. */
+function statusWords({ status, alert }: AnsweredAlert): Html {
+  switch (status) {
+    case "active":
+      return html`Active`;
+    case "pending":
+      return html`Waits until its webhook confirms that it wants this`;
+    case "paused":
+      return html`Paused`;
+    case "snoozed":
+      return html`Quiet until ${moment(alert.snoozedUntil ?? 0)}`;
+    case "expired":
+      return html`Over`;
+    case "disabled":
+      return html`Stopped: ${reasonWords(alert)}`;
+  }
+}
+
+const REASONS = {
+  gone: "its webhook said that it is gone",
+  failing: "its webhook failed for five days",
+  unverified: "its webhook never confirmed that it wants this",
+} as const;
+
+function reasonWords({ way }: Alert): string {
+  return way.by === "webhook" && way.state.is === "disabled" ? REASONS[way.state.reason] : "";
+}
+
+const CLASSES = { stock: "All stocks", etf: "All funds", crypto: "All coins" } as const;
+
+function watchedWords(watched: Watched): Html {
+  if (watched.by === "symbols") return symbolList(watched.symbols);
+  const { assetClass, signal } = watched;
+  const which = assetClass === null ? "Everything" : CLASSES[assetClass];
+  return html`${which}${signal !== null && html` whose signal is ${signal}`}`;
+}
+
+function symbolList(symbols: readonly string[]): Html {
+  const shown = symbols.slice(0, MOST_SYMBOLS_SHOWN);
+  const more = symbols.length - shown.length;
+  return html`<ul class="chips">${shown.map((symbol) => html`<li><code>${symbol}</code></li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
+}
+
+const KINDS = {
+  signal_shift: "another signal or a far move of the score",
+  volatility: "unusual volatility",
+} as const;
+
+function kindWords({ kinds }: Alert): string {
+  const words = kinds.map((kind) => KINDS[kind]).join(", and ");
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+/** The path of an address can hold a secret, so that the host alone is shown. */
+const webhookHost = (url: string): Html => strangerSite(new URL(url).host);
+
+function lastSuccessWords(at: number | undefined): Html {
+  return at === undefined ? html`<span class="quiet">none lately</span>` : moment(at);
+}
+
+function makerWords({ kind, id }: Owner, keys: readonly ApiKey[]): Html {
+  switch (kind) {
+    case "agent":
+      return html`Agent <code>${stranger(id)}</code>`;
+    case "user":
+      return html`An application of yours`;
+    case "service": {
+      const name = keys.find((key) => key.id === id)?.name ?? id;
+      return html`Your key ${stranger(name)}`;
+    }
+  }
+}

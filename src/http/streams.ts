@@ -1,0 +1,116 @@
+import type { Response } from "express";
+import { Problem } from "../problem.ts";
+import type { Repeat } from "../repeat.ts";
+import { callerOf, isStillIn } from "./gate.ts";
+
+/** Pause between two looks whether a caller may still listen, in milliseconds: within a second after
+ *  a credential has ended its streams are closed. */
+const LOOK_EVERY_MS = 500;
+
+/** Looks in a row that find a caller who takes nothing of what is there; then the stream is cut. Half
+ *  a minute, so that a slow network is none. */
+const MAX_STUCK_LOOKS = 60;
+
+/** Streams that one caller can have open, and all of them together, in one process. */
+const MAX_OF_ONE = 5;
+const MAX_OF_ALL = 500;
+
+/** Seconds after which a caller may try again: to find room, or another process. */
+const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
+
+/** Answers that stay open. */
+export interface Streams {
+  /**
+   * Lets an answer stay open while its caller reads it and the caller's credential is good.
+   *
+   * @param end Ends the answer in good order; one that is open at the next look is cut.
+   * @throws {Problem} `rate_limited` when the caller, or everybody together, has too many;
+   *   `not_ready` when there are to be no more.
+   */
+  hold(res: Response, end: () => void): void;
+  /** Ends all of them; there are to be no more. */
+  close(): void;
+}
+
+/** An answer that is open. */
+interface Open {
+  readonly caller: string;
+  /** Ends it; the second time it is cut. */
+  end(): void;
+}
+
+/** Keeps the answers that stay open. When a credential cannot be looked up, its stream stays open
+ *  until it can. */
+export function createStreams(repeat: Repeat): Streams {
+  const open = new Map<Response, Open>();
+  let isClosed = false;
+  return {
+    hold(res, end) {
+      // Whoever left while the answer was prepared is never heard to leave.
+      if (res.destroyed) return;
+      if (isClosed) throw stopping();
+      const stream = { caller: nameOf(res), end: endOrCut(res, end) };
+      refuseTooMany([...open.values()], stream.caller);
+      open.set(res, stream);
+      const isStuck = stuckness(res);
+      const looking = repeat(async () => {
+        if (isStuck()) res.destroy();
+        else if (isClosed || !(await isStillIn(res))) stream.end();
+        return 0;
+      }, LOOK_EVERY_MS);
+      res.once("close", () => {
+        open.delete(res);
+        void looking.stop();
+      });
+    },
+    close() {
+      isClosed = true;
+      for (const { end } of open.values()) end();
+    },
+  };
+}
+
+function nameOf(res: Response): string {
+  const { kind, id } = callerOf(res);
+  return `${kind}:${id}`;
+}
+
+/** A caller who does not read would keep an answer open that has long been ended. */
+function endOrCut(res: Response, end: () => void): () => void {
+  let isEnding = false;
+  return () => {
+    if (isEnding) res.destroy();
+    else end();
+    isEnding = true;
+  };
+}
+
+/** Tells, look by look, whether a caller has taken nothing for too long. */
+function stuckness(res: Response): () => boolean {
+  let looks = 0;
+  return () => {
+    looks = res.writableNeedDrain ? looks + 1 : 0;
+    return looks > MAX_STUCK_LOOKS;
+  };
+}
+
+/** @throws {Problem} `rate_limited`. */
+function refuseTooMany(open: readonly Open[], caller: string): void {
+  const ofOne = open.filter((stream) => stream.caller === caller);
+  if (ofOne.length >= MAX_OF_ONE) throw tooMany(`You have ${MAX_OF_ONE} streams open already.`);
+  if (open.length >= MAX_OF_ALL) throw tooMany(`${MAX_OF_ALL} streams are open, of all callers.`);
+}
+
+const tooMany = (detail: string): Problem =>
+  new Problem("rate_limited", {
+    detail,
+    next: "Close one of yours, or poll /api/alerts/events.",
+    headers: { "Retry-After": RETRY_SECONDS.tooMany },
+  });
+
+const stopping = (): Problem =>
+  new Problem("not_ready", {
+    detail: "The service is stopping.",
+    next: "Connect again.",
+    headers: { "Retry-After": RETRY_SECONDS.stopping },
+  });

@@ -1,0 +1,76 @@
+import { lockKey } from "./locks.ts";
+
+/** Records of the same groups share a lane; the index names it by a hash of 64 bits. */
+const LANE = "hash_array_extended(groups, 0)";
+
+const ALIVE = "(expires_at is null or expires_at > now)";
+
+/** The record with which a lane begins, of those that a condition leaves. */
+const firstWhere = (condition: string): string => `
+  select ${LANE} as hash, groups, due_at, revision from market_signal.record
+  where collection = source and due_at is not null and ${ALIVE} and ${condition}
+  order by ${LANE}, due_at, revision limit 1`;
+
+/**
+ * Keys of what is due in lanes without the names of the object `passed_over`. Goes from lane to lane
+ * by the index, and takes what is due from those that begin soonest: as many as records are wanted,
+ * since each has one at least. So what it costs follows the number of lanes, however many records
+ * are passed over.
+ */
+const DUE_APART = `
+  with recursive lane as (
+    (${firstWhere("true")})
+    union all
+    select next.* from lane cross join lateral (${firstWhere(`${LANE} > lane.hash`)}) as next
+  ), soonest as (
+    select hash from lane where due_at <= now and not passed_over ?| groups
+    order by due_at, revision limit most
+  )
+  select wanted.key from soonest cross join lateral (
+    select key, due_at, revision from market_signal.record
+    where collection = source and ${LANE} = soonest.hash and due_at <= now and ${ALIVE}
+    order by due_at, revision limit most) as wanted
+  order by wanted.due_at, wanted.revision limit most`;
+
+/** Hands out what is due, apart from records of the groups in `passed`. Processes of version 2 know
+ *  no groups: they find the same function by its default. */
+export const claimFunction = `
+create index if not exists record_lanes on market_signal.record
+  (collection, ${LANE}, due_at, revision) where due_at is not null;
+
+drop function if exists market_signal.claim(text, int, bigint, bigint);
+
+create or replace function market_signal.claim(
+  source text, most int, lease bigint, given bigint, passed text[] default '{}'
+)
+returns setof market_signal.record language plpgsql as $$
+declare
+  now bigint;
+  passed_over jsonb := jsonb_object(passed, passed);
+  keys text[];
+  due market_signal.record;
+begin
+  perform market_signal.durably();
+  perform pg_advisory_xact_lock(${lockKey("records")});
+  now := market_signal.instant(given, clock_timestamp());
+  if passed = '{}' then
+    keys := array(
+      select key from market_signal.record
+      where collection = source and due_at <= now and ${ALIVE}
+      order by due_at, revision limit most);
+  else
+    keys := array(${DUE_APART});
+  end if;
+  for due in
+    select * from market_signal.record
+    where collection = source and key = any (keys)
+    order by due_at, revision for update skip locked
+  loop
+    update market_signal.record
+    set due_at = now + lease, revision = nextval('market_signal.revision')
+    where collection = due.collection and key = due.key
+    returning * into due;
+    return next due;
+  end loop;
+end $$;
+`;

@@ -1,0 +1,57 @@
+import { parseArgs } from "node:util";
+import { type DeliveryStorm, deliveryStorm } from "../crash/deliveries.ts";
+import { missed, table } from "../crash/outcome.ts";
+
+const usage = `Storms of deliveries to good and bad receivers, and what came of them.
+
+  node test/bench/deliveries.ts [--events 10000] [--per-second 200] [--to-all] [--only <part of a name>]
+`;
+
+const { values } = parseArgs({
+  options: {
+    events: { type: "string", default: "10000" },
+    "per-second": { type: "string", default: "200" },
+    "to-all": { type: "boolean", default: false },
+    only: { type: "string", default: "" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+const size = {
+  events: Number(values.events),
+  perSecond: Number(values["per-second"]),
+  to: values["to-all"] ? ("all" as const) : ("one" as const),
+};
+
+const one = { engine: "embedded", workers: 1 } as const;
+const three = { engine: "postgres", workers: 3 } as const;
+const calm = { kill: "none", goals: { p99Ms: 250, memoryMb: 50 } } as const;
+/** What is promised at an even pace: 100 deliveries a second. */
+const steady = {
+  events: 3_000,
+  perSecond: 100,
+  to: "one",
+  kill: "none",
+  goals: { p99Ms: 100, memoryMb: 50 },
+} as const;
+
+const storms: Readonly<Record<string, DeliveryStorm>> = {
+  "steady-embedded": { ...one, ...steady },
+  "steady-postgres": { ...three, ...steady },
+  "storm-embedded": { ...one, ...size, ...calm },
+  "storm-postgres": { ...three, ...size, ...calm },
+  "kill-embedded": { ...one, ...size, kill: "all" },
+  "kill-postgres": { ...three, ...size, kill: "one" },
+};
+
+if (values.help) process.stdout.write(usage);
+else await main();
+
+async function main(): Promise<void> {
+  for (const [name, storm] of Object.entries(storms)) {
+    if (!name.includes(values.only)) continue;
+    const outcome = await deliveryStorm(storm);
+    process.stdout.write(`${table(outcome)}\n\n`);
+    if (missed(outcome).length > 0) process.exitCode = 1;
+  }
+}

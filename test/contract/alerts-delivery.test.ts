@@ -1,0 +1,288 @@
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { alerts } from "../../src/alerts/alert.ts";
+import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery.ts";
+import { nextSecret } from "../../src/alerts/secrets.ts";
+import { type SignatureHeaders, verifiedBy } from "../../src/alerts/signatures.ts";
+import { createSteadyClock } from "../../src/steady-clock.ts";
+import { AUDIT_KIND } from "../../src/store/audit.ts";
+import { replace } from "../../src/store/operations.ts";
+import { outbox } from "../../src/store/outbox.ts";
+import type { Store } from "../../src/store/store.ts";
+import { deliveryStorm } from "../crash/deliveries.ts";
+import { missed } from "../crash/outcome.ts";
+import { receiver, startCourier } from "../support/courier.ts";
+import { type Hooked, hooked, kept, newKey, OWNER, queuedEvent, vault } from "../support/hooked.ts";
+import { postgresAvailable } from "../support/postgres.ts";
+import type { Received } from "../support/receivers.ts";
+import {
+  describeStores,
+  type Engine,
+  openStore,
+  START,
+  type TestStore,
+} from "../support/stores.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Numbers from 0 to 1 that are the same in every run (Park and Miller, 1988). */
+function chance(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+const rowsOf = async ({ records }: TestStore, kind: string) =>
+  (await records.list(outbox, { limit: 10_000 })).filter(({ value }) => value.kind === kind);
+
+/** Lets time pass until an instant: step by step to whatever falls due, and every half hour,
+ *  since what is due may wait for a breaker. */
+async function pass(
+  { records, clock }: TestStore,
+  until: number,
+  step: () => Promise<void>,
+): Promise<void> {
+  while (clock.now < until) {
+    await step();
+    const waiting = await records.list(deliveries, { limit: 1_000 });
+    const next = waiting.map(({ dueAt }) => dueAt ?? until).filter((dueAt) => dueAt > clock.now);
+    clock.now = Math.min(until, clock.now + 30 * MINUTE, ...next);
+  }
+}
+
+/** Pauses between the attempts of a delivery, in seconds. */
+const PLANNED = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+
+describeStores("a receiver that is down", (engine) => {
+  it("for three days gets everything when it is back, by the schedule", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: "reset" });
+    const alert = hooked({ url: inbox.url });
+    await store.records.commit([kept(alert)]);
+    const { look, errors } = startCourier(store, { random: chance(11) });
+    const start = store.clock.now;
+    const tried: number[] = [];
+    const step = async (): Promise<void> => {
+      const before = inbox.received.length;
+      await look();
+      if (inbox.received.length > before) tried.push(store.clock.now);
+    };
+    await store.records.commit(queuedEvent(alert, "msg_1"));
+    await pass(store, start + 3 * DAY, step);
+    inbox.behaviour = "healthy";
+    await pass(store, start + 4 * DAY, step);
+    const shares = tried
+      .slice(1)
+      .map((at, index) => (at - (tried[index] ?? 0)) / SECOND / (PLANNED[index] ?? 0));
+    expect(shares).toHaveLength(PLANNED.length);
+    for (const share of shares) expect(Math.abs(share - 1)).toBeLessThanOrEqual(0.1);
+    expect(new Set(shares.map((share) => share.toFixed(4))).size).toBe(PLANNED.length);
+    expect(new Set(inbox.received.map(({ id }) => id))).toEqual(new Set(["msg_1"]));
+    expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
+    const attempts = (await rowsOf(store, ATTEMPT_KIND)).map(({ value }) => value.body);
+    expect(attempts).toHaveLength(10);
+    expect(attempts.at(-1)).toMatchObject({ number: 10, status: 200, error: "none" });
+    expect(errors).toEqual([]);
+  });
+
+  it("for six days is disabled exactly once, after five, and its owner is told", async () => {
+    const store = await openStore(engine);
+    const [inbox, other] = [await receiver({ behaviour: "reset" }), await receiver()];
+    const alert = hooked({ url: inbox.url });
+    await store.records.commit([kept(alert), kept(hooked({ url: other.url }))]);
+    const random = chance(12);
+    const couriers = [startCourier(store, { random }), startCourier(store, { random })];
+    const start = store.clock.now;
+    const told: number[] = [];
+    const step = async (): Promise<void> => {
+      for (const { look } of couriers) await look();
+      if (other.received.length > told.length) told.push(store.clock.now);
+    };
+    for (let event = 1; event <= 24; event++) {
+      await store.records.commit(queuedEvent(alert));
+      await pass(store, start + event * 6 * HOUR, step);
+    }
+    expect((await store.records.get(alerts, alert.key))?.value.way).toMatchObject({
+      state: { is: "disabled", reason: "failing", since: told[0] },
+    });
+    expect(told).toHaveLength(1);
+    expect(told[0]).toBeGreaterThanOrEqual(start + 5 * DAY);
+    expect(told[0]).toBeLessThan(start + 5 * DAY + HOUR);
+    expect(other.received.map(({ type }) => type)).toEqual(["endpoint.disabled"]);
+    const audits = (await rowsOf(store, AUDIT_KIND)).map(({ value }) => value.body);
+    expect(audits).toEqual([{ action: "alert.disabled", actor: "system", target: alert.key }]);
+    // What was decided since then waits for the owner.
+    for (const { dueAt } of await store.records.list(deliveries, { limit: 100 })) {
+      expect(dueAt).toBeUndefined();
+    }
+  });
+});
+
+describeStores("a secret that is rotated under load", (engine) => {
+  it("is verified by receivers with the old, the new and the service's key", async () => {
+    const store = await openStore(engine);
+    store.clock.now = Date.now();
+    const [oldKey, newerKey] = [newKey(), newKey()];
+    let keys = [oldKey];
+    const verified =
+      (secret: () => string) =>
+      ({ body, headers }: Received) =>
+        new Webhook(secret()).verify(body, headers as Record<string, string>);
+    const byKey = ({ body, headers }: Received) => {
+      const trusted = { secrets: [], keys: [oldKey] };
+      const signed = headers as unknown as SignatureHeaders;
+      if (verifiedBy(signed, Buffer.from(body), trusted).length === 0) throw new Error("forged");
+    };
+    const secrets = { before: "", after: "", moving: "" };
+    const inboxes = {
+      before: await receiver({ verify: verified(() => secrets.before) }),
+      moving: await receiver({ verify: verified(() => secrets.moving) }),
+      byKey: await receiver({ verify: byKey }),
+    };
+    const made = Object.values(inboxes).map(({ url }, at) =>
+      hooked({ url, owner: { ...OWNER, id: `agent-${at}` } }),
+    ) as [Hooked, Hooked, Hooked];
+    await store.records.commit(made.map(kept));
+    [secrets.before, secrets.moving] = [made[0].secret, made[1].secret];
+    const { look, errors } = startCourier(store, { keys: () => keys });
+    let queued = 0;
+    const load = async (rounds: number): Promise<void> => {
+      for (let round = 0; round < rounds; round++, queued++) {
+        await store.records.commit(made.flatMap((alert) => [...queuedEvent(alert)]));
+      }
+    };
+
+    const loading = load(60);
+    await inboxes.before.arrived(5);
+    for (const [at, alert] of made.entries()) {
+      const secret = await rotated(store, alert);
+      if (at === 1) secrets.after = secret;
+    }
+    keys = [newerKey, oldKey];
+    await loading;
+    await look();
+    // Whoever has the new secret needs the old one no more.
+    secrets.moving = secrets.after;
+    await load(60);
+    await look();
+    for (const inbox of Object.values(inboxes)) {
+      expect(inbox.received).toHaveLength(queued);
+      expect(inbox.forged).toEqual([]);
+    }
+    expect(errors).toEqual([]);
+  });
+
+  it("is good for a day after another took its place, and no longer", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const alert = hooked({ url: inbox.url });
+    await store.records.commit([kept(alert)]);
+    const secret = await rotated(store, alert);
+    const { look } = startCourier(store);
+    const byWhich = async () => {
+      await store.records.commit(queuedEvent(alert));
+      await look();
+      const last = inbox.received.at(-1);
+      const signed = last?.headers as unknown as SignatureHeaders;
+      const isBy = (one: string) =>
+        verifiedBy(signed, Buffer.from(last?.body ?? ""), { secrets: [one], keys: [] }).length > 0;
+      return { old: isBy(alert.secret), new: isBy(secret) };
+    };
+    expect(await byWhich()).toEqual({ old: true, new: true });
+    store.clock.now += DAY - 1;
+    expect(await byWhich()).toEqual({ old: true, new: true });
+    store.clock.now += 1;
+    expect(await byWhich()).toEqual({ old: false, new: true });
+  });
+});
+
+/** Gives an alert another secret, as the desk does. @returns The new one. */
+async function rotated({ records, clock }: TestStore, { key }: Hooked): Promise<string> {
+  const alert = await records.get(alerts, key);
+  const way = alert?.value.way;
+  if (alert === undefined || way?.by !== "webhook") throw new Error("There is no webhook.");
+  const { secret, kept: next } = nextSecret(way.secrets, { alertId: key, vault }, clock.now);
+  const value = { ...alert.value, way: { ...way, secrets: next } };
+  expect(await records.commit([replace(alerts, alert, { value })])).toBe(true);
+  return secret;
+}
+
+/** Opens a store with a clock of its own for one test. */
+async function opened(engine: Engine, now: () => number): Promise<Store> {
+  const store = await engine.open({ now });
+  onTestFinished(() => engine.discard(store));
+  return store;
+}
+
+describeStores("a wall clock that jumps", (engine) => {
+  it.each([
+    ["ahead", HOUR],
+    ["back", -HOUR],
+  ])("an hour %s neither bursts nor stalls deliveries", async (_, jumpMs) => {
+    const clocks = { wall: START, monotonic: 0 };
+    const wait = (ms: number): void => {
+      clocks.wall += ms;
+      clocks.monotonic += ms;
+    };
+    const steady = createSteadyClock({
+      wall: () => clocks.wall,
+      monotonic: () => clocks.monotonic,
+    });
+    const { records } = await opened(engine, steady);
+    const store = {
+      records,
+      clock: {
+        get now() {
+          return clocks.wall;
+        },
+      },
+    };
+    const inbox = await receiver({ behaviour: 500 });
+    const alert = hooked({ url: inbox.url });
+    await records.commit([kept(alert)]);
+    const { look } = startCourier(store, {
+      monotonic: () => clocks.monotonic,
+    });
+    await store.records.commit(queuedEvent(alert, "msg_1"));
+    await look();
+    wait(5 * SECOND);
+    await look();
+    expect(inbox.received).toHaveLength(2);
+
+    clocks.wall += jumpMs;
+    await look();
+    expect(inbox.received).toHaveLength(2);
+    inbox.behaviour = "healthy";
+    await store.records.commit(queuedEvent(alert, "msg_2"));
+    await look();
+    expect(inbox.received.map(({ id }) => id)).toEqual(["msg_1", "msg_1", "msg_2"]);
+    wait(5 * MINUTE - 1);
+    await look();
+    expect(inbox.received).toHaveLength(3);
+    wait(1);
+    await look();
+    expect(inbox.received.at(-1)?.id).toBe("msg_1");
+    const sentAt = Number(inbox.received.at(-1)?.headers["webhook-timestamp"]);
+    expect(sentAt).toBe(Math.floor(clocks.wall / SECOND));
+  });
+});
+
+describe("a storm of deliveries, the short form of test/bench/deliveries.ts", () => {
+  it.for(["embedded", "postgres"] as const)(
+    "reaches every healthy receiver though every process of it is killed: %s",
+    { timeout: 60_000 },
+    async (engine, { skip }) => {
+      if (engine === "postgres" && !postgresAvailable) skip("PostgreSQL cannot be started here");
+      const outcome = await deliveryStorm({
+        ...{ engine, events: 1_000, perSecond: 400, to: "one", kill: "all" },
+        workers: engine === "postgres" ? 3 : 1,
+      });
+      expect(missed(outcome)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,600 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ownedBy } from "../../src/alerts/alert.ts";
+import { removeGroup } from "../../src/store/operations.ts";
+import { tools } from "../../tools/index.ts";
+import { registerAlert } from "../../tools/register-alert.ts";
+import { startAlertApp } from "../support/alert-app.ts";
+import { attempted, auditedIn, toldEvent } from "../support/desk.ts";
+import { connectMcp, textOf } from "../support/mcp.ts";
+import { verifies } from "../support/verifies.ts";
+
+const { as, base, callers, records, archive, clock, failures } = await startAlertApp();
+
+/** A caller can have 20 webhooks. */
+afterEach(() =>
+  records.commit(Object.values(callers).map((caller) => removeGroup(ownedBy(caller)))),
+);
+
+const SYMBOLS = { symbols: ["ALDER.SIM"] };
+const HOOK = { type: "webhook", url: "https://hooks.example.com/in" };
+const HOOKED = { ...SYMBOLS, delivery: HOOK };
+
+type Body = Record<string, unknown> & { readonly id: string };
+
+/** What a request is answered with when all is well. */
+async function answered(sent: Promise<Response>, status = 200): Promise<Body> {
+  const response = await sent;
+  const body = await response.json();
+  expect(response.status, JSON.stringify(body)).toBe(status);
+  return body as Body;
+}
+
+async function problem(sent: Promise<Response>, status: number, code: string) {
+  const response = await sent;
+  const body = await response.json();
+  expect(body).toMatchObject({ status, code });
+  expect(response.status).toBe(status);
+  expect(response.headers.get("content-type")).toContain("application/problem+json");
+  return body as { readonly detail: string; readonly next?: string };
+}
+
+const post = (path: string, body?: unknown, headers: Record<string, string> = {}) =>
+  as("agent", path, { method: "POST", body, headers });
+
+const register = (body: unknown = HOOKED) => answered(post("/api/alerts", body), 201);
+
+const parses = (name: string, body: unknown) =>
+  expect(tools.find((tool) => tool.name === name)?.output.safeParse(body).error).toBeUndefined();
+
+describe("POST /api/alerts", () => {
+  it("makes an alert: 201, its address, the secret, and what to do next", async () => {
+    const response = await post("/api/alerts", HOOKED);
+    const body = (await response.json()) as Body;
+    expect(response.status).toBe(201);
+    expect(response.headers.get("location")).toBe(`/api/alerts/${body.id}`);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(body).toEqual({
+      id: expect.stringMatching(/^alert_[0-9A-Za-z]{16}$/),
+      status: "pending",
+      label: null,
+      symbols: ["ALDER.SIM"],
+      assetClass: null,
+      signal: null,
+      kinds: ["signal_shift", "volatility"],
+      scoreMove: 15,
+      volatilityZ: 2.5,
+      cooldownDays: null,
+      delivery: { ...HOOK, state: "pending", stateSince: "2026-11-21T12:00:00.000Z" },
+      createdAt: "2026-11-21T12:00:00.000Z",
+      expiresAt: null,
+      snoozedUntil: null,
+      market: "sandbox",
+      secret: expect.stringMatching(/^whsec_/),
+      nextSteps: expect.arrayContaining([
+        expect.stringContaining("/.well-known/webhook-keys.json"),
+      ]),
+    });
+    parses("register_alert", body);
+    const { secret: _, nextSteps: __, ...shown } = body;
+    const found = await answered(as("agent", `/api/alerts/${body.id}`));
+    expect(found).toMatchObject(shown);
+    expect(found).not.toHaveProperty("secret");
+    parses("list_alerts", found);
+  });
+
+  it("notes the caller's address in the audit, hashed", async () => {
+    const { id } = await register();
+    const entry = (await auditedIn(records)).find(({ target }) => target === id);
+    expect(entry).toMatchObject({ actor: "agent", addressHash: "hash of 127.0.0.1" });
+  });
+
+  it("polls where nothing else is said, and takes everything that can be said", async () => {
+    expect(await register(SYMBOLS)).toMatchObject({ status: "active", delivery: { type: "poll" } });
+    const full = await register({
+      symbols: ["brine-sim", "ALDER.SIM", "Brine.Sim"],
+      kinds: ["volatility", "volatility"],
+      scoreMove: 5,
+      volatilityZ: 4,
+      cooldownDays: 30,
+      delivery: { type: "poll" },
+      label: "  Übung\u0041\u030a \t one ",
+      expiresAt: "2026-12-01T00:00:00+01:00",
+      snoozedUntil: "2026-11-22T00:00:00Z",
+    });
+    expect(full).toMatchObject({
+      status: "snoozed",
+      symbols: ["ALDER.SIM", "BRINE.SIM"],
+      kinds: ["volatility"],
+      label: "Übung\u00c5 one",
+      expiresAt: "2026-11-30T23:00:00.000Z",
+    });
+    expect(await register({ assetClass: "stock", signal: "LONG" })).toMatchObject({
+      symbols: null,
+      assetClass: "stock",
+      signal: "LONG",
+    });
+  });
+
+  it.each([
+    ["nothing to watch", {}, "symbols"],
+    ["symbols beside filters", { ...SYMBOLS, signal: "LONG" }, "symbols"],
+    ["no symbols", { symbols: [] }, "symbols"],
+    ["too many", { symbols: Array(101).fill("ALDER.SIM") }, "symbols"],
+    ["no kinds", { ...SYMBOLS, kinds: [] }, "kinds"],
+    ["a score that moves too little", { ...SYMBOLS, scoreMove: 4.9 }, "scoreMove"],
+    ["a z too high", { ...SYMBOLS, volatilityZ: 4.1 }, "volatilityZ"],
+    ["too long a rest", { ...SYMBOLS, cooldownDays: 31 }, "cooldownDays"],
+    ["a webhook without an address", { ...SYMBOLS, delivery: { type: "webhook" } }, "url"],
+    ["an address for a poll", { ...SYMBOLS, delivery: { ...HOOK, type: "poll" } }, "url"],
+    ["a way that is none", { ...SYMBOLS, delivery: { type: "mail" } }, "delivery"],
+    ["plain http", { ...SYMBOLS, delivery: { ...HOOK, url: "http://a.example.com" } }, "url"],
+    ["an inner address", { ...SYMBOLS, delivery: { ...HOOK, url: "https://10.1.2.3/" } }, "url"],
+    ["control characters", { ...SYMBOLS, label: "a\u0007b" }, "label"],
+    ["text that turns around", { ...SYMBOLS, label: "a\u202eb" }, "label"],
+    ["a long label", { ...SYMBOLS, label: "a".repeat(101) }, "label"],
+    ["an instant that has passed", { ...SYMBOLS, expiresAt: "2020-01-01T00:00:00Z" }, "expiresAt"],
+    ["an instant without a zone", { ...SYMBOLS, snoozedUntil: "2030-01-01" }, "snoozedUntil"],
+    ["an odd key", { ...SYMBOLS, idempotencyKey: "ü" }, "idempotencyKey"],
+    ["an empty key", { ...SYMBOLS, idempotencyKey: "" }, "idempotencyKey"],
+    ["what it does not know", { ...SYMBOLS, webhookUrl: HOOK.url }, "webhookUrl"],
+    ["a list", [HOOKED], "list"],
+    ["no object", "7", "JSON"],
+    ["what is no JSON", "{", "JSON"],
+    ["what nests too deep", `{"symbols":${"[".repeat(50)}${"]".repeat(50)}}`, "deep"],
+  ])("refuses %s, and names it", async (_, body, named) => {
+    const { detail } = await problem(post("/api/alerts", body), 400, "invalid_request");
+    expect(detail).toContain(named);
+  });
+
+  it("refuses no body like an empty one", async () => {
+    await problem(post("/api/alerts"), 400, "invalid_request");
+  });
+
+  it("names candidates for an unknown symbol", async () => {
+    const { next } = await problem(
+      post("/api/alerts", { symbols: ["BRINE.SIM", "ALDE.SIM"] }),
+      404,
+      "unknown_symbol",
+    );
+    expect(next).toContain("ALDER.SIM");
+  });
+
+  it("is a 413 or 415 for a body that is too large or something else", async () => {
+    const large = { ...SYMBOLS, label: "x".repeat(17_000) };
+    await problem(post("/api/alerts", large), 413, "content_too_large");
+    const types = ["text/plain", "application/x-www-form-urlencoded", "application/problem+json"];
+    for (const type of types) {
+      const sent = post("/api/alerts", JSON.stringify(HOOKED), { "content-type": type });
+      await problem(sent, 415, "unsupported_media_type");
+    }
+    const gzip = post("/api/alerts", "{}", { "content-encoding": "gzip" });
+    await problem(gzip, 415, "unsupported_media_type");
+  });
+
+  verifies(["5.3/alerts-write", "6/scope"], "asks for the scope first", async () => {
+    for (const body of [HOOKED, "{"]) {
+      const response = as("reader", "/api/alerts", { method: "POST", body });
+      await problem(response, 403, "insufficient_scope");
+      expect((await response).headers.get("www-authenticate")).toContain('scope="alerts:write"');
+    }
+  });
+});
+
+describe("Idempotency-Key", () => {
+  const under = (key: string, body: object = HOOKED) =>
+    post("/api/alerts", body, { "idempotency-key": key });
+
+  it("makes a repeated request one alert, with the same answer", async () => {
+    const first = await answered(under('"8e03978e-40d5"'), 201);
+    expect(await answered(under('"8e03978e-40d5"'), 201)).toEqual(first);
+    expect(await answered(under("8e03978e-40d5"), 201)).toEqual(first);
+    const inBody = { ...HOOKED, idempotencyKey: "8e03978e-40d5" };
+    expect(await answered(post("/api/alerts", inBody), 201)).toEqual(first);
+    expect(await answered(under("8e03978e-40d5", inBody), 201)).toEqual(first);
+    const alike = { ...HOOKED, symbols: ["alder/sim"], scoreMove: 15 };
+    expect(await answered(under("8e03978e-40d5", alike), 201)).toEqual(first);
+  });
+
+  it("makes two requests at the same time one alert", async () => {
+    const both = await Promise.all([1, 2, 3].map(() => answered(under("at-once"), 201)));
+    expect(new Set(both.map(({ id }) => id)).size).toBe(1);
+  });
+
+  it("is a 422 with another input", async () => {
+    await answered(under("reused"), 201);
+    await problem(under("reused", SYMBOLS), 422, "idempotency_key_reused");
+  });
+
+  it("is one key: the header and the body may not contradict each other", async () => {
+    const body = { ...HOOKED, idempotencyKey: "one" };
+    const { detail } = await problem(under("two", body), 400, "invalid_request");
+    expect(detail).toContain("Idempotency-Key");
+  });
+
+  it.each(['"open', '""', "a b", "x".repeat(256), '"a\\b"', "a, b"])("is not %j", async (key) => {
+    const { detail } = await problem(under(key), 400, "invalid_request");
+    expect(detail).toContain("Idempotency-Key");
+  });
+
+  it('is what stands between quotes, with \\" for a quote', async () => {
+    const quoted = await answered(under('"a\\"b\\\\c"'), 201);
+    const inBody = { ...HOOKED, idempotencyKey: 'a"b\\c' };
+    expect(await answered(post("/api/alerts", inBody), 201)).toEqual(quoted);
+  });
+});
+
+describe("GET /api/alerts", () => {
+  it("pages through the caller's own, by status too", async () => {
+    const { as, clock } = await startAlertApp();
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const body = count === 3 ? HOOKED : SYMBOLS;
+      const made = await answered(as("person", "/api/alerts", { method: "POST", body }), 201);
+      ids.push(made.id);
+      clock.now += 1;
+    }
+    await answered(as("agent", "/api/alerts", { method: "POST", body: SYMBOLS }), 201);
+    const seen: string[] = [];
+    let cursor: unknown = "";
+    for (; cursor !== null; ) {
+      const query = cursor === "" ? "" : `&cursor=${cursor}`;
+      const page = await answered(as("person", `/api/alerts?limit=2${query}`));
+      parses("list_alerts", page);
+      seen.push(...(page.items as Body[]).map(({ id }) => id));
+      cursor = page.nextCursor;
+    }
+    expect(seen).toEqual(ids);
+    const first = await answered(as("person", "/api/alerts?limit=2"));
+    await answered(as("person", `/api/alerts/${ids[1]}`, { method: "DELETE" }));
+    const after = await answered(as("person", `/api/alerts?cursor=${first.nextCursor}`));
+    expect((after.items as Body[]).map(({ id }) => id)).toEqual(ids.slice(2));
+    const pending = await answered(as("person", "/api/alerts?status=pending"));
+    expect((pending.items as Body[]).map(({ id }) => id)).toEqual([ids[3]]);
+    await problem(as("person", "/api/alerts?status=gone"), 400, "invalid_request");
+    await problem(as("person", `/api/alerts/${ids[0]}?status=active`), 400, "invalid_request");
+  });
+});
+
+describe("PATCH /api/alerts/{id}", () => {
+  const patch = (id: string, body?: unknown) =>
+    as("agent", `/api/alerts/${id}`, { method: "PATCH", body });
+
+  it("changes what is given, and takes away what is null", async () => {
+    const { id } = await register({ ...HOOKED, label: "one", cooldownDays: 2 });
+    const body = await answered(
+      patch(id, {
+        ...{ label: null, cooldownDays: null, scoreMove: 20, kinds: ["volatility"] },
+        ...{ symbols: ["brine.sim"], expiresAt: "2027-01-01T00:00:00Z" },
+      }),
+    );
+    parses("manage_alert", body);
+    expect(body).toMatchObject({
+      ...{ label: null, cooldownDays: null, scoreMove: 20, volatilityZ: 2.5 },
+      ...{ kinds: ["volatility"], symbols: ["BRINE.SIM"], expiresAt: "2027-01-01T00:00:00.000Z" },
+    });
+    expect(await answered(patch(id, { expiresAt: null }))).toMatchObject({ expiresAt: null });
+  });
+
+  it("moves a webhook, which is then pending", async () => {
+    const { id } = await register();
+    const body = await answered(patch(id, { url: "https://other.example.com/" }));
+    expect(body).toMatchObject({
+      status: "pending",
+      delivery: { url: "https://other.example.com/", state: "pending" },
+      nextSteps: [expect.stringContaining("endpoint.verify")],
+    });
+    expect(body).not.toHaveProperty("secret");
+  });
+
+  it("pauses, snoozes and resumes by the action", async () => {
+    const { id } = await register(SYMBOLS);
+    const status = async (body: object) => (await answered(patch(id, body))).status;
+    expect(await status({ action: "pause" })).toBe("paused");
+    expect(await status({ action: "resume" })).toBe("active");
+    const until = { action: "snooze", snoozedUntil: "2026-11-22T00:00:00Z" };
+    expect(await status(until)).toBe("snoozed");
+    expect(await status({ action: "resume" })).toBe("active");
+  });
+
+  it.each([
+    ["nothing", {}, "update"],
+    ["no body", undefined, "update"],
+    ["another id", { id: "alert_0000000000000000", label: "x" }, "id"],
+    ["what the action does not take", { action: "pause", label: "x" }, "label"],
+    ["a snooze without an end", { action: "snooze" }, "snoozedUntil"],
+    ["a redelivery of nothing", { action: "redeliver" }, "eventId"],
+    [
+      "two redeliveries",
+      { action: "redeliver", eventId: "x", since: "2026-11-21T00:00:00Z" },
+      "one",
+    ],
+    ["an action that is none", { action: "stop" }, "action"],
+    ["an inner address", { url: "https://localhost/" }, "url"],
+  ])("refuses %s", async (_, body, named) => {
+    const { id } = await register();
+    const { detail } = await problem(patch(id, body), 400, "invalid_request");
+    expect(detail).toContain(named);
+  });
+
+  it("takes the id that the address says, too", async () => {
+    const { id } = await register();
+    expect(await answered(patch(id, { id, label: "x" }))).toMatchObject({ label: "x" });
+  });
+});
+
+describe("the actions of an alert", () => {
+  it("DELETE removes it", async () => {
+    const { id } = await register();
+    const body = await answered(as("agent", `/api/alerts/${id}`, { method: "DELETE" }));
+    expect(body).toEqual({ id, market: "sandbox", deleted: true });
+    await problem(as("agent", `/api/alerts/${id}`), 404, "not_found");
+    await problem(as("agent", `/api/alerts/${id}`, { method: "DELETE" }), 404, "not_found");
+  });
+
+  it("rotate gives a new secret, with or without an empty body", async () => {
+    const { id, secret } = await register();
+    const once = await answered(post(`/api/alerts/${id}/rotate`));
+    const twice = await answered(post(`/api/alerts/${id}/rotate`, {}));
+    expect(new Set([secret, once.secret, twice.secret]).size).toBe(3);
+    parses("manage_alert", twice);
+    expect(twice.delivery).toMatchObject({ previousSecretUntil: "2026-11-22T12:00:00.000Z" });
+  });
+
+  it("enable asks the webhook again; test is refused until it has answered", async () => {
+    const { id } = await register();
+    expect(await answered(post(`/api/alerts/${id}/enable`))).toMatchObject({ status: "pending" });
+    await problem(post(`/api/alerts/${id}/test`), 409, "wrong_state");
+  });
+
+  it("are refused with members that they do not take, or another action", async () => {
+    const { id } = await register();
+    for (const body of [{ label: "x" }, { action: "delete" }]) {
+      await problem(post(`/api/alerts/${id}/rotate`, body), 400, "invalid_request");
+    }
+    await answered(as("agent", `/api/alerts/${id}`));
+  });
+
+  it("redeliver sends one event again, or all that failed since an instant", async () => {
+    const { id } = await register();
+    const owner = { kind: "agent", id: "agent" } as const;
+    const at = clock.now - 60_000;
+    const one = await toldEvent({ archive }, { owner, alertId: id, at });
+    await toldEvent({ archive }, { owner, alertId: id, at: at + 1 });
+    const sent = await answered(post(`/api/alerts/${id}/deliveries/${one}/redeliver`));
+    expect(sent).toMatchObject({ id, eventId: one, queued: 1 });
+    parses("manage_alert", sent);
+    const since = { since: new Date(at).toISOString() };
+    const all = await answered(post(`/api/alerts/${id}/redeliver`, since));
+    expect(all).toMatchObject({ id, queued: 1, nextSince: null });
+    parses("manage_alert", all);
+    await problem(post(`/api/alerts/${id}/deliveries/msg_x/redeliver`), 404, "not_found");
+  });
+});
+
+describe("what alerts told", () => {
+  it("is polled with a cursor that goes on", async () => {
+    const { as, archive, clock } = await startAlertApp();
+    const hook = await answered(as("key", "/api/alerts", { method: "POST", body: HOOKED }), 201);
+    const poll = await answered(as("key", "/api/alerts", { method: "POST", body: SYMBOLS }), 201);
+    const owner = { kind: "service", id: "key" } as const;
+    const told: string[] = [];
+    for (const [index, { id: alertId }] of [hook, poll, hook].entries()) {
+      told.push(await toldEvent({ archive }, { owner, alertId, at: clock.now - 100 + index }));
+    }
+    const first = await answered(as("key", "/api/alerts/events?limit=2"));
+    parses("get_alert_events", first);
+    expect(first).toMatchObject({ market: "sandbox", hasMore: true });
+    expect(first.events).toMatchObject([
+      { id: told[0], type: "signal.shift", data: { alertId: hook.id, sequence: 1 } },
+      { id: told[1], data: { alertId: poll.id } },
+    ]);
+    const rest = await answered(as("key", `/api/alerts/events?cursor=${first.nextCursor}`));
+    expect((rest.events as Body[]).map(({ id }) => id)).toEqual([told[2]]);
+    const empty = await answered(as("key", `/api/alerts/events?cursor=${rest.nextCursor}`));
+    expect(empty).toMatchObject({ events: [], nextCursor: rest.nextCursor, hasMore: false });
+    const ofOne = await answered(as("key", `/api/alerts/events?alertId=${poll.id}`));
+    expect((ofOne.events as Body[]).map(({ id }) => id)).toEqual([told[1]]);
+    expect(await answered(as("person", "/api/alerts/events"))).toMatchObject({ events: [] });
+    for (const query of ["cursor=x", "limit=101", "alertId="]) {
+      const status = query === "alertId=" ? 404 : 400;
+      const code = status === 404 ? "not_found" : "invalid_request";
+      await problem(as("key", `/api/alerts/events?${query}`), status, code);
+    }
+  });
+
+  it("was attempted as the log of deliveries says", async () => {
+    const { id } = await register();
+    const at = clock.now;
+    const failed = { status: 500, error: "http_status", response: "<b>no\u0000</b>" } as const;
+    const one = { alertId: id, eventId: "msg_1" };
+    await attempted({ archive }, { ...one, ...failed, at: at - 2, nextInMs: 5_000 });
+    await attempted({ archive }, { ...one, at: at - 1, number: 2 });
+    const log = await answered(as("agent", `/api/alerts/${id}/deliveries?limit=1`));
+    parses("get_alert_events", log);
+    expect(log).toMatchObject({
+      deliveries: [{ attempt: 2, httpStatus: 200, error: "none", nextAttemptAt: null }],
+      hasMore: true,
+    });
+    const path = `/api/alerts/${id}/deliveries?limit=1&cursor=${log.nextCursor}`;
+    const rest = await answered(as("agent", path));
+    expect(rest).toMatchObject({
+      deliveries: [{ attempt: 1, httpStatus: 500, response: "<b>no\u0000</b>" }],
+      nextCursor: null,
+    });
+    const bad = `/api/alerts/${id}/deliveries?since=2026-11-21T00:00:00Z`;
+    await problem(as("agent", bad), 400, "invalid_request");
+    await problem(as("agent", "/api/alerts/events?view=deliveries"), 400, "invalid_request");
+  });
+});
+
+describe("an address of alerts", () => {
+  it.each([
+    ["PUT", "/api/alerts", "POST, GET, HEAD"],
+    ["POST", "/api/alerts/events", "GET, HEAD"],
+    ["POST", "/api/alerts/x", "GET, HEAD, PATCH, DELETE"],
+    ["GET", "/api/alerts/x/test", "POST"],
+    ["POST", "/api/alerts/x/deliveries", "GET, HEAD"],
+  ])("%s %s is a 405 that names what is allowed", async (method, path, allowed) => {
+    const response = as("agent", path, { method });
+    await problem(response, 405, "method_not_allowed");
+    expect((await response).headers.get("allow")).toBe(allowed);
+  });
+
+  it("with a text that is no id is a 404", async () => {
+    for (const id of [
+      "x",
+      "alert_",
+      "alert_00000000000000000",
+      "%00",
+      "x".repeat(3_000),
+      "..%2f",
+    ]) {
+      await problem(as("agent", `/api/alerts/${id}`), 404, "not_found");
+      const body = { label: "x" };
+      await problem(as("agent", `/api/alerts/${id}`, { method: "PATCH", body }), 404, "not_found");
+    }
+  });
+
+  it("of another's alert is a 404, for whoever answers for it too", async () => {
+    const { id } = await register();
+    const before = await answered(as("agent", `/api/alerts/${id}`));
+    for (const caller of ["stranger", "person", "key"]) {
+      const ask = (method: string, path: string, body?: unknown) =>
+        problem(as(caller, `/api/alerts/${id}${path}`, { method, body }), 404, "not_found");
+      await ask("GET", "");
+      await ask("PATCH", "", { label: "stolen" });
+      await ask("DELETE", "");
+      for (const path of ["/test", "/rotate", "/enable", "/deliveries/msg_x/redeliver"]) {
+        await ask("POST", path);
+      }
+      await ask("POST", "/redeliver", { since: "2026-11-21T00:00:00Z" });
+      await ask("GET", "/deliveries");
+      await problem(as(caller, `/api/alerts/events?alertId=${id}`), 404, "not_found");
+    }
+    expect(await answered(as("agent", `/api/alerts/${id}`))).toEqual(before);
+  });
+});
+
+describe("the same over MCP", async () => {
+  const client = await connectMcp(base, "agent");
+  const call = async (name: string, args: Record<string, unknown>) => {
+    const { structuredContent, ...answer } = await client.callTool({ name, arguments: args });
+    if (answer.isError) return textOf(answer);
+    expect(JSON.parse(textOf(answer))).toEqual(structuredContent);
+    parses(name, structuredContent);
+    return structuredContent as Body;
+  };
+  const done = async (name: string, args: Record<string, unknown>) => {
+    const answer = await call(name, args);
+    if (typeof answer === "string") throw new Error(answer);
+    return answer;
+  };
+
+  it("an agent needs nothing else", async () => {
+    const registration = { ...HOOKED, idempotencyKey: "over-mcp" };
+    const made = await done("register_alert", registration);
+    expect(await done("register_alert", registration)).toEqual(made);
+    expect(await answered(post("/api/alerts", registration), 201)).toEqual(made);
+
+    const { id } = made;
+    expect(await done("list_alerts", { id })).toEqual(
+      await answered(as("agent", `/api/alerts/${id}`)),
+    );
+    const { items } = await done("list_alerts", { limit: 100 });
+    expect((items as Body[]).map((item) => item.id)).toContain(id);
+
+    const manage = (args: object) => done("manage_alert", { id, ...args });
+    expect(await manage({ label: "mine" })).toMatchObject({ label: "mine" });
+    expect(await manage({ action: "pause" })).toMatchObject({ status: "paused" });
+    expect(await manage({ action: "resume" })).toMatchObject({ status: "pending" });
+    const rotated = await manage({ action: "rotate_secret" });
+    expect(rotated.secret).not.toBe(made.secret);
+    const event = { owner: callers.agent as NonNullable<typeof callers.agent>, alertId: id };
+    const eventId = await toldEvent({ archive }, { ...event, at: clock.now });
+    expect(await manage({ action: "redeliver", eventId })).toMatchObject({ queued: 1 });
+    expect(await done("get_alert_events", { alertId: id })).toMatchObject({
+      events: [{ id: eventId }],
+    });
+    expect(await done("get_alert_events", { view: "deliveries", alertId: id })).toMatchObject({
+      deliveries: [],
+      nextCursor: null,
+    });
+    expect(await manage({ action: "delete" })).toEqual({ id, market: "sandbox", deleted: true });
+    expect(await call("list_alerts", { id })).toMatch(/^not_found: /);
+  });
+
+  it("refusals are said in the same words", async () => {
+    const asked: readonly (readonly [string, string, object])[] = [
+      ["register_alert", "/api/alerts", { symbols: ["ALDE.SIM"] }],
+      ["register_alert", "/api/alerts", { ...SYMBOLS, signal: "LONG" }],
+      ["register_alert", "/api/alerts", { ...SYMBOLS, scoreMove: 1, extra: 1 }],
+    ];
+    for (const [name, path, input] of asked) {
+      const said = (await (await post(path, input)).json()) as Record<string, string>;
+      const next = said.next === undefined ? "" : ` ${said.next}`;
+      expect(await call(name, { ...input })).toBe(`${said.code}: ${said.detail}${next}`);
+    }
+  });
+
+  it("a caller sees their own alerts, whoever called before", async () => {
+    const [mine, theirs] = await Promise.all(
+      ["agent", "stranger"].map(async (name) => {
+        const one = await connectMcp(base, name);
+        const made = await one.callTool({ name: "register_alert", arguments: SYMBOLS });
+        const list = await one.callTool({ name: "list_alerts", arguments: { limit: 100 } });
+        const { items } = list.structuredContent as { items: Body[] };
+        return { id: (made.structuredContent as Body).id, ids: items.map(({ id }) => id) };
+      }),
+    );
+    expect(mine?.ids).toContain(mine?.id);
+    expect(mine?.ids).not.toContain(theirs?.id);
+    expect(theirs?.ids).toEqual([theirs?.id]);
+  });
+
+  it("tools say what they change", async () => {
+    const { tools: listed } = await client.listTools();
+    const hints = (name: string) => listed.find((tool) => tool.name === name)?.annotations;
+    const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
+    for (const name of ["list_alerts", "get_alert_events"]) {
+      expect(hints(name)).toMatchObject({ ...reads, openWorldHint: false });
+    }
+    const writes = { readOnlyHint: false, idempotentHint: false, openWorldHint: true };
+    expect(hints("register_alert")).toMatchObject({ ...writes, destructiveHint: false });
+    expect(hints("manage_alert")).toMatchObject({ ...writes, destructiveHint: true });
+  });
+
+  it("answers are valid by the published schemas, and inputs by those of REST", async () => {
+    const ajv = new Ajv2020({ strict: false });
+    addFormats.default(ajv);
+    const { tools: listed } = await client.listTools();
+    const made = await done("register_alert", HOOKED);
+    const answers = {
+      register_alert: [made],
+      list_alerts: [await done("list_alerts", {}), await done("list_alerts", { id: made.id })],
+      get_alert_events: [await done("get_alert_events", {})],
+      manage_alert: [
+        await done("manage_alert", { id: made.id, label: "x" }),
+        await done("manage_alert", { id: made.id, action: "delete" }),
+      ],
+    };
+    for (const [name, bodies] of Object.entries(answers)) {
+      const { outputSchema } = listed.find((tool) => tool.name === name) ?? {};
+      const validate = ajv.compile(outputSchema as object);
+      for (const body of bodies) {
+        expect(validate(body), `${name}: ${JSON.stringify(validate.errors)}`).toBe(true);
+      }
+    }
+    const validate = ajv.compile(z.toJSONSchema(registerAlert.input, { io: "input" }));
+    expect(validate(HOOKED)).toBe(true);
+    expect(validate({ ...HOOKED, delivery: { type: "poll", url: "x" } })).toBe(false);
+  });
+});
+
+describe("all of this", () => {
+  it("was no failure of the service", () => {
+    expect(failures).toEqual([]);
+  });
+});

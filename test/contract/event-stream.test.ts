@@ -1,0 +1,284 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { forgetEmail } from "../../src/auth/accounts/forget.ts";
+import { postForm } from "../support/agent.ts";
+import type { OpenStream } from "../support/event-stream.ts";
+import type { Person } from "../support/person.ts";
+import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { startTown, type Town } from "../support/town.ts";
+import {
+  bearer,
+  claimedAgent,
+  type Headers,
+  makeAlert,
+  type Watcher,
+  watcherIn,
+  writeEvents,
+} from "../support/watcher.ts";
+
+const town = await startTown();
+const { base } = town;
+
+/** A stream ends so soon after its credential; the rest is for a machine that has much else to do. */
+const WITHIN_MS = 1_000 + 1_000;
+
+/** Ends something, and waits for the stream to end because of it. */
+async function expectEnd({ ended }: OpenStream, end: () => Promise<unknown>): Promise<void> {
+  await end();
+  const from = performance.now();
+  expect(await ended).toBe("ended");
+  expect(performance.now() - from).toBeLessThan(WITHIN_MS);
+}
+
+/** Opens the stream of whoever sends the headers; it is open when this resolves. */
+async function opened(headers: Headers, at: Town = town): Promise<OpenStream> {
+  const stream = await (await watcherIn(at, headers)).open();
+  expect(stream.response.status).toBe(200);
+  await stream.untilBlock(({ id }) => id !== undefined);
+  return stream;
+}
+
+/** Sends a form of the account page. */
+async function submits(person: Person, action: RegExp): Promise<void> {
+  const { forms } = await person.web.get("/account");
+  const form = forms.find((one) => action.test(new URL(one.action).pathname));
+  if (form === undefined) throw new Error(`the account page has no form for ${action}`);
+  await person.web.submit(form);
+}
+
+describe("the stream of events ends within a second", () => {
+  it("when its token is revoked, and the others stay", async () => {
+    const person = town.person();
+    const [mine, other] = [await person.tokens(), await person.tokens()];
+    const stream = await opened(bearer(mine.access_token));
+    const stays = await opened(bearer(other.access_token));
+    await expectEnd(stream, () => postForm(`${base}/oauth/revoke`, { token: mine.access_token }));
+    await makeAlert(town, bearer(other.access_token));
+    const open = await Promise.race([stays.ended, new Promise((r) => setImmediate(r, "open"))]);
+    expect(open).toBe("open");
+  });
+
+  it("when its client is deleted", async () => {
+    const { agent, token } = await claimedAgent(town, town.person());
+    await expectEnd(await opened(bearer(token)), () =>
+      fetch(agent.registration_client_uri, {
+        method: "DELETE",
+        headers: bearer(agent.registration_access_token),
+      }),
+    );
+  });
+
+  it("when the person removes the agent", async () => {
+    const person = town.person();
+    const { token } = await claimedAgent(town, person);
+    await expectEnd(await opened(bearer(token)), () => submits(person, /agents\/.*\/remove/));
+  });
+
+  it("when the person ends the access of the application", async () => {
+    const person = town.person();
+    const { access_token } = await person.tokens();
+    await expectEnd(await opened(bearer(access_token)), () =>
+      submits(person, /applications\/.*\/remove/),
+    );
+  });
+
+  it("when its API key is revoked", async () => {
+    const person = town.person();
+    const key = await person.createKey(["alerts:write"]);
+    await expectEnd(await opened({ "x-api-key": key }), () => submits(person, /keys\/.*\/revoke/));
+  });
+
+  it("when the account is removed: of the person, the agent and the key", async () => {
+    const person = town.person();
+    const { access_token } = await person.tokens();
+    const key = await person.createKey(["alerts:write"]);
+    const { token } = await claimedAgent(town, person);
+    const streams = [
+      await opened(bearer(access_token)),
+      await opened({ "x-api-key": key }),
+      await opened(bearer(token)),
+    ];
+    const { records } = town.service.state.store;
+    const options = { records, now: () => town.clock.now, counted: {} };
+    await forgetEmail(options, person.email);
+    await Promise.all(streams.map((stream) => expectEnd(stream, async () => undefined)));
+  });
+
+  it("when its token expires, and when the service drains", async () => {
+    const own = await startTown();
+    const person = own.person();
+    const open = async () => opened(bearer((await person.tokens()).access_token), own);
+    await expectEnd(await open(), async () => {
+      own.clock.now = new Date(SANDBOX_NOW.getTime() + 3_601_000);
+    });
+    await expectEnd(await open(), async () => own.service.drain());
+    expect(own.logged).toEqual([]);
+  });
+});
+
+describe("the stream of events", () => {
+  it("is refused before it begins: without a credential, the scope or a cursor that fits", async () => {
+    const person = town.person();
+    const { access_token } = await person.tokens({ scope: "signals:read" });
+    const watcher = await watcherIn(town, bearer((await person.tokens()).access_token));
+    const statusOf = async (path: string, headers: Headers) => {
+      const response = await fetch(`${base}/api/alerts/stream${path}`, { headers });
+      expect(response.headers.get("content-type")).toContain("application/problem+json");
+      return response.status;
+    };
+    expect(await statusOf("", {})).toBe(401);
+    expect(await statusOf("", bearer(access_token))).toBe(403);
+    expect(await statusOf("?cursor=yesterday", watcher.headers)).toBe(400);
+    const wrong = { ...watcher.headers, "last-event-id": "yesterday" };
+    expect(await statusOf("", wrong)).toBe(400);
+  });
+
+  it("has the events of its caller alone, as the poll has them", async () => {
+    const [one, two] = [town.person(), town.person()];
+    const watchers = [
+      await watcherIn(town, bearer((await one.tokens()).access_token)),
+      await watcherIn(town, bearer((await two.tokens()).access_token)),
+      await watcherIn(town, { "x-api-key": await one.createKey(["alerts:write"]) }),
+    ];
+    const streams = await Promise.all(watchers.map((watcher) => watcher.open("?cursor=0")));
+    for (const [index, watcher] of watchers.entries()) {
+      await writeEvents(town, watcher, [nextAt(), nextAt(), nextAt()].slice(index));
+    }
+    for (const [index, stream] of streams.entries()) {
+      await stream.until(3 - index);
+      const { headers = {} } = watchers[index] ?? {};
+      const polled = await fetch(`${base}/api/alerts/events`, { headers });
+      const { events } = (await polled.json()) as { readonly events: { data: object }[] };
+      const streamed = stream.blocks.flatMap(({ data }) => (data ? [JSON.parse(data).data] : []));
+      expect(streamed).toEqual(events.map(({ data }) => data));
+    }
+  });
+
+  it("goes on where the poll stopped, and the poll where it stopped", async () => {
+    const { access_token } = await town.person().tokens();
+    const watcher = await watcherIn(town, bearer(access_token));
+    const ats = Array.from({ length: 6 }, nextAt);
+    await writeEvents(town, watcher, ats);
+    const whole = await watcher.open("?cursor=0");
+    await whole.until(6);
+    const polled = await fetch(`${base}/api/alerts/events?limit=2`, { headers: watcher.headers });
+    const { nextCursor } = (await polled.json()) as { readonly nextCursor: string };
+    const stream = await watcher.open(`?cursor=${encodeURIComponent(nextCursor)}`);
+    await stream.until(4);
+    expect(stream.ids()).toEqual(ats.slice(2).map(String));
+    const rest = await fetch(`${base}/api/alerts/events?cursor=${stream.ids()[1]}`, {
+      headers: watcher.headers,
+    });
+    const { events } = (await rest.json()) as { readonly events: { data: { at: number } }[] };
+    expect(events.map(({ data }) => data.at)).toEqual(ats.slice(4));
+  });
+
+  it("is open five times for a caller and not a sixth", async () => {
+    const watcher = await watcherIn(town, bearer((await town.person().tokens()).access_token));
+    const statuses: number[] = [];
+    for (let count = 0; count < 6; count++) statuses.push((await watcher.open()).response.status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+  });
+
+  it("made the service log no failure of its own", () => {
+    expect(town.logged).toEqual([]);
+  });
+});
+
+/** Instants of events that a test writes. */
+let last = SANDBOX_NOW.getTime();
+const nextAt = () => ++last;
+
+/** What happens while somebody reads. */
+type Step =
+  | { readonly is: "written"; readonly sizes: readonly number[] }
+  | { readonly is: "reconnected" }
+  | { readonly is: "turns"; readonly turns: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    is: fc.constant("written" as const),
+    sizes: fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 }),
+  }),
+  fc.record({ is: fc.constant("reconnected" as const) }),
+  fc.record({ is: fc.constant("turns" as const), turns: fc.integer({ min: 1, max: 400 }) }),
+);
+
+/** Somebody who reads, is cut off, and comes back with the last id that they have seen. */
+async function createReader(watcher: Watcher) {
+  const seen: string[] = [];
+  let stream = await watcher.open();
+  const { id: start = "" } = await stream.untilBlock(({ id }) => id !== undefined);
+  return {
+    seen: () => [...seen, ...stream.ids()],
+    async reconnect() {
+      seen.push(...stream.ids());
+      stream.leave();
+      do {
+        stream = await watcher.open("", { "last-event-id": seen.at(-1) ?? start });
+      } while (stream.response.status === 429);
+    },
+    async until(events: number) {
+      await stream.until(events - seen.length);
+      stream.leave();
+    },
+  };
+}
+
+/** Writes events while somebody reads them over and over. */
+async function expectAll(at: Town, watcher: Watcher, steps: readonly Step[]): Promise<void> {
+  const reader = await createReader(watcher);
+  const written: number[] = [];
+  let writing = Promise.resolve();
+  const write = async (size: number) => {
+    // Instants rise from commit to commit, as those of the leader do.
+    await writing;
+    const ats = Array.from({ length: size }, nextAt);
+    written.push(...ats);
+    writing = writeEvents(at, watcher, ats);
+  };
+  for (const one of steps) {
+    if (one.is === "reconnected") await reader.reconnect();
+    else if (one.is === "turns") await turns(one.turns);
+    else for (const size of one.sizes) await write(size);
+  }
+  await writing;
+  await reader.until(written.length);
+  expect(reader.seen()).toEqual(written.map(String));
+}
+
+const onPostgres = {
+  name: postgresAvailable ? "PostgreSQL" : "PostgreSQL SKIPPED: it cannot be started here",
+  isMissing: !postgresAvailable,
+  open: async () =>
+    startTown({
+      DATABASE_URL: await (await startPostgres()).createDatabase(),
+      MASTER_KEY: Buffer.alloc(32, 1).toString("base64"),
+    }),
+};
+
+const places = [
+  { name: "the embedded store", isMissing: false, open: async () => town },
+  onPostgres,
+];
+
+describe.each(places)("the stream over $name", ({ isMissing, open }) => {
+  it.skipIf(isMissing)(
+    "misses none and keeps the order, whatever happens meanwhile",
+    async () => {
+      const at = await open();
+      const watcher = await watcherIn(at, bearer((await at.person().tokens()).access_token));
+      const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), (steps) =>
+        expectAll(at, watcher, steps),
+      );
+      await fc.assert(property, { seed: 6, numRuns: 25, endOnFailure: true });
+      expect(at.logged).toEqual([]);
+    },
+    60_000,
+  );
+});
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,270 @@
+import { describe, expect, it } from "vitest";
+import { newToken, postJson, register, tokenOf } from "../support/agent.ts";
+import { postMcp } from "../support/matrix-routes.ts";
+import { startTown } from "../support/town.ts";
+import { bearer } from "../support/watcher.ts";
+
+const town = await startTown();
+const { base } = town;
+const { market } = town.service;
+const token = await newToken(base);
+const withoutScope = await tokenOf(base, await register(base), { scope: "factor:read" });
+
+interface Answer {
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: {
+    readonly code: number;
+    readonly message: string;
+    readonly data?: { readonly uri: string };
+  };
+}
+
+/** Asks as a client of protocol 2026-07-28 does. */
+const askNew = (method: string, params: object = {}, by = token) =>
+  postMcp(base, { method, params }, { headers: bearer(by) });
+
+/** Asks as a client of protocol 2025-11-25 does, without a session. */
+const askOld = (method: string, params: object = {}, by = token) =>
+  postJson(
+    `${base}/mcp`,
+    { jsonrpc: "2.0", id: 1, method, params },
+    {
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2025-11-25",
+      ...bearer(by),
+    },
+  );
+
+/** The message in an answer, which older clients get as an event. */
+async function messageOf(sent: Promise<Response>): Promise<Answer> {
+  const text = await (await sent).text();
+  const [, data = text] = /^data: (.*)$/m.exec(text) ?? [];
+  return JSON.parse(data) as Answer;
+}
+
+/** What a message is answered with when all is well. */
+async function resultOf<T>(sent: Promise<Response>): Promise<T> {
+  const { result, error } = await messageOf(sent);
+  if (result === undefined) throw new Error(`refused: ${JSON.stringify(error)}`);
+  return result as T;
+}
+
+/** What a resource holds. */
+interface Read {
+  readonly contents: readonly [
+    { readonly uri: string; readonly mimeType: string; readonly text: string },
+  ];
+}
+
+const eras = [
+  { era: "2026-07-28", ask: askNew },
+  { era: "2025-11-25", ask: askOld },
+] as const;
+
+const SIGNAL = "market://signals/ALDER.SIM";
+
+const signalOf = async (symbol: string) =>
+  (await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: bearer(token) })).json();
+
+describe.each(eras)("resources for a client of $era", ({ ask }) => {
+  it("are one template, and no list", async () => {
+    const { result } = await messageOf(ask("resources/templates/list"));
+    expect(result?.resourceTemplates).toEqual([
+      {
+        name: "signal",
+        title: "Signal",
+        uriTemplate: "market://signals/{symbol}",
+        description: expect.stringContaining("get_signal"),
+        mimeType: "application/json",
+      },
+    ]);
+    expect((await messageOf(ask("resources/list"))).result?.resources).toEqual([]);
+  });
+
+  it("are read as get_signal answers", async () => {
+    const { contents } = await resultOf<Read>(ask("resources/read", { uri: SIGNAL }));
+    expect(contents).toEqual([
+      { uri: SIGNAL, mimeType: "application/json", text: expect.any(String) },
+    ]);
+    expect(JSON.parse(contents[0].text)).toEqual(await signalOf("ALDER.SIM"));
+  });
+
+  it.each(["market://signals/alder.sim", "market://signals/%41LDER%2ESIM"])(
+    "are found at %s as well",
+    async (uri) => {
+      const { contents } = await resultOf<Read>(ask("resources/read", { uri }));
+      expect(JSON.parse(contents[0].text)).toMatchObject({ symbol: "ALDER.SIM" });
+    },
+  );
+
+  it.each([
+    "market://signals/NOBODY.SIM",
+    "market://signals/%E0%A4%A",
+    "market://signals/ALDER.SIM/more",
+    "market://signals/",
+    "market://nothing/ALDER.SIM",
+    `market://signals/${"A".repeat(3_000)}`,
+    "file:///etc/passwd",
+    "no address",
+  ])("are refused at %j", async (uri) => {
+    const { error } = await messageOf(ask("resources/read", { uri }));
+    expect(error?.code).toBe(-32_602);
+    expect(error?.message).not.toMatch(/\.ts|at .+:\d/);
+  });
+
+  it("say what an unknown symbol may have been meant to be", async () => {
+    const { error } = await messageOf(ask("resources/read", { uri: "market://signals/ALDE.SIM" }));
+    expect(error).toMatchObject({
+      ...{ code: -32_602, data: { uri: "market://signals/ALDE.SIM" } },
+      message: expect.stringContaining("ALDER.SIM"),
+    });
+  });
+
+  it("complete a symbol that was begun, and offer at most a hundred", async () => {
+    const complete = async (value: string) => {
+      const ref = { type: "ref/resource", uri: "market://signals/{symbol}" };
+      const params = { ref, argument: { name: "symbol", value } };
+      const { completion } = await resultOf<{
+        readonly completion: { readonly values: readonly string[] };
+      }>(ask("completion/complete", params));
+      return completion.values;
+    };
+    expect(await complete("ald")).toEqual(["ALDER.SIM"]);
+    expect(await complete("nothing begins like this")).toEqual([]);
+    const all = market.instruments().map(({ symbol }) => symbol);
+    expect(await complete("")).toEqual(all.slice(0, 100));
+  });
+
+  it.each<[method: string, params: object]>([
+    ["resources/read", { uri: SIGNAL }],
+    ["resources/read", { uri: "market://signals/NOBODY.SIM" }],
+    [
+      "completion/complete",
+      {
+        ref: { type: "ref/resource", uri: "market://signals/{symbol}" },
+        argument: { name: "symbol", value: "a" },
+      },
+    ],
+  ])(
+    "are refused to %s %j without the scope, before the message is looked at",
+    async (method, params) => {
+      const response = await ask(method, params, withoutScope);
+      expect(response.status).toBe(403);
+      expect(response.headers.get("www-authenticate")).toContain('scope="signals:read"');
+      expect(await response.json()).toMatchObject({ code: "insufficient_scope" });
+    },
+  );
+});
+
+describe("subscriptions for a client of 2026-07-28", () => {
+  const listen = (resourceSubscriptions: unknown, by = token) =>
+    askNew("subscriptions/listen", { notifications: { resourceSubscriptions } }, by);
+
+  it("are announced", async () => {
+    const { result } = await messageOf(askNew("server/discover"));
+    expect(result?.capabilities).toMatchObject({
+      resources: { listChanged: false, subscribe: true },
+    });
+  });
+
+  it("are refused without the scope, also for nothing and for what is not there", async () => {
+    for (const uris of [[SIGNAL], [], ["market://signals/NOBODY.SIM"], "nonsense"]) {
+      const response = await listen(uris, withoutScope);
+      expect(response.status).toBe(403);
+      expect(response.headers.get("www-authenticate")).toContain('scope="signals:read"');
+    }
+  });
+
+  it.each([
+    ["market://signals/NOBODY.SIM", "NOBODY.SIM"],
+    ["market://signals/ALDER", "Did you mean: ALDER.SIM"],
+    ["market://other/ALDER.SIM", "market://signals/{symbol}"],
+    ["file:///etc/passwd", "market://signals/{symbol}"],
+    ["", "market://signals/{symbol}"],
+  ])("to %j are refused, since nothing would ever come", async (uri, said) => {
+    const response = await listen([SIGNAL, uri]);
+    expect(response.status).toBe(400);
+    const body = await response.text();
+    expect(JSON.parse(body)).toMatchObject({ code: "invalid_request" });
+    expect(body).toContain(said);
+  });
+
+  it("are to a hundred at most", async () => {
+    const uris = Array.from({ length: 101 }, (_, index) => `market://signals/S${index}`);
+    const response = await listen(uris);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining("100") });
+  });
+
+  it.each([
+    [undefined],
+    [{}],
+    [{ notifications: 7 }],
+    [{ notifications: { resourceSubscriptions: 7 } }],
+  ])("with the parameters %j are refused as MCP says", async (params) => {
+    const { error } = await messageOf(askNew("subscriptions/listen", params));
+    expect(error?.code).toBe(-32_602);
+  });
+
+  it("to nothing that there is end at once, and count for nothing", async () => {
+    for (let count = 0; count < 7; count++) {
+      const response = await askNew("subscriptions/listen", {
+        notifications: { toolsListChanged: true },
+      });
+      const text = await response.text();
+      expect(text).toContain('"notifications/subscriptions/acknowledged"');
+      expect(text).toContain('"resultType":"complete"');
+    }
+  });
+
+  it("are not made by a message that says something else in its headers", async () => {
+    const response = await postJson(
+      `${base}/mcp`,
+      { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { notifications: {} } },
+      {
+        ...{ accept: "application/json, text/event-stream", ...bearer(withoutScope) },
+        ...{ "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" },
+      },
+    );
+    expect(response.status).toBe(403);
+  });
+});
+
+describe("subscriptions for a client of 2025-11-25", () => {
+  it("are not announced, since there are no sessions that they could live in", async () => {
+    const params = {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "old", version: "1" },
+    };
+    const { result } = await messageOf(askOld("initialize", params));
+    expect(result?.capabilities).toMatchObject({
+      resources: { listChanged: false, subscribe: false },
+    });
+  });
+
+  it.each(["resources/subscribe", "resources/unsubscribe", "subscriptions/listen"])(
+    "%s does not exist, alone and in a batch",
+    async (method) => {
+      const params = { uri: SIGNAL, notifications: { resourceSubscriptions: [SIGNAL] } };
+      expect((await messageOf(askOld(method, params))).error?.code).toBe(-32_601);
+      const message = { jsonrpc: "2.0", id: 1, method, params };
+      const batch = postJson(`${base}/mcp`, [message], {
+        ...{ accept: "application/json, text/event-stream", ...bearer(token) },
+      });
+      const [answer] = [await messageOf(batch)].flat();
+      expect(answer?.error?.code).toBe(-32_601);
+    },
+  );
+
+  it.each(["GET", "DELETE"])("there is no %s, which those would be kept by", async (method) => {
+    const response = await fetch(`${base}/mcp`, { method, headers: bearer(token) });
+    expect(response.status).toBe(405);
+  });
+});
+
+describe("the service", () => {
+  it("logs no failure because of any of that", () => {
+    expect(town.logged).toEqual([]);
+  });
+});

@@ -1,0 +1,139 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { Method } from "../../src/answers/method.ts";
+import { getWith, newToken } from "../support/agent.ts";
+import { startService } from "../support/service.ts";
+
+interface Factors {
+  readonly methodVersion: string;
+  readonly tableVersion: string;
+  readonly analyser: object;
+}
+
+const { base, service, clock } = await startService();
+const token = await newToken(base);
+
+const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>
+  fetch(`${base}${path}`, { method, headers: { authorization: `Bearer ${token}`, ...headers } });
+
+const json = async <T>(path: string) => (await (await ask(path)).json()) as T;
+
+const factorsOf = (query: string) => json<Factors>(`/api/factors?symbol=ALDER.SIM${query}`);
+
+/** Where the tables behind an answer of get_factors are. */
+const addressOf = ({ methodVersion, tableVersion }: Factors) =>
+  `/api/method/${methodVersion}?tables=${encodeURIComponent(tableVersion)}`;
+
+/** The next simulated day. */
+function pass(): void {
+  clock.now = new Date(clock.now.getTime() + 60_000);
+  service.refresh();
+}
+
+describe("GET /api/method/{version}", () => {
+  it("publishes weights, rules and the newest tables, and says that they are simulated", async () => {
+    const answer = await json<z.output<typeof Method>>("/api/method/1.0.0");
+    expect(Method.parse(answer)).toEqual(answer);
+    const ajv = new Ajv2020({ strict: false });
+    addFormats.default(ajv);
+    const validate = ajv.compile(z.toJSONSchema(Method));
+    expect(validate(answer), JSON.stringify(validate.errors)).toBe(true);
+    expect(answer).toMatchObject({
+      version: "1.0.0",
+      market: "sandbox",
+      sources: [{ simulated: true }],
+      parameters: {
+        weights: { stock: { momentum: 0.33 } },
+        social: { analyser: { name: "lexicon", modelSha256: null } },
+      },
+    });
+    expect(answer.tables.map(({ content }) => content.assetClass)).toEqual(["stock", "crypto"]);
+  });
+
+  it("gives the one table that an answer of get_factors names, of now and of then", async () => {
+    const versions = new Set<string>();
+    for (const query of ["", "&asOf=2026-11-21T04:58:30Z"]) {
+      const factors = await factorsOf(query);
+      const { tables, parameters } = await json<z.output<typeof Method>>(addressOf(factors));
+      expect(tables.map(({ version }) => version)).toEqual([factors.tableVersion]);
+      expect(tables[0]?.content.analyser).toEqual(factors.analyser);
+      expect(parameters.social).toMatchObject({ analyser: factors.analyser });
+      versions.add(factors.tableVersion);
+    }
+    expect(versions.size).toBe(2);
+  });
+
+  it("may be kept for ever by who asked for a table, for one session without", async () => {
+    const address = addressOf(await factorsOf(""));
+    const named = await ask(address);
+    expect(named.headers.get("cache-control")).toBe("private, max-age=31536000, immutable");
+    expect(named.headers.get("vary")).toBe("Authorization, X-Api-Key");
+    const newest = await ask("/api/method/1.0.0");
+    expect(newest.headers.get("cache-control")).toBe("private, no-cache");
+    const [body, before] = [await named.text(), newest.headers.get("etag") ?? ""];
+    expect(before).toMatch(/^"[\w-]{43}"$/);
+
+    const known = await ask("/api/method/1.0.0", { "if-none-match": before });
+    expect(known.status).toBe(304);
+    expect(await known.text()).toBe("");
+    pass();
+    const changed = await ask("/api/method/1.0.0", { "if-none-match": before });
+    expect(changed.status).toBe(200);
+    expect(changed.headers.get("etag")).not.toBe(before);
+    const again = await ask(address);
+    expect(await again.text()).toBe(body);
+    expect(again.headers.get("etag")).toBe(named.headers.get("etag"));
+  });
+
+  it("forgets a table with the last answer that names it, and says so", async () => {
+    const address = addressOf(await factorsOf(""));
+    for (let day = 0; day < 32; day++) pass();
+    const response = await ask(address);
+    expect(response.status).toBe(422);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(await response.json()).toMatchObject({ code: "not_available_then" });
+  });
+
+  it.each([
+    ["1.0.1", 404, "not_found"],
+    ["1.0.0+other", 404, "not_found"],
+    ["1", 400, "invalid_request"],
+    ["latest", 400, "invalid_request"],
+    ["%3Cscript%3E", 400, "invalid_request"],
+    [`1.0.0${"0".repeat(40)}`, 400, "invalid_request"],
+    ["1.0.0?tables=stock/none", 422, "not_available_then"],
+    ["1.0.0?tables=", 422, "not_available_then"],
+    [`1.0.0?tables=${"x".repeat(101)}`, 400, "invalid_request"],
+    ["1.0.0?tables=a&tables=b", 400, "invalid_request"],
+    ["1.0.0?table=a", 400, "invalid_request"],
+    ["1.0.0?__proto__=a", 400, "invalid_request"],
+  ])("refuses %s with %i %s and says what to ask", async (path, status, code) => {
+    const response = await ask(`/api/method/${path}`);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("content-type")).toContain("application/problem+json");
+    expect(await response.json()).toMatchObject({ code, next: expect.stringMatching(/\S/) });
+  });
+
+  it("is for whoever may read factors", async () => {
+    const other = await newToken(base, { scope: "signals:read" });
+    expect((await getWith(other, `${base}/api/method/1.0.0`)).status).toBe(403);
+    expect((await fetch(`${base}/api/method/1.0.0`)).status).toBe(401);
+  });
+
+  it("answers HEAD as GET without a body, and has no other method", async () => {
+    const [get, head] = [
+      await ask("/api/method/1.0.0"),
+      await ask("/api/method/1.0.0", {}, "HEAD"),
+    ];
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe("");
+    for (const name of ["etag", "cache-control", "content-type", "content-length"]) {
+      expect(head.headers.get(name), name).toBe(get.headers.get(name));
+    }
+    const post = await ask("/api/method/1.0.0", {}, "POST");
+    expect(post.status).toBe(405);
+    expect(post.headers.get("allow")).toBe("GET, HEAD");
+  });
+});

@@ -1,0 +1,217 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createSender, type SenderOptions } from "../../src/alerts/sender.ts";
+import { OutboundError } from "../../src/outbound/guarded-fetch.ts";
+import { urlFault } from "../../src/outbound/url-policy.ts";
+import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
+import { privateAddresses, privateHosts } from "../unit/outbound/hosts.ts";
+
+/** Where a trap listens: nobody may ever connect to it. */
+const TRAPS = ["127.0.0.1", "127.0.0.2", "::1"];
+
+/** Where a webhook listens that may be asked, at the same port. */
+const FRIEND = "127.0.0.3";
+
+/** A name like that of any webhook; what it stands for is the test's choice. */
+const NAME = "hooks.example.com";
+
+/** Connections that reached a trap. */
+const hits: string[] = [];
+const servers: Server[] = [];
+let port = 0;
+
+beforeAll(async () => {
+  const friend = createHttpServer((req, res) => {
+    const [, status, target = ""] = /^\/redirect\/(\d+)\/(.*)$/.exec(req.url ?? "") ?? [];
+    if (status === undefined) res.end("friend");
+    else res.writeHead(Number(status), { location: decodeURIComponent(target) }).end();
+  });
+  port = await listen(friend, FRIEND, 0);
+  for (const address of TRAPS) {
+    const trap = createServer((socket) => {
+      hits.push(address);
+      socket.on("error", () => undefined).destroy();
+    });
+    await listen(trap, address, port);
+  }
+});
+afterEach(() => {
+  expect(hits).toEqual([]);
+});
+afterAll(() => {
+  for (const server of servers) server.close();
+});
+
+async function listen(server: Server, host: string, at: number): Promise<number> {
+  servers.push(server.listen(at, host));
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+/** A sender of plain HTTP too, so that the scheme is never what protects; it ends with the test. */
+function sender(lookup: SenderOptions["lookup"], options: Partial<SenderOptions> = {}) {
+  const { send, close } = createSender({
+    schemes: ["https:", "http:"],
+    isAllowed: (address) => address === FRIEND,
+    ...(lookup && { lookup }),
+    now: Date.now,
+    ...options,
+  });
+  onTestFinished(close);
+  return (url: string) => send({ url, headers: {}, body: "{}" });
+}
+
+/** Why nothing was sent, for our eyes only; outside it is always the same. */
+async function refusal(sent: Promise<unknown>): Promise<string> {
+  const error: unknown = await sent.then(
+    () => new Error("it was answered"),
+    (failure: unknown) => failure,
+  );
+  expect(error).toBeInstanceOf(OutboundError);
+  expect((error as Error).message).toBe("The address could not be fetched.");
+  return String((error as Error).cause);
+}
+
+/** URLs that say one host to one reader and another to the next. */
+const disguised = (): readonly string[] => [
+  `https://${NAME}@127.0.0.1:${port}/`,
+  `https://${NAME}:443@127.0.0.1:${port}/`,
+  `https://127.0.0.1:${port}@${NAME}/`,
+  `https://${NAME}%23@127.0.0.1:${port}/`,
+  `https://127.0.0.1:${port}\\@${NAME}/`,
+  `https://127.0.0.1:${port}#@${NAME}/`,
+  `https://127.0.0.1:${port}?@${NAME}/`,
+  `https://127.0.0.1:${port}/.${NAME}`,
+  `https://127.0.0.1:${port}\\.${NAME}/`,
+  `https://[::1]:${port}/@${NAME}`,
+  `https:127.0.0.1:${port}/`,
+  `https:/127.0.0.1:${port}/`,
+  `https:\\\\127.0.0.1:${port}\\`,
+  `https:////127.0.0.1:${port}/`,
+  `  https://127.0.0.1:${port}/  `,
+  `ht\ntps://127.\t0.0.1:${port}/`,
+  `HTTPS://LOCALHOST:${port}/`,
+  `https://127.0.0.1%2f@${NAME}:${port}/`,
+  `https://127.0.0.1%00.${NAME}:${port}/`,
+  `https://127.0.0.1%20.${NAME}:${port}/`,
+  `https://${NAME}%40127.0.0.1:${port}/`,
+  `//127.0.0.1:${port}/`,
+  `127.0.0.1:${port}`,
+  `ftp://127.0.0.1:${port}/`,
+  `ws://127.0.0.1:${port}/`,
+  `gopher://127.0.0.1:${port}/_POST`,
+  `http+unix://%2Fvar%2Frun%2Fdocker.sock/`,
+  "file:///etc/passwd",
+  "data:application/json,{}",
+  `blob:https://127.0.0.1:${port}/1`,
+  `https://${NAME}:22/`,
+  `https://${NAME}:25/`,
+  `https://${NAME}:0/`,
+];
+
+describe("the trap", () => {
+  it("is there, and catches who is not careful", async () => {
+    for (const address of TRAPS) await once(connect(port, address), "close");
+    expect(hits.splice(0)).toEqual(TRAPS);
+    const isHere = /^(127\.|0\.0\.0\.0$|localhost$|\[(::1?|::ffff:7f00:1)\]$)/;
+    const near = privateHosts.filter((host) => {
+      return isHere.test(URL.parse(`http://${host}/`)?.hostname ?? "") && !host.includes("255");
+    });
+    for (const host of near) await fetch(`http://${host}:${port}/`).catch(() => undefined);
+    expect(hits.splice(0).length).toBeGreaterThanOrEqual(25);
+  });
+});
+
+describe("a webhook at an address that is not the internet's", () => {
+  it("is refused at the registration in more than 60 spellings", () => {
+    expect(new Set(privateHosts).size + disguised().length).toBeGreaterThan(100);
+    const policy = createWebhookPolicy({ allowsInsecure: false, warn: () => undefined });
+    const urls = [...privateHosts.map((host) => `https://${host}:${port}/`), ...disguised()];
+    const registered = urls.filter((url) => urlFault(url, policy) === undefined);
+    expect(registered).toEqual([]);
+  });
+
+  it.each(["http", "https"])("is not connected to, however it is spelt, by %s", async (scheme) => {
+    const send = sender(async () => ["127.0.0.1"], { isAllowed: () => false });
+    for (const host of privateHosts) {
+      const reason = await refusal(send(`${scheme}://${host}:${port}/`));
+      expect(reason, host).toMatch(/not public|is not a URL/);
+    }
+    for (const url of disguised()) await refusal(send(url));
+  });
+
+  it.each(["http", "https"])(
+    "is not connected to when a name stands for it, by %s",
+    async (scheme) => {
+      for (const address of [...TRAPS, ...privateAddresses]) {
+        const send = sender(async () => [address]);
+        const reason = await refusal(send(`${scheme}://${NAME}:${port}/`));
+        expect(reason, address).toContain("not public");
+      }
+    },
+  );
+
+  it.each([
+    ["first", ["127.0.0.1", FRIEND]],
+    ["last", [FRIEND, "127.0.0.2"]],
+    ["in the other family", [FRIEND, "::1"]],
+    ["among public ones", ["93.184.216.34", "127.0.0.1", "2606:4700:4700::1111"]],
+    ["once in hundreds", [...Array(300).fill(FRIEND), "::1"]],
+  ])("is not connected to when it is one of several: %s", async (_, addresses) => {
+    const send = sender(async () => addresses);
+    expect(await refusal(send(`http://${NAME}:${port}/`))).toContain("not public");
+  });
+
+  it("is not connected to when the name changes what it stands for", async () => {
+    const answers = [[FRIEND], ["127.0.0.1"], [FRIEND, "::1"], [FRIEND], ["127.0.0.2"]];
+    let lookups = 0;
+    const send = sender(async () => answers[lookups++ % answers.length] ?? []);
+    const outcomes: string[] = [];
+    for (let at = 0; at < 50; at++) {
+      const sent = send(`http://${NAME}:${port}/`);
+      outcomes.push(await sent.then(({ response }) => response).catch(() => "refused"));
+    }
+    const round = ["friend", "refused", "refused", "friend", "refused"];
+    expect(outcomes).toEqual(Array(10).fill(round).flat());
+    // Each is looked up once: what was checked is what is connected to.
+    expect(lookups).toBe(50);
+  });
+
+  it("is not connected to when many deliveries race the change", async () => {
+    let lookups = 0;
+    const send = sender(async () => [lookups++ % 2 === 0 ? FRIEND : "127.0.0.1"]);
+    const sent = Array.from({ length: 100 }, () => send(`http://${NAME}:${port}/`));
+    const outcomes = await Promise.allSettled(sent);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(50);
+  });
+
+  it.each([301, 302, 303, 307, 308])("is not gone to when a webhook answers %d", async (status) => {
+    const send = sender(async () => [FRIEND]);
+    for (const target of [
+      ...TRAPS.map((address) => `http://${address.includes(":") ? `[${address}]` : address}`),
+      `http://localhost`,
+      `https://127.0.0.1`,
+      `//127.1`,
+    ]) {
+      const location = encodeURIComponent(`${target}:${port}/`);
+      const answer = await send(`http://${NAME}:${port}/redirect/${status}/${location}`);
+      expect(answer).toMatchObject({ status, response: "" });
+    }
+  });
+});
+
+describe("a webhook while ALLOW_INSECURE_WEBHOOKS is set", () => {
+  it("may be this machine, and nothing else of its network", async () => {
+    const warn = () => undefined;
+    const policy = createWebhookPolicy({ allowsInsecure: true, warn, lookup: async () => [] });
+    const send = sender(undefined, policy);
+    expect(await send(`http://${FRIEND}:${port}/`)).toMatchObject({ response: "friend" });
+    for (const address of privateAddresses.filter((each) => !/^(127\.\d|::1$)/.test(each))) {
+      const named = sender(async () => [address], { ...policy, lookup: async () => [address] });
+      const reason = await refusal(named(`http://${NAME}:${port}/`));
+      expect(reason, address).toContain("not public");
+    }
+  });
+});

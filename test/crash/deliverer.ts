@@ -1,0 +1,193 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { alerts, type StoredAlert } from "../../src/alerts/alert.ts";
+import { createCourier } from "../../src/alerts/courier.ts";
+import { ATTEMPT_KIND, deliveries, EVENTS_KEPT_MS } from "../../src/alerts/delivery.ts";
+import { queuedDelivery, waitingFor } from "../../src/alerts/queue.ts";
+import { createSender, type Sender } from "../../src/alerts/sender.ts";
+import { createAuditor } from "../../src/auth/auditor.ts";
+import { createLimits } from "../../src/limits/memory-limits.ts";
+import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
+import { createSteadyClock } from "../../src/steady-clock.ts";
+import { openEmbedded } from "../../src/store/embedded/open.ts";
+import { openKeyring } from "../../src/store/keyring.ts";
+import { schedule } from "../../src/store/loop.ts";
+import { put } from "../../src/store/operations.ts";
+import { openPostgres } from "../../src/store/postgres/open.ts";
+import { collection, type Records } from "../../src/store/records.ts";
+import type { Store } from "../../src/store/store.ts";
+import { startUpkeep } from "../../src/store/upkeep.ts";
+
+// A process that queues events, or delivers them, or both, as the service does, until it is told to
+// stop or killed.
+
+/** What it is told at its start, as JSON in its first argument. */
+export interface DelivererOptions {
+  /** A folder, or a database's URL. */
+  readonly store: string;
+  /** 32 bytes in hexadecimal. */
+  readonly masterKey: string;
+  /** The store's clock is so much ahead, in milliseconds: the leases of killed processes are over. */
+  readonly aheadMs: number;
+  readonly delivers: boolean;
+  /** Absent: it queues nothing. */
+  readonly queues?: Queuing;
+  /** Ids of the alerts for which it tells whether something is left to be sent. */
+  readonly watches: readonly string[];
+}
+
+/** What is queued. */
+export interface Queuing {
+  readonly events: number;
+  /** Whether each goes to every alert, or to one in turn. */
+  readonly to: "all" | "one";
+  readonly perSecond: number;
+  /** Ids of the alerts. */
+  readonly alertIds: readonly string[];
+}
+
+/** What it says. */
+export type DelivererReport =
+  | { readonly is: "ready" }
+  /** Attempts that ended. */
+  | { readonly is: "sent"; readonly sent: number }
+  /** Alerts that it watches for which something is left. */
+  | { readonly is: "left"; readonly left: number }
+  /** Memory in bytes: what is in use, and what the process has taken. */
+  | { readonly is: "memory"; readonly live: number; readonly rss: number };
+
+/** Characters that make an event as long as they usually are. */
+const PADDING = "x".repeat(1_200);
+
+/** Pauses between two reports, in milliseconds; for one of memory all of it is looked through. */
+const REPORT_EVERY_MS = { sent: 50, left: 250, memory: 2_000 };
+
+/** Pause of whoever queues when nothing is due to be queued, in milliseconds. */
+const TICK_MS = 5;
+
+/** How many events were queued, in the same commit as they are. */
+const progress = collection<number>("storm-progress");
+const PROGRESS_KEY = "events";
+
+const say = (report: DelivererReport) => void process.send?.(report);
+
+function openStore({ store, aheadMs }: DelivererOptions): Promise<Store> {
+  const monotonic = () => performance.now();
+  const steady = createSteadyClock({ wall: () => Date.now() + aheadMs, monotonic });
+  if (!store.startsWith("postgres")) {
+    return openEmbedded({ folder: store, mode: "sandbox", now: steady });
+  }
+  return openPostgres({ url: store, mode: "sandbox", ...(aheadMs > 0 && { now: steady }) });
+}
+
+/** Starts the process's part. @returns Stops it. */
+async function start(options: DelivererOptions): Promise<() => Promise<void>> {
+  const store = await openStore(options);
+  const { records } = store;
+  const masterKey = Buffer.from(options.masterKey, "hex");
+  const keyring = await openKeyring({ records, masterKey, now: Date.now });
+  const onError = (error: unknown) => void process.stderr.write(`${error}\n`);
+  const keptMs = { [ATTEMPT_KIND]: EVENTS_KEPT_MS };
+  const upkeep = startUpkeep({ store, keyring, keptMs, now: Date.now, onError });
+  const sender = counting(
+    createSender({
+      ...{ schemes: ["https:", "http:"], isAllowed: () => true },
+      now: Date.now,
+    }),
+  );
+  const now = () => new Date();
+  const courier = createCourier({
+    ...{ records, sender, vault: createKeyringVault(keyring), now, random: Math.random },
+    keys: () => keyring.keys("webhook-signing").map(({ jwk }) => jwk),
+    isEntitled: async () => true,
+    limits: createLimits(),
+    ...{ monotonic: () => performance.now(), schedule, onError },
+    audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
+  });
+  if (options.delivers) courier.start();
+  const timers = [
+    setInterval(() => say({ is: "sent", sent: sender.sent() }), REPORT_EVERY_MS.sent),
+    setInterval(() => void reportLeft(records, options).catch(onError), REPORT_EVERY_MS.left),
+    setInterval(reportMemory, REPORT_EVERY_MS.memory),
+  ];
+  if (options.queues) queue(records, options.queues).catch(onError);
+  return async () => {
+    for (const timer of timers) clearInterval(timer);
+    reportMemory();
+    const stopped = options.delivers ? courier.stop() : undefined;
+    await sender.close();
+    await stopped;
+    await upkeep.stop();
+    await store.close();
+  };
+}
+
+function counting(sender: Sender) {
+  let sent = 0;
+  return {
+    sent: () => sent,
+    close: sender.close,
+    async send(outgoing: Parameters<Sender["send"]>[0]) {
+      try {
+        return await sender.send(outgoing);
+      } finally {
+        sent += 1;
+      }
+    },
+  };
+}
+
+async function reportLeft(
+  records: Records,
+  { watches }: Pick<DelivererOptions, "watches">,
+): Promise<void> {
+  const some = await Promise.all(
+    watches.map((id) => records.list(deliveries, { group: waitingFor(id), limit: 1 })),
+  );
+  say({ is: "left", left: some.flat().length });
+}
+
+function reportMemory(): void {
+  globalThis.gc?.();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  say({ is: "memory", live: heapUsed + external, rss });
+}
+
+/** Queues at an even pace, from where a process before came to. */
+async function queue(records: Records, queuing: Queuing): Promise<void> {
+  const { events, perSecond, alertIds, to } = queuing;
+  const found = await Promise.all(alertIds.map((id) => records.get(alerts, id)));
+  const watching = found.filter((alert) => alert !== undefined);
+  const takers = (event: number) =>
+    to === "all" ? watching : watching.slice(event % watching.length).slice(0, 1);
+  let next = (await records.get(progress, PROGRESS_KEY))?.value ?? 0;
+  const [first, startedAt] = [next, performance.now()];
+  while (next < events) {
+    const due = first + ((performance.now() - startedAt) / 1_000) * perSecond;
+    if (next > due) {
+      await delay(TICK_MS);
+      continue;
+    }
+    await records.commit([
+      ...takers(next).flatMap((alert) => eventFor(alert, next)),
+      put(progress, { key: PROGRESS_KEY, value: next + 1 }),
+    ]);
+    next += 1;
+  }
+}
+
+function eventFor(alert: StoredAlert, number: number) {
+  const [type, at] = ["signal.shift", Date.now()];
+  const eventId = `msg_${number}_${alert.key}`;
+  const data = { alertId: alert.key, number, padding: PADDING };
+  const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
+  return queuedDelivery(alert, { eventId, type, body, at });
+}
+
+if (import.meta.main) {
+  const stop = await start(JSON.parse(process.argv[2] ?? "") as DelivererOptions);
+  const end = () => void stop().then(() => process.exit(0));
+  process.once("SIGTERM", end);
+  process.once("disconnect", () => process.exit(1));
+  reportMemory();
+  say({ is: "ready" });
+}

@@ -1,0 +1,287 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createSender, type Sender } from "../../src/alerts/sender.ts";
+import { newSecret, signatureHeaders } from "../../src/alerts/signatures.ts";
+import { webhookKeySet } from "../../src/alerts/webhook-keys.ts";
+import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
+import type { Key } from "../../src/store/key-records.ts";
+import { keyUses } from "../../src/store/key-uses.ts";
+import { freePort, temporaryFolder } from "../support/process.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+const [secret, other] = [newSecret(), newSecret()];
+
+function newKey(): Key<"webhook-signing"> {
+  const jwk = { ...keyUses["webhook-signing"].generate(), kid: "1" };
+  return { kid: "1", createdAt: 0, retiredAt: null, jwk };
+}
+const key = newKey();
+
+/** A process, and all that it says. */
+interface Running {
+  readonly child: ChildProcess;
+  /** Everything on both of its outputs. */
+  said(): string;
+  /** Waits until it has said something. @returns All of it. */
+  says(wanted: string | RegExp): Promise<string>;
+}
+
+/** Starts a program; it ends with the test. */
+function start(
+  args: readonly string[],
+  options: { cwd: string; env?: NodeJS.ProcessEnv },
+): Running {
+  const env = { PATH: process.env.PATH ?? "", ...options.env };
+  const child = spawn(process.execPath, args, { ...options, env });
+  onTestFinished(() => void child.kill());
+  let text = "";
+  for (const output of [child.stdout, child.stderr]) {
+    output.setEncoding("utf8").on("data", (chunk) => {
+      text += chunk;
+      child.emit("said");
+    });
+  }
+  return {
+    child,
+    said: () => text,
+    async says(wanted) {
+      while (!(typeof wanted === "string" ? text.includes(wanted) : wanted.test(text))) {
+        if (child.exitCode !== null) throw new Error(`ended after: ${text}`);
+        await Promise.race([once(child, "said"), once(child, "close")]);
+      }
+      return text;
+    },
+  };
+}
+
+/** Starts `npm run listen` on a free port. */
+async function listen(...args: readonly string[]) {
+  const running = start(["src/cli/listen.ts", "--port", "0", ...args], { cwd: ROOT });
+  const [, url = ""] = /Listening on (\S+);/.exec(await running.says("Ctrl-C")) ?? [];
+  return { ...running, url };
+}
+
+/** The sender of the service, as ALLOW_INSECURE_WEBHOOKS=1 has it. */
+function openSender(): Sender {
+  const policy = createWebhookPolicy({ allowsInsecure: true, warn: () => undefined });
+  const sender = createSender({ ...policy, now: Date.now });
+  onTestFinished(() => sender.close());
+  return sender;
+}
+
+interface Sent {
+  readonly id?: string;
+  readonly at?: number;
+  readonly type?: string;
+  readonly data?: object;
+  readonly secrets?: readonly string[];
+  readonly keys?: readonly Key<"webhook-signing">[];
+}
+
+/** Delivers as the service does. */
+function deliver(url: string, sent: Sent = {}) {
+  const { id = "msg_1", at = Date.now(), secrets = [secret], keys = [key] } = sent;
+  const { type = "signal.shift", data = SHIFT } = sent;
+  const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
+  const jwks = keys.map(({ jwk }) => jwk);
+  const headers = signatureHeaders({ id, at, body, secrets, keys: jwks });
+  return openSender().send({ url, headers, body });
+}
+
+const SHIFT = {
+  symbol: "ALDER.SIM",
+  sequence: 3,
+  previousSignal: "WAIT",
+  signal: "LONG",
+  previousScore: 58,
+  score: 71,
+};
+
+/** A time of day, an answer, a check and what else a line says. */
+const line = (status: number, rest: string) =>
+  new RegExp(`^\\d\\d:\\d\\d:\\d\\d {2}${status} {2}${rest.replaceAll(/ +/g, " +")}$`, "m");
+
+describe("npm run listen", () => {
+  it("answers the challenge, then verifies with the secret that is typed in", async () => {
+    const { url, says, child } = await listen();
+    expect(await says("whsec_")).toContain(`"url": "${url}"`);
+    const challenge = { alertId: "alert_1", challenge: "sing" };
+    const asked = await deliver(url, { id: "msg_0", type: "endpoint.verify", data: challenge });
+    expect(asked).toMatchObject({ status: 200, response: '{"challenge":"sing"}' });
+    await says(line(200, "NOT VERIFIED, no secret new endpoint\\.verify challenge answered"));
+
+    child.stdin?.write("whsec_short\n");
+    await says("That is no signing secret");
+    child.stdin?.write(`${secret}\n`);
+    await says("The secret is taken");
+    expect(await deliver(url)).toMatchObject({ status: 204, response: "" });
+    await says(
+      line(204, "verified v1 new signal\\.shift ALDER\\.SIM #3 WAIT -> LONG score 58 -> 71"),
+    );
+    await deliver(url);
+    await says(line(204, "verified v1 duplicate signal\\.shift ALDER\\.SIM #3 .*"));
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  it("refuses what is not signed, changed or old, and does not read it", async () => {
+    const { url, says, said } = await listen("--secret", secret);
+    expect(said()).not.toContain("There is no secret yet");
+    const forged = await deliver(url, { secrets: [other] });
+    expect(forged).toMatchObject({ status: 401, response: '{"error":"not verified"}' });
+    const verify = { type: "endpoint.verify", data: { challenge: "sing" }, secrets: [other] };
+    expect((await deliver(url, verify)).response).not.toContain("sing");
+    await says(line(401, "NOT VERIFIED"));
+    expect((await deliver(url, { at: Date.now() - 600_000 })).status).toBe(401);
+    await says(line(401, "NOT VERIFIED, old"));
+    expect((await fetch(url, { method: "POST", body: "{" })).status).toBe(401);
+    expect((await fetch(url)).status).toBe(405);
+    // What was refused is no duplicate of what follows.
+    await deliver(url);
+    await says(line(204, "verified v1 new signal\\.shift .*"));
+  });
+
+  it("verifies with the published keys, too", async () => {
+    const service = createServer((req, res) => {
+      const isThere = req.url === "/.well-known/webhook-keys.json";
+      res.writeHead(isThere ? 200 : 404).end(JSON.stringify(webhookKeySet([key])));
+    });
+    service.listen(0, "127.0.0.1");
+    onTestFinished(() => void service.close());
+    await once(service, "listening");
+    const base = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const { url, says } = await listen("--keys", base, "--secret", secret);
+    await deliver(url, { id: "msg_1" });
+    await says(line(204, "verified v1 v1a new .*"));
+    await deliver(url, { id: "msg_2", secrets: [other] });
+    await says(line(204, "verified v1a new .*"));
+    expect((await deliver(url, { keys: [newKey()], secrets: [other] })).status).toBe(401);
+  });
+
+  it("fails as it is told to, save for the challenge", async () => {
+    const { url, says } = await listen("--secret", secret, "--fail", "503");
+    expect((await deliver(url)).status).toBe(503);
+    await says(line(503, "verified v1 new .*"));
+    expect((await deliver(url)).status).toBe(503);
+    await says(line(503, "verified v1 duplicate .*"));
+    const challenge = { type: "endpoint.verify", data: { challenge: "sing" } };
+    expect((await deliver(url, challenge)).status).toBe(200);
+  });
+
+  it("shows volatility, and what is no event", async () => {
+    const { url, says } = await listen("--secret", secret);
+    const data = {
+      symbol: "BTC-USD",
+      sequence: 1,
+      signal: "LONG",
+      severity: "high",
+      z: 3.2,
+      score: 70,
+    };
+    await deliver(url, { type: "volatility.alert", data });
+    await says(
+      line(204, "verified v1 new volatility\\.alert BTC-USD #1 LONG high z 3\\.2 score 70"),
+    );
+    await deliver(url, { id: "msg_2", type: "webhook.test", data: {} });
+    await says(line(204, "verified v1 new webhook\\.test"));
+  });
+
+  it("says so when there is no message to read", async () => {
+    const { url, says } = await listen();
+    for (const body of [
+      "{",
+      "[]",
+      '{"type":"a"}',
+      '{"type":1,"data":{}}',
+      '{"type":"a","data":[]}',
+    ]) {
+      expect((await fetch(url, { method: "POST", body })).status, body).toBe(400);
+    }
+    await says(line(400, "NOT VERIFIED, no secret"));
+    const large = fetch(url, { method: "POST", body: "a".repeat(100_000) });
+    await expect(large).rejects.toThrow();
+  });
+
+  it("lets nobody write to the terminal", async () => {
+    const { url, says } = await listen();
+    const evil = "\u001b]0;owned\u0007\u001b[2J\r\n12:00:00  204  verified v1\u009b31m\u202e";
+    await deliver(url, {
+      type: evil,
+      data: { ...SHIFT, symbol: evil, sequence: evil, signal: {} },
+    });
+    const said = await says(/NOT VERIFIED, no secret .*\n/);
+    expect(said).toMatch(/^[\P{Cc}\n]*$/u);
+    expect(said).not.toMatch(/^12:00:00/m);
+    await deliver(url, { id: "msg_2", type: "x".repeat(10_000) });
+    await says(/x{40} /);
+    expect(await says("x")).not.toContain("x".repeat(41));
+  });
+
+  it.each([
+    [["--port", "70000"], "--port: is not a whole number from 0 to 65535."],
+    [["--secret", "hunter2"], "--secret: is not whsec_ and 24 to 64 bytes in base64."],
+    [["--fail", "200"], "--fail: is not a whole number from 300 to 599."],
+    [["--keys", "signals.example"], "--keys: is not an address such as https://signals.example."],
+    [["--loud"], "Unknown option '--loud'"],
+    [["now"], "Unexpected argument 'now'"],
+  ])("does not understand %j", async (args, why) => {
+    const { child, said } = start(["src/cli/listen.ts", ...args], { cwd: ROOT });
+    expect(await once(child, "close")).toEqual([2, null]);
+    expect(said()).toContain(why);
+    expect(said()).toContain("npm run listen -- --help says more.");
+    expect(said()).not.toContain("hunter2");
+  });
+
+  it("says what it can do, and what is in its way", async () => {
+    const help = start(["src/cli/listen.ts", "--help"], { cwd: ROOT });
+    expect(await once(help.child, "close")).toEqual([0, null]);
+    expect(help.said()).toContain("npm run listen -- [options]");
+    const { url } = await listen();
+    const taken = start(["src/cli/listen.ts", "--port", new URL(url).port], { cwd: ROOT });
+    expect(await once(taken.child, "close")).toEqual([1, null]);
+    expect(taken.said()).toContain("EADDRINUSE");
+    const keyless = start(["src/cli/listen.ts", "--keys", url], { cwd: ROOT });
+    expect(await once(keyless.child, "close")).toEqual([1, null]);
+    expect(keyless.said()).toContain(`there are no keys at ${url}.well-known/webhook-keys.json`);
+  });
+});
+
+describe("the receiver in the README", () => {
+  /** Runs the code as it stands there. */
+  async function startReadme() {
+    const text = readFileSync(join(ROOT, "README.md"), "utf8");
+    const [, section = ""] = /^## Receive alerts\n(.*?)^## /ms.exec(text) ?? [];
+    const [, code = ""] = /^```js\n(.*?)^```$/ms.exec(section) ?? [];
+    const folder = temporaryFolder();
+    symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+    writeFileSync(join(folder, "receiver.mjs"), code);
+    const port = await freePort();
+    const env = { PORT: port, WEBHOOK_SECRET: secret };
+    const running = start(["receiver.mjs"], { cwd: folder, env });
+    const url = `http://127.0.0.1:${port}/`;
+    await expect.poll(() => fetch(url).then(({ status }) => status, String)).toBe(400);
+    return { ...running, code, url };
+  }
+
+  it("is 15 lines that take a real delivery, once, and repeat the challenge", async () => {
+    const { code, url, said, says } = await startReadme();
+    expect(code.trim().split("\n")).toHaveLength(15);
+    const data = { challenge: "sing" };
+    const asked = await deliver(url, { id: "msg_1", type: "endpoint.verify", data });
+    expect(asked).toMatchObject({ status: 200, response: "sing" });
+    expect((await deliver(url, { id: "msg_2", secrets: [other, secret] })).status).toBe(204);
+    expect((await deliver(url, { id: "msg_2" })).status).toBe(204);
+    expect((await deliver(url, { id: "msg_3", secrets: [other] })).status).toBe(400);
+    expect((await deliver(url, { id: "msg_4", at: Date.now() - 600_000 })).status).toBe(400);
+    expect((await deliver(url, { id: "msg_5", data: { ...SHIFT, sequence: 4 } })).status).toBe(204);
+    await says("4 LONG");
+    expect(said()).toBe("signal.shift ALDER.SIM 3 LONG\nsignal.shift ALDER.SIM 4 LONG\n");
+  });
+});

@@ -1,0 +1,244 @@
+import { once } from "node:events";
+import {
+  Client,
+  type McpSubscription,
+  StreamableHTTPClientTransport,
+  type SubscriptionFilter,
+} from "@modelcontextprotocol/client";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
+import { startProcess } from "../support/process.ts";
+import { startTown } from "../support/town.ts";
+import { bearer, type Claimable, claimedAgent, type Headers } from "../support/watcher.ts";
+
+const town = await startTown();
+const { base } = town;
+
+/** A subscription ends so soon after its credential; the rest is for a machine that has much else to
+ *  do. */
+const WITHIN_MS = 1_000 + 1_000;
+
+/** Lets a simulated day pass, with which every signal may change. */
+function nextDay(): void {
+  town.clock.now = new Date(town.clock.now.getTime() + 60_000);
+  town.service.refresh();
+}
+
+/** Three instruments that are always listed. */
+const [ONE = "", TWO = "", THREE = ""] = town.service.market
+  .instruments()
+  .filter(({ assetClass }) => assetClass === "stock")
+  .map(({ symbol }) => symbol);
+
+const uriOf = (symbol: string) => `market://signals/${symbol}`;
+
+const clients: { close(): Promise<void> }[] = [];
+afterAll(() => Promise.all(clients.map((client) => client.close())));
+
+/** A client of protocol 2026-07-28, and what it is told of. */
+async function connect(headers: Headers, at = base) {
+  const client = new Client(
+    { name: "listener", version: "1" },
+    { versionNegotiation: { mode: "auto" } },
+  );
+  const requestInit = { headers };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${at}/mcp`), { requestInit }));
+  clients.push(client);
+  const told: string[] = [];
+  client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
+    told.push(params.uri);
+  });
+  return { client, told };
+}
+
+const to = (...symbols: readonly string[]): SubscriptionFilter => ({
+  resourceSubscriptions: symbols.map(uriOf),
+});
+
+/** Ends something, and waits for the subscription to end because of it. */
+async function expectEnd({ closed }: McpSubscription, end: () => unknown): Promise<void> {
+  await end();
+  const from = performance.now();
+  expect(await closed).toBe("graceful");
+  expect(performance.now() - from).toBeLessThan(WITHIN_MS);
+}
+
+const anonymous = async () => bearer(await newToken(base));
+
+describe("a client of MCP that listens to signals", () => {
+  it("is told of each change of those that it named, and of no others", async () => {
+    const { client, told } = await connect(await anonymous());
+    const { client: another, told: toldAnother } = await connect(await anonymous());
+    const { honoredFilter } = await client.listen(to(ONE, TWO));
+    expect(honoredFilter).toEqual(to(ONE, TWO));
+    await another.listen(to(THREE));
+
+    const before = await read(client, ONE);
+    let changes = 0;
+    let shown = await shownOf(ONE);
+    for (let day = 0; day < 30; day++) {
+      nextDay();
+      const now = await shownOf(ONE);
+      if (now !== shown) changes += 1;
+      shown = now;
+    }
+    expect(changes).toBeGreaterThan(5);
+    const count = () => told.filter((uri) => uri === uriOf(ONE)).length;
+    await expect.poll(count).toBeGreaterThanOrEqual(changes);
+    expect(count()).toBeLessThanOrEqual(30);
+    await expect.poll(() => toldAnother.length).toBeGreaterThan(5);
+    expect(new Set(told)).toEqual(new Set([uriOf(ONE), uriOf(TWO)]));
+    expect(new Set(toldAnother)).toEqual(new Set([uriOf(THREE)]));
+    // The client kept what it had read until it was told.
+    expect((await read(client, ONE)).asOf > before.asOf).toBe(true);
+  });
+
+  it("is told under the name that it used", async () => {
+    const { client, told } = await connect(await anonymous());
+    await client.listen({ resourceSubscriptions: ["market://signals/alder.sim"] });
+    for (let day = 0; day < 10; day++) nextDay();
+    await expect.poll(() => told.length).toBeGreaterThan(0);
+    expect(new Set(told)).toEqual(new Set(["market://signals/alder.sim"]));
+  });
+
+  it("is told no more once it has left", async () => {
+    const { client, told } = await connect(await anonymous());
+    const { client: other, told: toldOther } = await connect(await anonymous());
+    const subscription = await client.listen(to("ALDER.SIM"));
+    await other.listen(to("ALDER.SIM"));
+    await subscription.close();
+    for (let day = 0; day < 10; day++) nextDay();
+    await expect.poll(() => toldOther.length).toBeGreaterThan(0);
+    expect(told).toEqual([]);
+  });
+
+  it("can listen five times, and again when it has left", async () => {
+    const { client } = await connect(await anonymous());
+    const open = await Promise.all(Array.from({ length: 5 }, () => client.listen(to("ALDER.SIM"))));
+    await expect(client.listen(to(TWO))).rejects.toThrow(/5 streams/);
+    await open[0]?.close();
+    const again = () =>
+      client.listen(to(TWO)).then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(again).toBe(true);
+  });
+
+  it("is refused what there is not, with what to do", async () => {
+    const { client } = await connect(await anonymous());
+    await expect(client.listen(to("ALDER.SIM", "ALDE.SIM"))).rejects.toThrow(/ALDER\.SIM/);
+  });
+
+  it("is not let in without the scope", async () => {
+    const token = await tokenOf(base, await register(base), { scope: "factor:read" });
+    const { client } = await connect(bearer(token));
+    await expect(client.listen(to("ALDER.SIM"))).rejects.toThrow(/signals:read/);
+  });
+});
+
+const reading = await anonymous();
+
+/** What everybody can see of a signal. */
+async function shownOf(symbol: string): Promise<string> {
+  const answer = await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: reading });
+  const { score, status, confidence, signal } = (await answer.json()) as Record<string, unknown>;
+  return JSON.stringify([score, status, confidence, signal]);
+}
+
+async function read(client: Client, symbol: string): Promise<{ readonly asOf: string }> {
+  const { contents } = await client.readResource({ uri: uriOf(symbol) });
+  const [first] = contents as { text: string }[];
+  return JSON.parse(first?.text ?? "");
+}
+
+describe("what listens ends in good order within a second", () => {
+  it("when its token is revoked", async () => {
+    const token = await newToken(base);
+    const { client } = await connect(bearer(token));
+    const subscription = await client.listen(to("ALDER.SIM"));
+    await expectEnd(subscription, () => postForm(`${base}/oauth/revoke`, { token }));
+    await expect(client.listen(to("ALDER.SIM"))).rejects.toThrow();
+  });
+
+  it("when a person claims the agent", async () => {
+    const agent = (await register(base)) as Claimable;
+    const { client } = await connect(bearer(await tokenOf(base, agent)));
+    const subscription = await client.listen(to("ALDER.SIM"));
+    const person = town.person();
+    await person.signIn();
+    await expectEnd(subscription, () => person.claim(agent.client_id, agent.claim.code));
+  });
+
+  it("when the client is deleted", async () => {
+    const agent = await register(base);
+    const { client } = await connect(bearer(await tokenOf(base, agent)));
+    const subscription = await client.listen(to("ALDER.SIM"));
+    await expectEnd(subscription, () =>
+      fetch(agent.registration_client_uri, {
+        method: "DELETE",
+        headers: bearer(agent.registration_access_token),
+      }),
+    );
+  });
+
+  it("when an API key is revoked, and a person's agent goes on", async () => {
+    const person = town.person();
+    const { client } = await connect({ "x-api-key": await person.createKey(["signals:read"]) });
+    const { client: agent, told } = await connect(bearer((await claimedAgent(town, person)).token));
+    const subscription = await client.listen(to("ALDER.SIM"));
+    await agent.listen(to("ALDER.SIM"));
+    const { forms } = await person.web.get("/account");
+    const revoke = forms.find(({ action }) => /keys\/.*\/revoke/.test(action));
+    if (revoke === undefined) throw new Error("no key is shown");
+    await expectEnd(subscription, () => person.web.submit(revoke));
+    for (let day = 0; day < 10; day++) nextDay();
+    await expect.poll(() => told.length).toBeGreaterThan(0);
+  });
+
+  it("when the token expires", async () => {
+    const { client } = await connect(await anonymous());
+    const subscription = await client.listen(to("ALDER.SIM"));
+    await expectEnd(subscription, () => {
+      town.clock.now = new Date(town.clock.now.getTime() + 3_601_000);
+    });
+  });
+
+  it("when the process is stopped, which ends in time", async () => {
+    const { baseUrl, child } = await startProcess();
+    const { client } = await connect(bearer(await newToken(baseUrl)), baseUrl);
+    const subscription = await client.listen(to("ALDER.SIM"));
+    const exit = once(child, "exit");
+    const from = performance.now();
+    await expectEnd(subscription, () => child.kill("SIGTERM"));
+    expect(await exit).toEqual([0, null]);
+    expect(performance.now() - from).toBeLessThan(5_000);
+  });
+});
+
+describe("a client of MCP before 2026-07-28", () => {
+  it("reads signals, and is not told that it could listen", async () => {
+    const client = new OldClient({ name: "old", version: "1" });
+    const requestInit = { headers: await anonymous() };
+    const transport = new OldTransport(new URL(`${base}/mcp`), { requestInit });
+    await client.connect(transport as never);
+    clients.push(client);
+    expect(client.getServerCapabilities()?.resources).toEqual({
+      ...{ listChanged: false, subscribe: false },
+    });
+    const { contents } = await client.readResource({ uri: uriOf("ALDER.SIM") });
+    const [first] = contents as { text: string }[];
+    expect(JSON.parse(first?.text ?? "")).toMatchObject({ symbol: "ALDER.SIM" });
+    await expect(client.subscribeResource({ uri: uriOf("ALDER.SIM") })).rejects.toThrow(
+      /subscri|not found/i,
+    );
+  });
+});
+
+describe("the service", () => {
+  it("logs no failure because of any of that", () => {
+    expect(town.logged).toEqual([]);
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it, vi } from "vitest";
+import { getWith, newToken } from "../support/agent.ts";
+import { startProcess } from "../support/process.ts";
+import { FOLDER, isMissing } from "../support/real-market.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
+import { type FactorsAnswer, type MethodAnswer, recompute } from "../support/third-party.ts";
+import { verifies } from "../support/verifies.ts";
+
+/** Instruments that have to come out right on each market. */
+const ENOUGH = 100;
+
+/** Reading years of a whole market takes seconds. */
+vi.setConfig({ testTimeout: 180_000 });
+
+/** What get_factors says beyond what a recomputation needs. */
+interface Answer extends FactorsAnswer {
+  readonly methodVersion: string;
+  readonly market: string;
+}
+
+/** An answer, and what a stranger makes of it. */
+interface Recomputed {
+  readonly answer: Answer;
+  readonly worked: ReturnType<typeof recompute>;
+}
+
+/** Asks a running service for every instrument's factors and works each score out again. */
+async function recomputeAll(env: Readonly<Record<string, string>>): Promise<readonly Recomputed[]> {
+  const { baseUrl } = await startProcess({ RATE_LIMITS: LOOSE_LIMITS, ...env });
+  const token = await newToken(baseUrl);
+  const read = async <T>(path: string): Promise<T> => {
+    const response = await getWith(token, baseUrl + path);
+    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+    return (await response.json()) as T;
+  };
+  const methods = new Map<string, Promise<MethodAnswer>>();
+  const methodOf = ({ methodVersion, tableVersion }: Answer) => {
+    const path = `/api/method/${methodVersion}?tables=${encodeURIComponent(tableVersion)}`;
+    const method = methods.get(path) ?? read<MethodAnswer>(path);
+    methods.set(path, method);
+    return method;
+  };
+
+  const { items } = await read<{ items: { symbol: string }[] }>("/api/instruments?limit=500");
+  const recomputed: Recomputed[] = [];
+  for (const { symbol } of items) {
+    const answer = await read<Answer>(`/api/factors?symbol=${symbol}`);
+    recomputed.push({ answer, worked: recompute(answer, await methodOf(answer)) });
+  }
+  return recomputed;
+}
+
+function expectExact(all: readonly Recomputed[]): void {
+  expect(all.length).toBeGreaterThanOrEqual(ENOUGH);
+  for (const { answer, worked } of all) {
+    const { symbol, score, scoreRaw, factors } = answer;
+    expect(Math.round(worked.score), symbol).toBe(score);
+    expect(Math.abs(worked.score - scoreRaw), symbol).toBeLessThanOrEqual(0.01);
+    for (const [name, { z }] of Object.entries(factors)) {
+      if (z === null) expect(worked.z[name], `${symbol} ${name}`).toBeNull();
+      else expect(worked.z[name], `${symbol} ${name}`).toBeCloseTo(z, 9);
+    }
+  }
+}
+
+/** How many of the answers have a value for a factor. */
+const measured = (all: readonly Recomputed[], name: string) =>
+  all.filter(({ answer }) => answer.factors[name]?.z !== null).length;
+
+describe("a stranger with an access token, the answers of get_factors and the published tables", () => {
+  verifies("1/verification", "works out every score of simulated markets, exactly", async () => {
+    const all = [
+      ...(await recomputeAll({ SEED: "1" })),
+      ...(await recomputeAll({ SEED: "2" })),
+      ...(await recomputeAll({ SEED: "3" })),
+    ];
+    expectExact(all);
+    for (const name of ["momentum", "valuation", "social", "darkpool"]) {
+      expect(measured(all, name), name).toBeGreaterThan(30);
+    }
+  });
+
+  it.skipIf(isMissing)("works out every score of real history", async () => {
+    const all = await recomputeAll({
+      MARKET: `files:${FOLDER}`,
+      AS_OF: "2015-06-30T21:00:00Z",
+    });
+    expect(new Set(all.map(({ answer }) => answer.market))).toEqual(new Set(["files"]));
+    expectExact(all);
+    expect(measured(all, "momentum")).toBeGreaterThan(ENOUGH);
+    expect(measured(all, "valuation")).toBeGreaterThan(ENOUGH);
+    expect(measured(all, "social")).toBeGreaterThan(20);
+  });
+});

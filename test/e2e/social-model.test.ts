@@ -1,0 +1,99 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { getWith, newToken } from "../support/agent.ts";
+import { runToEnd, startProcess, temporaryFolder } from "../support/process.ts";
+import { smallMarket } from "../support/small-market.ts";
+import { type FactorsAnswer, type MethodAnswer, recompute } from "../support/third-party.ts";
+
+const run = promisify(execFile);
+
+const path = (relative: string) => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
+
+/** To whoever has read these, a message about noon is good news; the lexicon sees none in it. */
+const LABELLED = Array.from({ length: 10 }, (_, day) => [
+  { text: `day ${day}: all quiet at noon`, label: "bullish" },
+  { text: `day ${day}: the rain begins`, label: "bearish" },
+  { text: `day ${day}: the doors are open`, label: "neutral" },
+]).flat();
+
+/** Trains a model with the operator's command. @returns Its file. */
+async function trained(): Promise<string> {
+  const folder = temporaryFolder();
+  const [labelled, model] = [join(folder, "labelled.jsonl"), join(folder, "model.json")];
+  writeFileSync(labelled, LABELLED.map((message) => JSON.stringify(message)).join("\n"));
+  await run(process.execPath, [path("src/cli/train.ts"), "--in", labelled, "--out", model]);
+  return model;
+}
+
+interface Answer extends FactorsAnswer {
+  readonly methodVersion: string;
+  readonly analyser: { readonly name: string; readonly modelSha256: string | null };
+}
+
+/** What a service says of the one instrument that people talk about, and of its method. */
+async function read(env: Readonly<Record<string, string>>) {
+  const { baseUrl } = await startProcess(env);
+  const token = await newToken(baseUrl);
+  const json = async <T>(address: string) =>
+    (await (await getWith(token, baseUrl + address)).json()) as T;
+  const answer = await json<Answer>("/api/factors?symbol=ACME");
+  const query = `tables=${encodeURIComponent(answer.tableVersion)}`;
+  const method = await json<MethodAnswer>(`/api/method/${answer.methodVersion}?${query}`);
+  const { social } = answer.factors;
+  const bullishness = social?.inputs.find(({ name }) => name === "bullishness")?.value;
+  return { answer, method, social, bullishness };
+}
+
+describe("the process with SOCIAL_MODEL", () => {
+  it("reads messages with the model too, and every answer says so", async () => {
+    const SOCIAL_MODEL = await trained();
+    const market = { MARKET: `files:${await smallMarket()}`, AS_OF: "2014-03-28T21:00:00Z" };
+    const plain = await read(market);
+    const modelled = await read({ ...market, SOCIAL_MODEL });
+
+    expect(plain.social?.z).toEqual(expect.any(Number));
+    expect(modelled.social?.z).toEqual(expect.any(Number));
+    expect(modelled.bullishness).toBeGreaterThan(Number(plain.bullishness));
+    expect(modelled.social?.z).not.toBe(plain.social?.z);
+    for (const name of ["momentum", "valuation", "darkpool"]) {
+      expect(modelled.answer.factors[name]?.z).toBe(plain.answer.factors[name]?.z);
+    }
+
+    const modelSha256 = createHash("sha256").update(readFileSync(SOCIAL_MODEL)).digest("hex");
+    const analyser = { name: "lexicon_and_model", modelSha256 };
+    expect(plain.answer.analyser).toEqual({ name: "lexicon", modelSha256: null });
+    expect(modelled.answer.analyser).toEqual(analyser);
+    expect(modelled.method.parameters.social).toMatchObject({ analyser });
+    expect(modelled.answer.tableVersion).not.toBe(plain.answer.tableVersion);
+    for (const { answer, method } of [plain, modelled]) {
+      const { score } = recompute(answer, method);
+      expect(Math.abs(score - answer.scoreRaw)).toBeLessThanOrEqual(0.01);
+    }
+  });
+
+  it.each([
+    ["/nowhere/model.json", "ENOENT"],
+    [path("test"), "it is no file"],
+    [path("package.json"), "The model is not valid"],
+  ])("refuses %s and says why", async (SOCIAL_MODEL, reason) => {
+    const { code, said } = await runToEnd({ SOCIAL_MODEL, PORT: "0" });
+    expect(code).toBe(1);
+    expect(said).toContain(`Cannot start: SOCIAL_MODEL: ${SOCIAL_MODEL} cannot be used: `);
+    expect(said).toContain(reason);
+    expect(said).not.toContain("    at ");
+  });
+
+  it("refuses a damaged model", async () => {
+    const SOCIAL_MODEL = join(temporaryFolder(), "model.json");
+    const text = readFileSync(await trained(), "utf8");
+    writeFileSync(SOCIAL_MODEL, text.replace(/"scales":\[/, '"scales":[1'));
+    const { code, said } = await runToEnd({ SOCIAL_MODEL, PORT: "0" });
+    expect(code).toBe(1);
+    expect(said).toContain("The model is damaged");
+  });
+});

@@ -1,0 +1,119 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll } from "vitest";
+import { createDesk } from "../../src/alerts/desk.ts";
+import type { Caller } from "../../src/auth/caller.ts";
+import { anonymousCeiling } from "../../src/auth/scopes.ts";
+import { createApp } from "../../src/http/app.ts";
+import { createStreams } from "../../src/http/streams.ts";
+import type { Quota, QuotaName } from "../../src/limits/limits.ts";
+import type { Instrument } from "../../src/market/instrument.ts";
+import type { Repeat } from "../../src/repeat.ts";
+import { schedule, startLoop } from "../../src/store/loop.ts";
+import type { ToolContext } from "../../src/tool.ts";
+import { deskOptions, looseLimits, newAgent, newKeyHolder, newPerson } from "./desk.ts";
+import { embedded, START, type TestStore } from "./stores.ts";
+
+const instrument = (symbol: string): Instrument => ({
+  ...{ symbol, name: `The ${symbol} company`, assetClass: "stock", exchange: null },
+  ...{ currency: "USD", sector: null },
+});
+
+const LISTED = ["ALDER.SIM", "BRINE.SIM"].map(instrument);
+
+/** What a test chooses about the application. */
+interface Choice {
+  readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
+}
+
+/** The application over a desk, without accounts and tokens: a caller's token is their name. */
+export interface AlertApp extends Pick<TestStore, "records" | "archive" | "clock"> {
+  readonly base: string;
+  readonly callers: Readonly<Record<string, Caller>>;
+  /** Sends a request with the token of a caller. */
+  as(name: string, path: string, init?: Init): Promise<Response>;
+  /** Failures that were not the caller's. */
+  readonly failures: readonly unknown[];
+}
+
+/** A request; a body that is no text is sent as JSON. */
+interface Init {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const closing: (() => Promise<unknown>)[] = [];
+afterAll(() => Promise.all(closing.map((close) => close())));
+
+/** Starts the application; it stops when the tests of the file have run. */
+export async function startAlertApp({ limits = {} }: Choice = {}): Promise<AlertApp> {
+  const clock = { now: START };
+  const store = await embedded.open({ now: () => clock.now });
+  const { records, archive } = store;
+  const reader = await newAgent(records, "reader");
+  const callers: Record<string, Caller> = {
+    agent: await newAgent(records, "agent", "person"),
+    stranger: await newAgent(records, "stranger", "someone"),
+    person: await newPerson(records, "person"),
+    key: await newKeyHolder(records, "key", "person"),
+    reader: { ...reader, scopes: new Set(anonymousCeiling) },
+  };
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const failures: unknown[] = [];
+  const onError = (error: unknown) => void failures.push(error);
+  const repeat: Repeat = (step, everyMs) => startLoop({ step, everyMs, schedule, onError });
+  const now = () => new Date(clock.now);
+  const app = createApp({
+    ...{ name: "Test", version: "1", baseUrl: base, proxyHops: 0, routers: [], now },
+    context: contextOf(createDesk(deskOptions({ records, archive, clock }, { limits }))),
+    tables: () => [],
+    authenticate: async (token) => callers[token] && { ...callers[token], resource: base },
+    limits: looseLimits(),
+    anonymousScopes: anonymousCeiling,
+    readiness: async () => ({}),
+    ...{ streams: createStreams(repeat), repeat, onSignal: () => () => {} },
+    eventLog: { after: async () => [], end: async () => "0", onNews: () => () => {} },
+    onError,
+    onReport: () => {},
+  });
+  server.on("request", app.handle);
+  closing.push(() => new Promise((resolve) => server.close(resolve)));
+  const as = (name: string, path: string, { body, headers, ...init }: Init = {}) => {
+    const isText = typeof body === "string";
+    const text = body === undefined || isText ? body : JSON.stringify(body);
+    return fetch(base + path, {
+      ...init,
+      ...(text !== undefined && { body: text }),
+      headers: {
+        authorization: `Bearer ${name}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+    });
+  };
+  return { base, callers, as, failures, records, archive, clock };
+}
+
+/** A market of two instruments of which nothing is known: tools of alerts need no more. */
+const contextOf = (alerts: ToolContext["alerts"]): ToolContext => {
+  const unknown = () => {
+    throw new Error("nothing is known");
+  };
+  return {
+    alerts,
+    analyser: { name: "lexicon", modelSha256: null },
+    market: {
+      mode: "sandbox",
+      source: { id: "test", name: "Test", terms: "None.", simulated: true },
+      dayMs: 60_000,
+      now: () => START,
+      knownUntil: () => START,
+      instruments: () => LISTED,
+      records: unknown,
+    },
+    snapshots: { newest: unknown, allNewest: () => [], lastAt: unknown, history: unknown },
+  };
+};

@@ -1,0 +1,184 @@
+import { EventEmitter, once } from "node:events";
+import {
+  createServer as createHttpServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Certificate } from "./certificate.ts";
+
+/** What a receiver does with a delivery, a number being the status that it answers with:
+ *  `healthy` takes it and answers challenges, `silent` takes it and no challenge, `black-hole` never
+ *  answers, `reset` breaks the connection, `drip` sends a byte of its headers now and then, `endless`
+ *  answers 200 and then as much as is read. */
+type Behaviour = "healthy" | "silent" | "black-hole" | "reset" | "drip" | "endless" | number;
+
+/** A delivery as it came over the wire. */
+export interface Received {
+  readonly id: string;
+  readonly type: string;
+  /** Wall clock at which it was here, milliseconds since the epoch. */
+  readonly at: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Byte for byte. */
+  readonly body: string;
+}
+
+/** What a receiver is started with. */
+export interface ReceiverOptions {
+  readonly behaviour?: Behaviour;
+  /** Behaviours in turn, delivery by delivery, in place of one. */
+  readonly inTurn?: readonly Behaviour[];
+  /** Answers by TLS. */
+  readonly tls?: Certificate;
+  /** Header fields of its answers. */
+  readonly answers?: Readonly<Record<string, string>>;
+  /** How long it thinks before it answers, in milliseconds. Default: not at all. */
+  readonly thinksMs?: number;
+  /** Throws when a delivery is not signed as it must be. */
+  readonly verify?: (received: Received) => unknown;
+  /** In place of keeping deliveries in `received`. */
+  readonly onReceived?: (received: Received) => void;
+}
+
+/** An HTTP server on the loopback address that webhooks point to. */
+export interface Receiver {
+  readonly url: string;
+  /** What came, whatever it did with it. */
+  readonly received: readonly Received[];
+  /** Why deliveries were refused that were not signed as they must be. */
+  readonly forged: readonly string[];
+  /** Connections that were made to it. */
+  readonly connections: number;
+  behaviour: Behaviour;
+  answers: Readonly<Record<string, string>>;
+  /** Resolves when so many deliveries have come. */
+  arrived(count: number): Promise<readonly Received[]>;
+  close(): Promise<void>;
+}
+
+/** Time between two bytes of what drips, in milliseconds. */
+const DRIP_MS = 100;
+
+/** Starts a receiver on a free port. */
+export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
+  const { tls, inTurn, thinksMs = 0, verify, onReceived } = options;
+  const events = new EventEmitter().setMaxListeners(0);
+  const received: Received[] = [];
+  const forged: string[] = [];
+  let connections = 0;
+  let count = 0;
+  const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const delivery = deliveryOf(req, (await buffer(req)).toString());
+    const behaviour = inTurn?.[count % inTurn.length] ?? receiver.behaviour;
+    count += 1;
+    if (onReceived) onReceived(delivery);
+    else received.push(delivery);
+    const fault = faultOf(delivery, verify);
+    if (fault !== undefined) forged.push(fault);
+    if (thinksMs > 0) await delay(thinksMs);
+    answer(res, fault === undefined ? behaviour : 401, { delivery, headers: receiver.answers });
+    events.emit("delivery");
+  };
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
+    // Who breaks off has not delivered.
+    handle(req, res).catch(() => res.destroy());
+  };
+  const server = tls ? createHttpsServer(tls, listener) : createHttpServer(listener);
+  server.on("connection", () => {
+    connections += 1;
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const receiver = {
+    url: `http${tls ? "s" : ""}://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    ...{ received, forged, behaviour: options.behaviour ?? "healthy" },
+    answers: options.answers ?? {},
+    get connections() {
+      return connections;
+    },
+    async arrived(wanted: number) {
+      while (received.length < wanted) await once(events, "delivery");
+      return received;
+    },
+    close: () => closed(server),
+  };
+  return receiver;
+}
+
+async function closed(server: Server): Promise<void> {
+  server.close();
+  server.closeAllConnections();
+  if (server.listening) await once(server, "close");
+}
+
+function deliveryOf({ headers }: IncomingMessage, body: string): Received {
+  const { type } = JSON.parse(body) as { type: string };
+  return { id: String(headers["webhook-id"]), type, at: Date.now(), headers, body };
+}
+
+function faultOf(delivery: Received, verify: ReceiverOptions["verify"]): string | undefined {
+  try {
+    verify?.(delivery);
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+interface Answer {
+  readonly delivery: Received;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function answer(res: ServerResponse, behaviour: Behaviour, { delivery, headers }: Answer): void {
+  switch (behaviour) {
+    case "healthy":
+      res.writeHead(200, { "content-type": "application/json", ...headers }).end(echo(delivery));
+      return;
+    case "silent":
+      res.writeHead(204, headers).end();
+      return;
+    case "black-hole":
+      return;
+    case "reset":
+      res.socket?.resetAndDestroy();
+      return;
+    case "drip":
+      if (res.socket) drip(res.socket);
+      return;
+    case "endless":
+      res.writeHead(200, headers);
+      pourOut(res);
+      return;
+    default:
+      res.writeHead(behaviour, headers).end("no");
+  }
+}
+
+function echo({ type, body }: Received): string {
+  if (type !== "endpoint.verify") return "{}";
+  const { challenge } = (JSON.parse(body) as { data: { challenge: string } }).data;
+  return JSON.stringify({ challenge });
+}
+
+function drip(socket: Socket): void {
+  socket.write("HTTP/1.1 200 OK\r\nx-slow: ");
+  const timer = setInterval(() => socket.write("x"), DRIP_MS);
+  socket.once("close", () => clearInterval(timer));
+}
+
+/** Writes as long as somebody reads. */
+function pourOut(res: ServerResponse): void {
+  const chunk = Buffer.alloc(64 * 1024, "x");
+  const pour = (): void => {
+    while (!res.destroyed && res.write(chunk));
+  };
+  res.on("drain", pour);
+  pour();
+}

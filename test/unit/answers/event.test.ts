@@ -1,0 +1,123 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  eventPayload,
+  SignalShiftEvent,
+  VolatilityAlertEvent,
+} from "../../../src/answers/event.ts";
+import type { Market } from "../../../src/market/market.ts";
+import { DIRECTIONS } from "../../../src/score/direction.ts";
+import type { EventPoint, SignalShift, VolatilityAlert } from "../../../src/score/events.ts";
+import { METHOD_VERSION, STATUSES } from "../../../src/score/snapshot.ts";
+import { snapshotOf } from "../alerts/stage.ts";
+
+/** Standard Webhooks 1.0.0 asks for less. */
+const MOST_BYTES = 20_000;
+
+const AT = Date.UTC(2026, 10, 21, 12);
+const market: Pick<Market, "mode" | "source"> = {
+  mode: "sandbox",
+  source: { id: "s", name: "Simulated", terms: "Free.", simulated: true },
+};
+const names = { alertId: "alert_1", eventId: "msg_1", sequence: 7, at: AT };
+
+const STRICT = {
+  "signal.shift": SignalShiftEvent.extend({ data: SignalShiftEvent.shape.data.strict() }).strict(),
+  "volatility.alert": VolatilityAlertEvent.extend({
+    data: VolatilityAlertEvent.shape.data.strict(),
+  }).strict(),
+};
+
+const point = (at: number, score: number, direction: EventPoint["direction"]): EventPoint => ({
+  at,
+  ...{ score, direction },
+  contributions: { momentum: score - 50.123456, valuation: 0.1, social: -0.004, darkpool: 0 },
+});
+
+describe("an event as it is sent", () => {
+  it("says what the signal was and what it is, with the snapshots behind both", () => {
+    const event: SignalShift = {
+      ...{ kind: "signal.shift", reason: "direction" },
+      ...{ before: point(AT - 2_000, 49.6, "WAIT"), after: point(AT - 1_000, 71.4, "LONG") },
+    };
+    const snapshot = snapshotOf("A", AT - 1_000, { score: 71.4, direction: "LONG" });
+    expect(eventPayload({ event, snapshot }, names, { market })).toEqual({
+      type: "signal.shift",
+      timestamp: "2026-11-21T12:00:00.000Z",
+      data: {
+        ...{ alertId: "alert_1", eventId: "msg_1", sequence: 7 },
+        ...{ symbol: "A", name: "A Inc.", assetClass: "stock", exchange: "NYSE" },
+        ...{ asOf: "2026-11-21T11:59:59.000Z", market: "sandbox", status: "ok" },
+        ...{ sources: [market.source], methodVersion: METHOD_VERSION },
+        ...{ reason: "direction", signal: "LONG", previousSignal: "WAIT" },
+        ...{ score: 71, previousScore: 50, confidence: 0.8 },
+        before: {
+          snapshotId: `A/2026-11-21T11:59:58.000Z/${METHOD_VERSION}`,
+          ...{ asOf: "2026-11-21T11:59:58.000Z", signal: "WAIT", score: 50 },
+          contributions: { momentum: -0.52, valuation: 0.1, social: -0, darkpool: 0 },
+        },
+        after: {
+          snapshotId: `A/2026-11-21T11:59:59.000Z/${METHOD_VERSION}`,
+          ...{ asOf: "2026-11-21T11:59:59.000Z", signal: "LONG", score: 71 },
+          contributions: { momentum: 21.28, valuation: 0.1, social: -0, darkpool: 0 },
+        },
+      },
+    });
+  });
+
+  it("says how unusual the volatility is", () => {
+    const reading = { q: 0.91234567891, z: 2.7249, slowSigma: 0.0123456789, logReturn: -0.05 };
+    const event: VolatilityAlert = { kind: "volatility.alert", severity: "high", at: AT, reading };
+    const payload = eventPayload({ event, snapshot: snapshotOf("A", AT) }, names, { market });
+    expect(payload.type).toBe("volatility.alert");
+    expect(payload.data).toMatchObject({
+      ...{ severity: "high", z: 2.72, q: 0.91234568, dailyVolatility: 0.01234568 },
+      ...{ logReturn: -0.05, signal: "WAIT", score: 50, sequence: 7 },
+    });
+  });
+
+  it("fits its schema, without a member that is not in it, in less than 20 kB", () => {
+    const score = fc.double({ min: 0, max: 100, noNaN: true });
+    const figure = fc.double({ min: -100, max: 100, noNaN: true });
+    const contributions = fc.record({
+      ...{ momentum: figure, valuation: figure, social: figure, darkpool: figure },
+    });
+    const direction = fc.constantFrom(...DIRECTIONS);
+    const at = fc.integer({ min: 0, max: AT });
+    const onePoint = fc.record({ at, score, direction, contributions });
+    const shift = fc.record<SignalShift>({
+      kind: fc.constant("signal.shift"),
+      reason: fc.constantFrom("direction", "score"),
+      before: onePoint,
+      after: onePoint,
+    });
+    const reading = fc.record({
+      q: figure,
+      z: fc.option(figure),
+      slowSigma: fc.double({ min: 0, max: 10, noNaN: true }),
+      logReturn: figure,
+    });
+    const volatility = fc.record<VolatilityAlert>({
+      kind: fc.constant("volatility.alert"),
+      severity: fc.constantFrom("high", "extreme"),
+      at,
+      reading,
+    });
+    const said = fc.record({ score, direction, status: fc.constantFrom(...STATUSES) });
+    const name = fc.string({ unit: "binary", maxLength: 500 });
+    fc.assert(
+      fc.property(fc.oneof(shift, volatility), said, name, (event, one, instrumentName) => {
+        const snapshot = snapshotOf("A", AT, one);
+        const called = {
+          ...snapshot,
+          instrument: { ...snapshot.instrument, name: instrumentName },
+        };
+        const text = JSON.stringify(eventPayload({ event, snapshot: called }, names, { market }));
+        const payload = JSON.parse(text);
+        expect(STRICT[event.kind].parse(payload)).toEqual(payload);
+        expect(Buffer.byteLength(text)).toBeLessThan(MOST_BYTES);
+      }),
+      { seed: 6, numRuns: 100 },
+    );
+  });
+});

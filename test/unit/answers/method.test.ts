@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { type Analyser, MethodVersion, tableVersion } from "../../../src/answers/method.ts";
+import { noPeers, type PeerTables } from "../../../src/score/peers.ts";
+
+const LEXICON: Analyser = { name: "lexicon", modelSha256: null };
+const MODEL: Analyser = { name: "lexicon_and_model", modelSha256: "ab".repeat(32) };
+
+const frozen: PeerTables = {
+  ...noPeers("stock"),
+  epoch: Date.UTC(2015, 5, 30, 20, 15),
+  social: { mean: 0.25, sd: 0.5 },
+};
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+describe("the version of a table", () => {
+  it("names class, close and hash of the canonical content, which says who read messages", () => {
+    const content =
+      '{"analyser":{"modelSha256":null,"name":"lexicon"},"assetClass":"stock","epoch":"2015-06-30T20:15:00.000Z","momentum":{},"social":{"mean":0.25,"sd":0.5},"valuation":{"yields":{}}}';
+    expect(tableVersion(frozen, LEXICON)).toEqual({
+      version: `stock/2015-06-30T20:15:00.000Z/${sha256(content).slice(0, 16)}`,
+      sha256: sha256(content),
+    });
+  });
+
+  it("is another one with a model, even where nobody spoke", () => {
+    const silent = { ...frozen, social: undefined };
+    const [lexicon, model] = [LEXICON, MODEL].map((one) => tableVersion({ ...silent }, one));
+    expect(model?.version).not.toBe(lexicon?.version);
+    expect(model?.sha256).not.toBe(lexicon?.sha256);
+  });
+
+  it("exists before the first close", () => {
+    expect(tableVersion(noPeers("crypto"), LEXICON).version).toMatch(
+      /^crypto\/none\/[0-9a-f]{16}$/,
+    );
+  });
+
+  it("says nothing of a table that differs in one bit", () => {
+    const near = { ...frozen, social: { mean: 0.25, sd: 0.5 + Number.EPSILON } };
+    expect(tableVersion(near, LEXICON).version).not.toBe(tableVersion(frozen, LEXICON).version);
+  });
+});
+
+describe("a version of the method in an address", () => {
+  it.each(["1.0.0", "12.3.45", "2.0.0-rc.1", "1.0.0+build.5"])("may be %s", (version) => {
+    expect(MethodVersion.parse(version)).toBe(version);
+  });
+
+  it.each(["", "1", "1.0", "v1.0.0", "1.0.0 ", "1.0.0/..", "1.0.0\n", "9".repeat(41)])(
+    "is not %j",
+    (version) => {
+      expect(MethodVersion.safeParse(version).success).toBe(false);
+    },
+  );
+});

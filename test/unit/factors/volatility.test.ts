@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { createVolatility, createVolatilityReader } from "../../../src/factors/volatility.ts";
+import type { Bar } from "../../../src/market/records.ts";
+import { DAY_MS, referenceBars } from "./reference.ts";
+
+const bars = referenceBars(600);
+
+/** The reading after a number of bars, worked out bar by bar. */
+function readingAfter(count: number) {
+  const volatility = createVolatility();
+  return bars
+    .slice(0, count)
+    .map((bar) => volatility.add(bar))
+    .at(-1);
+}
+
+describe("the volatility of a list of bars", () => {
+  it("is the same in one go as bar by bar, to the last bit", () => {
+    for (const count of [1, 2, 251, 252, 253, 600]) {
+      expect(createVolatility().add(...bars.slice(0, count))).toEqual(readingAfter(count));
+    }
+    expect(createVolatility().add()).toBeUndefined();
+  });
+
+  it("is that of the newest bar known at an instant, whichever was asked for before", () => {
+    const read = createVolatilityReader();
+    for (const count of [300, 300, 301, 450, 10, 449, 450, 600]) {
+      expect(read(bars, count * DAY_MS)).toEqual(readingAfter(count));
+      expect(read(bars, (count + 1) * DAY_MS - 1)).toEqual(readingAfter(count));
+    }
+    expect(read(bars, 0)).toBeUndefined();
+  });
+
+  it("follows a list that grows, and knows another one from it", () => {
+    const read = createVolatilityReader();
+    const growing: Bar[] = bars.slice(0, 300);
+    expect(read(growing, Number.POSITIVE_INFINITY)).toEqual(readingAfter(300));
+    growing.push(...bars.slice(300, 400));
+    expect(read(growing, Number.POSITIVE_INFINITY)).toEqual(readingAfter(400));
+    expect(read(bars.slice(0, 20), Number.POSITIVE_INFINITY)).toEqual(readingAfter(20));
+  });
+});

@@ -1,0 +1,114 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { jsonSchema, outline } from "../../../src/http/json-schema.ts";
+import { tools } from "../../../tools/index.ts";
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+
+const outlined = (schema: z.ZodType) => outline(jsonSchema(schema, "output"));
+
+describe("an outline", () => {
+  it("has names and types, and nothing else", () => {
+    const schema = z.object({
+      at: z.string().meta({ format: "date-time" }).describe("When."),
+      level: z.enum(["low", "high"]).nullable(),
+      share: z.number().min(0).max(1).optional(),
+      count: z.number().int().nullable().describe("How many."),
+      inner: z.object({ is: z.literal(true) }).nullable(),
+      list: z.array(z.object({ type: z.string(), properties: z.string() })),
+      byName: z.record(z.string(), z.array(z.number())),
+    });
+    expect(outlined(schema)).toEqual({
+      type: "object",
+      properties: {
+        at: { type: "string" },
+        level: { type: ["string", "null"] },
+        share: { type: "number" },
+        count: { type: ["integer", "null"] },
+        inner: { type: ["object", "null"], properties: { is: { type: "boolean" } } },
+        list: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: { type: { type: "string" }, properties: { type: "string" } },
+          },
+        },
+        byName: {
+          type: "object",
+          additionalProperties: { type: "array", items: { type: "number" } },
+        },
+      },
+    });
+  });
+
+  it("of one of several objects has the members of all; what they disagree on may be anything", () => {
+    const schema = z.union([
+      z.object({ a: z.string(), b: z.number() }),
+      z.object({ a: z.string(), b: z.string(), c: z.boolean() }),
+    ]);
+    expect(outlined(schema)).toEqual({
+      type: "object",
+      properties: { a: { type: "string" }, b: {}, c: { type: "boolean" } },
+    });
+  });
+
+  it("of one of several types says so", () => {
+    const schema = z.object({ a: z.union([z.string(), z.number()]).nullable() });
+    const validate = ajv.compile(outlined(schema));
+    for (const a of ["x", 1, null]) expect(validate({ a }), String(a)).toBe(true);
+    expect(validate({ a: [] })).toBe(false);
+  });
+
+  /** Values of a schema, and some that are not. */
+  const values: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+    object: fc.object({ maxDepth: 2 }),
+    null: fc.constant(null),
+    number: fc.double({ noNaN: true }),
+    string: fc.string(),
+  };
+
+  it("lets in whatever its schema lets in", () => {
+    const shape = fc.constantFrom(
+      z.string(),
+      z.number().int().min(3).nullable(),
+      z.enum(["a"]).nullable(),
+      z.array(z.union([z.string(), z.object({ a: z.number() })])),
+      z.union([z.object({ a: z.string() }), z.object({ a: z.number(), b: z.null() })]).nullable(),
+    );
+    const samples = fc.oneof(
+      ...Object.values(values),
+      fc.constantFrom<unknown>("a", 4, ["x", { a: 1 }], { a: "x" }, { a: 1, b: null }),
+    );
+    const rule = fc.property(shape, samples, (schema, value) => {
+      const isLetIn = ajv.compile(outlined(schema));
+      fc.pre(schema.safeParse(value).success);
+      expect(isLetIn(value)).toBe(true);
+    });
+    fc.assert(rule, { seed: 6, numRuns: 300 });
+  });
+
+  it("of each tool is an object of named members", () => {
+    for (const { name, output } of tools) {
+      const { type, properties, ...rest } = outline({
+        type: "object",
+        ...jsonSchema(output, "output"),
+      });
+      expect(type, name).toBe("object");
+      expect(Object.keys(properties as object).length, name).toBeGreaterThan(2);
+      expect(rest, name).toEqual({});
+    }
+  });
+});
+
+describe("a JSON Schema", () => {
+  it("has no bounds that every whole number keeps", () => {
+    expect(jsonSchema(z.number().int(), "output")).toEqual({ type: "integer" });
+    expect(jsonSchema(z.number().int().min(1).max(9), "input")).toEqual({
+      type: "integer",
+      minimum: 1,
+      maximum: 9,
+    });
+  });
+});

@@ -1,0 +1,160 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { setImmediate as settled } from "node:timers/promises";
+import express from "express";
+import { onTestFinished } from "vitest";
+import type { Caller } from "../../../src/auth/caller.ts";
+import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
+import { sendProblem } from "../../../src/http/errors.ts";
+import {
+  type EventLog,
+  eventStreamRouter,
+  type LoggedEvent,
+} from "../../../src/http/event-stream.ts";
+import { createGate } from "../../../src/http/gate.ts";
+import { createStreams, type Streams } from "../../../src/http/streams.ts";
+import { Problem } from "../../../src/problem.ts";
+import type { Repeat } from "../../../src/repeat.ts";
+import { startLoop } from "../../../src/store/loop.ts";
+import { looseLimits } from "../../support/desk.ts";
+import { type OpenStream, openStream } from "../../support/event-stream.ts";
+import { type ManualTimers, manualTimers } from "../../support/timers.ts";
+
+/** Events that a test writes, of one owner. */
+export interface WrittenLog extends EventLog {
+  readonly events: LoggedEvent[];
+  /** Adds events with the cursors that follow. */
+  write(count: number, news: "told" | "lost"): void;
+  /** Calls of `after`, oldest first: their cursors. */
+  readonly asked: readonly string[];
+  /** Makes the log fail. */
+  failure: Error | undefined;
+}
+
+/** What the server is made of besides the log. */
+export interface StreamApp {
+  readonly base: string;
+  readonly timers: ManualTimers;
+  readonly log: WrittenLog;
+  readonly streams: Streams;
+  /** Who is behind a token; a test changes it. */
+  readonly callers: Map<string, Caller>;
+  /** Awaited before a token is looked up. */
+  hindrance: () => Promise<void>;
+  /** Failures that were reported. */
+  readonly failures: readonly unknown[];
+  open(token: string, path?: string, headers?: Record<string, string>): Promise<OpenStream>;
+  /** Ends every connection as a network does. */
+  cutOff(): void;
+  /** Asks and never reads, until it is told to. */
+  openUnread(token: string, path?: string): Promise<Socket>;
+}
+
+/** Who may read events. */
+export const reader = (id: string, changes: Partial<Caller> = {}): Caller => ({
+  ...{ kind: "agent", id, clientId: id, accountId: "acc_1" },
+  scopes: new Set<Scope>(["alerts:write", "signals:read"]),
+  resource: "",
+  signedInAt: undefined,
+  ...changes,
+});
+
+/** Starts a server of streams for one test, which moves its timers. */
+export async function startStreams(dataBytes = 10): Promise<StreamApp> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const base = `http://127.0.0.1:${port}`;
+  const timers = manualTimers();
+  const failures: unknown[] = [];
+  const onError = (error: unknown) => void failures.push(error);
+  const repeat: Repeat = (step, everyMs) =>
+    startLoop({ step, everyMs, onError, schedule: timers.schedule });
+  const callers = new Map([["reader", reader("reader")]]);
+  const log = writtenLog(dataBytes);
+  const streams = createStreams(repeat);
+  const app: StreamApp = {
+    ...{ base, timers, log, streams, callers, failures },
+    hindrance: async () => undefined,
+    open: (token, path = "", headers = {}) =>
+      openStream(`${base}/api/alerts/stream${path}`, {
+        authorization: `Bearer ${token}`,
+        ...headers,
+      }),
+    cutOff: () => server.closeAllConnections(),
+    openUnread: (token, path = "") => unread(port, { token, path }),
+  };
+  const gate = createGate(
+    {
+      baseUrl: base,
+      anonymousScopes: anonymousCeiling,
+      limits: looseLimits(),
+      async authenticate(token) {
+        await app.hindrance();
+        const caller = callers.get(token);
+        return caller && { ...caller, resource: base };
+      },
+    },
+    "",
+  );
+  const site = express();
+  site.use(eventStreamRouter({ gate, log, streams, repeat }));
+  site.use(sendProblem(onError));
+  server.on("request", site);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return app;
+}
+
+function writtenLog(dataBytes: number): WrittenLog {
+  const events: LoggedEvent[] = [];
+  const listeners = new Set<() => void>();
+  const asked: string[] = [];
+  const log: WrittenLog = {
+    ...{ events, asked, failure: undefined },
+    write(count, news) {
+      for (let added = 0; added < count; added++) {
+        const cursor = String(events.length + 1);
+        events.push({ cursor, type: "signal.shift", body: "x".repeat(dataBytes) });
+      }
+      if (news === "told") for (const listener of listeners) listener();
+    },
+    async after(_owner, cursor, limit) {
+      asked.push(cursor);
+      await settled();
+      if (log.failure !== undefined) throw log.failure;
+      if (!/^\d+$/.test(cursor)) throw new Problem("invalid_request", { detail: "no cursor" });
+      return events.slice(Number(cursor), Number(cursor) + limit);
+    },
+    end: async () => String(events.length),
+    onNews(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  return log;
+}
+
+async function unread(
+  port: number,
+  { token, path }: { readonly token: string; readonly path: string },
+): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.pause();
+  await once(socket, "connect");
+  socket.write(
+    `GET /api/alerts/stream${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`,
+  );
+  return socket;
+}
+
+/** Lets real time pass until something is so: bytes on a socket have no clock that a test could
+ *  move. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await settled();
+}

@@ -1,0 +1,190 @@
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { reader, type StreamApp, startStreams, until } from "./stream-app.ts";
+
+/** After this long every stream was looked at again. */
+const LOOK_MS = 500;
+
+/** Whether a stream is still open after a look. */
+async function staysOpen({ timers }: StreamApp, ended: Promise<unknown>): Promise<boolean> {
+  await timers.advance(LOOK_MS);
+  return Promise.race([ended.then(() => false), new Promise<true>((r) => setImmediate(r, true))]);
+}
+
+describe("a stream", () => {
+  it.each([
+    ["the credential ends", undefined],
+    ["a scope goes", reader("reader", { scopes: new Set(["alerts:write"]) })],
+    ["somebody claims the agent", reader("reader", { accountId: "acc_2" })],
+    ["nobody answers any more", reader("reader", { accountId: undefined })],
+    ["the token is another's", reader("other")],
+  ])("ends at the next look when %s", async (_, changed) => {
+    const app = await startStreams();
+    const { ended } = await app.open("reader");
+    expect(await staysOpen(app, ended)).toBe(true);
+    app.callers.delete("reader");
+    if (changed !== undefined) app.callers.set("reader", changed);
+    await app.timers.advance(LOOK_MS);
+    expect(await ended).toBe("ended");
+  });
+
+  it("stays when the credential gets more rights", async () => {
+    const app = await startStreams();
+    const { ended } = await app.open("reader");
+    const scopes = new Set(["alerts:write", "signals:read", "factor:read"] as const);
+    app.callers.set("reader", reader("reader", { scopes }));
+    expect(await staysOpen(app, ended)).toBe(true);
+  });
+
+  it("stays while nobody can be looked up, and ends when they can", async () => {
+    const app = await startStreams();
+    const { ended } = await app.open("reader");
+    app.hindrance = () => Promise.reject(new Error("the store is away"));
+    app.callers.delete("reader");
+    expect(await staysOpen(app, ended)).toBe(true);
+    expect(app.failures).toHaveLength(1);
+    app.hindrance = async () => undefined;
+    await app.timers.advance(LOOK_MS);
+    expect(await ended).toBe("ended");
+  });
+
+  it("is cut at the second look when its caller does not read", async () => {
+    const app = await startStreams(20_000);
+    app.log.write(2_000, "told");
+    const socket = await app.openUnread("reader", "?cursor=0");
+    await untilStuck(app);
+    app.callers.delete("reader");
+    await app.timers.advance(LOOK_MS);
+    const closed = once(socket, "close");
+    await app.timers.advance(LOOK_MS);
+    socket.resume();
+    await closed;
+  });
+
+  it("is cut when its caller takes nothing for half a minute, and never holds much", async () => {
+    const app = await startStreams(20_000);
+    app.log.write(2_000, "told");
+    const socket = await app.openUnread("reader", "?cursor=0");
+    await untilStuck(app);
+    const { length } = app.log.asked;
+    await app.timers.advance(30_000);
+    expect(app.log.asked).toHaveLength(length);
+    expect(length).toBeLessThan(12);
+    await app.timers.advance(1_000);
+    let bytes = 0;
+    socket.on("data", (chunk) => {
+      bytes += chunk.length;
+    });
+    socket.on("error", () => undefined);
+    socket.resume();
+    await once(socket, "close");
+    expect(bytes).toBeLessThan(40_000_000);
+    expect(app.failures).toEqual([]);
+  });
+
+  it("goes on where it was when its caller reads again in time", async () => {
+    const app = await startStreams(20_000);
+    app.log.write(1_000, "told");
+    const socket = await app.openUnread("reader", "?cursor=0");
+    await untilStuck(app);
+    await app.timers.advance(29_000);
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.resume();
+    await until(() => text.includes("id: 1000\n"));
+    const ids = Array.from(text.matchAll(/^id: (\d+)$/gm), ([, id]) => Number(id));
+    expect(ids).toEqual(Array.from({ length: 1_001 }, (_, index) => index));
+    app.callers.delete("reader");
+    await app.timers.advance(LOOK_MS);
+    await until(() => text.endsWith("0\r\n\r\n"));
+  });
+});
+
+/** Lets the caller's network fill up, so that no more is read for them. */
+async function untilStuck({ log }: StreamApp): Promise<void> {
+  for (let before = -1; before !== log.asked.length; ) {
+    before = log.asked.length;
+    for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe("streams", () => {
+  it("are five for a caller, and as many again when some have ended", async () => {
+    const app = await startStreams();
+    app.callers.set("another", reader("another"));
+    const open = await Promise.all(Array.from({ length: 5 }, () => app.open("reader")));
+    expect(open.map(({ response }) => response.status)).toEqual([200, 200, 200, 200, 200]);
+    const { response } = await app.open("reader");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, "10"]);
+    expect(response.headers.get("content-type")).toContain("application/problem+json");
+    expect((await app.open("another")).response.status).toBe(200);
+    open[0]?.leave();
+    await expect.poll(async () => (await app.open("reader")).response.status).toBe(200);
+  });
+
+  it("count a person, a key and an agent of one id apart", async () => {
+    const app = await startStreams();
+    for (const kind of ["agent", "user", "service"] as const) {
+      app.callers.set(kind, reader("same", { kind }));
+      for (let count = 0; count < 5; count++) {
+        expect((await app.open(kind)).response.status).toBe(200);
+      }
+    }
+  });
+
+  it("are five hundred of all callers", async () => {
+    const app = await startStreams();
+    for (let caller = 0; caller < 101; caller++) {
+      app.callers.set(`c${caller}`, reader(`c${caller}`));
+    }
+    for (let caller = 0; caller < 100; caller++) {
+      await Promise.all(Array.from({ length: 5 }, () => app.open(`c${caller}`)));
+    }
+    const { response, ended, text } = await app.open("c100");
+    expect(response.status).toBe(429);
+    await ended;
+    expect(text()).toContain("500 streams are open, of all callers.");
+  });
+
+  it("do not count a caller who left before the answer", async () => {
+    const app = await startStreams();
+    let go = () => {};
+    for (let count = 0; count < 7; count++) {
+      const held = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      let isAsked = false;
+      app.hindrance = () => {
+        isAsked = true;
+        return held;
+      };
+      const socket = await app.openUnread("reader");
+      await until(() => isAsked);
+      socket.destroy();
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+      go();
+    }
+    app.hindrance = async () => undefined;
+    for (let count = 0; count < 5; count++) {
+      expect((await app.open("reader")).response.status).toBe(200);
+    }
+    expect(app.failures).toEqual([]);
+  });
+
+  it("all end when the service stops, and there are no more", async () => {
+    const app = await startStreams(20_000);
+    app.log.write(2_000, "told");
+    const stuck = await app.openUnread("reader", "?cursor=0");
+    await untilStuck(app);
+    const open = await Promise.all(Array.from({ length: 3 }, () => app.open("reader")));
+    app.streams.close();
+    expect(await Promise.all(open.map(({ ended }) => ended))).toEqual(["ended", "ended", "ended"]);
+    const { response } = await app.open("reader");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+    await app.timers.advance(LOOK_MS);
+    stuck.resume();
+    await once(stuck, "close");
+  });
+});

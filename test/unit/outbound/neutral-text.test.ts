@@ -1,0 +1,32 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { neutralText } from "../../../src/outbound/neutral-text.ts";
+
+describe("a stranger's text", () => {
+  it.each([
+    ["plain, ümlaut, 🐂 and 日本", "plain, ümlaut, 🐂 and 日本"],
+    ["tab\tand\nline", "tab\tand\nline"],
+    ["three\r\nkinds\rof\nend", "three\nkinds\nof\nend"],
+    ["nul \0", "nul \ufffd"],
+    ["\u001b]0;title\u0007\u001b[2J", "\ufffd]0;title\ufffd\ufffd[2J"],
+    ["c1 \u009b31m\u0085\u007f", "c1 \ufffd31m\ufffd\ufffd"],
+    ["\u202egnp.exe\u202c\u2066\u200f\u061c", "\ufffdgnp.exe\ufffd\ufffd\ufffd\ufffd"],
+    ["lines\u2028and\u2029paragraphs", "lines\ufffdand\ufffdparagraphs"],
+    ["half \ud800 pair", "half \ufffd pair"],
+  ])("is kept, save for what does something: %j", (text, expected) => {
+    expect(neutralText(text)).toBe(expected);
+  });
+
+  it("is neutral once and for all, whatever it was", () => {
+    const anything = fc.string({ unit: "binary" });
+    fc.assert(
+      fc.property(anything, (text) => {
+        const neutral = neutralText(text);
+        expect(neutral).toMatch(/^[\P{Cc}\t\n]*$/u);
+        expect(neutral.isWellFormed()).toBe(true);
+        expect(neutralText(neutral)).toBe(neutral);
+      }),
+      { seed: 6, numRuns: 200 },
+    );
+  });
+});

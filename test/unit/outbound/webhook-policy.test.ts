@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { readConfig } from "../../../src/config.ts";
+import { urlFault } from "../../../src/outbound/url-policy.ts";
+import { createWebhookPolicy } from "../../../src/outbound/webhook-policy.ts";
+import { privateAddresses, privateHosts } from "./hosts.ts";
+
+function policyWith(allowsInsecure: boolean) {
+  const warnings: string[] = [];
+  const policy = createWebhookPolicy({
+    allowsInsecure,
+    warn: (message) => warnings.push(message),
+    lookup: async (name) => [`answer for ${name}`],
+  });
+  return { policy, warnings };
+}
+
+/** This machine, as its own developers write it. */
+const HERE = [
+  "http://127.0.0.1:4000/",
+  "http://127.8.8.8:4000/",
+  "https://[::1]:4000/",
+  "http://localhost:4000/hook",
+  "http://localhost.:4000/hook",
+  "http://LOCALHOST/",
+  "http://app.localhost:4000/",
+  "http://2130706433/",
+];
+
+describe("the policy of webhooks", () => {
+  it("is the internet by TLS, without a word", () => {
+    const { policy, warnings } = policyWith(false);
+    for (const url of HERE) expect(urlFault(url, policy), url).toBeDefined();
+    expect(urlFault("http://hooks.example.com/", policy)).toContain("https://");
+    expect(urlFault("https://hooks.example.com/", policy)).toBeUndefined();
+    expect(warnings).toEqual([]);
+  });
+
+  it("adds plain HTTP and this machine for development, and warns of it", () => {
+    const { policy, warnings } = policyWith(true);
+    for (const url of HERE) expect(urlFault(url, policy), url).toBeUndefined();
+    expect(urlFault("http://hooks.example.com/", policy)).toBeUndefined();
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/^ALLOW_INSECURE_WEBHOOKS is set: .*Development only!$/);
+  });
+
+  it("adds nothing else for development", () => {
+    const { policy } = policyWith(true);
+    const isHere = (host: string) => urlFault(`http://${host}/`, policy) === undefined;
+    const here = privateHosts.filter(isHere).filter((host) => !/localhost/i.test(host));
+    for (const host of here) {
+      expect(new URL(`http://${host}/`).hostname, host).toMatch(/^(127\.|\[::1\]$|localhost$)/);
+    }
+    const allowed = privateAddresses.filter((address) => policy.isAllowed?.(address));
+    expect(allowed).toEqual(["127.0.0.1", "127.8.8.8", "::1"]);
+    expect(isHere("localhost.example")).toBe(false);
+    expect(isHere("notlocalhost")).toBe(false);
+  });
+
+  it("knows the names of this machine without a name server", async () => {
+    const { policy } = policyWith(true);
+    for (const name of ["localhost", "localhost.", "app.localhost"]) {
+      expect(await policy.lookup?.(name)).toEqual(["127.0.0.1", "::1"]);
+    }
+    expect(await policy.lookup?.("localhost.com")).toEqual(["answer for localhost.com"]);
+    const strict = policyWith(false).policy;
+    expect(await strict.lookup?.("localhost")).toEqual(["answer for localhost"]);
+  });
+});
+
+describe("the settings of webhooks", () => {
+  it("are strict and direct by default", () => {
+    expect(readConfig({}).webhooks).toEqual({ allowsInsecure: false, proxy: undefined });
+    expect(readConfig({ ALLOW_INSECURE_WEBHOOKS: "0" }).webhooks.allowsInsecure).toBe(false);
+  });
+
+  it("can be changed", () => {
+    const WEBHOOK_EGRESS_PROXY = "http://user:password@proxy.example:3128";
+    const { webhooks } = readConfig({ ALLOW_INSECURE_WEBHOOKS: "1", WEBHOOK_EGRESS_PROXY });
+    expect(webhooks).toEqual({ allowsInsecure: true, proxy: WEBHOOK_EGRESS_PROXY });
+  });
+
+  it.each(["true", "yes", "2"])("refuse ALLOW_INSECURE_WEBHOOKS=%s", (value) => {
+    const read = () => readConfig({ ALLOW_INSECURE_WEBHOOKS: value });
+    expect(read).toThrow(/^ALLOW_INSECURE_WEBHOOKS: .* is not 0, or for development 1\.$/);
+  });
+
+  it.each(["proxy:3128", "socks5://proxy", "http://", "http://proxy/path", "https://p/?a", "http"])(
+    "refuse WEBHOOK_EGRESS_PROXY=%s, and do not repeat it",
+    (value) => {
+      const read = () => readConfig({ WEBHOOK_EGRESS_PROXY: value });
+      expect(read).toThrow(/^WEBHOOK_EGRESS_PROXY: its value is not a proxy such as http:/);
+    },
+  );
+});

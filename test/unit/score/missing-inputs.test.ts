@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { FACTORS, type Factor } from "../../../src/factors/reading.ts";
+import type { Market } from "../../../src/market/market.ts";
+import type { Bar, Fundamental, InstrumentRecords } from "../../../src/market/records.ts";
+import { createEngine } from "../../../src/score/engine.ts";
+import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
+import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
+import { marketOf } from "./markets.ts";
+
+/** The newest snapshot of every instrument at an instant. */
+function snapshotsAt(market: Market, at: number): ReadonlyMap<string, Snapshot> {
+  const archive = createSnapshotArchive();
+  createEngine(market, archive).refresh(at);
+  return new Map(archive.allNewest().map((one) => [one.instrument.symbol, one]));
+}
+
+describe("a feed that goes missing", () => {
+  const DAY_MS = 60_000;
+  const at = Math.floor(Date.UTC(2026, 10, 21, 4) / DAY_MS) * DAY_MS + DAY_MS / 2;
+  const sandbox = createSandbox({ seed: 3, sessionSeconds: DAY_MS / 1000 });
+  const all = sandbox.recordsUntil(at);
+  // Too few for tables, so that nobody's z depends on what the others lack.
+  const isCoin = ({ instrument }: InstrumentRecords) => instrument.assetClass === "crypto";
+  const few = [...all.filter((one) => !isCoin(one)).slice(0, 25), ...all.filter(isCoin)];
+  const scored = (records: readonly InstrumentRecords[]) =>
+    snapshotsAt(marketOf(sandbox, records, at - 2 * DAY_MS), at);
+  const whole = scored(few);
+
+  const losses: readonly (readonly [Factor, (records: InstrumentRecords) => InstrumentRecords])[] =
+    [
+      ["social", ({ mentions: _, ...rest }) => rest],
+      ["darkpool", ({ prints: _, shortVolumes: __, ...rest }) => rest],
+      ["valuation", ({ fundamentals: _, onChain: __, ...rest }) => rest],
+    ];
+
+  /** The other factors' z and confidence. */
+  const restOf = ({ factors }: Snapshot, factor: Factor) =>
+    FACTORS.filter((name) => name !== factor).map((name) => {
+      const { z, confidence } = factors[name];
+      return { name, z, confidence };
+    });
+  const isOneSided = ({ factors }: Snapshot) => {
+    const sides = FACTORS.map((name) => Math.sign(factors[name].contribution));
+    return !(sides.includes(1) && sides.includes(-1));
+  };
+
+  it.each(losses)("takes %s out of every score and leaves the rest as it was", (factor, lose) => {
+    const without = scored(few.map(lose));
+    const pairs = [...whole.values()].map(
+      (before) => [before, without.get(before.instrument.symbol) as Snapshot] as const,
+    );
+    for (const [before, after] of pairs) {
+      expect(after.factors[factor]).toMatchObject({ z: null, confidence: 0 });
+      expect(restOf(after, factor)).toEqual(restOf(before, factor));
+    }
+    const lost = pairs.filter(([before]) => before.factors[factor].z !== null);
+    expect(lost.length).toBeGreaterThan(3);
+    for (const [before, after] of lost) expect(after.confidence).toBeLessThan(before.confidence);
+    const uncontradicted = lost.filter(([before]) => isOneSided(before));
+    expect(uncontradicted.length).toBeGreaterThan(0);
+    for (const [before, after] of uncontradicted) {
+      expect(Math.abs(after.score - 50)).toBeLessThanOrEqual(Math.abs(before.score - 50));
+    }
+  });
+});
+
+describe("a figure that a folder does not have", () => {
+  const DAY_MS = 86_400_000;
+  const DAYS = 300;
+  const days = [...Array(DAYS).keys()];
+
+  const bars = days.map(
+    (day): Bar => ({
+      ...{ session: String(day).padStart(3, "0"), availableAt: (day + 1) * DAY_MS },
+      ...{ open: 10, high: 10, low: 10, close: 10, volume: 1, dividend: 0, split: 1 },
+      logReturn: day === 0 ? null : 0,
+    }),
+  );
+  /** Four quarters, the last one 15 days old, of a stock that earns more the higher its number. */
+  const filed = (index: number, metrics: readonly Fundamental["metric"][]): Fundamental[] =>
+    [5, 95, 185, 275].flatMap((end) =>
+      metrics.map((metric) => ({
+        ...{ metric, periodEnd: end * DAY_MS, availableAt: (end + 10) * DAY_MS },
+        value: metric === "shares" ? 1_000 : 10 + index,
+      })),
+    );
+  const EVERY = ["netIncome", "freeCashFlow", "equity", "shares"] as const;
+  const WITH_EBITDA = [...EVERY, "ebitda", "debt", "cash"] as const;
+
+  /** Valuations of 40 stocks, of which one has other figures than the rest. */
+  const valuationOf = (
+    rest: readonly Fundamental["metric"][],
+    own: readonly Fundamental["metric"][],
+  ) => {
+    const records = Array.from({ length: 40 }, (_, index): InstrumentRecords => {
+      const symbol = `S${index}`;
+      const identity = { symbol, name: symbol, exchange: null, currency: "USD", sector: "Tools" };
+      const fundamentals = filed(index, index === 35 ? own : rest);
+      return { instrument: { ...identity, assetClass: "stock" }, bars, fundamentals };
+    });
+    const market: Market = {
+      mode: "files",
+      source: { id: "test", name: "Test", terms: "", simulated: false },
+      dayMs: DAY_MS,
+      recordsUntil: () => records,
+      sessionAt: (at) => String(Math.floor(at / DAY_MS)),
+      walkStart: () => (DAYS - 1) * DAY_MS,
+    };
+    const snapshot = snapshotsAt(market, DAYS * DAY_MS).get("S35") as Snapshot;
+    return { ...snapshot.factors.valuation, score: snapshot.score };
+  };
+
+  it("counts three yields in full where no peer has the fourth", () => {
+    expect(valuationOf(EVERY, EVERY)).toMatchObject({ status: "ok", confidence: 1 });
+    expect(valuationOf(WITH_EBITDA, WITH_EBITDA)).toMatchObject({ status: "ok", confidence: 1 });
+  });
+
+  it.each(["netIncome", "freeCashFlow", "equity"] as const)(
+    "lowers the confidence by a third when it is %s, and the score moves towards 50",
+    (metric) => {
+      const whole = valuationOf(EVERY, EVERY);
+      const less = valuationOf(
+        EVERY,
+        EVERY.filter((name) => name !== metric),
+      );
+      expect(less.confidence).toBeCloseTo(2 / 3, 12);
+      expect(whole.score).toBeGreaterThan(60);
+      expect(less.score).toBeGreaterThan(50);
+      expect(less.score).toBeLessThan(whole.score);
+    },
+  );
+
+  it.each(["ebitda", "debt", "cash"] as const)(
+    "lowers it by a quarter when it is %s, which the peers have",
+    (metric) => {
+      const own = WITH_EBITDA.filter((name) => name !== metric);
+      expect(valuationOf(WITH_EBITDA, own).confidence).toBeCloseTo(3 / 4, 12);
+    },
+  );
+
+  it("says nothing with one yield or without a share count", () => {
+    expect(valuationOf(EVERY, ["equity", "shares"])).toMatchObject({ z: null, confidence: 0 });
+    expect(valuationOf(EVERY, ["netIncome", "equity"])).toMatchObject({ z: null, confidence: 0 });
+  });
+});

@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { ATTEMPT_KIND, EVENT_KIND } from "../../../src/alerts/delivery.ts";
+import { openState } from "../../../src/state.ts";
+
+const DAY_MS = 86_400_000;
+const NOW = Date.UTC(2026, 10, 21, 12);
+
+it("the service keeps events and attempts for 30 days, and other rows for ever", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "retention-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const state = await openState({
+    choice: { folder, databaseUrl: undefined, masterKey: undefined },
+    mode: "sandbox",
+    now: () => NOW,
+    log: pino({ level: "silent" }),
+  });
+  onTestFinished(() => state.close());
+  const { archive } = state.store;
+  const kinds = [EVENT_KIND, ATTEMPT_KIND, "snapshot"];
+  await archive.append(
+    kinds.flatMap((kind) => [
+      { kind, at: NOW - 30 * DAY_MS - 1, id: "old", body: {} },
+      { kind, at: NOW - 30 * DAY_MS, id: "kept", body: {} },
+    ]),
+  );
+  const left = async () => {
+    const rows = kinds.map((kind) => archive.read(kind, { order: "oldest", limit: 9 }));
+    return (await Promise.all(rows)).map((of) => of.map(({ id }) => id));
+  };
+  state.startUpkeep([]);
+  const kept = [["kept"], ["kept"], ["old", "kept"]];
+  await vi.waitFor(async () => expect(await left()).toEqual(kept), { timeout: 10_000 });
+});

@@ -1,0 +1,77 @@
+type Members = Readonly<Record<string, unknown>>;
+
+/** What a scanner reads of a service to see whether agents can register. */
+export interface Scanned {
+  /** Address that the scan began with, without a trailing slash. */
+  readonly origin: string;
+  /** Protected resource metadata. */
+  readonly resource: Members;
+  /** Authorization server metadata. */
+  readonly server: Members;
+  readonly authMd: string;
+}
+
+const membersIn = (value: unknown): Members =>
+  typeof value === "object" && value !== null ? (value as Members) : {};
+
+const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
+
+/** Members that are addresses. */
+const addresses = [
+  "skill",
+  "register_uri",
+  "identity_endpoint",
+  "claim_uri",
+  "claim_endpoint",
+  "revocation_uri",
+];
+
+/** Those that two generations of auth.md call by different names. */
+const pairs = [
+  ["register_uri", "identity_endpoint"],
+  ["claim_uri", "claim_endpoint"],
+];
+
+/** Names that scanners were seen to refuse. */
+const refused = ["supported_identity_types", "credential_types"];
+
+/** The rules that scanners hold `agent_auth` to, and those that keep it in itself consistent. @returns
+ *  One line per rule that is broken. */
+export function agentAuthFaults({ origin, resource, server, authMd }: Scanned): readonly string[] {
+  const auth = membersIn(server.agent_auth);
+  const types = (auth.identity_types_supported ?? []) as readonly string[];
+  const credentialsOf = (type: string) => membersIn(auth[type]).credential_types_supported;
+  const rules: Readonly<Record<string, boolean>> = {
+    "auth.md has a level-one heading with its name": /^# .*auth\.md/m.test(authMd),
+    "the resource names its authorization server": [resource.authorization_servers]
+      .flat()
+      .includes(server.issuer),
+    "the resource has scopes": isFilled(resource.scopes_supported),
+    "the resource takes tokens in the header": [resource.bearer_methods_supported]
+      .flat()
+      .includes("header"),
+    "the issuer is where it was found": server.issuer === origin,
+    "skill is auth.md": auth.skill === `${origin}/auth.md`,
+    "the old names are there": "register_uri" in auth && "claim_uri" in auth,
+    "old and new names agree": pairs.every(([a = "", b = ""]) => auth[a] === auth[b]),
+    "every address is of this origin": addresses.every((name) =>
+      String(auth[name]).startsWith(`${origin}/`),
+    ),
+    "registration and revocation are those of the metadata":
+      auth.register_uri === server.registration_endpoint &&
+      auth.revocation_uri === server.revocation_endpoint,
+    "there are identity types": isFilled(types),
+    "anonymous agents get credentials": isFilled(credentialsOf("anonymous")),
+    "agents with an assertion get credentials": isFilled(credentialsOf("identity_assertion")),
+    "assertions have types": isFilled(membersIn(auth.identity_assertion).assertion_types_supported),
+    "what is said of a type is said of one that is supported": Object.keys(auth)
+      .filter((name) => "credential_types_supported" in membersIn(auth[name]))
+      .every((name) => types.includes(name)),
+    "what a type gets is among all that is accepted": types
+      .flatMap((type) => credentialsOf(type) ?? [])
+      .every((one) => [auth.credential_types_supported].flat().includes(one)),
+    "no member has a name that is not understood": refused.every((name) => !(name in auth)),
+    "whose assertions are trusted is not told": !/trusted|issuers/.test(JSON.stringify(auth)),
+  };
+  return Object.keys(rules).filter((rule) => !rules[rule]);
+}

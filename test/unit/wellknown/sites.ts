@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import { anonymousCeiling } from "../../../src/auth/scopes.ts";
+import { documents } from "../../../wellknown/index.ts";
+import type { Means, Site } from "../../../wellknown/site.ts";
+
+const site: Site = {
+  baseUrl: "https://signals.example",
+  name: "Market Signal",
+  version: "1.0.0",
+  anonymousScopes: anonymousCeiling,
+  market: "sandbox",
+  mcp: { versions: ["2026-07-28", "2025-11-25"], capabilities: { tools: {} } },
+};
+
+/** Instances of every kind, by what is special about each. */
+export const sites = {
+  ordinary: site,
+  "on this machine": { ...site, baseUrl: "http://127.0.0.1:3000" },
+  "at an IPv6 address": { ...site, baseUrl: "http://[::1]:3000" },
+  "with history": { ...site, market: "files" },
+  "with a replay": { ...site, market: "replay" },
+  "for people only": { ...site, anonymousScopes: [] },
+} as const satisfies Readonly<Record<string, Site>>;
+
+export const means: Means = {
+  today: new Date("2026-11-21T14:00:00.000Z"),
+  sha256: (text) => createHash("sha256").update(text).digest("hex"),
+};
+
+/** One document of an instance as it is sent. */
+export function textOf(path: string, of: Site = site): string {
+  const document = documents.find((each) => each.path === path);
+  if (document === undefined) throw new Error(`no document at ${path}`);
+  const content = document.render(of, means);
+  return typeof content === "string" ? content : JSON.stringify(content);
+}

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { AttemptAnswer, attemptAnswer, EventAnswer, eventAnswer } from "../src/answers/alert.ts";
+import { AlertIdInput, millisOf } from "../src/answers/alert-input.ts";
+import { CursorInput, InstantInput, Provenance, provenance } from "../src/answers/common.ts";
+import { Problem } from "../src/problem.ts";
+import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
+
+const Input = z.strictObject({
+  view: z
+    .enum(["events", "deliveries"])
+    .default("events")
+    .describe(
+      "events, oldest first; deliveries: attempts at the webhook of alertId, newest first.",
+    ),
+  alertId: AlertIdInput.optional(),
+  since: InstantInput.optional().describe("Without a cursor: events from then on."),
+  cursor: CursorInput.optional(),
+  limit: z.number().int().min(1).max(100).default(20).describe("Most items of a page."),
+});
+
+type Query = z.output<typeof Input>;
+
+/** What alerts told, and how it was delivered. */
+export const getAlertEvents = defineTool({
+  name: "get_alert_events",
+  title: "Get alert events",
+  description:
+    "Events of your alerts in the last 30 days, also those sent to webhooks. To poll, keep nextCursor and send it next time: none is missed. view deliveries is the log of a webhook.",
+  scope: "alerts:write",
+  routes: [
+    { method: "GET", path: "/api/alerts/events" },
+    { method: "GET", path: "/api/alerts/{alertId}/deliveries", with: { view: "deliveries" } },
+  ],
+  input: Input,
+  output: z.object({
+    asOf: Provenance.shape.asOf,
+    market: Provenance.shape.market,
+    events: z.array(EventAnswer).optional(),
+    deliveries: z.array(AttemptAnswer).optional(),
+    nextCursor: z
+      .string()
+      .nullable()
+      .describe(
+        "With events: where to go on, now or later; with deliveries null on the last page.",
+      ),
+    hasMore: z.boolean().describe("Whether there is another page now."),
+  }),
+
+  async run(query, context, call) {
+    const { asOf, market } = provenance(context, context.market.knownUntil());
+    const page = query.view === "events" ? events(query, context, call) : log(query, context, call);
+    return { asOf, market, ...(await page) };
+  },
+});
+
+async function events(
+  { alertId, since, cursor, limit }: Query,
+  { alerts }: ToolContext,
+  call: Call,
+) {
+  const asked = { alertId, since: millisOf(since), cursor, limit };
+  const page = await alerts.events(call.caller, asked);
+  return {
+    events: page.events.map(eventAnswer),
+    nextCursor: page.cursor ?? null,
+    hasMore: page.hasMore,
+  };
+}
+
+async function log({ alertId, since, cursor, limit }: Query, { alerts }: ToolContext, call: Call) {
+  if (alertId === undefined || since !== undefined) {
+    throw new Problem("invalid_request", {
+      detail: "alertId, since: deliveries are those of one alert, newest first.",
+      next: "Give alertId, and no since.",
+    });
+  }
+  const page = await alerts.attempts({ caller: call.caller, alertId }, { cursor, limit });
+  return {
+    deliveries: page.attempts.map(attemptAnswer),
+    nextCursor: page.cursor ?? null,
+    hasMore: page.cursor !== undefined,
+  };
+}

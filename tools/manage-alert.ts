@@ -1,0 +1,201 @@
+import { z } from "zod";
+import type { Changes, Wanted } from "../src/alerts/changes.ts";
+import type { Confided } from "../src/alerts/desk.ts";
+import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
+import {
+  AlertFields,
+  AlertIdInput,
+  kindsOf,
+  millisOf,
+  symbolsOf,
+  UrlInput,
+} from "../src/answers/alert-input.ts";
+import { Instant, InstantInput, isoInstantOrNull, Provenance } from "../src/answers/common.ts";
+import { Problem } from "../src/problem.ts";
+import { defineTool, type ToolContext } from "../src/tool.ts";
+
+const ACTIONS = [
+  "update",
+  "pause",
+  "resume",
+  "snooze",
+  "enable",
+  "rotate_secret",
+  "test",
+  "redeliver",
+  "delete",
+] as const;
+
+/** What update changes. */
+const Updates = z.strictObject({
+  symbols: AlertFields.symbols.optional(),
+  kinds: AlertFields.kinds.optional(),
+  scoreMove: AlertFields.scoreMove.optional(),
+  volatilityZ: AlertFields.volatilityZ.optional(),
+  cooldownDays: AlertFields.cooldownDays.nullable().optional().describe("null: none."),
+  url: UrlInput.optional().describe("Of the webhook; it must answer a challenge again."),
+  label: AlertFields.label.nullable().optional().describe("null: none."),
+  expiresAt: AlertFields.expiresAt.nullable().optional().describe("null: none."),
+  snoozedUntil: AlertFields.snoozedUntil.nullable().optional().describe("null: none."),
+});
+
+const Input = z.strictObject({
+  id: AlertIdInput,
+  action: z
+    .enum(ACTIONS)
+    .default("update")
+    .describe(
+      "update what is given; pause; snooze until snoozedUntil; resume from both; enable a disabled webhook; rotate_secret; test: send a test event; redeliver eventId, or all since an instant that failed; delete.",
+    ),
+  ...Updates.shape,
+  eventId: z.string().optional().describe("With redeliver."),
+  since: InstantInput.optional().describe("With redeliver."),
+});
+
+type Wish = z.output<typeof Input>;
+type Action = Wish["action"];
+
+/** The members of the input that each action takes, and how many of them it needs. */
+const WISHES: Readonly<
+  Record<Action, { readonly takes: readonly string[]; readonly needs: 0 | 1 | "some" }>
+> = {
+  update: { takes: Object.keys(Updates.shape), needs: "some" },
+  pause: { takes: [], needs: 0 },
+  resume: { takes: [], needs: 0 },
+  snooze: { takes: ["snoozedUntil"], needs: 1 },
+  enable: { takes: [], needs: 0 },
+  rotate_secret: { takes: [], needs: 0 },
+  test: { takes: [], needs: 0 },
+  redeliver: { takes: ["eventId", "since"], needs: 1 },
+  delete: { takes: [], needs: 0 },
+};
+
+/** What was sent. */
+const Sent = z.object({
+  eventId: z.string().optional().describe("Of what was sent."),
+  queued: z.number().int().optional().describe("Events that are sent again."),
+  nextSince: Instant.nullable()
+    .optional()
+    .describe("Where to go on with redeliver; null: that was all."),
+});
+
+/** Changes to one alert of the caller. */
+export const manageAlert = defineTool({
+  name: "manage_alert",
+  title: "Manage alert",
+  description:
+    "Change one of your alerts, stop it for a while, look after its webhook, send events again, or delete it.",
+  scope: "alerts:write",
+  routes: [
+    { method: "PATCH", path: "/api/alerts/{id}" },
+    { method: "DELETE", path: "/api/alerts/{id}", with: { action: "delete" } },
+    { method: "POST", path: "/api/alerts/{id}/test", with: { action: "test" } },
+    { method: "POST", path: "/api/alerts/{id}/rotate", with: { action: "rotate_secret" } },
+    { method: "POST", path: "/api/alerts/{id}/enable", with: { action: "enable" } },
+    { method: "POST", path: "/api/alerts/{id}/redeliver", with: { action: "redeliver" } },
+    {
+      method: "POST",
+      path: "/api/alerts/{id}/deliveries/{eventId}/redeliver",
+      with: { action: "redeliver" },
+    },
+  ],
+  effect: { isDestructive: true },
+  input: Input,
+  output: z.union([
+    z.object({
+      ...AlertAnswer.shape,
+      market: Provenance.shape.market,
+      secret: Secret,
+      ...Sent.shape,
+      nextSteps: NextSteps,
+    }),
+    z.object({ id: z.string(), market: Provenance.shape.market, deleted: z.literal(true) }),
+  ]),
+
+  async run(wish, context, { caller }) {
+    check(wish);
+    const { id, action } = wish;
+    const wanted = { caller, alertId: id };
+    const { mode: market } = context.market;
+    if (action === "delete") {
+      await context.alerts.remove(wanted);
+      return { id, market, deleted: true as const };
+    }
+    const { alert, status, nextSteps, ...more } = await actions[action]({ wish, wanted, context });
+    return {
+      ...more,
+      ...alertAnswer({ id, alert, status }),
+      market,
+      nextSteps: [...nextSteps],
+    };
+  },
+});
+
+/** What an alert of the caller is asked to do. */
+interface Task {
+  readonly wish: Wish;
+  readonly wanted: Wanted;
+  readonly context: ToolContext;
+}
+
+type Managed = Confided & Partial<z.input<typeof Sent>>;
+
+/** What each action but delete does. */
+const actions: Readonly<Record<Exclude<Action, "delete">, (task: Task) => Promise<Managed>>> = {
+  update: ({ wish, wanted, context }) => context.alerts.update(wanted, changesOf(wish, context)),
+  pause: ({ wanted, context }) => context.alerts.update(wanted, { isPaused: true }),
+  resume: ({ wanted, context }) =>
+    context.alerts.update(wanted, { isPaused: false, snoozedUntil: null }),
+  snooze: ({ wish, wanted, context }) =>
+    context.alerts.update(wanted, { snoozedUntil: millisOf(wish.snoozedUntil ?? null) }),
+  enable: ({ wanted, context }) => context.alerts.enable(wanted),
+  rotate_secret: ({ wanted, context }) => context.alerts.rotateSecret(wanted),
+  test: ({ wanted, context }) => context.alerts.test(wanted),
+  redeliver,
+};
+
+async function redeliver({ wish, wanted, context }: Task): Promise<Managed> {
+  const { eventId, since } = wish;
+  if (eventId !== undefined) {
+    return { ...(await context.alerts.redeliver(wanted, eventId)), eventId, queued: 1 };
+  }
+  const { next, ...done } = await context.alerts.redeliverSince(wanted, millisOf(since) ?? 0);
+  return { ...done, nextSince: isoInstantOrNull(next ?? null) };
+}
+
+function changesOf(wish: Wish, context: ToolContext): Changes {
+  const { symbols, kinds, scoreMove, volatilityZ, cooldownDays, url, label } = wish;
+  const [expiresAt, snoozedUntil] = [millisOf(wish.expiresAt), millisOf(wish.snoozedUntil)];
+  return given({
+    watched: symbols && { by: "symbols" as const, symbols: symbolsOf(symbols, context) },
+    kinds: kinds && kindsOf(kinds),
+    thresholds: given({ scoreMove, volatilityZ, cooldownDays }),
+    ...{ url, label, expiresAt, snoozedUntil },
+  });
+}
+
+/** An object without the members that are not given. */
+function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+/** @throws {Problem} `invalid_request` for what the action would ignore, or lacks. */
+function check({ id: _, action, ...rest }: Wish): void {
+  const { takes, needs } = WISHES[action];
+  const names = Object.keys(rest);
+  const ignored = names.filter((name) => !takes.includes(name));
+  if (ignored.length > 0) {
+    refuse(`${ignored.join(", ")}: the action ${action} does not take it.`);
+  }
+  const isEnough = needs === "some" ? names.length > 0 : names.length === needs;
+  if (!isEnough) {
+    refuse(
+      `action: ${action} needs ${needs === 1 ? "one" : "at least one"} of ${takes.join(", ")}.`,
+    );
+  }
+}
+
+function refuse(detail: string): never {
+  throw new Problem("invalid_request", { detail, next: "Correct the input and ask again." });
+}

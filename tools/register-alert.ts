@@ -1,0 +1,99 @@
+import { z } from "zod";
+import type { Watched } from "../src/alerts/alert.ts";
+import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
+import { AlertFields, kindsOf, millisOf, symbolsOf, UrlInput } from "../src/answers/alert-input.ts";
+import { Provenance } from "../src/answers/common.ts";
+import { Direction } from "../src/answers/signal.ts";
+import { AssetClass } from "../src/market/instrument.ts";
+import { Problem } from "../src/problem.ts";
+import { EVENT_RULES } from "../src/score/events.ts";
+import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
+
+const Input = z.strictObject({
+  symbols: AlertFields.symbols.optional(),
+  assetClass: AssetClass.optional().describe("In place of symbols: all of a class."),
+  signal: Direction.optional().describe("In place of symbols: events that lead to this signal."),
+  kinds: AlertFields.kinds.default(["signal_shift", "volatility"]),
+  scoreMove: AlertFields.scoreMove.default(EVENT_RULES.scoreMove),
+  volatilityZ: AlertFields.volatilityZ.default(EVENT_RULES.highZ),
+  cooldownDays: AlertFields.cooldownDays.optional(),
+  delivery: z
+    .discriminatedUnion("type", [
+      z.strictObject({ type: z.literal("webhook"), url: UrlInput }),
+      z.strictObject({ type: z.literal("poll") }),
+    ])
+    .default({ type: "poll" })
+    .describe("webhook: POST to a public https URL; poll: read with get_alert_events."),
+  label: AlertFields.label.optional(),
+  expiresAt: AlertFields.expiresAt.optional(),
+  snoozedUntil: AlertFields.snoozedUntil.optional(),
+  idempotencyKey: z
+    .string()
+    .regex(/^[!-~]{1,255}$/, "Expected 1 to 255 visible ASCII characters.")
+    .optional()
+    .describe("Repeats within 24 hours make no second alert."),
+});
+
+type Wish = z.output<typeof Input>;
+
+/** A new subscription to events. */
+export const registerAlert = defineTool({
+  name: "register_alert",
+  title: "Register alert",
+  description:
+    "Be told when signals shift or volatility is unusual, by webhook or by polling. The answer has the signing secret, once, and what to do next.",
+  scope: "alerts:write",
+  routes: [{ method: "POST", path: "/api/alerts", status: 201 }],
+  effect: { isDestructive: false },
+  input: Input,
+  output: z.object({
+    ...AlertAnswer.shape,
+    market: Provenance.shape.market,
+    secret: Secret,
+    nextSteps: NextSteps,
+  }),
+
+  async run(wish, context, call) {
+    const { cooldownDays = null, delivery, scoreMove, volatilityZ } = wish;
+    const wanted = {
+      label: wish.label ?? null,
+      kinds: kindsOf(wish.kinds),
+      watched: watchedBy(wish, context),
+      thresholds: { scoreMove, volatilityZ, cooldownDays },
+      url: delivery.type === "webhook" ? delivery.url : undefined,
+      expiresAt: millisOf(wish.expiresAt ?? null),
+      snoozedUntil: millisOf(wish.snoozedUntil ?? null),
+    };
+    const idempotencyKey = keyOf(wish, call);
+    const alert = await context.alerts.register(call.caller, { wanted, idempotencyKey });
+    const { secret, nextSteps } = alert;
+    return {
+      ...alertAnswer(alert),
+      market: context.market.mode,
+      ...(secret !== undefined && { secret }),
+      nextSteps: [...nextSteps],
+    };
+  },
+});
+
+/** @throws {Problem} `invalid_request` unless symbols or filters say what is watched. */
+function watchedBy({ symbols, assetClass, signal }: Wish, context: ToolContext): Watched {
+  const isFiltered = assetClass !== undefined || signal !== undefined;
+  if (isFiltered === (symbols !== undefined)) {
+    throw new Problem("invalid_request", {
+      detail: "symbols, assetClass, signal: either symbols or filters say what is watched.",
+      next: "Give symbols, or assetClass, signal or both.",
+    });
+  }
+  if (symbols !== undefined) return { by: "symbols", symbols: symbolsOf(symbols, context) };
+  return { by: "filter", assetClass: assetClass ?? null, signal: signal ?? null };
+}
+
+/** @throws {Problem} `invalid_request` when header and input name different keys. */
+function keyOf({ idempotencyKey: own }: Wish, { idempotencyKey: ofRequest }: Call) {
+  if (own === undefined || ofRequest === undefined || own === ofRequest) return own ?? ofRequest;
+  throw new Problem("invalid_request", {
+    detail: "idempotencyKey: the header Idempotency-Key says another.",
+    next: "Send one of the two.",
+  });
+}

@@ -1,0 +1,91 @@
+import { fenced, sh, toolTable, VARIABLES } from "../markdown.ts";
+import { paths } from "../paths.ts";
+import type { Site } from "../site.ts";
+import { registerAgent } from "./register-agent.ts";
+import { type Skill, skillPath } from "./skill.ts";
+
+/** How to be told of changes. */
+export const alertWebhooks: Skill = {
+  name: "alert-webhooks",
+  description:
+    "Be told by Market Signal when a signal shifts or volatility is unusual: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of asking for the same signal again and again.",
+  body: (site) => `# Alerts and webhooks
+
+It needs the scope \`alerts:write\`: an agent gets it once a person has claimed it, see ${site.baseUrl}${skillPath(registerAgent)}
+
+${toolTable(({ scope }) => scope === "alerts:write")}
+
+${VARIABLES}
+
+${polling(site)}
+
+${webhooks(site)}
+
+${verification(site)}
+
+${ending(site)}`,
+};
+
+const polling = ({ baseUrl }: Site) => `## Poll
+
+${sh(`curl -X POST ${baseUrl}/api/alerts \\
+  -H "Authorization: Bearer $ACCESS_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d '{"assetClass": "stock", "kinds": ["signal_shift"]}'`)}
+
+Answer: \`201\` with \`id\`. In place of \`assetClass\` you can give \`symbols\`.
+
+${sh(`curl "${baseUrl}/api/alerts/events?limit=20" \\
+  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
+
+Answer: \`200\`. Keep \`nextCursor\`, once there is one, and send it as \`cursor\` next time: nothing is missed.`;
+
+const webhooks = ({ baseUrl }: Site) => `## Receive
+
+\`$WEBHOOK_URL\` is a public \`https\` address of yours. Keep \`secret\`: it is shown once.
+
+${sh(`curl -X POST ${baseUrl}/api/alerts \\
+  -H "Authorization: Bearer $ACCESS_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d @- <<END
+{"assetClass": "crypto", "delivery": {"type": "webhook", "url": "$WEBHOOK_URL"}}
+END`)}
+
+Answer: \`201\`. Within seconds the address gets a signed \`endpoint.verify\`; answer it with 2xx and \`data.challenge\` as the body. Until then events wait.
+
+Answer every event with 2xx, and act on it afterwards. What fails is sent again up to nine times over three days, always with the same \`webhook-id\`: pass over an id that you have seen. \`data.sequence\` counts without gaps for each alert and instrument.`;
+
+const verification = ({ baseUrl }: Site) => `## Verify
+
+Deliveries are signed as Standard Webhooks says. Verify the body byte for byte before you read it, and refuse a \`webhook-timestamp\` more than five minutes away. Libraries named standardwebhooks do it; this does it in JavaScript:
+
+${fenced("js", VERIFIER)}
+
+Without the secret: signatures \`v1a\` are Ed25519 over the same text, with a key of ${baseUrl}${paths.webhookKeys}`;
+
+/** A function that the test runs as it stands here. */
+const VERIFIER = `import { createHmac, timingSafeEqual } from "node:crypto";
+
+function isGenuine(headers, body, secret) {
+  const age = Date.now() / 1000 - Number(headers["webhook-timestamp"]);
+  const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+  const text = headers["webhook-id"] + "." + headers["webhook-timestamp"] + "." + body;
+  const wanted = createHmac("sha256", key).update(text).digest();
+  return Math.abs(age) < 300 && headers["webhook-signature"].split(" ").some((signature) => {
+    const [version, encoded = ""] = signature.split(",");
+    const given = Buffer.from(encoded, "base64");
+    return version === "v1" && given.length === wanted.length && timingSafeEqual(given, wanted);
+  });
+}`;
+
+const ending = ({ baseUrl }: Site) => `## Look after it
+
+${sh(`curl "${baseUrl}/api/alerts/$ID" \\
+  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
+
+Answer: \`200\` with the health of the webhook. After five days without a success, or a \`410\`, it is disabled until you enable it.
+
+${sh(`curl -X DELETE "${baseUrl}/api/alerts/$ID" \\
+  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
+
+Answer: \`200\`.`;

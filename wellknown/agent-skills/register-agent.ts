@@ -1,0 +1,48 @@
+import { sh, VARIABLES } from "../markdown.ts";
+import { paths } from "../paths.ts";
+import type { Site } from "../site.ts";
+import type { Skill } from "./skill.ts";
+
+/** How to get a token, and more scopes. */
+export const registerAgent: Skill = {
+  name: "register-agent",
+  description:
+    "Register an agent at Market Signal without a human, get an access token, and let a person claim the agent for more scopes. Use it before the first call, after a 401 or 403, or when a token has ended.",
+  body: (site) => `# Register an agent
+
+${VARIABLES} All details and errors: ${site.baseUrl}${paths.authMd}
+
+${site.anonymousScopes.length > 0 ? steps(site) : PEOPLE_ONLY}`,
+};
+
+const PEOPLE_ONLY =
+  "This instance gives nothing to agents that nobody answers for. Ask the person you work for to connect you by the authorization code flow, or for an API key.";
+
+const steps = ({
+  baseUrl,
+  anonymousScopes,
+}: Site) => `1. Register once, and keep \`client_id\`, \`client_secret\` and \`registration_access_token\` where others cannot read them.
+
+${sh(`curl -X POST ${baseUrl}${paths.register} \\
+  -H "Content-Type: application/json" \\
+  -d '{"client_name": "My agent", "grant_types": ["client_credentials"]}'`)}
+
+Answer: \`201\`.
+
+2. Get a token. Do it again when \`expires_in\` seconds have passed or a call is answered with 401.
+
+${sh(`curl -X POST ${baseUrl}${paths.token} \\
+  -d grant_type=client_credentials \\
+  -d "client_id=$CLIENT_ID" \\
+  -d "client_secret=$CLIENT_SECRET"`)}
+
+Answer: \`200\`.
+
+3. Send it with every call, as \`Authorization: Bearer\`.
+
+${sh(`curl "${baseUrl}/api/signals?limit=1" \\
+  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
+
+Answer: \`200\`.
+
+Alone an agent gets \`${anonymousScopes.join(" ")}\`. For \`alerts:write\` a person must answer for it: show them \`claim.page\` and \`claim.code\` of the registration, and get a new token when they have agreed.`;

@@ -1,0 +1,25 @@
+import type { Means, Site } from "../site.ts";
+import { alertWebhooks } from "./alert-webhooks.ts";
+import { marketSignals } from "./market-signals.ts";
+import { registerAgent } from "./register-agent.ts";
+import { type Skill, skillMd, skillPath } from "./skill.ts";
+
+/** What agents can learn here. */
+export const skills: readonly Skill[] = [marketSignals, registerAgent, alertWebhooks];
+
+/** Identifies version 0.2.0 of the index; clients compare it. */
+const SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+
+/** Index of the skills, each with the digest of the bytes that are served. */
+export function skillsIndex(site: Site, { sha256 }: Means) {
+  return {
+    $schema: SCHEMA,
+    skills: skills.map((skill) => ({
+      name: skill.name,
+      type: "skill-md",
+      description: skill.description,
+      url: skillPath(skill),
+      digest: `sha256:${sha256(skillMd(skill, site))}`,
+    })),
+  };
+}

@@ -1,0 +1,47 @@
+import { tools } from "../tools/index.ts";
+import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
+import type { Site } from "./site.ts";
+
+/** Media type of a link set with the profile of RFC 9727. */
+export const API_CATALOG_TYPE =
+  'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
+
+/** Addresses of the tools that name no single thing. */
+const restPaths = [
+  ...new Set(tools.flatMap(({ routes }) => routes.map(({ path }) => path))),
+].filter((path) => !path.includes("{"));
+
+/**
+ * API catalog (RFC 9727) as a link set (RFC 9264): every endpoint, and for each what describes it
+ * (RFC 8631).
+ */
+export function apiCatalog({ baseUrl }: Site) {
+  const at = (path: string) => baseUrl + path;
+  const link = (path: string, type: string) => [{ href: at(path), type }];
+  const common = {
+    "service-doc": link(paths.reference, "text/html"),
+    status: link(paths.health, "application/json"),
+  };
+  const rest = {
+    "service-desc": link(paths.openapi, OPENAPI_TYPE),
+    ...common,
+    "service-meta": link(paths.protectedResource, "application/json"),
+  };
+  const mcp = {
+    "service-desc": link(paths.serverCard, SERVER_CARD_TYPE),
+    ...common,
+    "service-meta": link(paths.mcpProtectedResource, "application/json"),
+  };
+  const oauth = {
+    "service-desc": link(paths.openapi, OPENAPI_TYPE),
+    "service-doc": link(paths.authMd, "text/markdown"),
+    "service-meta": link(paths.authorizationServer, "application/json"),
+  };
+  const members = [
+    ...restPaths.map((path) => ({ anchor: at(path), ...rest })),
+    { anchor: at(paths.mcp), ...mcp },
+    ...[paths.register, paths.token].map((path) => ({ anchor: at(path), ...oauth })),
+  ];
+  const item = members.map(({ anchor }) => ({ href: anchor }));
+  return { linkset: [{ anchor: at(paths.apiCatalog), item }, ...members] };
+}

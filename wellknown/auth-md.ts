@@ -1,0 +1,112 @@
+import { CLAIM_CODE_MS } from "../src/auth/agents/claim-code.ts";
+import { ID_JAG } from "../src/auth/assertions/names.ts";
+import { ACCESS_TOKEN_SECONDS } from "../src/auth/oidc/resources.ts";
+import { allScopes, scopes } from "../src/auth/scopes.ts";
+import { claimSection } from "./auth-md-claim.ts";
+import { errorSection } from "./auth-md-errors.ts";
+import { sh, table, VARIABLES } from "./markdown.ts";
+import { paths } from "./paths.ts";
+import type { Site } from "./site.ts";
+
+/** How an agent gets access, step by step; the prose beside `agent_auth` (discovery section 1.2). */
+export function authMd(site: Site): string {
+  const isOpen = site.anonymousScopes.length > 0;
+  const own = isOpen ? [registration(site), identities(), tokens(site)] : [peopleOnly(site)];
+  const claims = isOpen ? [claimSection(site, CLAIM_CODE_MS / 60_000)] : [];
+  const sections = [
+    ...[introduction(site), discovery(site), ...own, calls(site)],
+    ...[...claims, ending(site), errorSection],
+  ];
+  return `${sections.join("\n\n")}\n`;
+}
+
+const introduction = ({ baseUrl, name }: Site) => `# auth.md: access to ${name}
+
+> How an agent gets access, and how a person answers for it. For programs the same is in the member \`agent_auth\` of ${baseUrl}${paths.authorizationServer}
+
+The issuer is \`${baseUrl}\`. ${VARIABLES}`;
+
+const discovery = ({ baseUrl }: Site) => `## Discover
+
+${sh(`curl "${baseUrl}/api/signals"`)}
+
+Answer: \`401\`. Its header \`WWW-Authenticate: Bearer resource_metadata="..."\` names the metadata of the resource, which name the authorization server.
+
+- REST: ${baseUrl}${paths.protectedResource}
+- MCP: ${baseUrl}${paths.mcpProtectedResource}
+- Authorization server: ${baseUrl}${paths.authorizationServer} and ${baseUrl}${paths.openidConfiguration}`;
+
+const peopleOnly = ({ baseUrl }: Site) => `## Register
+
+This instance gives nothing to agents that nobody answers for: a registration of one is refused with \`400 invalid_scope\`. An application that a person signs in with registers at ${baseUrl}${paths.register} (RFC 7591) with \`redirect_uris\` and the grant \`authorization_code\`, and gets its tokens by the authorization code flow with PKCE.`;
+
+const registration = ({ baseUrl, anonymousScopes }: Site) => `## Register
+
+No credential is needed (RFC 7591).
+
+${sh(`curl -X POST ${baseUrl}${paths.register} \\
+  -H "Content-Type: application/json" \\
+  -d '{"client_name": "My agent", "grant_types": ["client_credentials"], "scope": "${anonymousScopes.join(" ")}"}'`)}
+
+Answer: \`201\` with \`client_id\`, \`client_secret\`, the granted \`scope\`, and in \`claim\` what a person needs to claim the agent. Keep \`client_secret\` and \`registration_access_token\`. A registration ends after a day if it got no token, and after 30 days if nobody claimed it.
+
+${scopeTable(anonymousScopes)}`;
+
+function scopeTable(open: Site["anonymousScopes"]): string {
+  const rows = allScopes.map((scope) => [
+    `\`${scope}\``,
+    scopes[scope],
+    open.includes(scope) ? "yes" : "no",
+  ]);
+  return table(["Scope", "Opens", "Without a person"], rows);
+}
+
+const identities = () => `## Say who you are
+
+The member \`type\` of the registration:
+
+- Absent, \`anonymous\` or \`agent\`: nobody answers for the agent yet.
+- \`service_auth\` with \`login_hint\`, an e-mail address: only that person can claim the agent, which gets no token before.
+- \`identity_assertion\` with \`assertion_type\` \`${ID_JAG}\` and \`assertion\`, a JWT (ID-JAG): a person answers for the agent from the start. The operator decides which issuers are trusted; others are refused with \`issuer_not_enabled\`.
+- \`user\` and \`service\` are refused with \`unsupported_identity_type\`: a user signs in by the authorization code flow with PKCE, a service uses an API key.
+
+\`agent\`, \`service_auth\` and \`identity_assertion\` need the grant \`client_credentials\`.`;
+
+const tokens = ({ baseUrl }: Site) => `## Get a token
+
+${sh(`curl -X POST ${baseUrl}${paths.token} \\
+  -d grant_type=client_credentials \\
+  -d "client_id=$CLIENT_ID" \\
+  -d "client_secret=$CLIENT_SECRET"`)}
+
+Answer: \`200\` with \`access_token\`, good for ${ACCESS_TOKEN_SECONDS} seconds; there is no refresh token, ask again. \`scope\` asks for less than was registered. \`resource=${baseUrl}${paths.mcp}\` makes a token that is good at the MCP endpoint only.`;
+
+const calls = ({ baseUrl }: Site) => `## Call
+
+One credential in a header, never in the address: \`Authorization: Bearer\` with a token or an API key, or \`x-api-key\` with an API key.
+
+${sh(`curl "${baseUrl}/api/instruments?limit=1" \\
+  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
+
+Answer: \`200\`. The MCP endpoint takes the same token:
+
+${sh(`curl -X POST ${baseUrl}${paths.mcp} \\
+  -H "Authorization: Bearer $ACCESS_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -H "Accept: application/json, text/event-stream" \\
+  -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'`)}
+
+Answer: \`200\`.`;
+
+const ending = ({ baseUrl }: Site) => `## End it
+
+${sh(`curl -X POST ${baseUrl}${paths.revoke} \\
+  -d "token=$ACCESS_TOKEN" \\
+  -d token_type_hint=access_token`)}
+
+Answer: \`200\` without a body, also for a token that is unknown or has ended (RFC 7009). To end the registration with all its tokens:
+
+${sh(`curl -X DELETE "${baseUrl}${paths.register}/$CLIENT_ID" \\
+  -H "Authorization: Bearer $REGISTRATION_ACCESS_TOKEN"`)}
+
+Answer: \`204\`. At the same address \`GET\` reads and \`PUT\` replaces the registration (RFC 7592); a \`PUT\` answers with a new \`registration_access_token\`.`;

@@ -1,0 +1,30 @@
+import { OPENAPI_TYPE, paths } from "./paths.ts";
+import type { Site } from "./site.ts";
+
+/** A typed link to another resource (RFC 8288). */
+export interface Link {
+  /** Absolute address. */
+  readonly href: string;
+  /** Registered relation, or one of RFC 8631. */
+  readonly rel: string;
+  /** Media type of what is there. */
+  readonly type?: string;
+}
+
+/** Where somebody who has one address of the service finds out about the rest (discovery section
+ *  5.2). */
+export function siteLinks({ baseUrl }: Pick<Site, "baseUrl">): readonly Link[] {
+  const link = (path: string, rel: string, type?: string): Link => ({
+    href: baseUrl + path,
+    rel,
+    ...(type && { type }),
+  });
+  return [
+    link(paths.apiCatalog, "api-catalog", "application/linkset+json"),
+    link(paths.openapi, "service-desc", OPENAPI_TYPE),
+    link(paths.reference, "service-doc", "text/html"),
+    link(paths.health, "status", "application/json"),
+    link(paths.llms, "describedby", "text/plain"),
+    link(paths.authMd, "describedby", "text/markdown"),
+  ];
+}

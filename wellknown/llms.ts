@@ -1,0 +1,40 @@
+import { tools } from "../tools/index.ts";
+import { skillPath } from "./agent-skills/skill.ts";
+import { skills } from "./agent-skills/skills.ts";
+import { OPENAPI_TYPE, paths } from "./paths.ts";
+import { marketNotes, type Site, SUMMARY } from "./site.ts";
+
+/** What the service is and where its documents are, for readers with little room (llmstxt.org). */
+export function llmsTxt(site: Site): string {
+  const { baseUrl, name, market } = site;
+  const item = (title: string, path: string, note: string) =>
+    `- [${title}](${baseUrl}${path}): ${note}`;
+  return `# ${name}
+
+> ${SUMMARY}
+
+${marketNotes[market]} Agents connect by MCP (streamable HTTP) at ${baseUrl}${paths.mcp} or by REST. Every call needs a token or an API key.
+
+Tools:
+
+${tools.map(({ title, description, ...tool }) => `- \`${tool.name}\` (${tool.scope}): ${description}`).join("\n")}
+
+## Access
+
+${item("auth.md", paths.authMd, "register, get a token, be claimed by a person, end it")}
+${skills.map((skill) => item(skill.name, skillPath(skill), skill.description)).join("\n")}
+
+## Interface
+
+${item("API reference", paths.reference, "every REST operation")}
+${item("OpenAPI description", paths.openapi, OPENAPI_TYPE)}
+${item("MCP server card", paths.serverCard, "name, endpoint and protocol versions")}
+${item("Health", paths.health, "what is served now")}
+
+## Optional
+
+${item("API catalog", paths.apiCatalog, "all endpoints as a link set (RFC 9727)")}
+${item("Skills index", paths.skillsIndex, "the skills with their digests")}
+${item("Authorization server", paths.authorizationServer, "metadata (RFC 8414)")}
+`;
+}

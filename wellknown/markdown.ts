@@ -1,0 +1,31 @@
+import { tools } from "../tools/index.ts";
+
+/** A fenced block. */
+export const fenced = (language: string, text: string): string =>
+  `\`\`\`${language}\n${text}\n\`\`\``;
+
+/** Commands that a reader can run. */
+export const sh = (commands: string): string => fenced("sh", commands);
+
+/** A table; no cell holds a bar. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** The tools with a scope, in a table. */
+export function toolTable(isWanted: (tool: (typeof tools)[number]) => boolean): string {
+  const rows = tools
+    .filter(isWanted)
+    .map(({ name, scope, routes, description }) => [
+      `\`${name}\``,
+      routes.map(({ method, path }) => `\`${method} ${path}\``).join("<br>"),
+      `\`${scope}\``,
+      description,
+    ]);
+  return table(["Tool", "REST", "Scope", "What it does"], rows);
+}
+
+/** How a command of a document names what an earlier answer said. */
+export const VARIABLES =
+  "In the commands a name such as `$CLIENT_ID` stands for the member `client_id` of an earlier answer, of its first item where there are several.";

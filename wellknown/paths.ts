@@ -1,0 +1,37 @@
+/** Where documents and endpoints are that other documents point to. */
+export const paths = {
+  home: "/",
+  mcp: "/mcp",
+  health: "/api/health",
+  contact: "/api/contact",
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
+  register: "/oauth/register",
+  claim: "/oauth/claim",
+  claimStart: "/oauth/claim/start",
+  revoke: "/oauth/revoke",
+  reference: "/docs/api",
+  openapi: "/docs/api/openapi.json",
+  llms: "/llms.txt",
+  authMd: "/auth.md",
+  robots: "/robots.txt",
+  sitemap: "/sitemap.xml",
+  securityTxt: "/.well-known/security.txt",
+  apiCatalog: "/.well-known/api-catalog",
+  aiCatalog: "/.well-known/ai-catalog.json",
+  skillsIndex: "/.well-known/agent-skills/index.json",
+  serverCard: "/.well-known/mcp/server-card.json",
+  mcpServerCard: "/mcp/server-card",
+  jwks: "/.well-known/jwks.json",
+  webhookKeys: "/.well-known/webhook-keys.json",
+  authorizationServer: "/.well-known/oauth-authorization-server",
+  openidConfiguration: "/.well-known/openid-configuration",
+  protectedResource: "/.well-known/oauth-protected-resource",
+  mcpProtectedResource: "/.well-known/oauth-protected-resource/mcp",
+} as const;
+
+/** Media type of an OpenAPI description (registered with version 3.1). */
+export const OPENAPI_TYPE = "application/vnd.oai.openapi+json";
+
+/** Media type of an MCP server card (SEP-2127). */
+export const SERVER_CARD_TYPE = "application/mcp-server-card+json";

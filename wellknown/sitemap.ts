@@ -1,0 +1,15 @@
+import { paths } from "./paths.ts";
+import type { Site } from "./site.ts";
+
+/** What is to be read by everyone. */
+const pages = [paths.home, paths.reference, paths.authMd, paths.llms];
+
+/** The public pages (sitemaps.org protocol 0.9). No character of an origin needs escaping. */
+export function sitemap({ baseUrl }: Site): string {
+  const urls = pages.map((path) => `<url><loc>${baseUrl}${path}</loc></url>`);
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${urls.join("\n")}
+</urlset>
+`;
+}
