@@ -9,7 +9,10 @@ export const ALERT_KINDS = ["signal_shift", "volatility"] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** Whose an alert is: the caller that made it. */
-export type Owner = Pick<Caller, "kind" | "id" | "accountId">;
+export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
+  /** The client through which a person made it; absent for others. */
+  readonly clientId?: string;
+}
 
 /** Which instruments are watched: those named, or all that fit. */
 export type Watched =

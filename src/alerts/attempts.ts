@@ -11,7 +11,7 @@ export interface Tried {
   readonly delivery: StoredDelivery;
   /** The alert as it was before. */
   readonly alert: StoredAlert;
-  /** When it ended, milliseconds since the epoch. */
+  /** When it began, milliseconds since the epoch: its end would tell how long a silence lasted. */
   readonly at: number;
   /** `undefined`: no answer came, for whatever reason. */
   readonly answer: Answered | undefined;
@@ -36,7 +36,8 @@ export function noted(tried: Tried, nextInMs: number | null): readonly Operation
     status: answer?.status ?? null,
     latencyMs: answer?.latencyMs ?? null,
     error: errorOf(tried),
-    response: answer?.response ?? "",
+    // What a host says before it has agreed to be a webhook is not for whoever named it.
+    response: type === CHALLENGE_TYPE ? "" : (answer?.response ?? ""),
     nextInMs,
   };
   return archived({ kind: ATTEMPT_KIND, at, id: randomUUID(), subject: alertId, body });

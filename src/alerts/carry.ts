@@ -47,9 +47,9 @@ export async function carry(delivery: StoredDelivery, options: CarryOptions): Pr
     await records.commit(obstacle);
     return "none";
   }
+  const at = options.now().getTime();
   const answer = await send(delivery, webhook, options);
   if (options.signal.aborted) return "none";
-  const at = options.now().getTime();
   const tried = { delivery, alert, at, answer };
   await settle(tried, options);
   return errorOf(tried) === "none" ? "success" : "failure";

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { ArchiveRow, ArchiveSelection } from "../store/archive.ts";
 import { type Owner, ownedBy } from "./alert.ts";
 import { EVENT_KIND, EVENTS_KEPT_MS, type EventRow } from "./delivery.ts";
@@ -33,6 +34,8 @@ export async function* eventRows(
     yield* page.map(keptEvent);
     after = page.at(-1);
     if (after === undefined || page.length < PAGE) return;
+    // An embedded store reads at once: others must have their turn between two pages.
+    await setImmediate();
   }
 }
 

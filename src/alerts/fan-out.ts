@@ -3,7 +3,15 @@ import type { Market } from "../market/market.ts";
 import { put, unchanged } from "../store/operations.ts";
 import { archived } from "../store/outbox.ts";
 import { collection, type Operation, type Records } from "../store/records.ts";
-import { alerts, type Owner, ownedBy, type StoredAlert, statusOf } from "./alert.ts";
+import {
+  type Alert,
+  type AlertStatus,
+  alerts,
+  type Owner,
+  ownedBy,
+  type StoredAlert,
+  statusOf,
+} from "./alert.ts";
 import { EVENT_KIND, type EventRow } from "./delivery.ts";
 import { isMeant } from "./matching.ts";
 import { type Message, newMessageId } from "./queue.ts";
@@ -68,6 +76,12 @@ interface Telling extends FanOutOptions {
   readonly at: number;
 }
 
+/** Events of a webhook that is disabled are kept: they can be read, and sent once it is enabled. */
+const isTold = (status: AlertStatus): boolean =>
+  status === "active" || status === "pending" || status === "disabled";
+
+const isSent = ({ way }: Alert): boolean => way.by === "webhook" && way.state.is !== "disabled";
+
 async function listenerOf(
   alertId: string,
   { records, isEntitled, found: { watch, snapshot }, at }: Telling,
@@ -75,7 +89,7 @@ async function listenerOf(
   const alert = await records.get(alerts, alertId);
   if (alert === undefined || !isMeant(alert.value, watch, snapshot)) return undefined;
   const status = statusOf(alert.value, at);
-  if (status !== "active" && status !== "pending") return undefined;
+  if (!isTold(status)) return undefined;
   if (!(await isEntitled(alert.value.owner))) return undefined;
   const key = `${alertId}:${snapshot.instrument.symbol}`;
   const last = await records.get(sequences, key);
@@ -101,6 +115,6 @@ function toldTo(
     unchanged(alerts, alert),
     put(sequences, { key, value: sequence, groups: alert.groups }),
     ...archived({ kind: EVENT_KIND, at: draft.newestEventAt, id: eventId, subject, body: row }),
-    ...queueDelivery(alert, { eventId, type, body, at }),
+    ...(isSent(alert.value) ? queueDelivery(alert, { eventId, type, body, at }) : []),
   ];
 }

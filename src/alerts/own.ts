@@ -1,4 +1,4 @@
-import { belongingTo, issuedTo } from "../auth/agents/agent.ts";
+import { belongingTo, issuedTo, through } from "../auth/agents/agent.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ofKey } from "../auth/keys/api-keys.ts";
 import { randomBase62 } from "../auth/keys/base62.ts";
@@ -14,10 +14,14 @@ const ID = new RegExp(`^alert_[0-9A-Za-z]{${ID_LENGTH}}$`);
 /** A new id of an alert. */
 export const newAlertId = (): string => `alert_${randomBase62(ID_LENGTH)}`;
 
-/** Whose the alerts are that a caller makes. A person's are the same with every client. */
-export const ownerOf = ({ kind, id, accountId }: Caller): Owner => ({ kind, id, accountId });
+/** Whose the alerts are that a caller makes. A person finds theirs with every client, and each goes
+ *  with the client that made it. */
+export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
+  ...{ kind, id, accountId },
+  ...(kind === "user" && clientId !== undefined && { clientId }),
+});
 
-/** Groups with which everything goes that a caller has because of alerts. */
+/** Groups of everything that a caller has because of alerts, and with which it goes. */
 export function groupsOf(owner: Owner): readonly string[] {
   const { accountId } = owner;
   const answering = accountId === undefined ? [] : [answeredForBy(accountId)];
@@ -31,12 +35,15 @@ export const groupsOfAlert = (alertId: string, owner: Owner): readonly string[] 
 ];
 
 /** A person's key goes with the key and, where the key goes with the account, with that. */
-function endingWith({ kind, id, accountId }: Owner): readonly string[] {
+function endingWith({ kind, id, accountId, clientId }: Owner): readonly string[] {
   switch (kind) {
     case "agent":
       return [issuedTo(id)];
     case "user":
-      return [belongingTo(id)];
+      return [
+        belongingTo(id),
+        ...(clientId === undefined ? [] : [issuedTo(clientId), through(id, clientId)]),
+      ];
     case "service":
       return [ofKey(id), ...(accountId === undefined ? [] : [belongingTo(accountId)])];
   }

@@ -22,10 +22,10 @@ export interface Message {
 /** Begins the names of the groups that `endpointOf` makes. */
 const ENDPOINT = "endpoint:";
 
-/** Group of what waits for one origin and owner: their alerts share its cap and its breaker, and
+/** Group of what waits for one address of one owner: their alerts share its cap and its breaker, and
  *  no other owner can fill the one or trip the other. */
 export function endpointOf({ kind, id }: Pick<Owner, "kind" | "id">, url: string): string {
-  return ENDPOINT + hash("sha256", JSON.stringify([kind, id, new URL(url).origin]), "base64url");
+  return ENDPOINT + hash("sha256", JSON.stringify([kind, id, new URL(url).href]), "base64url");
 }
 
 /** The endpoint that a delivery was queued for. */

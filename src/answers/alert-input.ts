@@ -30,6 +30,7 @@ export const AlertFields = {
     .number()
     .min(5)
     .max(50)
+    .multipleOf(1)
     .describe(
       `Points of score that are news without a new signal; ${EVENT_RULES.scoreMove} unless set.`,
     ),
@@ -37,11 +38,13 @@ export const AlertFields = {
     .number()
     .min(1.5)
     .max(EVENT_RULES.extremeZ)
+    .multipleOf(0.1)
     .describe(`z of volatility that is news; ${EVENT_RULES.highZ} unless set.`),
   cooldownDays: z
     .number()
     .min(0.25)
     .max(30)
+    .multipleOf(0.25)
     .describe("Market days of quiet after an event; unless set a session, for coins 0.25."),
   label: Label.describe("Your name for it."),
   expiresAt: InstantInput.describe("When it ends."),

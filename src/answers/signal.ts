@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
-import type { AssetClass } from "../market/instrument.ts";
+import type { AssetClass, Instrument } from "../market/instrument.ts";
 import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/direction.ts";
 import { CALIBRATION, pOutperform } from "../score/p-outperform.ts";
 import { METHOD_VERSION, STATUSES } from "../score/snapshot.ts";
@@ -69,7 +69,7 @@ export const Signal = z.object({
   pOutperform: z
     .number()
     .nullable()
-    .describe("Probability to beat the class's median within horizon; null until calibrated."),
+    .describe("Probability to beat the class's median within horizon; null where not calibrated."),
   horizon: z.string(),
   price: z
     .object({ value: z.number(), currency: z.string(), at: Instant })
@@ -104,6 +104,10 @@ export const SignalHistory = z.object({
 export const snapshotId = ({ instrument, at }: Pick<PastSnapshot, "instrument" | "at">): string =>
   `${instrument.symbol}/${isoInstant(at)}/${METHOD_VERSION}`;
 
+/** Nothing was calibrated on a simulated market. */
+const calibrationOf = ({ assetClass }: Instrument, { market }: ToolContext): number | null =>
+  market.source.simulated ? null : CALIBRATION[assetClass];
+
 /** The full answer about a snapshot. */
 export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.input<typeof Signal> {
   const { instrument, price, signal } = snapshot;
@@ -116,7 +120,7 @@ export function signalAnswer(snapshot: PastSnapshot, context: ToolContext): z.in
     previousSignal: signal.previous,
     frozen: signal.frozen,
     missingFactors: [...snapshot.missingFactors],
-    pOutperform: pOutperform(snapshot.score, CALIBRATION[instrument.assetClass]),
+    pOutperform: pOutperform(snapshot.score, calibrationOf(instrument, context)),
     horizon: HORIZON[instrument.assetClass],
     price: price && {
       value: price.value,

@@ -38,9 +38,13 @@ export interface EventLog {
    *
    * @throws {Problem} `invalid_request` when it is no cursor.
    */
-  after(owner: Owner, cursor: string, limit: number): Promise<readonly LoggedEvent[]>;
+  after(
+    owner: Pick<Owner, "kind" | "id">,
+    cursor: string,
+    limit: number,
+  ): Promise<readonly LoggedEvent[]>;
   /** The cursor after all events so far. */
-  end(owner: Owner): Promise<string>;
+  end(owner: Pick<Owner, "kind" | "id">): Promise<string>;
   /** Listens for new events of anybody. @returns Stops listening. */
   onNews(listener: () => void): () => void;
 }

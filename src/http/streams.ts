@@ -11,9 +11,11 @@ const LOOK_EVERY_MS = 500;
  *  a minute, so that a slow network is none. */
 const MAX_STUCK_LOOKS = 60;
 
-/** Streams that one caller can have open, and all of them together, in one process. */
+/** Streams that one caller can have open, and all of them together, in one process; and all of
+ *  agents that nobody answers for, who must not keep others out. */
 const MAX_OF_ONE = 5;
 const MAX_OF_ALL = 500;
+const MAX_OF_STRANGERS = 100;
 
 /** Seconds after which a caller may try again: to find room, or another process. */
 const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
@@ -35,6 +37,8 @@ export interface Streams {
 /** An answer that is open. */
 interface Open {
   readonly caller: string;
+  /** An agent that nobody answers for. */
+  readonly isStranger: boolean;
   /** Ends it; the second time it is cut. */
   end(): void;
 }
@@ -49,8 +53,8 @@ export function createStreams(repeat: Repeat): Streams {
       // Whoever left while the answer was prepared is never heard to leave.
       if (res.destroyed) return;
       if (isClosed) throw stopping();
-      const stream = { caller: nameOf(res), end: endOrCut(res, end) };
-      refuseTooMany([...open.values()], stream.caller);
+      const stream = { ...listenerOf(res), end: endOrCut(res, end) };
+      refuseTooMany([...open.values()], stream);
       open.set(res, stream);
       const isStuck = stuckness(res);
       const looking = repeat(async () => {
@@ -70,9 +74,11 @@ export function createStreams(repeat: Repeat): Streams {
   };
 }
 
-function nameOf(res: Response): string {
-  const { kind, id } = callerOf(res);
-  return `${kind}:${id}`;
+type Listener = Pick<Open, "caller" | "isStranger">;
+
+function listenerOf(res: Response): Listener {
+  const { kind, id, accountId } = callerOf(res);
+  return { caller: `${kind}:${id}`, isStranger: kind === "agent" && accountId === undefined };
 }
 
 /** A caller who does not read would keep an answer open that has long been ended. */
@@ -95,10 +101,14 @@ function stuckness(res: Response): () => boolean {
 }
 
 /** @throws {Problem} `rate_limited`. */
-function refuseTooMany(open: readonly Open[], caller: string): void {
+function refuseTooMany(open: readonly Open[], { caller, isStranger }: Listener): void {
   const ofOne = open.filter((stream) => stream.caller === caller);
+  const ofStrangers = open.filter((stream) => stream.isStranger);
   if (ofOne.length >= MAX_OF_ONE) throw tooMany(`You have ${MAX_OF_ONE} streams open already.`);
   if (open.length >= MAX_OF_ALL) throw tooMany(`${MAX_OF_ALL} streams are open, of all callers.`);
+  if (isStranger && ofStrangers.length >= MAX_OF_STRANGERS) {
+    throw tooMany(`${MAX_OF_STRANGERS} streams of agents that nobody has claimed are open.`);
+  }
 }
 
 const tooMany = (detail: string): Problem =>

@@ -30,8 +30,8 @@ const SESSIONS = WARM_SESSIONS + MEASURED_SESSIONS;
 const FEED_SESSIONS = 70;
 /** Price histories; instruments share them, so that the market itself takes little memory. */
 const HISTORIES = 100;
-/** Measured sessions after which the compiler has seen every kind of event. */
-const COMPILED_AFTER = 3;
+/** Sessions after which the compiler has seen everything. */
+const COMPILED_AFTER = 5;
 /** Runs of each size. */
 const REPEATS = 3;
 /** Instruments that are told something after each close: a late bar, a print and a message. */
@@ -144,7 +144,7 @@ function createMarket(size: number, feeds: Feeds) {
       return Array.from({ length: days }, (_, index) => closeOf(first + index));
     },
     sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-    walkStart: () => closeOf(WARM_SESSIONS) - DAY_MS / 2,
+    walkStart: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
   };
   return { market, records, histories };
 }

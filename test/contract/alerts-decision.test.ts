@@ -210,9 +210,10 @@ describeStores("the decision about alerts", (engine) => {
 
   it("knows whom it told when other alerts come first after the process has ended", async () => {
     const store = await openStore(engine);
-    const idsOf = (letter: string) =>
-      Array.from({ length: 130 }, (_, index) => `${letter}${index}`);
-    const early = idsOf("a").flatMap((id) => alertSteps(id, { watched: named("S0") }));
+    const idsOf = (letter: string, length: number) =>
+      Array.from({ length }, (_, index) => `${letter}${index}`);
+    const [earlyIds, lateIds] = [idsOf("a", 130), idsOf("b", 200)];
+    const early = earlyIds.flatMap((id) => alertSteps(id, { watched: named("S0") }));
     await store.records.commit(early);
     const stage = createStage();
     const all = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`S${index}`, {}]));
@@ -222,11 +223,11 @@ describeStores("the decision about alerts", (engine) => {
     const dying = dyingAt(store.records, 1, "before");
     await expect(leaderOf(store, stage, { records: dying }).run()).rejects.toThrow("ended");
     expect(await toldIn(store)).toHaveLength(100);
-    const late = idsOf("b").flatMap((id) => alertSteps(id, { thresholds: { scoreMove: 10 } }));
+    const late = lateIds.flatMap((id) => alertSteps(id, { thresholds: { scoreMove: 10 } }));
     await store.records.commit([...late, ...early]);
     await leaderOf(store, stage).run();
     const told = (await toldIn(store)).map(({ alertId }) => alertId);
-    expect(told.sort()).toEqual([...idsOf("a"), ...idsOf("b")].sort());
+    expect(told.sort()).toEqual([...earlyIds, ...lateIds].sort());
     await expectWhole(store);
   });
 

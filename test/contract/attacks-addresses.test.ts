@@ -385,7 +385,8 @@ describe("a page of another origin", () => {
       });
       const allowed = answer.headers.get("access-control-allow-origin");
       expect(answer.headers.get("access-control-allow-credentials"), path).toBeNull();
-      if (/^\/(account|claim|sign-|api\/|mcp)/.test(path)) expect(allowed, path).toBeNull();
+      const isPrivate = /^\/(account|claim|sign-|api\/|mcp$)/.test(path);
+      if (isPrivate) expect(allowed, path).toBeNull();
     }
   });
 });

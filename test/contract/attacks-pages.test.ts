@@ -28,7 +28,10 @@ async function settled(): Promise<Person> {
   const agent = await newAgent();
   await person.claim(agent.client_id, agent.claim.code);
   await person.createKey(["signals:read"]);
-  await person.tokens();
+  const { access_token } = await person.tokens();
+  const headers = { authorization: `Bearer ${access_token}` };
+  const alert = await postJson(`${base}/api/alerts`, { assetClass: "stock" }, headers);
+  expect(alert.status).toBe(201);
   return person;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { newToken, postJson, register, tokenOf } from "../support/agent.ts";
+import { startAlertApp } from "../support/alert-app.ts";
 import { postMcp } from "../support/matrix-routes.ts";
 import { startTown } from "../support/town.ts";
 import { bearer } from "../support/watcher.ts";
@@ -215,6 +216,24 @@ describe("subscriptions for a client of 2026-07-28", () => {
       expect(text).toContain('"notifications/subscriptions/acknowledged"');
       expect(text).toContain('"resultType":"complete"');
     }
+  });
+
+  it("listen to nothing any more when they have ended", async () => {
+    let listening = 0;
+    const app = await startAlertApp({
+      onSignal: () => {
+        listening += 1;
+        return () => {
+          listening -= 1;
+        };
+      },
+    });
+    const params = { notifications: { resourceSubscriptions: [SIGNAL] } };
+    const message = { method: "subscriptions/listen", params };
+    const response = await postMcp(app.base, message, { headers: bearer("agent") });
+    expect([response.status, listening]).toEqual([200, 1]);
+    await response.body?.cancel();
+    await expect.poll(() => listening).toBe(0);
   });
 
   it("are not made by a message that says something else in its headers", async () => {

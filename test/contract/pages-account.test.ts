@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { type Alert, alerts } from "../../src/alerts/alert.ts";
+import { replace } from "../../src/store/operations.ts";
 import { getWith, register, tokenOf } from "../support/agent.ts";
 import { attempted } from "../support/desk.ts";
 import { startTown } from "../support/town.ts";
@@ -27,6 +29,15 @@ const alertCards = ({ html }: WebPage): readonly string[] =>
     .split('<li class="card">')
     .slice(1)
     .map(textOf);
+
+/** Makes an alert what the service makes of it in time. */
+async function become(id: string, change: (alert: Alert) => Partial<Alert>): Promise<void> {
+  const { records } = town.service.state.store;
+  const stored = await records.get(alerts, id);
+  if (stored === undefined) throw new Error("there is no such alert");
+  const value = { ...stored.value, ...change(stored.value) };
+  await records.commit([replace(alerts, stored, { value })]);
+}
 
 const HOOK = { type: "webhook", url: "https://hooks.example.com:8443/in/secret-path?key=sesame" };
 
@@ -196,10 +207,10 @@ describe("the alerts on the account page", () => {
     expect(cards).toHaveLength(3);
     const find = (label: string) => cards.find((card) => card.includes(`“${label}”`)) ?? "";
     expect(find("mine")).toMatch(
-      /Status Active Watches ALDER.SIM Tells of Another signal or a far move of the score, and unusual volatility Sent to nowhere: it is fetched Made by An application of yours Made 21 November 2026, 05:00 UTC Id alert_/,
+      /Status Active Watches ALDER.SIM Tells of Another signal or a far move of the score, and unusual volatility Sent to Nowhere: it is fetched Made by An application of yours Made 21 November 2026, 05:00 UTC Id alert_/,
     );
     expect(find("of the key")).toMatch(
-      /Tells of Unusual volatility Sent to nowhere: it is fetched Made by Your key key alerts:write/,
+      /Tells of Unusual volatility Sent to Nowhere: it is fetched Made by Your key key alerts:write/,
     );
     expect(find("of the agent")).toContain(`Made by Agent ${agent.client_id}`);
     expect(page.html).not.toContain(stranger.alertId);
@@ -262,6 +273,24 @@ describe("the alerts on the account page", () => {
     expect(await card()).toContain("Status Quiet until 21 November 2026, 06:00 UTC");
     await patch({ action: "pause" });
     expect(await card()).toContain("Status Paused");
+  });
+
+  it.each([
+    ["gone", "its webhook said that it is gone"],
+    ["failing", "its webhook failed for five days"],
+    ["unverified", "its webhook never confirmed that it wants this"],
+  ] as const)("say why a webhook is disabled: %s", async (reason, words) => {
+    const person = town.person();
+    const own = bearer((await person.tokens()).access_token);
+    const id = await makeAlert(town, own, { delivery: HOOK });
+    const card = async () => alertCards(await person.web.get("/account"))[0];
+    await become(id, (alert) => {
+      if (alert.way.by !== "webhook") throw new Error("the alert has no webhook");
+      return { way: { ...alert.way, state: { is: "disabled", since: 0, reason } } };
+    });
+    expect(await card()).toContain(`Status Stopped: ${words}`);
+    await become(id, () => ({ expiresAt: town.clock.now.getTime() }));
+    expect(await card()).toContain("Status Over");
   });
 
   it("show what strangers wrote as text, and no more of a list than fits", async () => {

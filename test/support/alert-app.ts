@@ -4,7 +4,7 @@ import { afterAll } from "vitest";
 import { createDesk } from "../../src/alerts/desk.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
-import { createApp } from "../../src/http/app.ts";
+import { type AppOptions, createApp } from "../../src/http/app.ts";
 import { createStreams } from "../../src/http/streams.ts";
 import type { Quota, QuotaName } from "../../src/limits/limits.ts";
 import type { Instrument } from "../../src/market/instrument.ts";
@@ -22,7 +22,7 @@ const instrument = (symbol: string): Instrument => ({
 const LISTED = ["ALDER.SIM", "BRINE.SIM"].map(instrument);
 
 /** What a test chooses about the application. */
-interface Choice {
+interface Choice extends Partial<Pick<AppOptions, "onSignal">> {
   readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
 }
 
@@ -47,7 +47,10 @@ const closing: (() => Promise<unknown>)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 
 /** Starts the application; it stops when the tests of the file have run. */
-export async function startAlertApp({ limits = {} }: Choice = {}): Promise<AlertApp> {
+export async function startAlertApp({
+  limits = {},
+  onSignal = () => () => {},
+}: Choice = {}): Promise<AlertApp> {
   const clock = { now: START };
   const store = await embedded.open({ now: () => clock.now });
   const { records, archive } = store;
@@ -74,7 +77,7 @@ export async function startAlertApp({ limits = {} }: Choice = {}): Promise<Alert
     limits: looseLimits(),
     anonymousScopes: anonymousCeiling,
     readiness: async () => ({}),
-    ...{ streams: createStreams(repeat), repeat, onSignal: () => () => {} },
+    ...{ streams: createStreams(repeat), repeat, onSignal },
     eventLog: { after: async () => [], end: async () => "0", onNews: () => () => {} },
     onError,
     onReport: () => {},

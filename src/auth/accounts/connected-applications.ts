@@ -1,6 +1,6 @@
-import { update } from "../../store/operations.ts";
+import { removeGroup, update } from "../../store/operations.ts";
 import type { Records, Stored } from "../../store/records.ts";
-import { belongingTo, clients } from "../agents/agent.ts";
+import { belongingTo, clients, through } from "../agents/agent.ts";
 import type { AccountsOptions } from "./account-store.ts";
 import type { Accounts, ConnectedApplication } from "./accounts.ts";
 import { allowedScopes, type GrantRecord, grants, withoutGrant } from "./grants.ts";
@@ -25,6 +25,7 @@ export function createConnectedApplications({
         grant?.value.accountId === accountId
           ? [
               ...withoutGrant(grant),
+              removeGroup(through(accountId, grant.value.clientId ?? "")),
               ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
             ]
           : undefined,

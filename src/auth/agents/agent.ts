@@ -40,6 +40,10 @@ export const clients = collection<ClientRecord>("oidc:Client");
 /** Group of everything that was issued to a client, in all collections. */
 export const issuedTo = (clientId: string): string => `client:${clientId}`;
 
+/** Group of what a person has through a client, in all collections. */
+export const through = (accountId: string, clientId: string): string =>
+  `through:${fingerprint(JSON.stringify([accountId, clientId]))}`;
+
 /** Group of the client that holds a registration access token (RFC 7592). */
 export const registeredBy = (token: string): string => `registration:${fingerprint(token)}`;
 

@@ -46,7 +46,7 @@ ${facts([
   ["Status", html`<strong>${statusWords(seen)}</strong>`],
   ["Watches", watchedWords(watched)],
   ["Tells of", kindWords(alert)],
-  ["Sent to", way.by === "poll" ? "nowhere: it is fetched" : webhookHost(way.url)],
+  ["Sent to", way.by === "poll" ? "Nowhere: it is fetched" : webhookHost(way.url)],
   way.by === "webhook" && ["Last success", lastSuccessWords(seen.lastSuccessAt)],
   ["Made by", makerWords(owner, keys)],
   ["Made", moment(createdAt)],

@@ -53,6 +53,8 @@ export function readOnChain(file: TextFile, calendar: Calendar): OnChain[] {
       session: row.date,
       availableAt: utcEnd(row.date) + ON_CHAIN_DELAY_MS,
       mvrv: row.mvrv,
+      nvt: row.nvt,
+      marketCapUsd: row.marketCapUsd,
     };
   });
 }

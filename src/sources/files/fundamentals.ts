@@ -13,7 +13,7 @@ const METRICS = {
   totalAssets: null,
   operatingCashFlow: null,
   capitalExpenditure: null,
-  freeCashFlow: null,
+  freeCashFlow: "freeCashFlow",
   revenue: null,
 } as const satisfies Record<string, FundamentalMetric | null>;
 

@@ -8,7 +8,7 @@ const QUIET_CYCLE_DAYS = 200;
 const TALK_DAYS = 20;
 
 /** People's mood about an instrument lasts this long. */
-const MOOD_DAYS = 45;
+const MOOD_DAYS = 40;
 
 /** Every so many days, one instrument is flooded with copies of one sentence. */
 const SPAM_CYCLE_DAYS = 8;

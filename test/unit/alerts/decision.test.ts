@@ -253,7 +253,7 @@ describe("who is told", () => {
     ]);
   });
 
-  it("is nobody who has paused, snoozed, is disabled, has expired or may not have it", async () => {
+  it("is nobody who has paused, snoozed, has expired or may not have it; to what is disabled nothing is sent", async () => {
     const store = await openStore(model);
     const gone = { kind: "agent", id: "gone", accountId: undefined } as const;
     await store.records.commit([
@@ -277,7 +277,7 @@ describe("who is told", () => {
     stage.close(2, { A: LONG });
     await leader.run();
     const told = (await toldIn(store)).map(({ alertId }) => alertId);
-    expect(told.sort()).toEqual(["active", "awake", "pending", "polled"]);
+    expect(told.sort()).toEqual(["active", "awake", "disabled", "pending", "polled"]);
     const queued = (await queuedIn(store)).map(({ value }) => value.alertId);
     expect(queued.sort()).toEqual(["active", "awake", "pending"]);
   });

@@ -17,9 +17,10 @@ const alert = hooked({ url: URL_OF_ALERT });
 const message = { eventId: "msg_1", type: "signal.shift", body: "{}", at: 7 };
 
 describe("the endpoint of a webhook", () => {
-  it("is its origin and its owner", () => {
+  it("is its address and its owner", () => {
     const group = endpointOf(OWNER, URL_OF_ALERT);
-    expect(endpointOf(OWNER, "https://INBOX.example:443/another")).toBe(group);
+    expect(endpointOf(OWNER, "https://INBOX.example:443/hook?key=1")).toBe(group);
+    expect(endpointOf(OWNER, "https://inbox.example/another")).not.toBe(group);
     expect(endpointOf({ ...OWNER, id: "agent-2" }, URL_OF_ALERT)).not.toBe(group);
     expect(endpointOf({ ...OWNER, kind: "service" }, URL_OF_ALERT)).not.toBe(group);
     expect(endpointOf(OWNER, "https://inbox.example:8443/hook")).not.toBe(group);

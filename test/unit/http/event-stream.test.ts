@@ -134,6 +134,7 @@ describe("the stream of events", () => {
       return log.asked.length - asked;
     };
     await expect.poll(left).toBe(0);
+    expect(log.listeners()).toBe(0);
   });
 });
 

@@ -28,6 +28,8 @@ export interface WrittenLog extends EventLog {
   write(count: number, news: "told" | "lost"): void;
   /** Calls of `after`, oldest first: their cursors. */
   readonly asked: readonly string[];
+  /** How many listen for news. */
+  listeners(): number;
   /** Makes the log fail. */
   failure: Error | undefined;
 }
@@ -116,6 +118,7 @@ function writtenLog(dataBytes: number): WrittenLog {
   const asked: string[] = [];
   const log: WrittenLog = {
     ...{ events, asked, failure: undefined },
+    listeners: () => listeners.size,
     write(count, news) {
       for (let added = 0; added < count; added++) {
         const cursor = String(events.length + 1);

@@ -323,8 +323,14 @@ describe("short volumes and on-chain figures", () => {
     const rows = ["2020-02-28,,,,,,0,0", "2020-02-29,0.13,4.3e+09,2e9,1.75,8.3,15,66"];
     const { onChain } = await readCoin({ "onchain/DOGE-USD.csv": csv("onchain", ...rows) });
     expect(onChain).toEqual([
-      { session: "2020-02-28", availableAt: utc("2020-02-29T06:00:00Z"), mvrv: null },
-      { session: "2020-02-29", availableAt: utc("2020-03-01T06:00:00Z"), mvrv: 1.75 },
+      {
+        ...{ session: "2020-02-28", availableAt: utc("2020-02-29T06:00:00Z") },
+        ...{ mvrv: null, nvt: null, marketCapUsd: null },
+      },
+      {
+        ...{ session: "2020-02-29", availableAt: utc("2020-03-01T06:00:00Z") },
+        ...{ mvrv: 1.75, nvt: 8.3, marketCapUsd: 4.3e9 },
+      },
     ]);
   });
 });

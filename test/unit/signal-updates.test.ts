@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Snapshot } from "../../src/score/snapshot.ts";
+import { createSignalUpdates } from "../../src/signal-updates.ts";
+import { snapshotOf } from "./alerts/stage.ts";
+
+/** Updates, and what a listener is told of. */
+function listened() {
+  const updates = createSignalUpdates();
+  const told: string[] = [];
+  const stop = updates.onUpdate((symbol) => told.push(symbol));
+  const look = (...snapshots: readonly Snapshot[]) => {
+    told.length = 0;
+    updates.look(snapshots);
+    return [...told];
+  };
+  return { updates, look, stop };
+}
+
+describe("signal updates", () => {
+  it("are told of what has changed since the look before, and of nothing at the first", () => {
+    const { look } = listened();
+    expect(look(snapshotOf("A", 1), snapshotOf("B", 1))).toEqual([]);
+    expect(look(snapshotOf("A", 2), snapshotOf("B", 2, { score: 60 }))).toEqual(["B"]);
+    expect(look(snapshotOf("A", 3, { score: 40 }), snapshotOf("B", 3))).toEqual(["A", "B"]);
+    expect(look(snapshotOf("A", 3, { score: 40 }), snapshotOf("B", 3))).toEqual([]);
+  });
+
+  it.each<[what: string, before: Snapshot, after: Snapshot, isNews: boolean]>([
+    ["a later instant", snapshotOf("A", 1), snapshotOf("A", 2), false],
+    ["another score", snapshotOf("A", 1), snapshotOf("A", 1, { score: 50.01 }), true],
+    ["hardly another score", snapshotOf("A", 1), snapshotOf("A", 1, { score: 50.001 }), false],
+    ["another signal", snapshotOf("A", 1), snapshotOf("A", 1, { direction: "LONG" }), true],
+    ["another status", snapshotOf("A", 1), snapshotOf("A", 1, { status: "stale" }), true],
+    ["another confidence", snapshotOf("A", 1), { ...snapshotOf("A", 1), confidence: 0.7 }, true],
+  ])("%s is news: %#", (_, before, after, isNews) => {
+    const { look } = listened();
+    look(before);
+    expect(look(after)).toEqual(isNews ? ["A"] : []);
+  });
+
+  it("are nothing for an instrument that comes, goes, or comes back as it was", () => {
+    const { look } = listened();
+    look(snapshotOf("A", 1));
+    expect(look(snapshotOf("A", 2), snapshotOf("B", 2))).toEqual([]);
+    expect(look(snapshotOf("B", 3))).toEqual([]);
+    expect(look(snapshotOf("A", 4), snapshotOf("B", 4))).toEqual([]);
+    look(snapshotOf("B", 5));
+    expect(look(snapshotOf("A", 6, { score: 10 }), snapshotOf("B", 6))).toEqual(["A"]);
+  });
+
+  it("reach every listener that has not stopped, also one that was added twice", () => {
+    const { updates, look, stop } = listened();
+    const told: string[] = [];
+    const listener = (symbol: string) => void told.push(symbol);
+    const stops = [updates.onUpdate(listener), updates.onUpdate(listener)];
+    look(snapshotOf("A", 1));
+    expect(look(snapshotOf("A", 2, { score: 1 }))).toEqual(["A"]);
+    expect(told).toEqual(["A", "A"]);
+    stop();
+    stops[0]?.();
+    stops[0]?.();
+    expect(look(snapshotOf("A", 3, { score: 2 }))).toEqual([]);
+    expect(told).toEqual(["A", "A", "A"]);
+  });
+
+  it("tell of each change once, whatever the series is", () => {
+    const series = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 60 });
+    const changesOf = (scores: readonly number[]) =>
+      scores.slice(1).filter((score, index) => score !== scores[index]).length;
+    const property = fc.property(series, (scores) => {
+      const { look } = listened();
+      const told = scores.flatMap((score, at) => look(snapshotOf("A", at, { score })));
+      expect(told).toHaveLength(changesOf(scores));
+    });
+    fc.assert(property, { seed: 11, numRuns: 200 });
+  });
+});
