@@ -1,7 +1,7 @@
 import { afterAll } from "vitest";
 
 /** A block of a stream of server-sent events (WHATWG HTML, section 9.2.5). */
-export interface Block {
+interface Block {
   readonly id: string | undefined;
   readonly event: string | undefined;
   readonly data: string | undefined;

@@ -11,7 +11,7 @@ export const MOST_ALERTS_SHOWN = 100;
 const MOST_SYMBOLS_SHOWN = 12;
 
 /** An alert that a person answers for. */
-export interface AnsweredAlert extends SeenAlert {
+interface AnsweredAlert extends SeenAlert {
   /** When its webhook last took something, milliseconds since the epoch; `undefined`: not lately. */
   readonly lastSuccessAt: number | undefined;
 }

@@ -22,7 +22,7 @@ import { type OpenStream, openStream } from "../../support/event-stream.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 
 /** Events that a test writes, of one owner. */
-export interface WrittenLog extends EventLog {
+interface WrittenLog extends EventLog {
   readonly events: LoggedEvent[];
   /** Adds events with the cursors that follow. */
   write(count: number, news: "told" | "lost"): void;
