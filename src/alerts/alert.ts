@@ -98,6 +98,12 @@ export const ownedBy = ({ kind, id }: Pick<Owner, "kind" | "id">): string => `al
 /** Group of the alerts that a person answers for: their own, their agents' and their keys'. */
 export const answeredForBy = (accountId: string): string => `alerts:account:${accountId}`;
 
+/** Of the groups of something that waits, the one of whoever answers for it. */
+export const ownerIn = (groups: readonly string[]): string =>
+  groups.find((group) => group.startsWith(answeredForBy(""))) ??
+  groups.find((group) => group.startsWith("alerts:")) ??
+  "";
+
 /** Group of everything that goes with one alert. */
 export const ofAlert = (alertId: string): string => `alert:${alertId}`;
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Loop, type Schedule, startLoop } from "../store/loop.ts";
 import { replace } from "../store/operations.ts";
 import type { Records } from "../store/records.ts";
+import { ownerIn } from "./alert.ts";
 import { ROOM } from "./breaker.ts";
 import { type CarryOptions, carry } from "./carry.ts";
 import { DELIVERIES_TOPIC, deliveries, type StoredDelivery } from "./delivery.ts";
@@ -13,8 +14,9 @@ import { startReleases } from "./release.ts";
  *  anyway, in milliseconds. A tenth of the shortest pause between two attempts. */
 const LOOK_EVERY_MS = 500;
 
-/** Attempts of one process that are under way or wait their turn. */
-const MOST = 200;
+/** Attempts of one process that are under way or wait their turn, and those of one owner, whose
+ *  webhooks may all be slow. */
+const PLACES = { most: 200, mostOfOne: 40 } as const;
 
 /** Another process takes a delivery after this many milliseconds: longer than two attempts last,
  *  the one that it waits for and its own. */
@@ -55,13 +57,14 @@ export function createCourier(options: CourierOptions): Courier {
 
   const lanes = createLanes<StoredDelivery>({
     endpointOf: ({ groups }) => endpointIn(groups),
+    ownerOf: ({ groups }) => ownerIn(groups),
     run: (delivery) =>
       carry(delivery, { ...options, signal: over.signal }).catch((error) => {
         onError(error);
         return "none";
       }),
     onRoom: () => loop?.wake(),
-    most: MOST,
+    ...PLACES,
     monotonic,
   });
   const step = async (): Promise<number> => {

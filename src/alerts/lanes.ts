@@ -11,19 +11,23 @@ export type Verdict = "success" | "failure" | "none";
 export interface LanesOptions<T> {
   /** Which endpoint a piece of work is for. */
   readonly endpointOf: (work: T) => string;
+  /** Who answers for it; an endpoint has one owner. */
+  readonly ownerOf: (work: T) => string;
   /** Does a piece of work; never rejects. */
   readonly run: (work: T) => Promise<Verdict>;
   /** Told when there is room where there was none. */
   readonly onRoom: () => void;
   /** Most pieces of work that are under way or wait, of all endpoints together. */
   readonly most: number;
+  /** The same of one owner, so that nobody can take all the places. */
+  readonly mostOfOne: number;
   /** Milliseconds by a clock that is never set. */
   readonly monotonic: () => number;
 }
 
 /** Work of one process, endpoint by endpoint, so that a slow or dead one keeps up nobody else. */
 export interface Lanes<T> {
-  /** Endpoints that must get no more work now. */
+  /** Endpoints and owners that must get no more work now. */
   full(): readonly string[];
   /** Starts the work, or keeps it until there is room; drops it when the breaker has just opened. */
   add(work: T): void;
@@ -34,6 +38,7 @@ export interface Lanes<T> {
 }
 
 interface Lane<T> {
+  readonly owner: string;
   breaker: Breaker;
   running: number;
   waiting: T[];
@@ -43,13 +48,14 @@ interface Lane<T> {
 
 /** Creates lanes without work. */
 export function createLanes<T>(options: LanesOptions<T>): Lanes<T> {
-  const { endpointOf, run, onRoom, most, monotonic } = options;
+  const { endpointOf, ownerOf, run, onRoom, most, mostOfOne, monotonic } = options;
   const lanes = new Map<string, Lane<T>>();
   const underway = new Set<Promise<void>>();
   let isStopped = false;
 
-  const roomLeft = (): number =>
-    [...lanes.values()].reduce((left, lane) => left - sizeOf(lane), most);
+  const roomLeft = (): number => most - sizeOfAll(lanes.values());
+  const isOwnerFull = (owner: string): boolean =>
+    sizeOfAll([...lanes.values()].filter((lane) => lane.owner === owner)) >= mostOfOne;
   /** Starts as much as there is room for. */
   const start = (lane: Lane<T>): void => {
     if (isStopped) return;
@@ -65,7 +71,7 @@ export function createLanes<T>(options: LanesOptions<T>): Lanes<T> {
   const carry = async (lane: Lane<T>, work: T): Promise<void> => {
     const isTry = lane.breaker.pauses > 0;
     const verdict = await run(work);
-    const hadNoRoom = isFull(lane, monotonic()) || roomLeft() === 0;
+    const hadNoRoom = isFull(lane, monotonic()) || roomLeft() === 0 || isOwnerFull(lane.owner);
     hear(lane, { verdict, isTry, now: monotonic() });
     start(lane);
     if (hadNoRoom) onRoom();
@@ -74,10 +80,12 @@ export function createLanes<T>(options: LanesOptions<T>): Lanes<T> {
     full() {
       const now = monotonic();
       for (const [endpoint, lane] of lanes) if (isForgotten(lane, now)) lanes.delete(endpoint);
-      return [...lanes].filter(([, lane]) => isFull(lane, now)).map(([endpoint]) => endpoint);
+      const endpoints = [...lanes].filter(([, lane]) => isFull(lane, now)).map(([name]) => name);
+      const owners = new Set([...lanes.values()].map(({ owner }) => owner));
+      return [...endpoints, ...[...owners].filter(isOwnerFull)];
     },
     add(work) {
-      const lane = lanes.get(endpointOf(work)) ?? newLane(monotonic());
+      const lane = lanes.get(endpointOf(work)) ?? newLane(ownerOf(work), monotonic());
       lanes.set(endpointOf(work), lane);
       lane.waiting.push(work);
       start(lane);
@@ -93,8 +101,12 @@ export function createLanes<T>(options: LanesOptions<T>): Lanes<T> {
   };
 }
 
-function newLane<T>(now: number): Lane<T> {
-  return { breaker: CLOSED, running: 0, waiting: [], heardAt: now };
+function newLane<T>(owner: string, now: number): Lane<T> {
+  return { owner, breaker: CLOSED, running: 0, waiting: [], heardAt: now };
+}
+
+function sizeOfAll(lanes: Iterable<Lane<unknown>>): number {
+  return [...lanes].reduce((sum, lane) => sum + sizeOf(lane), 0);
 }
 
 function sizeOf({ running, waiting }: Lane<unknown>): number {

@@ -352,8 +352,9 @@ describe("a person at a browser", () => {
     expect(await page.getByText("/secret").count()).toBe(0);
     await photograph(page, "account-alerts-no-script");
 
-    await page.getByText("Delete this alert").first().click();
-    await page.getByRole("button", { name: "Delete alert for good" }).first().click();
+    const card = page.getByRole("listitem").filter({ hasText: "Watch the harbour" });
+    await card.getByText("Delete this alert").click();
+    await card.getByRole("button", { name: "Delete alert for good" }).click();
     await page.getByText("Watch the harbour").waitFor({ state: "detached" });
     expect(await page.getByText("Delete this alert").count()).toBe(1);
     // The tool that looks for faults is a script itself.

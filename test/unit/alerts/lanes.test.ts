@@ -8,12 +8,14 @@ interface Work {
 }
 
 /** Lanes whose work ends when the test says so. */
-function manualLanes(most = 200) {
+function manualLanes(most = 200, mostOfOne = 200) {
   const clock = { now: 0 };
   const running = new Map<string, (verdict: Verdict) => void>();
   let calls = 0;
   const lanes = createLanes<Work>({
     endpointOf: ({ endpoint }) => endpoint,
+    ownerOf: ({ endpoint }) => `owner of ${endpoint.slice(0, 1)}`,
+    mostOfOne,
     run: ({ name }) => new Promise((resolve) => running.set(name, resolve)),
     onRoom: () => {
       calls += 1;
@@ -54,6 +56,17 @@ describe("the lanes of a courier", () => {
     add("hole", 1, 2, 3, 4, 5, 6, 7, 8, 9);
     add("b", 1, 2);
     expect(names().filter((name) => name.startsWith("b"))).toEqual(["b1", "b2"]);
+  });
+
+  it("give no owner all the places, and ask for more when one is free again", async () => {
+    const { lanes, add, calls, end } = manualLanes(10, 4);
+    add("a1", 1, 2);
+    add("a2", 1, 2);
+    add("b1", 1);
+    expect(lanes.full()).toEqual(["owner of a"]);
+    await end("a11", "success");
+    expect(lanes.full()).toEqual([]);
+    expect(calls()).toBe(1);
   });
 
   it("ask for more only when there was no room for it before", async () => {
