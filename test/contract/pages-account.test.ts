@@ -192,7 +192,8 @@ describe("a key", () => {
 describe("the alerts on the account page", () => {
   it("are those of the person, the agents and the keys, and can each be deleted", async () => {
     const person = town.person();
-    const own = bearer((await person.tokens()).access_token);
+    const { access_token, client } = await person.tokens();
+    const own = bearer(access_token);
     const key = { "x-api-key": await person.createKey(["alerts:write"]) };
     const { agent, token } = await claimedAgent(town, person);
     const ids = [
@@ -207,11 +208,12 @@ describe("the alerts on the account page", () => {
     expect(cards).toHaveLength(3);
     const find = (label: string) => cards.find((card) => card.includes(`“${label}”`)) ?? "";
     expect(find("mine")).toMatch(
-      /Status Active Watches ALDER.SIM Tells of Another signal or a far move of the score, and unusual volatility Sent to Nowhere: it is fetched Made by An application of yours Made 21 November 2026, 05:00 UTC Id alert_/,
+      /Status Active Watches ALDER.SIM Tells of Another signal or a far move of the score, and unusual volatility Sent to Nowhere: it is fetched Made by Application \S+ Made 21 November 2026, 05:00 UTC Id alert_/,
     );
     expect(find("of the key")).toMatch(
       /Tells of Unusual volatility Sent to Nowhere: it is fetched Made by Your key key alerts:write/,
     );
+    expect(find("mine")).toContain(`Application ${client.client_id} `);
     expect(find("of the agent")).toContain(`Made by Agent ${agent.client_id}`);
     expect(page.html).not.toContain(stranger.alertId);
 

@@ -141,11 +141,11 @@ describe("a client of MCP that listens to signals", () => {
 
 const reading = await anonymous();
 
-/** What everybody can see of a signal. */
+/** What everybody can see of a signal and is news whenever it changes. */
 async function shownOf(symbol: string): Promise<string> {
   const answer = await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: reading });
-  const { score, status, confidence, signal } = (await answer.json()) as Record<string, unknown>;
-  return JSON.stringify([score, status, confidence, signal]);
+  const { scoreRaw, status, signal } = (await answer.json()) as Record<string, unknown>;
+  return JSON.stringify([scoreRaw, status, signal]);
 }
 
 async function read(client: Client, symbol: string): Promise<{ readonly asOf: string }> {

@@ -124,12 +124,12 @@ function lastSuccessWords(at: number | undefined): Html {
   return at === undefined ? html`<span class="quiet">none lately</span>` : moment(at);
 }
 
-function makerWords({ kind, id }: Owner, keys: readonly ApiKey[]): Html {
+function makerWords({ kind, id, clientId = "" }: Owner, keys: readonly ApiKey[]): Html {
   switch (kind) {
     case "agent":
       return html`Agent <code>${stranger(id)}</code>`;
     case "user":
-      return html`An application of yours`;
+      return html`Application <code>${strangerSite(clientId)}</code>`;
     case "service": {
       const name = keys.find((key) => key.id === id)?.name ?? id;
       return html`Your key ${stranger(name)}`;
