@@ -14,7 +14,7 @@ import { missed } from "../crash/outcome.ts";
 import { receiver, startCourier } from "../support/courier.ts";
 import { type Hooked, hooked, kept, newKey, OWNER, queuedEvent, vault } from "../support/hooked.ts";
 import { postgresAvailable } from "../support/postgres.ts";
-import type { Received } from "../support/receivers.ts";
+import type { Received, Receiver } from "../support/receivers.ts";
 import {
   describeStores,
   type Engine,
@@ -101,7 +101,7 @@ describeStores("a receiver that is down", (engine) => {
     const told: number[] = [];
     const step = async (): Promise<void> => {
       for (const { look } of couriers) await look();
-      if (other.received.length > told.length) told.push(store.clock.now);
+      if (noticesIn(other).size > told.length) told.push(store.clock.now);
     };
     for (let event = 1; event <= 24; event++) {
       await store.records.commit(queuedEvent(alert));
@@ -115,7 +115,7 @@ describeStores("a receiver that is down", (engine) => {
     // It is told by a delivery of its own, which takes the time that it takes.
     expect(told).toHaveLength(1);
     expect(told[0]).toBeGreaterThanOrEqual(since);
-    expect(other.received.map(({ type }) => type)).toEqual(["endpoint.disabled"]);
+    expect(new Set(other.received.map(({ type }) => type))).toEqual(new Set(["endpoint.disabled"]));
     const audits = (await rowsOf(store, AUDIT_KIND)).map(({ value }) => value.body);
     expect(audits).toEqual([{ action: "alert.disabled", actor: "system", target: alert.key }]);
     // What was decided since then waits for the owner.
@@ -124,6 +124,9 @@ describeStores("a receiver that is down", (engine) => {
     }
   });
 });
+
+/** One may come twice while the clock runs ahead of the network, under the same id. */
+const noticesIn = ({ received }: Receiver) => new Set(received.map(({ id }) => id));
 
 describeStores("a secret that is rotated under load", (engine) => {
   it("is verified by receivers with the old, the new and the service's key", async () => {

@@ -44,8 +44,15 @@ interface Page {
   readonly hasMore: boolean;
 }
 
-/** Plays history, with an alert on everything, to its end. */
-async function play(folder: string, replay: string) {
+interface Play {
+  readonly folder: string;
+  readonly replay: string;
+  /** What the alert is on. */
+  readonly watched: object;
+}
+
+/** Plays history, with an alert, to its end. */
+async function play({ folder, replay, watched }: Play) {
   const DATA_DIR = temporaryFolder();
   const { baseUrl, child } = await startProcess({
     ...{ DATA_DIR, MARKET: `files:${folder}`, REPLAY: replay },
@@ -63,7 +70,8 @@ async function play(folder: string, replay: string) {
   const made = await postJson(
     `${baseUrl}/api/alerts`,
     {
-      ...{ assetClass: "stock", scoreMove: 5, volatilityZ: 1.5 },
+      ...watched,
+      ...{ scoreMove: 5, volatilityZ: 1.5 },
       delivery: { type: "webhook", url: receiver.url },
     },
     headers,
@@ -102,8 +110,8 @@ function expectNoGap(sent: readonly Sent[]): void {
   }
 }
 
-async function expectAllDelivered(folder: string, replay: string, atLeast: number) {
-  const { receiver, all } = await play(folder, replay);
+async function expectAllDelivered(played: Play, atLeast: number) {
+  const { receiver, all } = await play(played);
   const kept = async () => (await all()).length;
   await expect.poll(kept, { timeout: 30_000 }).toBeGreaterThanOrEqual(atLeast);
   const here = async () => {
@@ -124,13 +132,29 @@ describe("a replay of history with an alert", () => {
     ["1/alerts", "6/signal-shift", "6/volatility"],
     "tells a receiver of every event, verified and numbered without a gap",
     async () => {
-      const sent = await expectAllDelivered(await smallMarket(), "2013-11-01/2014-03-28@8", 2);
+      const sent = await expectAllDelivered(
+        {
+          folder: await smallMarket(),
+          replay: "2013-11-01/2014-03-28@6",
+          watched: { symbols: ["ACME", "LATE", "FUND", "COIN-USD"] },
+        },
+        2,
+      );
       expectBothTypes(sent);
     },
   );
 
   it.skipIf(real.isMissing)("does so on real history", async () => {
-    expectBothTypes(await expectAllDelivered(real.path, "2015-08-03/2015-09-04@1.5", 50));
+    expectBothTypes(
+      await expectAllDelivered(
+        {
+          folder: real.path,
+          replay: "2015-08-17/2015-08-29@1.5",
+          watched: { assetClass: "stock" },
+        },
+        50,
+      ),
+    );
   });
 });
 

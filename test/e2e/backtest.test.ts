@@ -4,12 +4,15 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { randomAt } from "../../src/backtest/random.ts";
 import type { BacktestResult } from "../../src/backtest/run-backtest.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
 import { startBrowser } from "../support/browser.ts";
 import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
+
+/** Ten years of a whole market take half a minute, and more on a busy machine. */
+vi.setConfig({ testTimeout: 240_000 });
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "backtest-"));
