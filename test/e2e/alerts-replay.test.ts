@@ -135,7 +135,8 @@ describe("a replay of history with an alert", () => {
       const sent = await expectAllDelivered(
         {
           folder: await smallMarket(),
-          replay: "2013-11-01/2014-03-28@6",
+          // From after the listing of LATE, so that the alert may name it from the first moment.
+          replay: "2013-11-12/2014-03-28@6",
           watched: { symbols: ["ACME", "LATE", "FUND", "COIN-USD"] },
         },
         2,
