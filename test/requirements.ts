@@ -91,7 +91,7 @@ const application = [
     "2.2/data-focus": "data.focus gives the focus back that was sent.",
     "2.2/data-registered-at": "data.registeredAt is the date-time at which the seat was taken.",
   }),
-  ...later("discovery", {
+  ...met({
     "2.2/described": "The interface description lists all five members of data.",
     "2.2/optional": "focus and registeredAt are described as members of data that may be absent.",
   }),
@@ -218,7 +218,7 @@ const addresses = [
     "4.10/api-catalog": "The API can be discovered by an API catalog as RFC 9727 defines it.",
     "4.10/web-linking": "The API can be discovered by links as RFC 8288 defines them.",
   }),
-  ...later("discovery", {
+  ...met({
     "4.10/openapi": "/docs/api/openapi.json has an OpenAPI 3.1 description.",
     "4.10/reference": "/docs/api has an API reference that people can read.",
   }),
@@ -269,7 +269,7 @@ const scopes = [
   ...met({
     "5.3/alerts-write": "alerts:write opens the registration of alert webhooks.",
   }),
-  ...later("discovery", {
+  ...met({
     "5.3/flows-described": "The interface description lists the scopes of each of the two flows.",
   }),
 ];
@@ -286,7 +286,7 @@ const rules = [
     "5.4/3-register": "POST /oauth/register needs no credential.",
     "5.4/3-token": "POST /oauth/token needs no credential but the client's own.",
   }),
-  ...later("discovery", {
+  ...met({
     "5.4/3-described": "The interface description declares no security for these five operations.",
   }),
 ];
@@ -321,7 +321,7 @@ const versioning = [
   ...met({
     "9/agent-skills": "The index of agent skills follows version 0.2.0 of its specification.",
   }),
-  ...later("discovery", {
+  ...met({
     "9/version": "The interface description has the version label 1.0.0.",
     "9/openapi": "The interface description has the OpenAPI version 3.1.0.",
     "9/paths": "No path has a version segment.",

@@ -1,3 +1,4 @@
+import { openApi } from "../src/openapi/document.ts";
 import { skillMd, skillPath } from "./agent-skills/skill.ts";
 import { skills, skillsIndex } from "./agent-skills/skills.ts";
 import { aiCatalog } from "./ai-catalog.ts";
@@ -5,7 +6,7 @@ import { API_CATALOG_TYPE, apiCatalog } from "./api-catalog.ts";
 import { authMd } from "./auth-md.ts";
 import type { Link } from "./links.ts";
 import { llmsTxt } from "./llms.ts";
-import { paths, SERVER_CARD_TYPE } from "./paths.ts";
+import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
 import { protectedResource } from "./protected-resource.ts";
 import { robotsTxt } from "./robots.ts";
 import { securityTxt } from "./security-txt.ts";
@@ -76,6 +77,12 @@ export const documents: readonly DiscoveryDocument[] = [
     maxAgeSeconds: FIVE_MINUTES,
     render: (site: Site) => skillMd(skill, site),
   })),
+  {
+    path: paths.openapi,
+    mediaTypes: [OPENAPI_TYPE, JSON_TYPE],
+    maxAgeSeconds: FIVE_MINUTES,
+    render: (site) => openApi(site, documents),
+  },
   { path: paths.authMd, mediaTypes: [MARKDOWN], maxAgeSeconds: FIVE_MINUTES, render: authMd },
   { path: paths.llms, mediaTypes: [TEXT], maxAgeSeconds: FIVE_MINUTES, render: llmsTxt },
   { path: paths.robots, mediaTypes: [TEXT], maxAgeSeconds: FIVE_MINUTES, render: robotsTxt },

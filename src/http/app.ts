@@ -7,6 +7,7 @@ import { Problem } from "../problem.ts";
 import type { Repeat } from "../repeat.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { ToolContext } from "../tool.ts";
+import { apiDocsRouter } from "./api-docs.ts";
 import { discoveryRouter, openToPages } from "./discovery.ts";
 import { HARDENED, notFound, sendPlainProblem, sendProblem } from "./errors.ts";
 import { type EventLog, eventStreamRouter } from "./event-stream.ts";
@@ -93,8 +94,12 @@ function createExpress(options: AppOptions): Express {
   app.use(hardenHeaders, openToPages, linkToDescriptions(baseUrl));
   for (const router of routers) app.use(router);
   const { anonymousScopes } = options;
-  const site = { baseUrl, name, version, anonymousScopes, market: context.market.mode };
-  app.use(discoveryRouter({ ...site, mcp: announced }, now));
+  const site = {
+    ...{ baseUrl, name, version, anonymousScopes },
+    ...{ market: context.market.mode, mcp: announced },
+  };
+  app.use(discoveryRouter(site, now));
+  app.use(apiDocsRouter(site));
   app.use(healthRouter({ context, name, version, now }));
   app.use(readinessRouter(options.readiness));
   app.use(mcpRouter({ ...options, gate: gate("/mcp") }));

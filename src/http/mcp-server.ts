@@ -11,7 +11,7 @@ import { SERVER_NAME } from "../../wellknown/server-card.ts";
 import type { Caller } from "../auth/caller.ts";
 import { Problem } from "../problem.ts";
 import type { Tool, ToolContext } from "../tool.ts";
-import { jsonSchema, outline } from "./json-schema.ts";
+import { jsonSchema, outline } from "../json-schema.ts";
 import { registerSignals } from "./mcp-resources.ts";
 import { parse } from "./parse.ts";
 

@@ -9,9 +9,9 @@ import { cardFaults } from "./card-schema.ts";
 import { stepsOf } from "./commands.ts";
 import { means, sites, textOf } from "./sites.ts";
 
-/** Names of versions and formats, which nobody opens. */
+/** Names of versions and formats, and places in examples, which nobody opens. */
 const IDENTIFIERS =
-  /^https?:\/\/(static\.modelcontextprotocol\.io\/schemas\/v1|schemas\.agentskills\.io\/discovery\/0\.2\.0|www\.sitemaps\.org\/schemas\/sitemap\/0\.9)/;
+  /^https?:\/\/(static\.modelcontextprotocol\.io\/schemas\/v1|schemas\.agentskills\.io\/discovery\/0\.2\.0|www\.sitemaps\.org\/schemas\/sitemap\/0\.9|agent\.example\/|hooks\.example\.com\/)/;
 
 const everywhere = Object.entries(sites) as readonly (readonly [string, Site])[];
 const { ordinary } = sites;

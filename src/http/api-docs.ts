@@ -1,0 +1,112 @@
+import { hash } from "node:crypto";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { documents } from "../../wellknown/index.ts";
+import { paths } from "../../wellknown/paths.ts";
+import type { Site } from "../../wellknown/site.ts";
+import { referenceMarkdown } from "../openapi/markdown.ts";
+import { type Asset, assetAddress, readAssets } from "./api-docs/assets.ts";
+import { notFound } from "./errors.ts";
+import { onlyMethods } from "./methods.ts";
+import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./pages/api-docs.ts";
+import { styleAddress } from "./pages/style-route.ts";
+
+const ASSETS = `${paths.reference}/assets`;
+
+/**
+ * What a page of the reference may do. Swagger UI needs no inline style: what it sets, it sets by
+ * script, which a policy does not count.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const PAGE_HEADERS = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+/** Texts may be kept for as long as the other documents. */
+const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } as const;
+
+/**
+ * GET /docs/api: the API reference, as a page or as Markdown, with the files that the page loads.
+ */
+export function apiDocsRouter(site: Site): Router {
+  const assets = readAssets();
+  const address = assetAddress(assets, ASSETS);
+  const page = textOf(
+    "html",
+    referencePage(site, {
+      styles: [styleAddress, address("swagger-ui.css"), address("reference.css")],
+      scripts: [address("swagger-ui-bundle.js"), address("start.js")],
+    }).toString(),
+  );
+  const redirect = textOf(
+    "html",
+    redirectPage(site, { styles: [styleAddress], scripts: [address("signed-in.js")] }).toString(),
+  );
+  const markdown = textOf("text/markdown; charset=utf-8", referenceMarkdown(site, documents));
+
+  const router = Router();
+  const get = (path: string, handler: RequestHandler) =>
+    router
+      .route(path)
+      .get(handler)
+      .all(onlyMethods(["get"]));
+  get(paths.reference, (req, res) => {
+    const isMarkdown = req.accepts(["html", "text/markdown"]) === "text/markdown";
+    send(req, res, isMarkdown ? markdown : page);
+  });
+  get(MARKDOWN_PATH, (req, res) => send(req, res, markdown));
+  get(REDIRECT_PATH, (req, res) => send(req, res, redirect));
+  get(`${ASSETS}/:name`, serveAsset(assets));
+  return router;
+}
+
+/** A text as it is sent, with its validator. */
+interface Text {
+  readonly type: string;
+  readonly text: string;
+  readonly etag: string;
+}
+
+const textOf = (type: string, text: string): Text => ({
+  type,
+  text,
+  etag: `"${hash("sha256", text, "base64url")}"`,
+});
+
+/** Sends a text under a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */
+function send(req: Request, res: Response, { type, text, etag }: Text): void {
+  res.set(type === "html" ? PAGE_HEADERS : {}).set({ ...TEXT_HEADERS, etag });
+  if (req.get("if-none-match") === etag) res.status(304).end();
+  else res.type(type).send(text);
+}
+
+function serveAsset(assets: ReadonlyMap<string, Asset>): RequestHandler {
+  return async (req, res, next) => {
+    const asset = assets.get(String(req.params.name));
+    if (asset === undefined) return notFound(req, res, next);
+    const isCompressed = req.acceptsEncodings("gzip") !== false;
+    const etag = `"${asset.digest}${isCompressed ? "-gzip" : ""}"`;
+    res.set({ ...headersOf(asset, req), etag, vary: "Accept-Encoding" });
+    if (req.get("if-none-match") === etag) return res.status(304).end();
+    if (isCompressed) res.set("content-encoding", "gzip");
+    res.type(asset.type).send(isCompressed ? await asset.gzipped() : asset.bytes);
+  };
+}
+
+/** A file never changes under an address with its digest. */
+const headersOf = ({ digest }: Asset, { query }: Request) => ({
+  "cache-control": query.v === digest ? "public, max-age=31536000, immutable" : "no-cache",
+  "cross-origin-resource-policy": "same-origin",
+});

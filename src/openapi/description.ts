@@ -1,0 +1,40 @@
+import { paths } from "../../wellknown/paths.ts";
+import { marketNotes, type Site } from "../../wellknown/site.ts";
+
+/** What a reader must know of the interface as a whole, as Markdown. */
+export const description = (site: Site): string => `${marketNotes[site.market]}
+
+**Not investment advice.** Scores say what the evidence says, and what is missing.
+
+## Get access
+
+1. ${registration(site)}
+2. It gets a token: \`POST ${paths.token}\` with \`grant_type=client_credentials\`.
+3. It sends one credential with each call: \`Authorization: Bearer <token>\`, or an API key as \`x-api-key\`. None is accepted in an address.
+
+\`alerts:write\` needs an agent that a person has claimed. [auth.md](${site.baseUrl}${paths.authMd}) has every step.
+
+## Conventions
+
+- JSON in camel case, under \`/oauth\` in snake case. Times are ISO 8601 in UTC with milliseconds; shares are fractions, not percent.
+- Every answer about the market says \`asOf\`, \`market\`, \`status\`, \`sources\` and \`methodVersion\`; nothing that is missing is hidden.
+- Lists have \`limit\` and \`cursor\`: send \`nextCursor\` until it is \`null\`.
+- \`HEAD\` is answered wherever \`GET\` is.
+- The examples were recorded on a simulated market.
+
+## Failures
+
+Failures are problems (RFC 9457) with a stable \`code\` and often with \`next\`, what to do; under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749).
+
+## Limits
+
+\`RateLimit-Policy\` and \`RateLimit\` say what applies and what is left. Who comes too often gets 429 with \`Retry-After\`, in seconds.
+
+## Versions
+
+Within 1.x changes only add: paths, optional members of requests, members of answers, codes, types of events. Ignore what you do not know. What is to be removed is announced by the header \`Deprecation\` (RFC 9745) and ends no earlier than \`Sunset\` (RFC 8594) says.`;
+
+const registration = ({ anonymousScopes }: Site): string =>
+  anonymousScopes.length > 0
+    ? `An agent registers itself: \`POST ${paths.register}\`, without a credential.`
+    : `An application registers itself: \`POST ${paths.register}\`. Here nothing is given to agents that nobody answers for.`;

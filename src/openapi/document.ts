@@ -1,0 +1,74 @@
+import { paths } from "../../wellknown/paths.ts";
+import { type Site, SUMMARY } from "../../wellknown/site.ts";
+import { type Json, schemas } from "./components.ts";
+import { description } from "./description.ts";
+import { deliveries } from "./exchanges.ts";
+import { headers } from "./headers.ts";
+import { tags } from "./operation.ts";
+import type { DocumentPlace } from "./operations/documents.ts";
+import { operationsWith } from "./operations/operations.ts";
+import { parametersIn, pathItems } from "./paths.ts";
+import { commonResponses, mediaTypes } from "./responses.ts";
+import { securitySchemes } from "./security.ts";
+import { receiverAnswers, type Webhook, webhooks } from "./webhooks.ts";
+
+/** Stands for the public origin in examples. */
+const BASE = "{baseUrl}";
+
+/**
+ * The description of the whole HTTP interface (OpenAPI 3.1.0).
+ *
+ * @param documents The discovery documents, which are part of the interface.
+ */
+export function openApi(site: Site, documents: readonly DocumentPlace[]): Json {
+  const operations = operationsWith(documents);
+  const document = {
+    openapi: "3.1.0",
+    info: {
+      title: site.name,
+      version: site.version,
+      summary: SUMMARY,
+      description: description(site),
+      contact: { name: site.name, url: site.baseUrl + paths.home },
+      license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: site.baseUrl, description: `The ${site.market} market` }],
+    externalDocs: {
+      url: site.baseUrl + paths.llms,
+      description: "The service in short, with links to everything else",
+    },
+    tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
+    paths: pathItems(operations),
+    webhooks: Object.fromEntries(webhooks.map((webhook) => [webhook.type, webhookItem(webhook)])),
+    components: {
+      schemas,
+      responses: commonResponses(operations),
+      headers,
+      securitySchemes: securitySchemes(site),
+    },
+  };
+  return JSON.parse(JSON.stringify(document).replaceAll(BASE, site.baseUrl)) as Json;
+}
+
+function webhookItem({ type, summary, description: words, schema, header }: Webhook): Json {
+  const value = deliveries[type];
+  const examples = value === undefined ? [] : [{ name: "sent", summary, value }];
+  return {
+    post: {
+      operationId: type.replace(".", "_"),
+      tags: ["Alerts"],
+      summary,
+      description: words,
+      security: [],
+      parameters: parametersIn("header", header),
+      requestBody: {
+        required: true,
+        content: mediaTypes([{ mediaType: "application/json", schema }], {
+          io: "output",
+          examples,
+        }),
+      },
+      responses: receiverAnswers,
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** Header fields of answers. */
+export const headers = {
+  "RateLimit-Policy": {
+    description:
+      'The limits that apply: `"name";q=requests;w=seconds` (draft-ietf-httpapi-ratelimit-headers).',
+    schema: { type: "string" },
+    example: '"calls";q=600;w=60',
+  },
+  RateLimit: {
+    description: 'What is left of each: `"name";r=requests;t=seconds`, until it starts anew.',
+    schema: { type: "string" },
+    example: '"calls";r=599;t=60',
+  },
+  "Retry-After": {
+    description: "Seconds after which the same request may do.",
+    schema: { type: "integer", minimum: 0 },
+    example: 30,
+  },
+  "WWW-Authenticate": {
+    description:
+      "What credential is missing, and in `resource_metadata` where to find out how to get one (RFC 6750, RFC 9728).",
+    schema: { type: "string" },
+    example:
+      'Bearer scope="signals:read", resource_metadata="{baseUrl}/.well-known/oauth-protected-resource"',
+  },
+  Location: {
+    description: "Where to go on, or what was made.",
+    schema: { type: "string", format: "uri-reference" },
+    example: "/api/alerts/alert_0123456789abcdef",
+  },
+  ETag: {
+    description: "Names these bytes; sent back in `If-None-Match` it saves them (304).",
+    schema: { type: "string" },
+    example: '"3q2-7wAB"',
+  },
+} as const;
+
+/** Name of a header field. */
+export type HeaderName = keyof typeof headers;
+
+/** What an answer says of limits. */
+export const LIMIT_HEADERS = ["RateLimit-Policy", "RateLimit"] as const;

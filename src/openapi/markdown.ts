@@ -1,0 +1,120 @@
+import { paths } from "../../wellknown/paths.ts";
+import { type Site, SUMMARY } from "../../wellknown/site.ts";
+import type { ProblemCode } from "../problem.ts";
+import { type Json, schemaOf, schemas } from "./components.ts";
+import { description } from "./description.ts";
+import { type Operation, type Tag, tags } from "./operation.ts";
+import type { DocumentPlace } from "./operations/documents.ts";
+import { operationsWith } from "./operations/operations.ts";
+import { BODY_PROBLEMS, GATED_PROBLEMS, statusOf } from "./problems.ts";
+import { webhooks } from "./webhooks.ts";
+
+/** The reference in short, for readers of text. @param documents As for `openApi`. */
+export function referenceMarkdown(site: Site, documents: readonly DocumentPlace[]): string {
+  const operations = operationsWith(documents);
+  const parts = [
+    `# ${site.name}: API reference`,
+    `> ${SUMMARY}`,
+    `Base address: ${site.baseUrl}. Every schema and example: ${site.baseUrl}${paths.openapi}`,
+    description(site),
+    `In this list a star marks members that are needed. What needs a credential can also fail with ${failureList(byStatus(GATED_PROBLEMS))}; what takes a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
+    ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
+    `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
+    `## Members\n\n${Object.entries(schemas).map(membersLine).join("\n")}`,
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+function group(tag: Tag, operations: readonly Operation[]): string {
+  const own = operations.filter((operation) => operation.tag === tag);
+  const write = tag === "Discovery" ? line : section;
+  const separator = tag === "Discovery" ? "\n" : "\n\n";
+  return `## ${tag}\n\n${tags[tag]}\n\n${own.map(write).join(separator)}`;
+}
+
+const line = ({ method, path, summary }: Operation): string =>
+  `- \`${method.toUpperCase()} ${path}\`: ${summary}.`;
+
+function section(operation: Operation): string {
+  const { method, path, summary, description: words = `${summary}.`, body } = operation;
+  const { pathMembers, query, header } = operation;
+  const members = { Path: pathMembers, Query: query, Header: header, Body: body?.schema };
+  const said = Object.entries(members).flatMap(([place, schema]) =>
+    schema === undefined ? [] : `- ${place}: ${membersOf(schemaOf(schema, "input"))}`,
+  );
+  return [
+    `### ${summary}\n\n\`${method.toUpperCase()} ${path}\`\n\n${words}\n`,
+    ...said,
+    ...answersOf(operation),
+    ...failuresOf(operation),
+  ].join("\n");
+}
+
+function answersOf({ answers }: Operation): readonly string[] {
+  return Object.entries(answers).map(([status, { description: words, content = [] }]) => {
+    const [first] = content;
+    const schema = first?.schema && wordsOf(schemaOf(first.schema, "output"));
+    return `- ${status}: ${words.replace(/\.$/, "")}${schema === undefined ? "" : `: ${schema}`}`;
+  });
+}
+
+/** Failures that an operation does not have in common with most others. */
+function failuresOf({ problems = [], refusals = {} }: Operation): readonly string[] {
+  const own = problems.filter((code) => !COMMON.includes(code));
+  const all = [...Object.entries(refusals), ...byStatus(own)];
+  return all.length === 0 ? [] : [`- Failures: ${failureList(all)}`];
+}
+
+const COMMON: readonly ProblemCode[] = [...GATED_PROBLEMS, ...BODY_PROBLEMS];
+
+type ByStatus = readonly (readonly [status: string, codes: readonly string[]])[];
+
+const byStatus = (codes: readonly ProblemCode[]): ByStatus =>
+  Object.entries(Object.groupBy(codes, statusOf)) as [string, readonly string[]][];
+
+const failureList = (failures: ByStatus): string =>
+  failures
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([status, codes]) => `${status} ${codes.map(quoted).join(", ")}`)
+    .join("; ");
+
+const quoted = (name: string): string => `\`${name}\``;
+
+/** The members of an object, with their types, those that are needed marked by a star. */
+function membersOf(schema: Json): string {
+  const { $ref, properties, required = [] } = schema as ObjectSchema;
+  if ($ref !== undefined) return wordsOf(schema);
+  const entries = Object.entries(properties ?? {});
+  if (entries.length === 0) return wordsOf(schema);
+  return entries
+    .map(([name, member]) => {
+      const star = required.includes(name) ? "*" : "";
+      return `${quoted(name)}${star} (${wordsOf(member)})`;
+    })
+    .join(", ");
+}
+
+const membersLine = ([name, schema]: readonly [string, Json]): string =>
+  `- **${name}**: ${membersOf(schema)}`;
+
+interface ObjectSchema {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Json>>;
+  readonly required?: readonly string[];
+}
+
+/** The type of something, in words. */
+function wordsOf(schema: Json): string {
+  const { $ref, items, properties } = schema;
+  const several = schema.anyOf ?? schema.oneOf;
+  if (typeof $ref === "string") return $ref.split("/").at(-1) ?? $ref;
+  if (Array.isArray(several)) return several.map(wordsOf).join(" or ");
+  if (items !== undefined) return `list of ${wordsOf(items as Json)}`;
+  if (properties !== undefined) return `{${Object.keys(properties as Json).join(", ")}}`;
+  return simpleWords(schema);
+}
+
+function simpleWords({ type, format, const: only, enum: values = [only] }: Json): string {
+  const known = (values as readonly unknown[]).filter((value) => value !== undefined);
+  return [known.length > 0 ? known : (format ?? type ?? "anything")].flat(2).join(" or ");
+}

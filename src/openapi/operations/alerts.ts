@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { paths } from "../../../wellknown/paths.ts";
+import { WebhookKeySet } from "../../alerts/webhook-keys.ts";
+import { LIMIT_HEADERS } from "../headers.ts";
+import type { Operation } from "../operation.ts";
+import { GATED_PROBLEMS } from "../problems.ts";
+import { credentialWith } from "../security.ts";
+
+const Cursor = z.string().max(200).optional();
+
+/** What alerts have beside the tools. */
+export const alertOperations: readonly Operation[] = [
+  {
+    id: "stream_alert_events",
+    method: "get",
+    path: "/api/alerts/stream",
+    tag: "Alerts",
+    summary: "Stream the events of your alerts",
+    description:
+      "Server-sent events: `id` is the cursor of the event, `event` its type, `data` the same JSON as a webhook gets. The first block has only `retry` and the `id` to come back with. A comment every 15 seconds shows that the stream is alive; it ends with the credential. Scope: `alerts:write`.",
+    security: credentialWith("alerts:write"),
+    query: z.object({
+      cursor: Cursor.describe("Events after it; unless set, events from now on."),
+    }),
+    header: z.object({ "Last-Event-ID": Cursor.describe("The same, as browsers send it.") }),
+    answers: {
+      200: {
+        description: "Events as they come.",
+        content: [{ mediaType: "text/event-stream", schema: z.string() }],
+        headers: LIMIT_HEADERS,
+      },
+    },
+    problems: GATED_PROBLEMS,
+  },
+  {
+    id: "get_webhook_keys",
+    method: "get",
+    path: paths.webhookKeys,
+    tag: "Alerts",
+    summary: "Get the keys that sign webhooks",
+    description: "What the `v1a` signatures of deliveries are verified with (Ed25519).",
+    security: [],
+    answers: {
+      200: {
+        description: "The keys, the newest first.",
+        content: [{ mediaType: "application/json", schema: WebhookKeySet }],
+      },
+    },
+  },
+];

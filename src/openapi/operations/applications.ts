@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { paths } from "../../../wellknown/paths.ts";
+import { Instant } from "../../answers/common.ts";
+import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
+import { focuses } from "../../intake/intake.ts";
+import { LIMIT_HEADERS } from "../headers.ts";
+import type { Operation } from "../operation.ts";
+import { BODY_PROBLEMS } from "../problems.ts";
+
+const JSON_TYPE = "application/json";
+
+const Email = (field: z.ZodType) => field.meta({ format: "email" });
+
+/** Who asks for access (interface section 2.2). */
+export const Application = z.object({
+  name: ApplicationFields.shape.name.describe(
+    "A person or an organisation: 1 to 100 characters on one line, without < and > and web addresses.",
+  ),
+  email: Email(ApplicationFields.shape.email),
+  focus: ApplicationFields.shape.focus,
+});
+
+/** An application that was taken in. */
+export const AcceptedApplication = z.object({
+  success: z.literal(true),
+  message: z.string(),
+  data: z.object({
+    queueToken: z
+      .string()
+      .describe(
+        "Names the seat; shown once. In the sandbox also an API key with the read scopes for 7 days.",
+      ),
+    name: z.string().describe("As it was understood, like email and focus."),
+    email: z.string(),
+    focus: z.enum(focuses).optional(),
+    registeredAt: Instant.optional(),
+  }),
+});
+
+/** A question (interface section 2.3). */
+export const Inquiry = z.object({
+  email: Email(InquiryFields.shape.email),
+  message: InquiryFields.shape.message.describe("1 to 5,000 characters."),
+});
+
+/** A question that was taken in. */
+export const RecordedInquiry = z.object({
+  success: z.literal(true),
+  message: z.string(),
+  data: z.object({ reference: z.string(), receivedAt: Instant }),
+});
+
+const common = {
+  method: "post",
+  tag: "Applications",
+  security: [],
+  problems: [
+    "invalid_request",
+    ...BODY_PROBLEMS,
+    ...(["rate_limited", "internal_error", "not_ready", "store_unavailable"] as const),
+  ],
+} as const;
+
+/** What is taken in from people. */
+export const applicationOperations: readonly Operation[] = [
+  {
+    ...common,
+    id: "apply",
+    path: "/api/apply",
+    summary: "Apply for early access",
+    description:
+      "Reserves a seat in the queue; sending the same application again changes nothing. Members that are not listed are passed over.",
+    body: { mediaType: JSON_TYPE, schema: Application },
+    answers: {
+      200: {
+        description: "The seat is reserved.",
+        content: [{ mediaType: JSON_TYPE, schema: AcceptedApplication }],
+        headers: LIMIT_HEADERS,
+      },
+    },
+  },
+  {
+    ...common,
+    id: "contact",
+    path: paths.contact,
+    summary: "Ask a question",
+    description: "Records an inquiry for the operator.",
+    body: { mediaType: JSON_TYPE, schema: Inquiry },
+    answers: {
+      200: {
+        description: "The inquiry was recorded.",
+        content: [{ mediaType: JSON_TYPE, schema: RecordedInquiry }],
+        headers: LIMIT_HEADERS,
+      },
+    },
+  },
+];

@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { paths } from "../../../wellknown/paths.ts";
+import { Instant } from "../../answers/common.ts";
+import { LIMIT_HEADERS } from "../headers.ts";
+import type { Operation } from "../operation.ts";
+import { BODY_PROBLEMS } from "../problems.ts";
+
+const JSON_TYPE = "application/json";
+
+const AgentId = z.string().max(200).describe("The client_id of the agent.");
+
+/** What completes a claim (interface section 2.6). */
+export const Claim = z.object({
+  agent_id: AgentId,
+  claim_code: z
+    .string()
+    .min(1)
+    .max(64)
+    .describe("8 characters; upper and lower case, spaces and hyphens make no difference."),
+});
+
+/** An agent that is claimed. */
+export const Claimed = z.object({
+  agent_id: z.string(),
+  status: z.literal("claimed"),
+  identity_type: z.enum(["anonymous", "service_auth", "identity_assertion"]),
+  subject: z.string().describe("The account that answers for it."),
+  scope: z.string().describe("What its tokens can hold from now on."),
+  claimed_at: Instant,
+});
+
+/** What asks for a new code. */
+export const ClaimStart = z.object({
+  agent_id: AgentId,
+  login_hint: z
+    .string()
+    .meta({ format: "email" })
+    .optional()
+    .describe("E-mail address of who alone can claim it."),
+});
+
+/** A claim that was begun. */
+export const ClaimStarted = z.object({
+  agent_id: z.string(),
+  status: z.literal("pending_claim"),
+  claim: z.object({
+    code: z.string().describe("For a person who completes the claim with it."),
+    expires_at: Instant,
+  }),
+  verification_uri: z
+    .string()
+    .meta({ format: "uri" })
+    .describe("Where a person confirms, and is shown a code to read to the agent."),
+  expires_at: Instant,
+});
+
+const common = {
+  method: "post",
+  tag: "Access",
+  security: [{ oauth2: [] }, { bearer: [] }, { registrationToken: [] }],
+  problems: BODY_PROBLEMS,
+} as const;
+
+const BUSY = ["temporarily_unavailable"] as const;
+
+/** How a person comes to answer for an agent. */
+export const claimOperations: readonly Operation[] = [
+  {
+    ...common,
+    id: "claim_agent",
+    path: paths.claim,
+    summary: "Complete a claim",
+    description:
+      "Binds an agent to a person, who answers for it from then on. With the person's token, of a sign-in within five minutes, and the code that the agent was given; or with the agent's token and the code that the person read to it. Tokens that the agent had end.",
+    body: { mediaType: JSON_TYPE, schema: Claim },
+    answers: {
+      200: {
+        description: "The agent is claimed.",
+        content: [{ mediaType: JSON_TYPE, schema: Claimed }],
+        headers: LIMIT_HEADERS,
+      },
+    },
+    refusals: {
+      400: ["invalid_request", "invalid_claim_code"],
+      401: ["invalid_token"],
+      403: ["access_denied"],
+      409: ["claim_not_confirmed"],
+      429: BUSY,
+      503: BUSY,
+    },
+  },
+  {
+    ...common,
+    id: "start_claim",
+    path: paths.claimStart,
+    summary: "Begin a claim",
+    description:
+      "With the agent's own token, or with its registration access token. The code is good for ten minutes and five tries; the one before ends.",
+    body: { mediaType: JSON_TYPE, schema: ClaimStart },
+    answers: {
+      200: {
+        description: "A new code.",
+        content: [{ mediaType: JSON_TYPE, schema: ClaimStarted }],
+        headers: LIMIT_HEADERS,
+      },
+    },
+    refusals: {
+      400: ["invalid_request"],
+      401: ["invalid_token"],
+      403: ["access_denied"],
+      409: ["already_claimed"],
+      429: BUSY,
+      503: BUSY,
+    },
+  },
+];

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { skillPath } from "../../../wellknown/agent-skills/skill.ts";
+import { skills } from "../../../wellknown/agent-skills/skills.ts";
+import type { DiscoveryDocument } from "../../../wellknown/index.ts";
+import { paths } from "../../../wellknown/paths.ts";
+import type { Content, Operation } from "../operation.ts";
+
+const JsonObject = z.looseObject({});
+const Text = z.string();
+
+/** What a document is. */
+interface About {
+  readonly id: string;
+  readonly summary: string;
+}
+
+/** By path. */
+const abouts: Readonly<Record<string, About>> = {
+  [paths.protectedResource]: {
+    id: "get_protected_resource",
+    summary: "Metadata of the REST interface as a protected resource (RFC 9728)",
+  },
+  [paths.mcpProtectedResource]: {
+    id: "get_mcp_protected_resource",
+    summary: "Metadata of the MCP endpoint as a protected resource (RFC 9728)",
+  },
+  [paths.authorizationServer]: {
+    id: "get_authorization_server",
+    summary: "Metadata of the authorization server (RFC 8414)",
+  },
+  [paths.openidConfiguration]: {
+    id: "get_openid_configuration",
+    summary: "The same metadata (OpenID Connect Discovery 1.0)",
+  },
+  [paths.jwks]: { id: "get_jwks", summary: "Keys that ID tokens are signed with (RFC 7517)" },
+  [paths.serverCard]: { id: "get_server_card", summary: "Card of the MCP server (SEP-1649)" },
+  [paths.mcpServerCard]: {
+    id: "get_mcp_server_card",
+    summary: "Card of the MCP server (SEP-2127)",
+  },
+  [paths.aiCatalog]: { id: "get_ai_catalog", summary: "AI catalog" },
+  [paths.apiCatalog]: { id: "get_api_catalog", summary: "API catalog (RFC 9727)" },
+  [paths.skillsIndex]: {
+    id: "get_agent_skills",
+    summary: "Index of what agents can learn here (Agent Skills Discovery 0.2.0)",
+  },
+  [paths.authMd]: { id: "get_auth_md", summary: "How agents get access, in words" },
+  [paths.llms]: { id: "get_llms_txt", summary: "The service in short, for language models" },
+  [paths.robots]: { id: "get_robots_txt", summary: "Rules for crawlers (RFC 9309)" },
+  [paths.sitemap]: { id: "get_sitemap", summary: "The public pages" },
+  [paths.securityTxt]: {
+    id: "get_security_txt",
+    summary: "Where weaknesses are reported (RFC 9116)",
+  },
+  [paths.openapi]: { id: "get_openapi", summary: "This description (OpenAPI 3.1)" },
+  [paths.reference]: {
+    id: "get_reference",
+    summary: "This description for people, or in short as Markdown",
+  },
+  [`${paths.reference}.md`]: {
+    id: "get_reference_in_short",
+    summary: "This description in short, as Markdown",
+  },
+  ...Object.fromEntries(
+    skills.map((skill) => [
+      skillPath(skill),
+      { id: `get_skill_${skill.name.replaceAll("-", "_")}`, summary: `The skill ${skill.name}` },
+    ]),
+  ),
+};
+
+/** Where a document is, and what it can be sent as. */
+export type DocumentPlace = Pick<DiscoveryDocument, "path" | "mediaTypes">;
+
+/** Documents that others serve. */
+const elsewhere: readonly DocumentPlace[] = [
+  { path: paths.authorizationServer, mediaTypes: ["application/json"] },
+  { path: paths.openidConfiguration, mediaTypes: ["application/json"] },
+  { path: paths.jwks, mediaTypes: ["application/jwk-set+json"] },
+  { path: paths.reference, mediaTypes: ["text/html", "text/markdown"] },
+  { path: `${paths.reference}.md`, mediaTypes: ["text/markdown"] },
+];
+
+/** The operations that documents are. @param documents Those that are served as they are. */
+export function documentOperations(documents: readonly DocumentPlace[]): readonly Operation[] {
+  return [...documents, ...elsewhere].map(({ path, mediaTypes }) => ({
+    ...aboutOf(path),
+    method: "get",
+    path,
+    tag: "Discovery",
+    security: [],
+    answers: {
+      200: { description: "The document.", content: mediaTypes.map(contentOf), headers: ["ETag"] },
+      304: { description: "It is as it was.", headers: ["ETag"] },
+    },
+  }));
+}
+
+/** @throws {Error} When a document is served of which nothing is said. */
+function aboutOf(path: string): About {
+  const about = abouts[path];
+  if (about === undefined) throw new Error(`Nothing is said of the document ${path}.`);
+  return about;
+}
+
+/** A media type without its parameters, which say nothing to whoever asks for it. */
+function contentOf(mediaType: string): Content {
+  const [name = mediaType] = mediaType.split(";");
+  const isJson = /[/+]json$/.test(name);
+  return { mediaType: name, schema: isJson ? JsonObject : Text };
+}

@@ -1,0 +1,23 @@
+import type { Operation } from "../operation.ts";
+import { alertOperations } from "./alerts.ts";
+import { applicationOperations } from "./applications.ts";
+import { claimOperations } from "./claims.ts";
+import { type DocumentPlace, documentOperations } from "./documents.ts";
+import { mcpOperations } from "./mcp.ts";
+import { registrationOperations } from "./registration.ts";
+import { serviceOperations } from "./service.ts";
+import { tokenOperations } from "./tokens.ts";
+import { toolOperations } from "./tools.ts";
+
+/** Everything that the service answers but the pages for people, in the order in which it is shown. */
+export const operationsWith = (documents: readonly DocumentPlace[]): readonly Operation[] => [
+  ...toolOperations,
+  ...serviceOperations,
+  ...alertOperations,
+  ...registrationOperations,
+  ...tokenOperations,
+  ...claimOperations,
+  ...applicationOperations,
+  ...documentOperations(documents),
+  ...mcpOperations,
+];

@@ -1,0 +1,178 @@
+import { z } from "zod";
+import { paths } from "../../../wellknown/paths.ts";
+import { Instant } from "../../answers/common.ts";
+import { ID_JAG, JWT_BEARER } from "../../auth/assertions/names.ts";
+import { allScopes, scopes } from "../../auth/scopes.ts";
+import { LIMIT_HEADERS } from "../headers.ts";
+import type { Operation } from "../operation.ts";
+import { BODY_PROBLEMS } from "../problems.ts";
+
+const JSON_TYPE = "application/json";
+
+const Names = z.array(z.string());
+
+const ScopeText = z
+  .string()
+  .describe(`Names with spaces between them: ${Object.keys(scopes).join(", ")}.`);
+
+const Grant = z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]);
+
+/** What a client says of itself, and gets back. */
+const Metadata = {
+  client_name: z.string().max(100).optional().describe("Shown to people who are asked."),
+  redirect_uris: z
+    .array(z.string().meta({ format: "uri" }))
+    .max(10)
+    .optional()
+    .describe("Needed for authorization_code: https, a loopback address or a private scheme."),
+  token_endpoint_auth_method: z
+    .enum(["client_secret_post", "client_secret_basic", "private_key_jwt", "none"])
+    .optional()
+    .describe("none: a public client, which needs PKCE."),
+  scope: ScopeText.optional(),
+};
+
+/** What an agent or application registers with (RFC 7591). */
+export const Registration = z.looseObject({
+  ...Metadata,
+  grant_types: z
+    .array(Grant)
+    .optional()
+    .describe(
+      "client_credentials for an agent; authorization_code, unless set, for an application.",
+    ),
+  response_types: Names.optional().describe("code, or nothing; token is passed over."),
+  type: z
+    .enum(["anonymous", "agent", "service_auth", "identity_assertion"])
+    .optional()
+    .describe(
+      "Who answers for the agent: nobody yet (unless set); with service_auth who login_hint names, once they claimed it; with identity_assertion who the assertion names.",
+    ),
+  login_hint: z.string().meta({ format: "email" }).optional().describe("With service_auth."),
+  assertion_type: z.literal(ID_JAG).optional().describe("With identity_assertion."),
+  assertion: z.string().optional().describe("With identity_assertion: an ID-JAG."),
+});
+
+const Unix = z.int().min(0);
+
+/** A claim that is possible, or was made. */
+const ClaimState = z.object({
+  status: z.enum(["unclaimed", "claimed"]),
+  code: z.string().optional().describe("Proves that the claimer was told of it; shown once."),
+  expires_at: Instant.optional().describe("When the code ends."),
+  claimed_at: Instant.optional(),
+  url: z.string().optional().describe("Where a claim is completed."),
+  start_url: z.string().optional().describe("Where the agent gets a new code."),
+  page: z.string().optional().describe("Where a person claims the agent with the code."),
+});
+
+/** A client as it is answered to (RFC 7591 section 3.2.1). */
+export const RegisteredClient = z.object({
+  client_id: z.string(),
+  client_secret: z.string().optional().describe("Shown once; absent for public clients."),
+  client_id_issued_at: Unix.describe("Unix time in seconds."),
+  client_secret_expires_at: Unix.optional().describe("Unix time in seconds; 0: never."),
+  ...Metadata,
+  grant_types: z.array(Grant).describe("Those that were granted."),
+  response_types: Names.describe("code, or nothing."),
+  scope: ScopeText.describe("What was granted."),
+  registration_client_uri: z.string().meta({ format: "uri" }),
+  registration_access_token: z.string().describe("Lets the client manage its registration."),
+  identity_type: z.enum(["anonymous", "agent", "service_auth", "identity_assertion"]),
+  scopes: z
+    .object({ pre_claim: z.array(z.enum(allScopes)), post_claim: z.array(z.enum(allScopes)) })
+    .describe("What the client's own tokens can hold before and after a claim."),
+  claim: ClaimState.optional().describe("Absent where there is nothing to claim."),
+  application_type: z.enum(["web", "native"]).optional(),
+  subject_type: z.string().optional(),
+  require_auth_time: z.boolean().optional(),
+  id_token_signed_response_alg: z.string().optional(),
+});
+
+const ClientId = z.object({ client_id: z.string().describe("Of the client itself.") });
+
+const managed = {
+  path: `${paths.register}/{client_id}`,
+  tag: "Access",
+  security: [{ registrationToken: [] }],
+  pathMembers: ClientId,
+} as const;
+
+const CLIENT = {
+  content: [{ mediaType: JSON_TYPE, schema: RegisteredClient }],
+  headers: LIMIT_HEADERS,
+} as const;
+
+const BODY = { mediaType: JSON_TYPE, schema: Registration } as const;
+
+const METADATA_ERRORS = [
+  "invalid_client_metadata",
+  "invalid_redirect_uri",
+  "invalid_scope",
+  "unapproved_software_statement",
+] as const;
+
+const BUSY = ["temporarily_unavailable"] as const;
+
+/** Registration of clients and its management. */
+export const registrationOperations: readonly Operation[] = [
+  {
+    id: "register_client",
+    method: "post",
+    path: paths.register,
+    tag: "Access",
+    summary: "Register an agent or an application",
+    description:
+      "Dynamic client registration (RFC 7591); no credential is needed. Keep `client_secret` and `registration_access_token`: they are not shown again. An agent's registration ends after a day if it got no token, and after 30 days if nobody claimed it.",
+    security: [],
+    body: BODY,
+    answers: { 201: { description: "The client as it was registered.", ...CLIENT } },
+    refusals: {
+      400: [
+        ...["invalid_request" as const, ...METADATA_ERRORS],
+        ...(["unsupported_identity_type", "invalid_login_hint", "issuer_not_enabled"] as const),
+        ...(["invalid_signature", "invalid_audience", "invalid_client_id", "expired"] as const),
+        "replay_detected",
+      ],
+      401: ["login_required"],
+      429: BUSY,
+      503: BUSY,
+    },
+    problems: BODY_PROBLEMS,
+  },
+  {
+    ...managed,
+    id: "get_client",
+    method: "get",
+    summary: "Read a registration",
+    description: "The client's own registration (RFC 7592), without its secret.",
+    answers: { 200: { description: "The client as it is registered.", ...CLIENT } },
+    refusals: { 401: ["invalid_token"], 429: BUSY, 503: BUSY },
+  },
+  {
+    ...managed,
+    id: "update_client",
+    method: "put",
+    summary: "Replace a registration",
+    description:
+      "Replaces everything that the client said of itself. The answer has a new `registration_access_token`; the one before ends.",
+    body: BODY,
+    answers: { 200: { description: "The client as it is registered now.", ...CLIENT } },
+    refusals: {
+      400: ["invalid_request", ...METADATA_ERRORS],
+      401: ["invalid_token"],
+      429: BUSY,
+      503: BUSY,
+    },
+    problems: BODY_PROBLEMS,
+  },
+  {
+    ...managed,
+    id: "delete_client",
+    method: "delete",
+    summary: "End a registration",
+    description: "Ends the client with its tokens and alerts.",
+    answers: { 204: { description: "It has ended.", headers: LIMIT_HEADERS } },
+    refusals: { 401: ["invalid_token"], 429: BUSY, 503: BUSY },
+  },
+];

@@ -1,0 +1,95 @@
+import { z } from "zod";
+import { paths } from "../../../wellknown/paths.ts";
+import { Instant } from "../../answers/common.ts";
+import { Method, MethodQuery, MethodVersion } from "../../answers/method.ts";
+import { MarketMode } from "../../market/market.ts";
+import { METHOD_VERSION } from "../../score/snapshot.ts";
+import { LIMIT_HEADERS } from "../headers.ts";
+import type { Operation } from "../operation.ts";
+import { GATED_PROBLEMS } from "../problems.ts";
+import { credentialWith } from "../security.ts";
+
+const JSON_TYPE = "application/json";
+
+/** How the service is (interface section 2.1). */
+export const Health = z.object({
+  status: z.literal("ok"),
+  engine: z.string().describe("Name, version and market."),
+  timestamp: Instant,
+  security: z.string().describe("What protects the service."),
+  market: MarketMode,
+  simulated: z.boolean(),
+  asOf: Instant.describe("Up to when everything is known."),
+  instruments: z.int().min(0).describe("How many are covered."),
+  methodVersion: z.string(),
+});
+
+/** Whether requests can be served. */
+export const Readiness = z.object({
+  status: z.enum(["ready", "unavailable"]),
+  checks: z
+    .record(z.string(), z.object({ ok: z.boolean(), detail: z.string() }))
+    .describe("What each part says of itself."),
+});
+
+const READINESS = [{ mediaType: JSON_TYPE, schema: Readiness }];
+
+/** What tells how the service is, and how it scores. */
+export const serviceOperations: readonly Operation[] = [
+  {
+    id: "get_method",
+    method: "get",
+    path: "/api/method/{version}",
+    tag: "Market",
+    summary: "Get the scoring method",
+    description:
+      "Weights, thresholds and the tables of peers, so that every score can be worked out again from an answer of get_factors. Scope: `factor:read`.",
+    security: credentialWith("factor:read"),
+    pathMembers: z.object({
+      version: MethodVersion.meta({
+        description: "methodVersion of an answer.",
+        examples: [METHOD_VERSION],
+      }),
+    }),
+    query: MethodQuery,
+    answers: {
+      200: {
+        description: "The method with the tables asked for.",
+        content: [{ mediaType: JSON_TYPE, schema: Method }],
+        headers: ["ETag", ...LIMIT_HEADERS],
+      },
+      304: { description: "It is as it was.", headers: ["ETag"] },
+    },
+    problems: [...GATED_PROBLEMS, "not_found", "not_available_then"],
+  },
+  {
+    id: "get_health",
+    method: "get",
+    path: paths.health,
+    tag: "Service",
+    summary: "Get the health of the service",
+    description: "Answers whatever happens to the parts of the service.",
+    security: [],
+    answers: {
+      200: { description: "It is up.", content: [{ mediaType: JSON_TYPE, schema: Health }] },
+    },
+    problems: ["not_ready"],
+  },
+  {
+    id: "get_readiness",
+    method: "get",
+    path: "/readyz",
+    tag: "Service",
+    summary: "Get the readiness of the service",
+    description: "For load balancers.",
+    security: [],
+    answers: {
+      200: { description: "Requests can be served.", content: READINESS },
+      503: {
+        description: "Requests should go elsewhere for now.",
+        content: READINESS,
+        headers: ["Retry-After"],
+      },
+    },
+  },
+];

@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { paths } from "../../../wellknown/paths.ts";
+import { JWT_BEARER } from "../../auth/assertions/names.ts";
+import { LIMIT_HEADERS } from "../headers.ts";
+import type { Operation } from "../operation.ts";
+import { BODY_PROBLEMS } from "../problems.ts";
+
+const FORM = "application/x-www-form-urlencoded";
+
+const Resource = z
+  .string()
+  .optional()
+  .describe("The base address, which is meant unless set, or that of the MCP endpoint (RFC 8707).");
+
+const Proof = {
+  client_id: z.string().optional(),
+  client_secret: z
+    .string()
+    .optional()
+    .describe("With client_secret_post; with client_secret_basic it is sent in the header."),
+};
+
+/** A request for a token (RFC 6749). */
+export const TokenRequest = z.looseObject({
+  grant_type: z.enum(["client_credentials", "authorization_code", "refresh_token", JWT_BEARER]),
+  ...Proof,
+  scope: z.string().optional().describe("Less than what was registered; all of it unless set."),
+  resource: Resource,
+  code: z.string().optional().describe("With authorization_code."),
+  redirect_uri: z.string().optional().describe("With authorization_code: as it was before."),
+  code_verifier: z.string().optional().describe("With authorization_code (RFC 7636)."),
+  refresh_token: z.string().optional().describe("With refresh_token; each is good once."),
+  assertion: z.string().optional().describe("With jwt-bearer: an ID-JAG."),
+});
+
+/** A token (RFC 6749 section 5.1). */
+export const AccessToken = z.object({
+  access_token: z.string(),
+  token_type: z.literal("Bearer"),
+  expires_in: z.int().min(1).describe("Seconds."),
+  scope: z.string().describe("What was granted, with spaces between the names."),
+  refresh_token: z.string().optional().describe("With authorization_code and refresh_token."),
+  id_token: z.string().optional().describe("Where the scope openid was asked for."),
+});
+
+/** A request to end a token (RFC 7009). */
+export const Revocation = z.looseObject({
+  token: z.string().describe("An access token, a refresh token, or an API key."),
+  token_type_hint: z.string().optional().describe("access_token or refresh_token."),
+  ...Proof,
+});
+
+const AuthorizationQuery = z.object({
+  client_id: z.string().describe("A registered client, or the address of its metadata document."),
+  response_type: z.literal("code"),
+  redirect_uri: z.string().describe("One that the client registered."),
+  code_challenge: z.string().describe("RFC 7636; needed of every client."),
+  code_challenge_method: z.literal("S256"),
+  scope: z.string().optional().describe("All that the client registered, unless set."),
+  state: z.string().max(1024).optional().describe("Comes back as it is."),
+  resource: Resource,
+  nonce: z.string().max(1024).optional().describe("With the scope openid."),
+  prompt: z.string().optional().describe("none, login or consent."),
+});
+
+const BUSY = ["temporarily_unavailable"] as const;
+
+/** Tokens: how they are got and ended. */
+export const tokenOperations: readonly Operation[] = [
+  {
+    id: "get_token",
+    method: "post",
+    path: paths.token,
+    tag: "Access",
+    summary: "Get an access token",
+    description:
+      "The client proves who it is in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
+    security: [],
+    body: { mediaType: FORM, schema: TokenRequest },
+    answers: {
+      200: {
+        description: "A token.",
+        content: [{ mediaType: "application/json", schema: AccessToken }],
+        headers: LIMIT_HEADERS,
+      },
+    },
+    refusals: {
+      400: [
+        ...(["invalid_request", "invalid_grant", "unauthorized_client"] as const),
+        ...(["unsupported_grant_type", "invalid_scope", "invalid_target"] as const),
+      ],
+      401: ["invalid_client"],
+      429: BUSY,
+      503: BUSY,
+    },
+    problems: BODY_PROBLEMS,
+  },
+  {
+    id: "revoke_token",
+    method: "post",
+    path: paths.revoke,
+    tag: "Access",
+    summary: "End a token or an API key",
+    description:
+      "Whoever holds a credential can end it. A client that also says who it is can only end its own. A token that is unknown or has ended is answered alike (RFC 7009).",
+    security: [],
+    body: { mediaType: FORM, schema: Revocation },
+    answers: { 200: { description: "It is good no more.", headers: LIMIT_HEADERS } },
+    refusals: { 400: ["invalid_request"], 401: ["invalid_client"], 429: BUSY, 503: BUSY },
+    problems: BODY_PROBLEMS,
+  },
+  {
+    id: "authorize",
+    method: "get",
+    path: paths.authorize,
+    tag: "Access",
+    summary: "Ask a person for access",
+    description:
+      "Authorization code flow with PKCE, to be opened in a browser: the person signs in and decides, and the browser is sent to `redirect_uri` with `code`, `state` and `iss`, or with `error`.",
+    security: [],
+    query: AuthorizationQuery,
+    answers: {
+      303: {
+        description: "To the pages where the person decides, or to `redirect_uri` with `error`.",
+        headers: ["Location", ...LIMIT_HEADERS],
+      },
+    },
+    refusals: {
+      400: ["invalid_request", "invalid_client", "invalid_redirect_uri"],
+      429: BUSY,
+      503: BUSY,
+    },
+  },
+];

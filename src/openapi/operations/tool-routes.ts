@@ -1,0 +1,125 @@
+import type { ProblemCode } from "../../problem.ts";
+import type { Route } from "../../tool.ts";
+
+/** What is to be said of one route of a tool, where the tool itself does not say it. */
+export interface RouteNotes {
+  /** Absent: the name of the tool. */
+  readonly id?: string;
+  /** Absent: the title of the tool. */
+  readonly summary?: string;
+  /** Absent: the description of the tool. */
+  readonly description?: string;
+  /** Members of the input that make sense here; absent: all. */
+  readonly takes?: readonly string[];
+  /** Which of the tool's answers come here, by their place; absent: all. */
+  readonly answers?: readonly number[];
+  /** Beyond those that every tool has. */
+  readonly problems?: readonly ProblemCode[];
+}
+
+const SYMBOL: readonly ProblemCode[] = ["unknown_symbol", "ambiguous_symbol"];
+
+const SENDING: readonly ProblemCode[] = ["not_found", "wrong_state"];
+
+/** By method and path. A route that is not here is described by its tool alone. */
+const notes: Readonly<Record<string, RouteNotes>> = {
+  "GET /api/signals": { problems: [...SYMBOL, "not_available_then"] },
+  "GET /api/factors": { problems: [...SYMBOL, "not_available_then"] },
+  "GET /api/darkpool": { problems: [...SYMBOL, "not_available_then"] },
+  "POST /api/alerts": {
+    problems: [...SYMBOL, "alert_limit", "idempotency_key_reused"],
+  },
+  "GET /api/alerts": {
+    description: "Your own alerts, oldest first.",
+    takes: ["status", "limit", "cursor"],
+    answers: [1],
+  },
+  "GET /api/alerts/{id}": {
+    id: "get_alert",
+    summary: "Get one alert",
+    description: "One of your alerts, with the health of its webhook and what waits to be sent.",
+    takes: ["id"],
+    answers: [0],
+    problems: ["not_found"],
+  },
+  "PATCH /api/alerts/{id}": {
+    id: "update_alert",
+    summary: "Change an alert",
+    description:
+      "Changes the members that are given. action can stop it for a while instead: pause; snooze until snoozedUntil; resume.",
+    takes: [
+      ...["id", "action", "symbols", "kinds", "scoreMove", "volatilityZ", "cooldownDays"],
+      ...["label", "url", "expiresAt", "snoozedUntil"],
+    ],
+    answers: [0],
+    problems: [...SYMBOL, ...SENDING],
+  },
+  "DELETE /api/alerts/{id}": {
+    id: "delete_alert",
+    summary: "Delete an alert",
+    description: "Ends it at once. What waits to be sent is not sent.",
+    takes: ["id"],
+    answers: [1],
+    problems: ["not_found"],
+  },
+  "POST /api/alerts/{id}/test": {
+    id: "test_alert",
+    summary: "Send a test event",
+    description: "Sends a webhook.test, signed like any event and with attempts of its own.",
+    takes: ["id"],
+    answers: [0],
+    problems: SENDING,
+  },
+  "POST /api/alerts/{id}/rotate": {
+    id: "rotate_alert_secret",
+    summary: "Replace the signing secret",
+    description: "The answer has the new secret, once. The one before signs as well for a day.",
+    takes: ["id"],
+    answers: [0],
+    problems: SENDING,
+  },
+  "POST /api/alerts/{id}/enable": {
+    id: "enable_alert",
+    summary: "Enable a disabled webhook",
+    description: "The webhook is challenged again, and gets events once it has answered.",
+    takes: ["id"],
+    answers: [0],
+    problems: SENDING,
+  },
+  "POST /api/alerts/{id}/redeliver": {
+    id: "redeliver_alert_events",
+    summary: "Send failed events again",
+    description:
+      "Sends again what failed since an instant, the oldest 1,000; or one event by its eventId.",
+    takes: ["id", "since", "eventId"],
+    answers: [0],
+    problems: SENDING,
+  },
+  "POST /api/alerts/{id}/deliveries/{eventId}/redeliver": {
+    id: "redeliver_alert_event",
+    summary: "Send one event again",
+    description: "Sends one event of the last 30 days once more, under its id.",
+    takes: ["id", "eventId"],
+    answers: [0],
+    problems: SENDING,
+  },
+  "GET /api/alerts/events": {
+    description:
+      "What your alerts told in the last 30 days, oldest first. To poll, keep nextCursor and send it next time: none is missed.",
+    takes: ["alertId", "since", "cursor", "limit"],
+    problems: ["not_found"],
+  },
+  "GET /api/alerts/{alertId}/deliveries": {
+    id: "get_alert_deliveries",
+    summary: "Get the deliveries of an alert",
+    description: "Every attempt to deliver to the webhook of an alert, newest first.",
+    takes: ["alertId", "cursor", "limit"],
+    problems: ["not_found"],
+  },
+};
+
+/** What is to be said of a route. */
+export const notesOf = ({ method, path }: Route): RouteNotes => notes[`${method} ${path}`] ?? {};
+
+/** Routes that have notes. */
+export const notedRoutes: readonly string[] = Object.keys(notes);

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { tools } from "../../../tools/index.ts";
+import type { Route, Tool } from "../../tool.ts";
+import { LIMIT_HEADERS } from "../headers.ts";
+import type { Answer, Method, Operation } from "../operation.ts";
+import { BODY_PROBLEMS, GATED_PROBLEMS } from "../problems.ts";
+import { credentialWith } from "../security.ts";
+import { notesOf, type RouteNotes } from "./tool-routes.ts";
+
+const JSON_TYPE = { mediaType: "application/json" } as const;
+
+/** Retries of what makes something are safe under a key (draft-ietf-httpapi-idempotency-key-header). */
+const IdempotencyHeader = z.object({
+  "Idempotency-Key": z
+    .string()
+    .optional()
+    .describe("1 to 255 visible ASCII characters. Repeats within 24 hours make no second one."),
+});
+
+function operationOf(tool: Tool, route: Route): Operation {
+  const notes = notesOf(route);
+  const { id = tool.name, summary = tool.title, description = tool.description } = notes;
+  return {
+    ...{ id, summary },
+    method: route.method.toLowerCase() as Method,
+    path: route.path,
+    tag: tool.scope === "alerts:write" ? "Alerts" : "Market",
+    description: `${description} Scope: \`${tool.scope}\`.`,
+    security: credentialWith(tool.scope),
+    ...requestOf(tool.input, route, notes),
+    answers: { [route.status ?? 200]: answerOf(tool, route, notes) },
+    problems: [
+      ...GATED_PROBLEMS,
+      ...(hasBody(route) ? BODY_PROBLEMS : []),
+      ...(notes.problems ?? []),
+    ],
+  };
+}
+
+const hasBody = ({ method }: Route): boolean => method === "POST" || method === "PATCH";
+
+type Request = Pick<Operation, "pathMembers" | "query" | "header" | "body">;
+
+/** Members that the path says, and those that the rest of the request can say. */
+function requestOf(input: z.ZodObject, route: Route, { takes }: RouteNotes): Request {
+  const names = Object.keys(input.shape);
+  const inPath = names.filter((name) => route.path.includes(`{${name}}`));
+  const said = [...inPath, ...Object.keys(route.with ?? {})];
+  const rest = names.filter((name) => !said.includes(name) && (takes?.includes(name) ?? true));
+  const members = partOf(input, rest);
+  return {
+    ...(inPath.length > 0 && { pathMembers: partOf(input, inPath).required() }),
+    ...(route.status === 201 && { header: IdempotencyHeader }),
+    ...(rest.length > 0 &&
+      (hasBody(route) ? { body: { ...JSON_TYPE, schema: members } } : { query: members })),
+  };
+}
+
+/** Some members of an input. */
+function partOf(input: z.ZodObject, names: readonly string[]): z.ZodObject {
+  const mask: Record<string, true> = Object.fromEntries(names.map((name) => [name, true]));
+  return input.pick(mask as Parameters<typeof input.pick>[0]);
+}
+
+function answerOf({ output }: Tool, { status }: Route, { answers }: RouteNotes): Answer {
+  const all = output instanceof z.ZodUnion ? output.options : [output];
+  const chosen = all.filter((_, place) => answers?.includes(place) ?? true);
+  const [only, ...others] = chosen;
+  const schema = others.length === 0 && only !== undefined ? only : z.union(chosen);
+  return {
+    description: status === 201 ? "What was made." : "The answer.",
+    content: [{ ...JSON_TYPE, schema }],
+    headers: status === 201 ? ["Location", ...LIMIT_HEADERS] : LIMIT_HEADERS,
+  };
+}
+
+/** The operations that the tools are at their routes. */
+export const toolOperations: readonly Operation[] = tools.flatMap((tool) =>
+  tool.routes.map((route) => operationOf(tool, route)),
+);

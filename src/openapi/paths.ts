@@ -1,0 +1,87 @@
+import type { z } from "zod";
+import { type Json, schemaOf } from "./components.ts";
+import { type ExampleRequest, exchanges } from "./exchanges.ts";
+import type { Operation } from "./operation.ts";
+import { type Examples, mediaTypes, responsesOf } from "./responses.ts";
+
+/** The operations by path and method, as OpenAPI has them. */
+export function pathItems(operations: readonly Operation[]): Json {
+  const byPath = Object.groupBy(operations, ({ path }) => path);
+  const items = Object.entries(byPath).map(([path, some = []]) => {
+    const methods = some.map((operation) => [operation.method, operationObject(operation)]);
+    return [path, Object.fromEntries(methods)];
+  });
+  return Object.fromEntries(items);
+}
+
+function operationObject(operation: Operation): Json {
+  const { id, tag, summary, description, security, body } = operation;
+  const examples = exchanges[id] ?? {};
+  const parameters = parametersOf(operation, examples);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: description ?? `${summary}.`,
+    security,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: mediaTypes([body], { io: "input", examples: sentBy(examples) }),
+      },
+    }),
+    responses: responsesOf(operation, examples),
+  };
+}
+
+/** The bodies of example requests. */
+function sentBy(examples: Examples) {
+  return Object.entries(examples).flatMap(
+    ([
+      name,
+      {
+        summary,
+        request: { body },
+      },
+    ]) => (body === undefined ? [] : [{ name, summary, value: body }]),
+  );
+}
+
+/** Only the first example is put into parameters: together they would ask one question. */
+function parametersOf(
+  { pathMembers, query, header }: Operation,
+  examples: Examples,
+): readonly Json[] {
+  const [first] = Object.values(examples);
+  const { request = {} } = first ?? {};
+  return [
+    ...parametersIn("path", pathMembers, request.path),
+    ...parametersIn("query", query, request.query),
+    ...parametersIn("header", header, request.header),
+  ];
+}
+
+/** The members of an object as parameters. */
+export function parametersIn(
+  place: keyof Omit<ExampleRequest, "body">,
+  members: z.ZodObject | undefined,
+  example: Json = {},
+): readonly Json[] {
+  if (members === undefined) return [];
+  const { properties = {}, required = [] } = schemaOf(members, "input") as ObjectSchema;
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    ...(description !== undefined && { description }),
+    schema,
+    ...(example[name] !== undefined && { example: example[name] }),
+  }));
+}
+
+/** The schema of an object. */
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, Json>>;
+  readonly required?: readonly string[];
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { Problem as Failure, type ProblemCode } from "../problem.ts";
+import type { HeaderName } from "./headers.ts";
+
+/** Codes that callers of the interface meet; others stand on pages for people alone. */
+const CODES = [
+  "invalid_request",
+  "unauthenticated",
+  "insufficient_scope",
+  "forbidden_origin",
+  "not_found",
+  "unknown_symbol",
+  "ambiguous_symbol",
+  "method_not_allowed",
+  "alert_limit",
+  "wrong_state",
+  "content_too_large",
+  "unsupported_media_type",
+  "idempotency_key_reused",
+  "not_available_then",
+  "rate_limited",
+  "internal_error",
+  "not_ready",
+  "store_unavailable",
+] as const satisfies readonly ProblemCode[];
+
+/** The body of a failure (RFC 9457). */
+export const Problem = z.object({
+  type: z.string().describe("The code as a URN."),
+  title: z.string(),
+  status: z.int().describe("HTTP status."),
+  detail: z.string().describe("What is wrong with this request."),
+  code: z.enum(CODES).describe("Stable name of the failure; more may come within 1.x."),
+  next: z.string().optional().describe("What to do about it."),
+  instance: z.string().optional().describe("Path of the request."),
+});
+
+/** Media type of a failure. */
+export const PROBLEM_TYPE = "application/problem+json";
+
+/** What can fail wherever a credential is looked at. */
+export const GATED_PROBLEMS = [
+  "invalid_request",
+  "unauthenticated",
+  "insufficient_scope",
+  "rate_limited",
+  "internal_error",
+  "not_ready",
+  "store_unavailable",
+] as const satisfies readonly ProblemCode[];
+
+/** What can fail wherever a body is read. */
+export const BODY_PROBLEMS = [
+  "content_too_large",
+  "unsupported_media_type",
+] as const satisfies readonly ProblemCode[];
+
+const membersOf = (code: ProblemCode) => new Failure(code, { detail: "" }).toJSON();
+
+/** HTTP status of a failure. */
+export const statusOf = (code: ProblemCode): number => new Failure(code, { detail: "" }).status;
+
+/** What a failure is, in words. */
+export const titleOf = (code: ProblemCode): string => String(membersOf(code).title);
+
+/** Header fields that come with a status. */
+export const failureHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ["WWW-Authenticate"],
+  403: ["WWW-Authenticate"],
+  429: ["Retry-After"],
+  503: ["Retry-After"],
+};

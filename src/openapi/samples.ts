@@ -1,0 +1,27 @@
+import { Problem, type ProblemCode } from "../problem.ts";
+
+/** What failures say that a test cannot bring about on the sandbox, or only at great cost. */
+const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof Problem>[1]>>> = {
+  ambiguous_symbol: {
+    detail: '"ACME" fits more than one instrument.',
+    next: "Did you mean: ACME-A (Acme Class A), ACME-B (Acme Class B)?",
+  },
+  alert_limit: {
+    detail: "You have 100 alerts, which is as many as a caller can have.",
+    next: "Delete one with manage_alert, or add symbols to one that you have.",
+  },
+  content_too_large: { detail: "A body has at most 16384 bytes." },
+  rate_limited: { detail: "The limit calls allows 600 in 60 seconds. Come again in 30 seconds." },
+  internal_error: { detail: "The failure was logged." },
+  not_ready: { detail: "The market is being read." },
+  store_unavailable: {
+    detail: "The disk of the store is full.",
+    next: "Try again in a moment.",
+  },
+};
+
+/** An example of a failure that nobody recorded. */
+export function sampleOf(code: ProblemCode): unknown {
+  const saying = sayings[code];
+  return saying && new Problem(code, saying).toJSON();
+}

@@ -1,0 +1,57 @@
+import { paths } from "../../wellknown/paths.ts";
+import type { Site } from "../../wellknown/site.ts";
+import { anonymousCeiling, type Scope, scopes } from "../auth/scopes.ts";
+
+/** The ways in which callers say who they are. */
+export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
+  const tokenUrl = baseUrl + paths.token;
+  return {
+    oauth2: {
+      type: "oauth2",
+      description: `OAuth 2.0. Agents register at ${baseUrl}${paths.register} and use client credentials; ${scopeNote} People sign in by authorization code with PKCE (S256).`,
+      flows: {
+        authorizationCode: {
+          authorizationUrl: baseUrl + paths.authorize,
+          tokenUrl,
+          refreshUrl: tokenUrl,
+          scopes,
+        },
+        clientCredentials: {
+          tokenUrl,
+          scopes: Object.fromEntries(anonymousCeiling.map((scope) => [scope, scopes[scope]])),
+        },
+      },
+    },
+    bearer: {
+      type: "http",
+      scheme: "bearer",
+      description: "A short-lived access token, or an API key.",
+    },
+    apiKey: {
+      type: "apiKey",
+      in: "header",
+      name: "x-api-key",
+      description: "A long-lived key, made on the account page or issued by the operator.",
+    },
+    registrationToken: {
+      type: "http",
+      scheme: "bearer",
+      description: "The `registration_access_token` of the client's own registration (RFC 7592).",
+    },
+  } as const;
+}
+
+const scopeNote = "`alerts:write` needs an agent that a person has claimed.";
+
+/** Name of a way to say who calls. */
+type SchemeName = keyof ReturnType<typeof securitySchemes>;
+
+/** A way to be let in, with the scopes that are needed. */
+export type Requirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
+
+/** Any credential with a scope, or any at all. */
+export const credentialWith = (...needed: readonly Scope[]): readonly Requirement[] => [
+  { oauth2: needed },
+  { bearer: [] },
+  { apiKey: [] },
+];

@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { Instant } from "../answers/common.ts";
+import { SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
+
+const AlertId = z.string().describe("Of the alert that the webhook belongs to.");
+
+/** What asks a webhook whether it wants events. */
+export const EndpointVerify = z.object({
+  type: z.literal("endpoint.verify"),
+  timestamp: Instant,
+  data: z.object({
+    alertId: AlertId,
+    challenge: z.string().describe("To be answered, as the body or as its member `challenge`."),
+  }),
+});
+
+/** What is sent when it is asked for. */
+export const WebhookTest = z.object({
+  type: z.literal("webhook.test"),
+  timestamp: Instant,
+  data: z.object({ alertId: AlertId, eventId: z.string().describe("Equal to webhook-id.") }),
+});
+
+/** What an owner's other webhooks are told when one is disabled. */
+export const EndpointDisabled = z.object({
+  type: z.literal("endpoint.disabled"),
+  timestamp: Instant,
+  data: z.object({
+    alertId: z.string().describe("Of the alert whose webhook gets nothing any more."),
+    label: z.string().nullable(),
+    reason: z.enum(["gone", "failing", "unverified"]),
+  }),
+});
+
+/** What a receiver verifies a delivery with (Standard Webhooks 1.0.0). */
+const SignatureFields = z.object({
+  "webhook-id": z.string().describe("The same over all attempts: pass over one that you have."),
+  "webhook-timestamp": z
+    .string()
+    .describe("Unix time in seconds; refuse what is more than five minutes away."),
+  "webhook-signature": z
+    .string()
+    .describe(
+      "Of `{webhook-id}.{webhook-timestamp}.{body}`: `v1,` and an HMAC-SHA256 with the alert's secret, `v1a,` and an Ed25519 signature by a key of /.well-known/webhook-keys.json, in base64 with spaces between them.",
+    ),
+});
+
+/** Something that the service sends to webhooks. */
+export interface Webhook {
+  /** Type of the event. */
+  readonly type: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly schema: z.ZodType;
+  readonly header: z.ZodObject;
+}
+
+const TAKEN =
+  "Answer 2xx within 15 seconds and act on it afterwards. What fails is sent again up to nine times over three days.";
+
+const webhook = (
+  schema: z.ZodType,
+  type: string,
+  words: Pick<Webhook, "summary" | "description">,
+) => ({ type, schema, header: SignatureFields, ...words }) satisfies Webhook;
+
+/** Everything that is sent. */
+export const webhooks: readonly Webhook[] = [
+  webhook(SignalShiftEvent, "signal.shift", {
+    summary: "The signal or the score of an instrument moved",
+    description: `For alerts of the kind signal_shift. ${TAKEN}`,
+  }),
+  webhook(VolatilityAlertEvent, "volatility.alert", {
+    summary: "The volatility of an instrument is unusual",
+    description: `For alerts of the kind volatility. ${TAKEN}`,
+  }),
+  webhook(EndpointVerify, "endpoint.verify", {
+    summary: "Does the endpoint want events?",
+    description:
+      "Comes 5 seconds after a webhook is registered, and again after 1, 5 and 30 minutes. Answer 2xx with the challenge; until then events wait.",
+  }),
+  webhook(WebhookTest, "webhook.test", {
+    summary: "A test that the owner asked for",
+    description: TAKEN,
+  }),
+  webhook(EndpointDisabled, "endpoint.disabled", {
+    summary: "Another webhook of the owner was disabled",
+    description: `After a 410, five days without success, or without an answer to the challenge. ${TAKEN}`,
+  }),
+];
+
+/** What a receiver answers, and what becomes of the delivery. */
+export const receiverAnswers = {
+  "2XX": { description: "It was taken." },
+  "410": { description: "Nothing is wanted any more: the webhook is disabled." },
+  "429": { description: "Later: `Retry-After` is honoured up to a day, as it is with 503." },
+  default: { description: "It failed, as does a redirect, and is sent again." },
+} as const;

@@ -1,0 +1,323 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { afterAll, describe, expect, it } from "vitest";
+import { tools } from "../../tools/index.ts";
+import { startTown } from "../support/town.ts";
+import { verifies } from "../support/verifies.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Body {
+  readonly schema: Json;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+interface Response {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, Body>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly (Json & { readonly name: string; readonly schema: Json })[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Body>> };
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+interface Document extends Json {
+  readonly openapi: string;
+  readonly info: { readonly version: string; readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
+  readonly components: {
+    readonly schemas: {
+      readonly AcceptedApplication: { readonly properties: { readonly data: Members } };
+    };
+    readonly responses: Readonly<Record<string, Response>>;
+    readonly securitySchemes: {
+      readonly oauth2: { readonly flows: Readonly<Record<string, { readonly scopes: Json }>> };
+    };
+  };
+}
+
+const town = await startTown();
+const { base } = town;
+const address = `${base}/docs/api/openapi.json`;
+const document = (await (await fetch(address)).json()) as Document;
+
+/** Everything that is described, by method and path. */
+const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+
+const operationAt = (name: string): Operation => {
+  const found = described.find(({ path, method }) => `${method.toUpperCase()} ${path}` === name);
+  if (found === undefined) throw new Error(`${name} is not described`);
+  return found.operation;
+};
+
+/** Pages for people at a browser, and what they load: they are no part of the interface. */
+const PAGES =
+  /^\/(?:$|assets\/|docs\/api\/(?:assets\/|oauth2-redirect)|sign-|claim|account|oauth\/(?:interaction|authorize)\/)/;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+ajv.addFormat("base64url", /^[\w-]*$/);
+
+describe("the OpenAPI document", () => {
+  verifies(
+    ["4.10/openapi", "9/openapi", "9/version", "9/paths"],
+    "is OpenAPI 3.1.0 of version 1.0.0, whose paths have no version",
+    async () => {
+      const response = await fetch(address);
+      expect(response.headers.get("content-type")).toContain("application/vnd.oai.openapi+json");
+      expect(document.openapi).toBe("3.1.0");
+      expect(document.info.version).toBe("1.0.0");
+      expect(document.info.description).toMatch(/only add.*`Deprecation`.*`Sunset`/s);
+      const versioned = Object.keys(document.paths).filter((path) => /\/v\d/.test(path));
+      expect(versioned).toEqual([]);
+    },
+  );
+
+  it("describes everything that is served but the pages, and nothing else", () => {
+    const served = town.service.routes
+      .filter(({ path }) => !PAGES.test(path))
+      .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);
+    const names = described.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    const snake = (name: string) => name.replace("{client_id}", "{clientId}");
+    expect(names.map(snake).toSorted()).toEqual(served.toSorted());
+  });
+
+  verifies("5.3/flows-described", "lists the scopes of each flow", () => {
+    const { flows } = document.components.securitySchemes.oauth2;
+    const scopesOf = (flow: string) => Object.keys(flows[flow]?.scopes ?? {});
+    const read = ["signals:read", "factor:read", "darkpool:read"];
+    expect(scopesOf("clientCredentials")).toEqual(read);
+    expect(scopesOf("authorizationCode")).toEqual([...read, "alerts:write"]);
+    expect(flows).toMatchObject({
+      clientCredentials: { tokenUrl: `${base}/oauth/token` },
+      authorizationCode: {
+        authorizationUrl: `${base}/oauth/authorize`,
+        tokenUrl: `${base}/oauth/token`,
+      },
+    });
+  });
+
+  verifies(
+    ["2.2/described", "2.2/optional"],
+    "lists the members of an accepted application",
+    () => {
+      const { data } = document.components.schemas.AcceptedApplication.properties;
+      const names = ["queueToken", "name", "email", "focus", "registeredAt"];
+      expect(Object.keys(data.properties)).toEqual(names);
+      expect(data.required).toEqual(["queueToken", "name", "email"]);
+    },
+  );
+
+  verifies("5.4/3-described", "declares no security where no credential is needed", () => {
+    for (const name of [
+      "GET /api/health",
+      "POST /api/apply",
+      "POST /api/contact",
+      "POST /oauth/register",
+      "POST /oauth/token",
+    ]) {
+      expect(operationAt(name).security, name).toEqual([]);
+    }
+  });
+
+  it("says of every tool which scope it needs, as the tool does", () => {
+    for (const { scope, routes } of tools) {
+      for (const { method, path } of routes) {
+        expect(operationAt(`${method} ${path}`).security).toEqual([
+          { oauth2: [scope] },
+          { bearer: [] },
+          { apiKey: [] },
+        ]);
+      }
+    }
+  });
+
+  it("has no address of another host, and names each operation once", () => {
+    const text = JSON.stringify(document).replaceAll(base, "");
+    expect(text.match(/https?:\/\/(?!hooks\.example|agent\.example|elsewhere\.)[^"\\ )]+/g)).toBe(
+      null,
+    );
+    expect(text).not.toContain("{baseUrl}");
+    const ids = described.map(({ operation }) => operation.operationId);
+    expect(ids).toEqual([...new Set(ids)]);
+  });
+});
+
+/** Schemas with their names, as a validator finds them. */
+const closed = withClosedObjects(document) as Document;
+ajv.addSchema({ $id: "described", ...document });
+ajv.addSchema({ $id: "closed", ...closed });
+
+/** Objects may have no members but those that are listed, unless what they may have is said. */
+function withClosedObjects(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(withClosedObjects);
+  if (typeof part !== "object" || part === null) return part;
+  const members = Object.fromEntries(
+    Object.entries(part).map(([name, value]) => [
+      name,
+      name === "example" || name === "examples" ? value : withClosedObjects(value),
+    ]),
+  );
+  const isObject = members.type === "object" && members.properties !== undefined;
+  return isObject ? { additionalProperties: false, ...members } : members;
+}
+
+/** A pointer into the document (RFC 6901) as part of an address. */
+const pointer = (...steps: readonly string[]): string =>
+  steps
+    .map((step) => `/${encodeURIComponent(step.replace(/~/g, "~0").replace(/\//g, "~1"))}`)
+    .join("");
+
+/** Bodies with their place. */
+function bodiesOf(at: string, content: Readonly<Record<string, Body>> = {}) {
+  return Object.entries(content).map(([mediaType, body]) => ({
+    place: at + pointer("content", mediaType),
+    body,
+  }));
+}
+
+const operationPlaces = [
+  ...described.map(({ path, method, operation }) => ({
+    at: pointer("paths", path, method),
+    operation,
+  })),
+  ...Object.entries(document.webhooks).map(([type, { post }]) => ({
+    at: pointer("webhooks", type, "post"),
+    operation: post,
+  })),
+];
+
+const requests = operationPlaces.flatMap(({ at, operation }) =>
+  bodiesOf(at + pointer("requestBody"), operation.requestBody?.content),
+);
+const answers = [
+  ...operationPlaces.flatMap(({ at, operation }) =>
+    Object.entries(operation.responses).flatMap(([status, { content }]) =>
+      bodiesOf(at + pointer("responses", status), content),
+    ),
+  ),
+  ...Object.entries(document.components.responses).flatMap(([name, { content }]) =>
+    bodiesOf(pointer("components", "responses", name), content),
+  ),
+];
+
+function faultsOf(base: "described" | "closed", bodies: typeof answers): readonly string[] {
+  return bodies.flatMap(({ place, body }) => {
+    const validate = ajv.compile({ $ref: `${base}#${place}/schema` });
+    return Object.entries(body.examples ?? {}).flatMap(([name, { value }]) =>
+      validate(value) ? [] : `${place} ${name}: ${ajv.errorsText(validate.errors)}`,
+    );
+  });
+}
+
+describe("its examples", () => {
+  it("are valid requests and answers", () => {
+    expect(faultsOf("described", requests)).toEqual([]);
+    expect(faultsOf("described", answers)).toEqual([]);
+  });
+
+  it("have no member that is not described", () => {
+    expect(faultsOf("closed", answers)).toEqual([]);
+  });
+
+  it("stand with every operation that takes or answers JSON, save for documents", () => {
+    const isBare = ({ operation: { requestBody, responses } }: (typeof described)[number]) => {
+      const answered = Object.entries(responses).find(([status]) => status.startsWith("2"));
+      const bodies = [requestBody?.content, answered?.[1].content];
+      return bodies.some((content) => {
+        const body = content?.["application/json"];
+        return body?.schema.$ref !== undefined && body.examples === undefined;
+      });
+    };
+    const bare = described.filter(isBare).map(({ operation }) => operation.operationId);
+    expect(bare).toEqual(["get_method"]);
+  });
+
+  it("fit the parameters that they stand with", () => {
+    const faults = described.flatMap(({ operation: { operationId, parameters = [] } }) =>
+      parameters.flatMap(({ name, schema, example }) =>
+        example === undefined || ajv.validate(schema, example) ? [] : `${operationId} ${name}`,
+      ),
+    );
+    expect(faults).toEqual([]);
+  });
+});
+
+const require = createRequire(import.meta.url);
+const REDOCLY = require.resolve("@redocly/cli/bin/cli.js");
+const SPECTRAL = require.resolve("@stoplight/spectral-cli/dist/index.js");
+
+const folder = await mkdtemp(join(tmpdir(), "market-signal-openapi-"));
+const file = join(folder, "openapi.json");
+await writeFile(file, JSON.stringify(document));
+await writeFile(join(folder, ".spectral.yaml"), 'extends: ["spectral:oas"]\n');
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Runs a linter. @returns What it printed; its status is not looked at. */
+async function lint(program: string, args: readonly string[]): Promise<string> {
+  const quiet = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+  const env = { PATH: process.env.PATH ?? "", HOME: folder, ...quiet };
+  const options = { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 };
+  return promisify(execFile)(process.execPath, [program, "lint", file, ...args], options)
+    .then(({ stdout }) => stdout)
+    .catch(({ stdout }: { readonly stdout: string }) => stdout);
+}
+
+interface Members {
+  readonly properties: object;
+  readonly required: readonly string[];
+}
+
+/** What a linter may say of parts of the document, and why that is no fault. */
+const accepted: readonly (readonly [rule: string, place: RegExp, reason: string])[] = [
+  [
+    "operation-4xx-response",
+    /~1(?:\.well-known|docs|mcp~1server-card|auth\.md|llms\.txt|robots\.txt|sitemap\.xml|readyz|api~1health)/,
+    "a document that anyone may read has no failure of the caller's",
+  ],
+  ["operation-2xx-response", /~1oauth~1authorize/, "it ends in a redirect (RFC 6749)"],
+  [
+    "no-required-schema-properties-undefined",
+    /\/required\/\d$/,
+    "members of a closed list of names are described by additionalProperties and propertyNames",
+  ],
+];
+
+const isAccepted = (rule: string, place: string): boolean =>
+  accepted.some(([name, where]) => name === rule && where.test(place));
+
+describe("the linter", () => {
+  it("of Redocly has nothing to say, by its recommended rules", async () => {
+    const printed = await lint(REDOCLY, ["--extends", "recommended", "--format", "json"]);
+    const { problems } = JSON.parse(printed) as {
+      readonly problems: readonly {
+        readonly ruleId: string;
+        readonly message: string;
+        readonly location: readonly { readonly pointer: string }[];
+      }[];
+    };
+    const left = problems.filter(
+      ({ ruleId, location }) => !isAccepted(ruleId, location[0]?.pointer ?? ""),
+    );
+    expect(left.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+    expect(problems.length).toBeGreaterThan(0);
+  });
+
+  it("of Spectral has nothing to say, by its rules for OpenAPI", async () => {
+    const printed = await lint(SPECTRAL, ["--format", "json", "--quiet"]);
+    expect(JSON.parse(printed)).toEqual([]);
+  });
+});

@@ -1,0 +1,201 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import createClient from "openapi-fetch";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startReceiver } from "../support/receivers.ts";
+import { startTown } from "../support/town.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What of an OpenAPI document a client goes by. */
+interface Document extends Json {
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly example?: unknown;
+  readonly schema: { readonly examples?: readonly unknown[] };
+}
+
+interface Content {
+  readonly examples?: Readonly<Record<string, { readonly value: Json }>>;
+}
+
+const town = await startTown({ ALLOW_INSECURE_WEBHOOKS: "1" });
+const document = (await (await fetch(`${town.base}/docs/api/openapi.json`)).json()) as Document;
+
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+ajv.addFormat("base64url", /^[\w-]*$/);
+ajv.addSchema({ $id: "described", ...document });
+
+/** A client that knows no path, no method and no parameter but those of the document. */
+const client = createClient<Record<string, never>>({ baseUrl: document.servers[0]?.url ?? "" });
+
+/** Where each operation is, by its id. */
+const places = new Map(
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, operation]) => [operation.operationId, { path, method, operation }] as const,
+    ),
+  ),
+);
+
+/** What a caller says beyond the example of the document. */
+interface Said {
+  readonly token?: string;
+  readonly path?: Json;
+  readonly query?: Json;
+  readonly body?: Json;
+}
+
+/** Calls an operation as its example does, but for what is said. @returns Its answer, which is as it
+ *  is described. */
+async function call(id: string, said: Said = {}, wanted = 200): Promise<Record<string, string>> {
+  const place = places.get(id);
+  if (place === undefined) throw new Error(`${id} is not described`);
+  const { path, method, operation } = place;
+  const [mediaType, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  const [example] = Object.values(content?.examples ?? {});
+  const { data, error, response } = await client.request(
+    method as "get",
+    path as never,
+    {
+      params: {
+        path: { ...examplesIn(operation, "path"), ...said.path },
+        query: said.query ?? examplesIn(operation, "query"),
+      },
+      headers: {
+        ...(said.token && { authorization: `Bearer ${said.token}` }),
+        "content-type": mediaType,
+      },
+      body: content && { ...(said.body ?? example?.value) },
+      bodySerializer: (body: Record<string, string>) =>
+        mediaType === "application/json" ? JSON.stringify(body) : new URLSearchParams(body),
+    } as never,
+  );
+  const answer = data ?? error;
+  expect(response.status, `${id}: ${JSON.stringify(answer)}`).toBe(wanted);
+  expectDescribed(place, response, answer);
+  return answer as Record<string, string>;
+}
+
+/** Examples of parameters that stand in a place. */
+function examplesIn({ parameters = [] }: Operation, place: Parameter["in"]): Json {
+  const entries = parameters.flatMap(({ name, in: where, example, schema }) => {
+    const value = example ?? schema.examples?.[0];
+    return where === place && value !== undefined ? [[name, value]] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function expectDescribed(
+  { path, method }: { readonly path: string; readonly method: string },
+  response: Response,
+  answer: unknown,
+): void {
+  const [type] = (response.headers.get("content-type") ?? "").split(";");
+  if (!type) return;
+  const steps = ["paths", path, method, "responses", String(response.status)];
+  const at = steps.map((step) => `/${encodeURIComponent(step.replaceAll("/", "~1"))}`).join("");
+  const found = (document.paths[path]?.[method]?.responses[response.status] ?? {}) as Json;
+  const start = typeof found.$ref === "string" ? found.$ref.slice(1) : at;
+  const validate = ajv.compile({
+    $ref: `described#${start}/content/${encodeURIComponent(type.replaceAll("/", "~1"))}/schema`,
+  });
+  expect(validate(answer), ajv.errorsText(validate.errors)).toBe(true);
+}
+
+/** Registers the agent of the example. @returns What it was given. */
+async function registered() {
+  const agent = await call("register_client", {}, 201);
+  return agent as typeof agent & { readonly claim: never };
+}
+
+const tokenFor = ({ client_id, client_secret }: Record<string, string>) =>
+  call("get_token", {
+    body: { grant_type: "client_credentials", client_id, client_secret },
+  });
+
+/** Looks until something is so. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo()));
+}
+
+describe("a client that goes by the OpenAPI document", () => {
+  it("registers, gets a token, reads everything, and ends what it was given", async () => {
+    const agent = await registered();
+    const { access_token: token = "" } = await tokenFor(agent);
+    const reads = [...places.values()].filter(
+      ({ method, operation }) =>
+        method === "get" &&
+        operation.security.some(({ oauth2 = [] }) => /^(?!alerts).+:read$/.test(oauth2.join())),
+    );
+    expect(reads.map(({ operation }) => operation.operationId)).toEqual([
+      "get_signal",
+      "get_factors",
+      "get_darkpool",
+      "find_instruments",
+      "get_method",
+    ]);
+    for (const { operation } of reads) await call(operation.operationId, { token });
+
+    await call("revoke_token", { body: { token } });
+    await call("get_signal", { token }, 401);
+    const own = { path: { client_id: agent.client_id }, token: agent.registration_access_token };
+    await call("get_client", own as never);
+    await call("delete_client", own as never, 204);
+  });
+
+  it("asks how the service is, and for what anyone may know", async () => {
+    for (const id of ["get_health", "get_readiness", "get_webhook_keys", "get_jwks"])
+      await call(id);
+    await call("apply");
+    await call("contact");
+    await call("get_signal", {}, 401);
+  });
+
+  it("makes an alert, proves its webhook, looks after it, and deletes it", async () => {
+    const receiver = await startReceiver();
+    onTestFinished(receiver.close);
+    const agent = await registered();
+    await town.person().claim(agent.client_id ?? "", (agent.claim as { code: string }).code);
+    const { access_token: token = "" } = await tokenFor(agent);
+
+    const delivery = { type: "webhook", url: receiver.url };
+    const made = await call(
+      "register_alert",
+      { token, body: { symbols: ["ALDER.SIM"], delivery } },
+      201,
+    );
+    const alert = { token, path: { id: made.id } };
+    town.clock.now = new Date(town.clock.now.getTime() + 5_000);
+    await receiver.arrived(1);
+    await until(async () => (await call("get_alert", alert)).status === "active");
+    expect(await call("list_alerts", { token })).toMatchObject({ items: [{ id: made.id }] });
+    expect(await call("update_alert", { ...alert, body: { label: "Mine" } })).toMatchObject({
+      label: "Mine",
+    });
+    const { eventId } = await call("test_alert", alert);
+    const [, test] = await receiver.arrived(2);
+    expect(test?.id).toBe(eventId);
+    const { secret } = await call("rotate_alert_secret", alert);
+    expect(secret).not.toBe(made.secret);
+    await call("redeliver_alert_events", { ...alert, body: { since: "2026-11-21T00:00:00Z" } });
+    await call("get_alert_deliveries", { token, path: { alertId: made.id } });
+    await call("get_alert_events", { token, query: { alertId: made.id } });
+    await call("delete_alert", alert);
+    expect(await call("get_alert", alert, 404)).toMatchObject({ code: "not_found" });
+  });
+});

@@ -1,0 +1,226 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect } from "vitest";
+import type { ExampleRequest, Exchange } from "../../src/openapi/exchanges.ts";
+
+const FOLDER = new URL("../../src/openapi/examples/", import.meta.url);
+
+/** Members that differ from run to run, but mean the same thing wherever they stand. */
+const VOLATILE: ReadonlySet<string> = new Set([
+  ...["client_id", "client_secret", "registration_access_token", "code", "verification_uri"],
+  ...["access_token", "subject", "id", "secret", "eventId", "challenge", "queueToken"],
+  ...["reference", "kid", "x", "public_key"],
+]);
+
+/** Members that tell how fast something was, or the time by the clock of the machine. */
+const MEASURED: ReadonlySet<string> = new Set([
+  "client_id_issued_at",
+  "latencyMs",
+  "store",
+  "queued",
+]);
+
+const HINT =
+  "An answer is not what its example says. If it is meant to be, run with UPDATE_EXAMPLES=1.";
+
+/** What of an OpenAPI document is used to make requests. */
+export interface Described {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
+}
+
+interface DescribedOperation {
+  readonly operationId: string;
+  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> };
+}
+
+/** Plays the examples of the description against a running service. */
+export interface Player {
+  /** Sends the request of an example. @returns What came back, once it is what the example says. */
+  play(id: string, name: string, token?: string): Promise<Readonly<Record<string, string>>>;
+  /** Sends the request that is answered with a failure. */
+  fail(code: string, token?: string): Promise<void>;
+  /** Compares what a webhook got. */
+  deliver(type: string, body: unknown): void;
+  /** What stands for something in examples from now on. */
+  learn(example: string, actual: string): void;
+  /** Examples that nothing was compared with, by file. */
+  readonly left: () => readonly string[];
+  /** Writes what came into the files. */
+  keep(): void;
+}
+
+type Recorded = Record<string, unknown>;
+interface Failure extends Omit<Exchange, "summary"> {
+  readonly operation: string;
+}
+
+/**
+ * Creates a player. Secrets and ids are new in every run: they may differ from the example as long
+ * as the same one stands wherever the example has the same.
+ *
+ * @param base Where the service listens.
+ * @param isRecorded Whether what comes takes the place of the examples.
+ */
+export function createPlayer(base: string, document: Described, isRecorded: boolean): Player {
+  const files = new Map(
+    ["access", "alerts", "market", "problems", "service", "webhooks"].map((name) => [
+      name,
+      JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), "utf8")) as Recorded,
+    ]),
+  );
+  const fileOf = (name: string): Recorded => files.get(name) ?? {};
+  const actualOf = new Map([["{baseUrl}", base]]);
+  const done = new Set<unknown>();
+
+  const toActual = <T>(value: T): T => replaced(value, [...actualOf]);
+  const toExample = <T>(value: T): T =>
+    replaced(
+      value,
+      [...actualOf].map(([example, actual]) => [actual, example]),
+    );
+
+  function settle(holder: Recorded, member: string, actual: unknown): void {
+    for (const [example, now] of pairsIn(holder[member], actual)) {
+      if (!actualOf.has(example)) actualOf.set(example, now);
+    }
+    done.add(holder);
+    if (isRecorded) {
+      holder[member] = withMeasuresOf(holder[member], toExample(actual));
+      return;
+    }
+    expect(steady(actual), HINT).toEqual(steady(toActual(holder[member])));
+  }
+
+  async function send(id: string, exchange: Omit<Exchange, "summary">, token?: string) {
+    const init = requestOf(document, id, toActual(exchange.request));
+    const headers = { ...init.headers, ...(token && { authorization: `Bearer ${token}` }) };
+    const response = await fetch(base + init.target, { ...init, headers });
+    const text = await response.text();
+    const body = text === "" ? undefined : JSON.parse(text);
+    expect(response.status, `${id}: ${text}`).toBe(exchange.status);
+    settle(exchange as unknown as Recorded, "answer", body);
+    return body;
+  }
+
+  function exchangeOf(id: string, name: string): Exchange {
+    const found = [...files.values()].flatMap((file) => {
+      const named = file[id] as Readonly<Record<string, Exchange>> | undefined;
+      return named?.[name] ?? [];
+    });
+    if (found[0] === undefined) throw new Error(`no example ${name} of ${id}`);
+    return found[0];
+  }
+
+  return {
+    play: (id, name, token) => send(id, exchangeOf(id, name), token),
+    async fail(code, token) {
+      const exchange = fileOf("problems")[code] as Failure | undefined;
+      if (exchange === undefined) throw new Error(`no example of ${code}`);
+      await send(exchange.operation, exchange, token);
+    },
+    deliver(type, body) {
+      const file = fileOf("webhooks");
+      settle(file, type, body);
+      done.add(type);
+    },
+    learn: (example, actual) => void actualOf.set(example, actual),
+    left() {
+      const exchanges = ["access", "alerts", "market", "service"].flatMap((name) =>
+        Object.entries(fileOf(name)).flatMap(([id, named]) =>
+          Object.entries(named as Recorded).map(([one, exchange]) => [`${id} ${one}`, exchange]),
+        ),
+      );
+      const all = [
+        ...exchanges,
+        ...Object.entries(fileOf("problems")),
+        ...Object.keys(fileOf("webhooks")).map((type) => [type, type]),
+      ];
+      return all.flatMap(([name, one]) => (done.has(one) ? [] : [String(name)]));
+    },
+    keep() {
+      for (const [name, content] of files) {
+        writeFileSync(
+          new URL(`${name}.json`, FOLDER),
+          `${JSON.stringify(toExample(content), null, 2)}\n`,
+        );
+      }
+    },
+  };
+}
+
+/** A request as `fetch` takes it. */
+function requestOf(document: Described, id: string, request: ExampleRequest) {
+  const { path, method, operation } = placeOf(document, id);
+  const query = Object.entries(request.query ?? {}).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, String(one)]),
+  );
+  const search = query.length === 0 ? "" : `?${new URLSearchParams(query)}`;
+  const [mediaType = ""] = Object.keys(operation.requestBody?.content ?? {});
+  const { body } = request;
+  return {
+    target: path.replace(/\{(\w+)\}/g, (_, name) => request.path?.[name] ?? "") + search,
+    method: method.toUpperCase(),
+    redirect: "manual" as const,
+    headers: { ...(body !== undefined && { "content-type": mediaType }), ...request.header },
+    ...(body !== undefined && { body: bodyAs(mediaType, body) }),
+  };
+}
+
+function placeOf({ paths }: Described, id: string) {
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      if (operation.operationId === id) return { path, method, operation };
+    }
+  }
+  throw new Error(`no operation ${id}`);
+}
+
+const bodyAs = (mediaType: string, body: unknown): string =>
+  mediaType === "application/json"
+    ? JSON.stringify(body)
+    : String(new URLSearchParams(body as Record<string, string>));
+
+/** Texts that stand for each other in two values, as far as they have the same shape. */
+function pairsIn(
+  example: unknown,
+  actual: unknown,
+  member = "",
+): readonly (readonly [string, string])[] {
+  if (typeof example === "string" && typeof actual === "string") {
+    return VOLATILE.has(member) ? [[example, actual]] : [];
+  }
+  if (typeof example !== "object" || typeof actual !== "object" || !example || !actual) return [];
+  return Object.entries(example).flatMap(([name, value]) =>
+    pairsIn(value, (actual as Recorded)[name], name),
+  );
+}
+
+/** A value without what is measured. */
+function steady(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value ?? null, (name, one) => (MEASURED.has(name) ? typeof one : one)),
+  );
+}
+
+/** A value with what was measured before, so that only what matters differs from before. */
+function withMeasuresOf(before: unknown, value: unknown, member = ""): unknown {
+  if (MEASURED.has(member) && before !== undefined) return before;
+  if (typeof value !== "object" || value === null) return value;
+  const inside = (name: string) => (before as Recorded | undefined)?.[name];
+  const entries = Object.entries(value).map(([name, one]) => [
+    name,
+    withMeasuresOf(inside(name), one, name),
+  ]);
+  return Array.isArray(value) ? entries.map(([, one]) => one) : Object.fromEntries(entries);
+}
+
+/** A value in which texts were put in the place of others, the longest first. */
+function replaced<T>(value: T, pairs: readonly (readonly [string, string])[]): T {
+  if (value === undefined) return value;
+  const longestFirst = pairs.toSorted(([a], [b]) => b.length - a.length);
+  const text = longestFirst.reduce(
+    (before, [from, to]) =>
+      before.replaceAll(JSON.stringify(from).slice(1, -1), () => JSON.stringify(to).slice(1, -1)),
+    JSON.stringify(value),
+  );
+  return JSON.parse(text) as T;
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { openApi } from "../../../src/openapi/document.ts";
+import { referenceMarkdown } from "../../../src/openapi/markdown.ts";
+import { operationsWith } from "../../../src/openapi/operations/operations.ts";
+import { notedRoutes, notesOf } from "../../../src/openapi/operations/tool-routes.ts";
+import { tools } from "../../../tools/index.ts";
+import { documents } from "../../../wellknown/index.ts";
+import type { Site } from "../../../wellknown/site.ts";
+
+const site: Site = {
+  baseUrl: "https://signals.example.org",
+  name: "Market Signal",
+  version: "1.0.0",
+  anonymousScopes: ["signals:read"],
+  market: "sandbox",
+  mcp: { versions: ["2026-07-28"], capabilities: {} },
+};
+
+const render = (changes: Partial<Site> = {}) =>
+  JSON.stringify(openApi({ ...site, ...changes }, documents));
+
+const routes = tools.flatMap((tool) => tool.routes.map((route) => ({ tool, route })));
+
+describe("the document", () => {
+  it("is the same for the same site", () => {
+    expect(render()).toBe(render());
+  });
+
+  it("has no address but those of the site", () => {
+    const [here, there] = [render(), render({ baseUrl: "http://127.0.0.1:1" })];
+    expect(here.replaceAll(site.baseUrl, "http://127.0.0.1:1")).toBe(there);
+    expect(here).not.toContain("{baseUrl}");
+  });
+
+  it("has the version and the name of the site, and says which market it serves", () => {
+    expect(openApi({ ...site, name: "N", version: "1.2.3" }, documents)).toMatchObject({
+      info: { title: "N", version: "1.2.3" },
+    });
+    expect(render()).toContain("invented instruments");
+    expect(render({ market: "files" })).toContain("time stands still");
+  });
+
+  it("promises nothing to agents where they get nothing by themselves", () => {
+    expect(render()).toContain("An agent registers itself");
+    expect(render({ anonymousScopes: [] })).not.toContain("An agent registers itself");
+  });
+
+  it("refuses to be silent about a document", () => {
+    const unknown = { path: "/unknown.json", mediaTypes: ["application/json"] } as const;
+    expect(() => openApi(site, [...documents, unknown])).toThrow(/\/unknown\.json/);
+  });
+});
+
+describe("the operations", () => {
+  it("have names of their own", () => {
+    const ids = operationsWith(documents).map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(ids.filter((id) => !/^[a-z]+(_[a-z]+)*$/.test(id))).toEqual([]);
+  });
+
+  it("of tools with several routes are told apart by notes, of routes that there are", () => {
+    const names = routes.map(({ route: { method, path } }) => `${method} ${path}`);
+    expect(notedRoutes.filter((name) => !names.includes(name))).toEqual([]);
+    const several = routes.filter(({ tool }) => tool.routes.length > 1);
+    const unnoted = several.filter(({ route }) => Object.keys(notesOf(route)).length === 0);
+    const byTool = Object.groupBy(unnoted, ({ tool }) => tool.name);
+    expect(Object.values(byTool).filter((some = []) => some.length > 1)).toEqual([]);
+  });
+
+  it.each(routes.map(({ tool, route }) => [`${route.method} ${route.path}`, tool, route] as const))(
+    "at %s take what the tool takes",
+    (_name, { input, output }, route) => {
+      const { takes = [], answers = [] } = notesOf(route);
+      expect(takes.filter((name) => !Object.hasOwn(input.shape, name))).toEqual([]);
+      const inPath = Array.from(route.path.matchAll(/\{(\w+)\}/g), ([, name]) => name);
+      expect(inPath.filter((name) => !Object.hasOwn(input.shape, name ?? ""))).toEqual([]);
+      const most = "options" in output ? output.options.length : 1;
+      expect(answers.filter((place) => place >= most)).toEqual([]);
+    },
+  );
+});
+
+describe("the reference in short", () => {
+  const text = referenceMarkdown(site, documents);
+
+  it("has every operation, parameter and failure of its own in a few kilobytes", () => {
+    expect(text).toContain("`GET /api/signals`");
+    expect(text).toContain("- Query: `symbol` (string), `symbols` (list of string)");
+    expect(text).toContain("- Path: `id`* (string)");
+    expect(text).toContain("- Failures: 404 `not_found`; 409 `wrong_state`");
+    expect(text).toContain("`cooldownDays` (number or null)");
+    expect(text.length).toBeLessThan(32 * 1024);
+  });
+
+  it("is Markdown whose code and lists are closed", () => {
+    expect((text.match(/`/g) ?? []).length % 2).toBe(0);
+    expect(text.match(/^#{1,3} /gm)?.[0]).toBe("# ");
+    expect(text).not.toMatch(/undefined|\[object/);
+  });
+});
