@@ -36,7 +36,8 @@ const RECORD_EVERY_MS = 250;
 /** What the service is built from. */
 export interface ServiceOptions
   extends Pick<AccessOptions, "outbound" | "onLetter">,
-    Pick<ScoringOptions, "onProgress"> {
+    Pick<ScoringOptions, "onProgress">,
+    Pick<AppOptions, "mcpAddition"> {
   readonly config: Pick<Config, "store" | "proxyHops"> &
     AccessOptions["config"] &
     AlertServiceOptions["config"] &
@@ -142,7 +143,9 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   return createApp({
     ...served,
     ...{ name: NAME, version: pkg.version, baseUrl, now, onError },
+    mcpAddition: options.mcpAddition,
     ...{ authenticate: access.authenticate, limits: access.limits },
+    ...{ sessions: access.sessions, accounts: access.accounts },
     ...{ tables: scoring.snapshots.tables, eventLog: alerts.eventLog },
     onSignal: scoring.updates.onUpdate,
     proxyHops: config.proxyHops,

@@ -27,17 +27,26 @@ const LARGEST_PRINTS = 5;
 const Input = z.strictObject({
   symbol: SymbolInput,
   view: View.default("summary").describe(
-    "summary of a range, single prints, block prints only, or one row per session.",
+    `summary: totals of the range, without one of the last ${SUMMARY_SESSIONS} sessions; prints: single trades; blocks: only the large ones; days: a row per session.`,
   ),
   from: InstantInput.optional().describe(
     "Prints traded, or sessions closed, from this instant on.",
   ),
   to: InstantInput.optional().describe("Prints traded, or sessions closed, up to this instant."),
-  minShares: z.number().int().min(1).optional().describe("With prints or blocks: at least."),
-  minNotionalUsd: z.number().positive().optional().describe("With prints or blocks: at least."),
+  minShares: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("With prints or blocks: this size at least."),
+  minNotionalUsd: z
+    .number()
+    .positive()
+    .optional()
+    .describe("With prints or blocks: this value at least."),
   limit: z.number().int().min(1).max(500).default(20).describe("Most items of a page."),
   cursor: CursorInput.optional(),
-  asOf: InstantInput.optional().describe("What was known at the last snapshot by this instant."),
+  asOf: InstantInput.optional().describe("As known at the last snapshot by this instant."),
 });
 
 type Query = z.output<typeof Input>;
@@ -47,7 +56,7 @@ export const getDarkpool = defineTool({
   name: "get_darkpool",
   title: "Get dark pool activity",
   description:
-    "Off-exchange (dark pool) activity of one stock: a summary with block aggregates and short-volume ratio, one row per session, or the single prints and blocks with a buy/sell proxy.",
+    "Off-exchange (dark pool) activity of one stock or fund: a summary with block aggregates and short-volume ratio, one row per session, or the single prints and blocks with a buy/sell proxy.",
   scope: "darkpool:read",
   routes: [{ method: "GET", path: "/api/darkpool" }],
   input: Input,

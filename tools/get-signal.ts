@@ -27,13 +27,23 @@ import { defineTool, type PastSnapshot, type ToolContext } from "../src/tool.ts"
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),
-  symbols: z.array(SymbolInput).min(1).max(50).optional().describe("Up to 50 symbols at once."),
+  symbols: z
+    .array(SymbolInput.describe("Ticker."))
+    .min(1)
+    .max(50)
+    .optional()
+    .describe("Several at once."),
   asOf: InstantInput.optional().describe("The last recorded signal at or before this instant."),
   from: InstantInput.optional().describe("With symbol: history from this instant on."),
   to: InstantInput.optional().describe("With symbol: history up to this instant."),
   signal: Direction.optional().describe("Without a symbol: only this signal."),
   assetClass: AssetClass.optional().describe("Without a symbol: only this class."),
-  minScore: z.number().min(0).max(100).optional().describe("Without a symbol: least points."),
+  minScore: z
+    .number()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe("Without a symbol: this score at least."),
   limit: z.number().int().min(1).max(500).default(50).describe("Most items of a page."),
   cursor: CursorInput.optional(),
 });
@@ -45,7 +55,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock or coin, with confidence and what is missing. One symbol gives the full answer, symbols a short one for each, from/to its history, none a page of all instruments to filter. Call get_factors for the reasons.",
+    "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence and what is missing. symbol gives the full answer, with from or to its history; symbols a short answer each; neither all instruments, by page and filter. Call get_factors for the reasons.",
   scope: "signals:read",
   routes: [{ method: "GET", path: "/api/signals" }],
   input: Input,

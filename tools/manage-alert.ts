@@ -48,8 +48,8 @@ const Input = z.strictObject({
       "update what is given; pause; snooze until snoozedUntil; resume from both; enable a disabled webhook; rotate_secret; test: send a test event; redeliver eventId, or all since an instant that failed; delete.",
     ),
   ...Updates.shape,
-  eventId: z.string().optional().describe("With redeliver."),
-  since: InstantInput.optional().describe("With redeliver."),
+  eventId: z.string().optional().describe("With redeliver: that event."),
+  since: InstantInput.optional().describe("With redeliver: what failed from then on."),
 });
 
 type Wish = z.output<typeof Input>;

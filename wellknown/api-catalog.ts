@@ -28,7 +28,7 @@ export function apiCatalog({ baseUrl }: Site) {
     "service-meta": link(paths.protectedResource, "application/json"),
   };
   const mcp = {
-    "service-desc": link(paths.serverCard, SERVER_CARD_TYPE),
+    "service-desc": link(paths.mcpServerCard, SERVER_CARD_TYPE),
     ...common,
     "service-meta": link(paths.mcpProtectedResource, "application/json"),
   };

@@ -38,7 +38,11 @@ Answer: \`401\`. Its header \`WWW-Authenticate: Bearer resource_metadata="..."\`
 
 const peopleOnly = ({ baseUrl }: Site) => `## Register
 
-This instance gives nothing to agents that nobody answers for: a registration of one is refused with \`400 invalid_scope\`. An application that a person signs in with registers at ${baseUrl}${paths.register} (RFC 7591) with \`redirect_uris\` and the grant \`authorization_code\`, and gets its tokens by the authorization code flow with PKCE.`;
+This instance gives nothing to agents that nobody answers for: a registration of one is refused with \`400 invalid_scope\`.
+
+An agent can register for one person, at ${baseUrl}${paths.register} (RFC 7591) with the grant \`client_credentials\`, the \`type\` \`service_auth\` and, as \`login_hint\`, the person's e-mail address. It gets no token before that person has claimed it: show them \`claim.page\` and \`claim.code\` of the answer. Afterwards it exchanges \`client_id\` and \`client_secret\` at ${baseUrl}${paths.token} for tokens.
+
+An application that a person signs in with registers at ${baseUrl}${paths.register} (RFC 7591) with \`redirect_uris\` and the grant \`authorization_code\`, and gets its tokens by the authorization code flow with PKCE.`;
 
 const registration = ({ baseUrl, anonymousScopes }: Site) => `## Register
 

@@ -4,6 +4,7 @@ import { skills, skillsIndex } from "./agent-skills/skills.ts";
 import { aiCatalog } from "./ai-catalog.ts";
 import { API_CATALOG_TYPE, apiCatalog } from "./api-catalog.ts";
 import { authMd } from "./auth-md.ts";
+import { ICON_TYPE, icon } from "./icon.ts";
 import type { Link } from "./links.ts";
 import { llmsTxt } from "./llms.ts";
 import { OPENAPI_TYPE, paths, SERVER_CARD_TYPE } from "./paths.ts";
@@ -93,4 +94,5 @@ export const documents: readonly DiscoveryDocument[] = [
     render: sitemap,
   },
   { path: paths.securityTxt, mediaTypes: [TEXT], maxAgeSeconds: FIVE_MINUTES, render: securityTxt },
+  { path: paths.icon, mediaTypes: [ICON_TYPE], maxAgeSeconds: FIVE_MINUTES, render: () => icon },
 ];

@@ -10,7 +10,8 @@ const GOOD_FOR_DAYS = 90;
 export function securityTxt({ baseUrl }: Site, { today }: Means): string {
   const day = Math.floor(today.getTime() / DAY_MS);
   const expires = new Date((day + GOOD_FOR_DAYS) * DAY_MS).toISOString();
-  return `# POST to it, as JSON: {"email": "your address", "message": "what you found"}
+  return `# A form, and for programs the same by POST, as JSON: {"email": "…", "message": "…"}
+Contact: ${baseUrl}${paths.contactPage}
 Contact: ${baseUrl}${paths.contact}
 Expires: ${expires}
 Preferred-Languages: en

@@ -1,3 +1,4 @@
+import { ICON_TYPE } from "./icon.ts";
 import { paths } from "./paths.ts";
 import { type Site, SUMMARY } from "./site.ts";
 
@@ -7,20 +8,36 @@ const SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.sc
 /** Name of the MCP server among its clients. */
 export const SERVER_NAME = "market-signal";
 
+/** What the MCP server says of itself to its clients, and in its card. */
+export const serverInfo = ({
+  baseUrl,
+  name,
+  version,
+}: Pick<Site, "baseUrl" | "name" | "version">) => ({
+  name: SERVER_NAME,
+  title: name,
+  version,
+  websiteUrl: baseUrl + paths.home,
+  icons: [{ src: baseUrl + paths.icon, mimeType: ICON_TYPE, sizes: ["any"] }],
+});
+
 /**
  * Card of the MCP server: the members of the v1 schema (SEP-2127), and beside them those of
  * SEP-1649, which scanners look for. Where both have `version`, it is that of the server.
  */
 export function serverCard(site: Site) {
-  const { baseUrl, name, version, mcp } = site;
+  const { baseUrl, mcp } = site;
   const endpoint = baseUrl + paths.mcp;
+  const info = serverInfo(site);
+  const { version, title, websiteUrl, icons } = info;
   return {
     $schema: SCHEMA,
     name: `${namespaceOf(baseUrl)}/${SERVER_NAME}`,
     version,
-    title: name,
+    title,
     description: SUMMARY,
-    websiteUrl: baseUrl + paths.home,
+    websiteUrl,
+    icons,
     remotes: [
       {
         type: "streamable-http",
@@ -37,7 +54,7 @@ export function serverCard(site: Site) {
       },
     ],
     protocolVersion: mcp.versions[0],
-    serverInfo: { name: SERVER_NAME, title: name, version },
+    serverInfo: info,
     endpoint,
     transport: { type: "streamable-http", endpoint },
     capabilities: mcp.capabilities,

@@ -9,7 +9,7 @@ import { InstantInput, resolve, SymbolInput } from "./common.ts";
 const MAX_URL = 4_096;
 
 /** The address of a webhook. */
-export const UrlInput = z.string().max(MAX_URL);
+export const UrlInput = z.string().max(MAX_URL).describe("It must answer a challenge.");
 
 /** The id of an alert; a text that is none is not found. */
 export const AlertIdInput = z.string().describe("Id of the alert.");

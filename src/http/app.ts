@@ -13,9 +13,10 @@ import { HARDENED, notFound, sendPlainProblem, sendProblem } from "./errors.ts";
 import { type EventLog, eventStreamRouter } from "./event-stream.ts";
 import { createGate, type ResourcePath } from "./gate.ts";
 import { healthRouter } from "./health.ts";
+import { type HomeOptions, homeRouter } from "./home/home-routes.ts";
 import { linkToDescriptions } from "./link-headers.ts";
 import { mcpRouter } from "./mcp.ts";
-import { announced } from "./mcp-server.ts";
+import { announced, type McpServerOptions } from "./mcp-server.ts";
 import { methodRouter } from "./method.ts";
 import { type Readiness, readinessRouter } from "./readiness.ts";
 import { restRouter } from "./rest.ts";
@@ -23,7 +24,7 @@ import { routesOf, type ServedRoute } from "./routes.ts";
 import type { Streams } from "./streams.ts";
 
 /** What the HTTP surface is made from. */
-export interface AppOptions {
+export interface AppOptions extends Pick<McpServerOptions, "mcpAddition"> {
   readonly name: string;
   readonly version: string;
   /** Public origin, without a trailing slash; the only source of addresses in answers. */
@@ -39,6 +40,9 @@ export interface AppOptions {
   /** Listens for signals that have changed. @returns Stops listening. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   readonly authenticate: Authenticate;
+  /** Who is at a browser. */
+  readonly sessions: HomeOptions["sessions"];
+  readonly accounts: HomeOptions["accounts"];
   readonly limits: Limits;
   readonly anonymousScopes: readonly Scope[];
   /** Reverse proxies whose word on the caller's address counts. */
@@ -100,6 +104,7 @@ function createExpress(options: AppOptions): Express {
   };
   app.use(discoveryRouter(site, now));
   app.use(apiDocsRouter(site));
+  app.use(homeRouter({ ...options, site }));
   app.use(healthRouter({ context, name, version, now }));
   app.use(readinessRouter(options.readiness));
   app.use(mcpRouter({ ...options, gate: gate("/mcp") }));

@@ -15,7 +15,8 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
  * depends on the day.
  */
 export function discoveryRouter(site: Site, now: () => Date): Router {
-  const router = Router();
+  // An address with a slash at its end is another one, that nobody was told.
+  const router = Router({ strict: true });
   for (const document of documents) {
     const current = daily(now, (today) => renderingOf(document, site, today));
     router

@@ -68,7 +68,7 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
       const detail = `This operation needs the scope ${missing.join(" ")}.`;
       throw new Problem("insufficient_scope", {
         detail,
-        next: `Get a token with it at ${baseUrl}/oauth/token.`,
+        next: `Get a token with it at ${baseUrl}/oauth/token; ${baseUrl}/auth.md says how.`,
         headers: {
           "WWW-Authenticate": challenge({
             error: "insufficient_scope",

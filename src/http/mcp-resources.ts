@@ -4,8 +4,9 @@ import {
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { findInstruments } from "../../tools/find-instruments.ts";
 import { getSignal } from "../../tools/get-signal.ts";
-import { resolve, SymbolInput } from "../answers/common.ts";
+import { Identity, resolve, SymbolInput } from "../answers/common.ts";
 import { searchInstruments } from "../market/symbols.ts";
 import { Problem } from "../problem.ts";
 import type { ToolContext } from "../tool.ts";
@@ -18,8 +19,16 @@ const SIGNAL_URI = "market://signals/{symbol}";
  *  session, and whoever listens is told. */
 const SIGNAL_TTL_MS = 5_000;
 
-/** Symbols that a completion offers at most (MCP 2026-07-28, completion). */
-const MAX_COMPLETIONS = 100;
+/** Where the instruments are listed. */
+const INSTRUMENTS_URI = "market://instruments";
+
+/** How long a reader may keep the list: instruments come and go with sessions. */
+const INSTRUMENTS_TTL_MS = 60_000;
+
+/** Instruments that are listed at most; as many as a page of `find_instruments` can have. */
+const MAX_LISTED = 500;
+
+const JSON_TYPE = "application/json";
 
 /** What an address of a signal begins with. */
 const [SIGNALS = ""] = SIGNAL_URI.split("{");
@@ -83,17 +92,43 @@ interface ResourceOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** Offers what there is, and the signal of each. */
+export function registerResources(server: McpServer, options: ResourceOptions): void {
+  registerInstruments(server, options);
+  registerSignals(server, options);
+}
+
+function registerInstruments(server: McpServer, options: ResourceOptions): void {
+  server.registerResource(
+    "instruments",
+    INSTRUMENTS_URI,
+    {
+      title: "Instruments",
+      description: `The instruments that are covered: symbol, name, class and exchange. At most ${MAX_LISTED}; find_instruments goes on at nextCursor.`,
+      mimeType: JSON_TYPE,
+      cacheHint: { ttlMs: INSTRUMENTS_TTL_MS, cacheScope: "private" },
+    },
+    ({ href: uri }) => contentsOf(uri, options, () => instrumentList(options.context)),
+  );
+}
+
+/** The first page of `find_instruments`, of each instrument only who it is. */
+function instrumentList(context: ToolContext) {
+  const query = parse(findInstruments.input, { limit: MAX_LISTED });
+  const page = findInstruments.run(query, context);
+  return { ...page, items: page.items.map((item) => Identity.parse(item)) };
+}
+
+/** The symbols that may be meant by a beginning of a symbol or a part of a name. */
+export const symbolsLike = (begun: string, { market }: ToolContext): string[] =>
+  searchInstruments(market.instruments(), begun).map(({ symbol }) => symbol);
+
 /** Offers the signal of every instrument as a resource, the answer of `get_signal`. */
-export function registerSignals(server: McpServer, options: ResourceOptions): void {
-  const { market } = options.context;
+function registerSignals(server: McpServer, options: ResourceOptions): void {
+  const { context } = options;
   const template = new ResourceTemplate(SIGNAL_URI, {
     list: undefined,
-    complete: {
-      symbol: (begun) =>
-        searchInstruments(market.instruments(), begun)
-          .slice(0, MAX_COMPLETIONS)
-          .map(({ symbol }) => symbol),
-    },
+    complete: { symbol: (begun) => symbolsLike(begun, context) },
   });
   server.registerResource(
     "signal",
@@ -101,23 +136,24 @@ export function registerSignals(server: McpServer, options: ResourceOptions): vo
     {
       title: "Signal",
       description: "The answer of get_signal for one instrument; can be listened to.",
-      mimeType: "application/json",
+      mimeType: JSON_TYPE,
       cacheHint: { ttlMs: SIGNAL_TTL_MS, cacheScope: "private" },
     },
-    (uri, { symbol }) => {
-      const text = signalText(decoded(String(symbol)), uri.href, options);
-      return { contents: [{ uri: uri.href, mimeType: "application/json", text }] };
+    ({ href: uri }, { symbol: part }) => {
+      const symbol = decoded(String(part));
+      const read = () => getSignal.run(parse(getSignal.input, { symbol }), context);
+      return contentsOf(uri, options, read);
     },
   );
 }
 
-/** @throws {ResourceNotFoundError} When there is no such instrument. */
-function signalText(symbol: string, uri: string, { context, onError }: ResourceOptions): string {
+/** What a resource is read as. @throws {ResourceNotFoundError} When there is no such instrument. */
+function contentsOf(uri: string, { onError }: ResourceOptions, read: () => object) {
   try {
-    return JSON.stringify(getSignal.run(parse(getSignal.input, { symbol }), context));
+    return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(read()) }] };
   } catch (error) {
     if (error instanceof Problem) throw new ResourceNotFoundError(uri, error.message);
     onError(error);
-    throw new Error("The signal could not be read.");
+    throw new Error("The resource could not be read.");
   }
 }

@@ -6,9 +6,10 @@ import type { Scope } from "../auth/scopes.ts";
 const Message = z.object({ method: z.string(), params: z.unknown() });
 const Params = z.object({ name: z.unknown() });
 
-/** Operations on resources: all of them are about signals. */
+/** Operations on resources and prompts: all of them are about signals. */
 const ON_SIGNALS: readonly string[] = [
   "resources/read",
+  "prompts/get",
   "subscriptions/listen",
   "completion/complete",
 ];

@@ -3,16 +3,19 @@ import {
   type CallToolResult,
   type McpRequestContext,
   McpServer,
+  type McpServerFactory,
+  type ServerOptions,
   type StandardSchemaWithJSON,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
 import { tools } from "../../tools/index.ts";
-import { SERVER_NAME } from "../../wellknown/server-card.ts";
+import { SERVER_NAME, serverInfo } from "../../wellknown/server-card.ts";
 import type { Caller } from "../auth/caller.ts";
+import { jsonSchema, outline } from "../json-schema.ts";
 import { Problem } from "../problem.ts";
 import type { Tool, ToolContext } from "../tool.ts";
-import { jsonSchema, outline } from "../json-schema.ts";
-import { registerSignals } from "./mcp-resources.ts";
+import { createPrompts } from "./mcp-prompts.ts";
+import { registerResources } from "./mcp-resources.ts";
 import { parse } from "./parse.ts";
 
 /** How long clients may keep the lists, which change with the version only. */
@@ -22,11 +25,21 @@ const DISCOVER_TTL_MS = 3_600_000;
 const INSTRUCTIONS =
   "Scores run from 0 (bearish) over 50 (no view) to 100 (bullish); signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert tells of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. A score is a percentile of evidence, not a probability, and not investment advice.";
 
+/** What a server has beside what the product has; for the conformance kits of MCP. */
+export interface McpAddition {
+  readonly options: Pick<ServerOptions, "requestState">;
+  readonly register: (server: McpServer) => void;
+}
+
 /** What an MCP server is made from. */
 export interface McpServerOptions {
   readonly context: ToolContext;
   readonly name: string;
   readonly version: string;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Only a test sets it. */
+  readonly mcpAddition?: McpAddition | undefined;
   /** Told about every failure that is not the caller's. */
   readonly onError: (error: unknown) => void;
 }
@@ -38,50 +51,52 @@ export const announced = {
   capabilities: {
     tools: { listChanged: false },
     resources: { listChanged: false, subscribe: true },
+    prompts: { listChanged: false },
     completions: {},
+    extensions: {
+      "io.modelcontextprotocol/oauth-client-credentials": {},
+      // Grants on identity assertions (ID-JAG), which the authorization server announces as well.
+      "io.modelcontextprotocol/enterprise-managed-authorization": {},
+    },
   },
 };
 
-/**
- * Offers every tool and every signal over MCP.
- *
- * @param era Of the protocol: before 2026-07-28 a subscription would outlive its request, which
- *   there are no sessions for.
- */
-export function buildServer(
-  { context, name, version, onError }: McpServerOptions,
-  era: McpRequestContext["era"],
-): McpServer {
-  const server = new McpServer(
-    { name: SERVER_NAME, title: name, version },
-    {
-      instructions: INSTRUCTIONS,
-      capabilities: {
-        ...announced.capabilities,
-        resources: { listChanged: false, subscribe: era === "modern" },
-      },
-      cacheHints: {
-        "tools/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
-        "resources/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
-        "resources/templates/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
-        "server/discover": { ttlMs: DISCOVER_TTL_MS, cacheScope: "public" },
-      },
-    },
-  );
-  for (const { tool, inputSchema, outputSchema } of published) {
-    const { title, description } = tool;
-    server.registerTool(
-      tool.name,
-      { title, description, inputSchema, outputSchema, annotations: annotationsOf(tool) },
-      (input, { http }) => {
-        const caller = callerIn(http?.authInfo);
-        return call(tool, input, { context, onError, caller });
-      },
-    );
-  }
-  registerSignals(server, { context, onError });
-  return server;
+/** Makes a server for each request, which offers tools, resources and prompts. What can be made
+ *  once is, since that happens so often. */
+export function createServerFactory(options: McpServerOptions): McpServerFactory {
+  const { context, onError, mcpAddition } = options;
+  const info = serverInfo(options);
+  const registerPrompts = createPrompts(context);
+  return ({ era }) => {
+    const server = new McpServer(info, { ...settingsOf(era), ...mcpAddition?.options });
+    for (const { tool, definition } of published) {
+      server.registerTool(tool.name, definition, (input, { http }) =>
+        call(tool, input, { context, onError, caller: callerIn(http?.authInfo) }),
+      );
+    }
+    registerResources(server, { context, onError });
+    registerPrompts(server);
+    mcpAddition?.register(server);
+    return server;
+  };
 }
+
+/** @param era Of the protocol: before 2026-07-28 a subscription would outlive its request, which
+ *    there are no sessions for. */
+const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
+  instructions: INSTRUCTIONS,
+  capabilities: {
+    ...announced.capabilities,
+    resources: { listChanged: false, subscribe: era === "modern" },
+  },
+  cacheHints: {
+    "tools/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+    "resources/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+    "resources/templates/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+    "prompts/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+    "server/discover": { ttlMs: DISCOVER_TTL_MS, cacheScope: "public" },
+  },
+});
 
 /** What changes something here may make this service call an address of the caller's. */
 const annotationsOf = ({ title, effect }: Tool) => ({
@@ -102,11 +117,16 @@ export const authInfoOf = (caller: Caller): AuthInfo => ({
 
 const callerIn = (authInfo: AuthInfo | undefined): Caller => authInfo?.extra?.caller as Caller;
 
-/** The tools with their JSON Schemas, made once. */
+/** The tools with what is published of them, made once. */
 const published = tools.map((tool) => ({
   tool,
-  inputSchema: schema(jsonSchema(tool.input, "input")),
-  outputSchema: schema(outline({ type: "object", ...jsonSchema(tool.output, "output") })),
+  definition: {
+    title: tool.title,
+    description: tool.description,
+    inputSchema: schema(jsonSchema(tool.input, "input")),
+    outputSchema: schema(outline({ type: "object", ...jsonSchema(tool.output, "output") })),
+    annotations: annotationsOf(tool),
+  },
 }));
 
 /** Publishes a JSON Schema and checks nothing: `call` does, and words the refusal as REST does. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { createMcpHandler, type McpServerFactory } from "@modelcontextprotocol/server";
+import { createMcpHandler } from "@modelcontextprotocol/server";
 import express, { type RequestHandler, type Response, Router } from "express";
 import { calledFrom } from "../auth/auditor.ts";
 import { isLoopbackHost } from "../auth/loopback.ts";
@@ -9,7 +9,7 @@ import { callerOf, type Gate } from "./gate.ts";
 import { isDeeperThan } from "./json-body.ts";
 import { signalsListenedTo } from "./mcp-resources.ts";
 import { scopesOf } from "./mcp-scopes.ts";
-import { authInfoOf, buildServer, type McpServerOptions } from "./mcp-server.ts";
+import { authInfoOf, createServerFactory, type McpServerOptions } from "./mcp-server.ts";
 import { onlyMethods } from "./methods.ts";
 import type { Streams } from "./streams.ts";
 
@@ -27,8 +27,6 @@ export interface McpOptions extends McpServerOptions {
   readonly streams: Streams;
   /** Listens for signals that have changed. @returns Stops listening. */
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
-  /** Public origin, without a trailing slash. */
-  readonly baseUrl: string;
   /** Told what the SDK reports, mostly why it refused a message; for debugging. */
   readonly onReport: (error: unknown) => void;
 }
@@ -63,7 +61,7 @@ function serve(options: McpOptions): RequestHandler {
     reports.getStore()?.push(error);
     onReport(error);
   };
-  const factory: McpServerFactory = ({ era }) => buildServer(options, era);
+  const factory = createServerFactory(options);
   const newHandler = () => createMcpHandler(factory, { onerror });
   const common = newHandler();
   return (req, res, next) => {

@@ -2,7 +2,7 @@ import { ofEmail } from "../auth/accounts/email.ts";
 import type { Auditor } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { randomBase62 } from "../auth/keys/base62.ts";
-import { anonymousCeiling } from "../auth/scopes.ts";
+import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
 import { fingerprint } from "../auth/secrets.ts";
 import { insert, unchanged } from "../store/operations.ts";
 import type { Operation, Records, Stored } from "../store/records.ts";
@@ -40,6 +40,13 @@ export interface Application extends ApplicationRequest {
   readonly registeredAt: number;
 }
 
+/** What a queue token opens as an API key. */
+export interface QueueKey {
+  readonly scopes: readonly Scope[];
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
 /** Takes in applications and inquiries. */
 export interface Intake {
   /**
@@ -53,6 +60,8 @@ export interface Intake {
   apply(request: ApplicationRequest): Promise<{
     readonly queueToken: string;
     readonly registeredAt: number;
+    /** `undefined` where the token is no key. */
+    readonly key: QueueKey | undefined;
   }>;
 
   /**
@@ -90,6 +99,7 @@ const TOKEN_LENGTH = 32;
 /** A queue token and the steps that keep it. */
 interface QueueToken {
   readonly queueToken: string;
+  readonly key: QueueKey | undefined;
   readonly steps: readonly Operation[];
 }
 
@@ -98,17 +108,18 @@ export function createIntake(options: IntakeOptions): Intake {
   const { records, now } = options;
   return {
     async apply(request) {
-      const { queueToken, registeredAt } = await seated(records, async () => {
+      const { queueToken, registeredAt, key } = await seated(records, async () => {
         const registeredAt = now().getTime();
         const kept = await records.get(applications, request.email);
         const { id, steps } =
           kept === undefined
             ? firstApplication({ ...request, registeredAt }, options)
             : repeatedApplication(kept, options);
-        const token = newQueueToken({ id, email: request.email }, options);
+        const { email } = request;
+        const token = newQueueToken({ id, email, registeredAt }, options);
         return { ...token, registeredAt, steps: [...steps, ...token.steps] };
       });
-      return { queueToken, registeredAt };
+      return { queueToken, registeredAt, key };
     },
     async contact(inquiry) {
       const { reference, receivedAt } = await seated(records, async () =>
@@ -150,18 +161,22 @@ function repeatedApplication(kept: Stored<KeptApplication>, { audit }: IntakeOpt
  *  the sandbox it is the test credential that is spoken of there, too. It proves nothing, since anybody
  *  can apply with anybody's address. */
 function newQueueToken(
-  { id, email }: Pick<Application, "id" | "email">,
+  { id, email, registeredAt }: Pick<Application, "id" | "email" | "registeredAt">,
   { mode, keys }: IntakeOptions,
 ): QueueToken {
-  const isKey = mode === "sandbox";
-  const placing = { groups: [ofEmail(email)], ttlMs: isKey ? QUEUE_KEY_MS : APPLICATION_KEPT_MS };
+  const expiresAt = registeredAt + QUEUE_KEY_MS;
+  const key = mode === "sandbox" ? { scopes: anonymousCeiling, expiresAt } : undefined;
+  const placing = { groups: [ofEmail(email)], ttlMs: key ? QUEUE_KEY_MS : APPLICATION_KEPT_MS };
   const name = `Queue token of ${id}`;
-  const { key: queueToken, steps } = isKey
-    ? keys.created({ name, scopes: anonymousCeiling, by: "system", ...placing })
+  const { key: queueToken, steps } = key
+    ? keys.created({ name, scopes: key.scopes, by: "system", ...placing })
     : { key: `queue_${randomBase62(TOKEN_LENGTH)}`, steps: [] };
-  const key = fingerprint(queueToken);
-  const kept = insert(queueTokens, { key, value: { applicationId: id }, ...placing });
-  return { queueToken, steps: [seatFor("queue-token", placing).step, kept, ...steps] };
+  const kept = insert(queueTokens, {
+    key: fingerprint(queueToken),
+    value: { applicationId: id },
+    ...placing,
+  });
+  return { queueToken, key, steps: [seatFor("queue-token", placing).step, kept, ...steps] };
 }
 
 function newInquiry(

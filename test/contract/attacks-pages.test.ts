@@ -55,6 +55,8 @@ async function everyForm(person: Person) {
     await web.submit(claim.form("/claim"), given),
     await web.get(verification_uri),
     await web.get(authorizationRequest(base, { client_id }).url),
+    await web.get("/contact"),
+    await web.get("/apply"),
     signIn,
     await web.submit(signIn.form("/sign-in"), { email: person.email }),
   ];
@@ -67,7 +69,7 @@ describe("a form of another site", () => {
     const person = await settled();
     const forms = await everyForm(person);
     const posts = town.service.routes.filter(({ method, path }) => {
-      const isPage = /^\/(sign-|claim|account|oauth\/interaction)/.test(path);
+      const isPage = /^\/(sign-|claim|account|contact|apply|oauth\/interaction)/.test(path);
       return method === "POST" && isPage;
     });
     const found = new Set(forms.map(({ action }) => pathOf(action).replace(/[^/]{20,}/, ":id")));

@@ -5,6 +5,7 @@ import { documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { postMcp } from "../support/matrix-routes.ts";
+import { mcpAsks, resultOf } from "../support/mcp-messages.ts";
 import { startTown } from "../support/town.ts";
 import { verifies } from "../support/verifies.ts";
 import { agentAuthFaults } from "../unit/wellknown/agent-auth-rules.ts";
@@ -39,6 +40,7 @@ const types: Readonly<Record<string, string>> = {
   "/docs/api/openapi.json": "application/vnd.oai.openapi+json",
   "/auth.md": "text/markdown; charset=utf-8",
   "/llms.txt": "text/plain; charset=utf-8",
+  "/icon.svg": "image/svg+xml",
   "/robots.txt": "text/plain; charset=utf-8",
   "/sitemap.xml": "application/xml; charset=utf-8",
   "/.well-known/security.txt": "text/plain; charset=utf-8",
@@ -349,8 +351,49 @@ describe("the server card", () => {
     expect(remote.supportedProtocolVersions[0]).toBe(card.protocolVersion);
     expect(card.capabilities).toEqual(result.capabilities);
     const info = result._meta["io.modelcontextprotocol/serverInfo"];
-    expect(info).toMatchObject(card.serverInfo as object);
-    expect(card.version).toBe((card.serverInfo as { version: string }).version);
+    expect(info).toEqual(card.serverInfo);
+    expect(info).toMatchObject({
+      ...{ version: card.version, title: card.title },
+      ...{ websiteUrl: card.websiteUrl, icons: card.icons },
+    });
+    expect(card.icons).toEqual([
+      { src: `${base}${paths.icon}`, mimeType: types[paths.icon], sizes: ["any"] },
+    ]);
+  });
+
+  it("says what the server says of itself to clients before 2026-07-28", async () => {
+    const card = await json(paths.serverCard);
+    const { askOld } = mcpAsks(base, await newToken(base));
+    const clientInfo = { name: "old", version: "1" };
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+    const { serverInfo, capabilities } = await resultOf<{
+      readonly serverInfo: object;
+      readonly capabilities: object;
+    }>(askOld("initialize", params));
+    expect(serverInfo).toEqual(card.serverInfo);
+    const { resources, ...others } = card.capabilities as { readonly resources: object };
+    expect(capabilities).toEqual({ ...others, resources: { ...resources, subscribe: false } });
+  });
+
+  it("announces the extensions that the authorization server can do", async () => {
+    const { capabilities } = await json(paths.serverCard);
+    const server = await json(paths.authorizationServer);
+    const offers = (member: string, one: string) =>
+      (server[member] as readonly string[]).includes(one);
+    expect(Object.keys((capabilities as { extensions: object }).extensions)).toEqual([
+      "io.modelcontextprotocol/oauth-client-credentials",
+      "io.modelcontextprotocol/enterprise-managed-authorization",
+    ]);
+    expect(offers("grant_types_supported", "client_credentials")).toBe(true);
+    expect(offers("grant_types_supported", "urn:ietf:params:oauth:grant-type:jwt-bearer")).toBe(
+      true,
+    );
+    expect(
+      offers(
+        "authorization_grant_profiles_supported",
+        "urn:ietf:params:oauth:grant-profile:id-jag",
+      ),
+    ).toBe(true);
   });
 
   it("names no revision that the endpoint does not speak", async () => {
@@ -467,7 +510,7 @@ const addressesIn = (text: string): readonly string[] =>
 
 /** Names of formats, and places in examples, which nobody opens. */
 const isIdentifier = (address: string): boolean =>
-  /^https?:\/\/(static\.modelcontextprotocol\.io|schemas\.agentskills\.io|www\.sitemaps\.org|(agent|hooks)\.example(\.com)?)\//.test(
+  /^https?:\/\/(static\.modelcontextprotocol\.io|schemas\.agentskills\.io|www\.sitemaps\.org|www\.w3\.org|(agent|hooks)\.example(\.com)?)\//.test(
     address,
   );
 

@@ -21,9 +21,12 @@ const announced = {
     manage_alert: "alerts:write",
     get_alert_events: "alerts:write",
   } as Readonly<Record<string, Scope>>,
-  resources: { signal: "signals:read" } as Readonly<Record<string, Scope>>,
-  prompts: {} as Readonly<Record<string, Scope>>,
-  capabilities: ["tools", "resources", "completions"],
+  resources: {
+    "market://instruments": "signals:read",
+    "market://signals/{symbol}": "signals:read",
+  } as Readonly<Record<string, Scope>>,
+  prompts: { verify_signal: "signals:read" } as Readonly<Record<string, Scope>>,
+  capabilities: ["tools", "resources", "prompts", "completions", "extensions"],
 };
 
 const accepting = { accept: "application/json, text/event-stream" };
@@ -36,10 +39,18 @@ const ungated = [
   "tools/list",
   "resources/list",
   "resources/templates/list",
+  "prompts/list",
 ];
 
+/** Something in a list of what there is. */
+interface Listed {
+  readonly name: string;
+  readonly uri?: string;
+  readonly uriTemplate?: string;
+}
+
 /** Methods that are about signals, whatever they name. */
-const onSignals = ["resources/read", "completion/complete", "subscriptions/listen"];
+const onSignals = ["resources/read", "prompts/get", "completion/complete", "subscriptions/listen"];
 
 const town = await startTown();
 const { base } = town;
@@ -158,14 +169,16 @@ describe("an operation of the MCP endpoint", () => {
     const { result } = await rpc("server/discover");
     expect(Object.keys(result?.capabilities as object)).toEqual(announced.capabilities);
     const listed = async (method: string, member: string) =>
-      ((await rpc(method)).result?.[member] ?? []) as { name: string; uri?: string }[];
+      ((await rpc(method)).result?.[member] ?? []) as Listed[];
     const tools = await listed("tools/list", "tools");
     expect(tools.map(({ name }) => name).sort()).toEqual(Object.keys(announced.tools).sort());
     const resources = [
       ...(await listed("resources/list", "resources")),
       ...(await listed("resources/templates/list", "resourceTemplates")),
     ];
-    expect(resources.map(({ uri, name }) => uri ?? name)).toEqual(Object.keys(announced.resources));
+    expect(resources.map(({ uri, uriTemplate }) => uri ?? uriTemplate)).toEqual(
+      Object.keys(announced.resources),
+    );
     const prompts = await listed("prompts/list", "prompts");
     expect(prompts.map(({ name }) => name)).toEqual(Object.keys(announced.prompts));
   });
@@ -200,11 +213,23 @@ describe("an operation of the MCP endpoint", () => {
     },
   );
 
-  it("resources/read of a signal needs signals:read", async () => {
-    const params = { uri: "market://signals/ALDER.SIM" };
+  it.each(Object.entries(announced.resources))(
+    "resources/read of %s needs %s",
+    async (at, scope) => {
+      const params = { uri: at.replace("{symbol}", "ALDER.SIM") };
+      const row: Row = {
+        policy: gated("/mcp", scope),
+        send: (credential) => postMcp(base, { method: "resources/read", params }, credential),
+      };
+      expect(await deviations(row, world, base)).toEqual([]);
+    },
+  );
+
+  it.each(Object.entries(announced.prompts))("prompts/get of %s needs %s", async (name, scope) => {
+    const params = { name, arguments: { symbol: "ALDER.SIM" } };
     const row: Row = {
-      policy: gated("/mcp", "signals:read"),
-      send: (credential) => postMcp(base, { method: "resources/read", params }, credential),
+      policy: gated("/mcp", scope),
+      send: (credential) => postMcp(base, { method: "prompts/get", params }, credential),
     };
     expect(await deviations(row, world, base)).toEqual([]);
   });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { newToken, postJson, register, tokenOf } from "../support/agent.ts";
+import { findInstruments } from "../../tools/find-instruments.ts";
+import { getWith, newToken, postJson, register, tokenOf } from "../support/agent.ts";
 import { startAlertApp } from "../support/alert-app.ts";
 import { postMcp } from "../support/matrix-routes.ts";
+import { mcpAsks, messageOf, resultOf } from "../support/mcp-messages.ts";
 import { startTown } from "../support/town.ts";
 import { bearer } from "../support/watcher.ts";
 
@@ -11,44 +13,7 @@ const { market } = town.service;
 const token = await newToken(base);
 const withoutScope = await tokenOf(base, await register(base), { scope: "factor:read" });
 
-interface Answer {
-  readonly result?: Readonly<Record<string, unknown>>;
-  readonly error?: {
-    readonly code: number;
-    readonly message: string;
-    readonly data?: { readonly uri: string };
-  };
-}
-
-/** Asks as a client of protocol 2026-07-28 does. */
-const askNew = (method: string, params: object = {}, by = token) =>
-  postMcp(base, { method, params }, { headers: bearer(by) });
-
-/** Asks as a client of protocol 2025-11-25 does, without a session. */
-const askOld = (method: string, params: object = {}, by = token) =>
-  postJson(
-    `${base}/mcp`,
-    { jsonrpc: "2.0", id: 1, method, params },
-    {
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2025-11-25",
-      ...bearer(by),
-    },
-  );
-
-/** The message in an answer, which older clients get as an event. */
-async function messageOf(sent: Promise<Response>): Promise<Answer> {
-  const text = await (await sent).text();
-  const [, data = text] = /^data: (.*)$/m.exec(text) ?? [];
-  return JSON.parse(data) as Answer;
-}
-
-/** What a message is answered with when all is well. */
-async function resultOf<T>(sent: Promise<Response>): Promise<T> {
-  const { result, error } = await messageOf(sent);
-  if (result === undefined) throw new Error(`refused: ${JSON.stringify(error)}`);
-  return result as T;
-}
+const { askNew, askOld, eras } = mcpAsks(base, token);
 
 /** What a resource holds. */
 interface Read {
@@ -57,18 +22,14 @@ interface Read {
   ];
 }
 
-const eras = [
-  { era: "2026-07-28", ask: askNew },
-  { era: "2025-11-25", ask: askOld },
-] as const;
-
 const SIGNAL = "market://signals/ALDER.SIM";
+const INSTRUMENTS = "market://instruments";
 
 const signalOf = async (symbol: string) =>
   (await fetch(`${base}/api/signals?symbol=${symbol}`, { headers: bearer(token) })).json();
 
 describe.each(eras)("resources for a client of $era", ({ ask }) => {
-  it("are one template, and no list", async () => {
+  it("are a list of instruments, and a template of signals", async () => {
     const { result } = await messageOf(ask("resources/templates/list"));
     expect(result?.resourceTemplates).toEqual([
       {
@@ -79,7 +40,31 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
         mimeType: "application/json",
       },
     ]);
-    expect((await messageOf(ask("resources/list"))).result?.resources).toEqual([]);
+    expect((await messageOf(ask("resources/list"))).result?.resources).toEqual([
+      {
+        uri: INSTRUMENTS,
+        name: "instruments",
+        title: "Instruments",
+        description: expect.stringContaining("find_instruments"),
+        mimeType: "application/json",
+      },
+    ]);
+  });
+
+  it("list every instrument by its identity, as find_instruments has it", async () => {
+    const { contents } = await resultOf<Read>(ask("resources/read", { uri: INSTRUMENTS }));
+    expect(contents).toEqual([
+      { uri: INSTRUMENTS, mimeType: "application/json", text: expect.any(String) },
+    ]);
+    const listed = JSON.parse(contents[0].text);
+    const answer = await getWith(token, `${base}/api/instruments?limit=500`);
+    const found = findInstruments.output.parse(await answer.json());
+    const identities = found.items.map(({ symbol, name, assetClass, exchange }) => ({
+      ...{ symbol, name, assetClass, exchange },
+    }));
+    expect(listed).toEqual({ ...found, items: identities });
+    expect(identities).toHaveLength(market.instruments().length);
+    expect(listed.nextCursor).toBeNull();
   });
 
   it("are read as get_signal answers", async () => {
@@ -134,10 +119,12 @@ describe.each(eras)("resources for a client of $era", ({ ask }) => {
     expect(await complete("nothing begins like this")).toEqual([]);
     const all = market.instruments().map(({ symbol }) => symbol);
     expect(await complete("")).toEqual(all.slice(0, 100));
+    expect(all.length).toBeLessThan(100);
   });
 
   it.each<[method: string, params: object]>([
     ["resources/read", { uri: SIGNAL }],
+    ["resources/read", { uri: INSTRUMENTS }],
     ["resources/read", { uri: "market://signals/NOBODY.SIM" }],
     [
       "completion/complete",
@@ -180,6 +167,7 @@ describe("subscriptions for a client of 2026-07-28", () => {
     ["market://signals/NOBODY.SIM", "NOBODY.SIM"],
     ["market://signals/ALDER", "Did you mean: ALDER.SIM"],
     ["market://other/ALDER.SIM", "market://signals/{symbol}"],
+    [INSTRUMENTS, "market://signals/{symbol}"],
     ["file:///etc/passwd", "market://signals/{symbol}"],
     ["", "market://signals/{symbol}"],
   ])("to %j are refused, since nothing would ever come", async (uri, said) => {

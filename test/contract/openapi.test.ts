@@ -1,12 +1,6 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { startTown } from "../support/town.ts";
 import { verifies } from "../support/verifies.ts";
@@ -65,7 +59,7 @@ const operationAt = (name: string): Operation => {
 
 /** Pages for people at a browser, and what they load: they are no part of the interface. */
 const PAGES =
-  /^\/(?:$|assets\/|docs\/api\/(?:assets\/|oauth2-redirect)|sign-|claim|account|oauth\/(?:interaction|authorize)\/)/;
+  /^\/(?:$|contact$|apply$|market\/|assets\/|docs\/api\/(?:assets\/|oauth2-redirect)|sign-|claim|account|oauth\/(?:interaction|authorize)\/)/;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
@@ -256,68 +250,7 @@ describe("its examples", () => {
   });
 });
 
-const require = createRequire(import.meta.url);
-const REDOCLY = require.resolve("@redocly/cli/bin/cli.js");
-const SPECTRAL = require.resolve("@stoplight/spectral-cli/dist/index.js");
-
-const folder = await mkdtemp(join(tmpdir(), "market-signal-openapi-"));
-const file = join(folder, "openapi.json");
-await writeFile(file, JSON.stringify(document));
-await writeFile(join(folder, ".spectral.yaml"), 'extends: ["spectral:oas"]\n');
-afterAll(() => rm(folder, { recursive: true }));
-
-/** Runs a linter. @returns What it printed; its status is not looked at. */
-async function lint(program: string, args: readonly string[]): Promise<string> {
-  const quiet = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
-  const env = { PATH: process.env.PATH ?? "", HOME: folder, ...quiet };
-  const options = { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 };
-  return promisify(execFile)(process.execPath, [program, "lint", file, ...args], options)
-    .then(({ stdout }) => stdout)
-    .catch(({ stdout }: { readonly stdout: string }) => stdout);
-}
-
 interface Members {
   readonly properties: object;
   readonly required: readonly string[];
 }
-
-/** What a linter may say of parts of the document, and why that is no fault. */
-const accepted: readonly (readonly [rule: string, place: RegExp, reason: string])[] = [
-  [
-    "operation-4xx-response",
-    /~1(?:\.well-known|docs|mcp~1server-card|auth\.md|llms\.txt|robots\.txt|sitemap\.xml|readyz|api~1health)/,
-    "a document that anyone may read has no failure of the caller's",
-  ],
-  ["operation-2xx-response", /~1oauth~1authorize/, "it ends in a redirect (RFC 6749)"],
-  [
-    "no-required-schema-properties-undefined",
-    /\/required\/\d$/,
-    "members of a closed list of names are described by additionalProperties and propertyNames",
-  ],
-];
-
-const isAccepted = (rule: string, place: string): boolean =>
-  accepted.some(([name, where]) => name === rule && where.test(place));
-
-describe("the linter", () => {
-  it("of Redocly has nothing to say, by its recommended rules", async () => {
-    const printed = await lint(REDOCLY, ["--extends", "recommended", "--format", "json"]);
-    const { problems } = JSON.parse(printed) as {
-      readonly problems: readonly {
-        readonly ruleId: string;
-        readonly message: string;
-        readonly location: readonly { readonly pointer: string }[];
-      }[];
-    };
-    const left = problems.filter(
-      ({ ruleId, location }) => !isAccepted(ruleId, location[0]?.pointer ?? ""),
-    );
-    expect(left.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
-    expect(problems.length).toBeGreaterThan(0);
-  });
-
-  it("of Spectral has nothing to say, by its rules for OpenAPI", async () => {
-    const printed = await lint(SPECTRAL, ["--format", "json", "--quiet"]);
-    expect(JSON.parse(printed)).toEqual([]);
-  });
-});

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll } from "vitest";
 import { createDesk } from "../../src/alerts/desk.ts";
+import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";
@@ -11,6 +12,7 @@ import type { Instrument } from "../../src/market/instrument.ts";
 import type { Repeat } from "../../src/repeat.ts";
 import { schedule, startLoop } from "../../src/store/loop.ts";
 import type { ToolContext } from "../../src/tool.ts";
+import { peopleOf } from "./account-parts.ts";
 import { deskOptions, looseLimits, newAgent, newKeyHolder, newPerson } from "./desk.ts";
 import { embedded, START, type TestStore } from "./stores.ts";
 
@@ -68,12 +70,14 @@ export async function startAlertApp({
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
   const repeat: Repeat = (step, everyMs) => startLoop({ step, everyMs, schedule, onError });
-  const now = () => new Date(clock.now);
+  const people = peopleOf({ clock }, records);
+  const { now, accounts } = people;
   const app = createApp({
     ...{ name: "Test", version: "1", baseUrl: base, proxyHops: 0, routers: [], now },
     context: contextOf(createDesk(deskOptions({ records, archive, clock }, { limits }))),
     tables: () => [],
     authenticate: async (token) => callers[token] && { ...callers[token], resource: base },
+    ...{ accounts, sessions: createSessions({ ...people, records, secure: false }) },
     limits: looseLimits(),
     anonymousScopes: anonymousCeiling,
     readiness: async () => ({}),

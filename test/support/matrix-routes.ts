@@ -113,6 +113,13 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /api/health": row(open(200), "/api/health"),
     "GET /readyz": row(open(200), "/readyz"),
     "GET /assets/pages.css": row(open(200), "/assets/pages.css"),
+    "GET /assets/live.js": row(open(200), "/assets/live.js"),
+    "GET /": row(open(200), "/"),
+    "GET /contact": row(open(200), "/contact"),
+    "POST /contact": forged("/contact", { email: "matrix@example.com", message: "Hello" }),
+    "GET /apply": row(open(200), "/apply"),
+    "POST /apply": forged("/apply", { name: "Matrix", email: "matrix@example.com" }),
+    "GET /market/:symbol": row(open(200), "/market/ALDER.SIM"),
     "POST /api/apply": row(
       open(200),
       "/api/apply",

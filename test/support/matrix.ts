@@ -28,7 +28,8 @@ const OAuthBody = z.strictObject({
 });
 
 /** What no answer to a stranger holds: stacks, paths of the machine, words of the database. */
-const INSIDE = /\bat (?:[^"\n]* \()?[^\s"]*[/\\][^\s"]+:\d+:\d+|node_modules|\/src\/|\.ts\b|SQLITE|oidc:|sha256:[\w-]{43}(?![\w-])/;
+const INSIDE =
+  /\bat (?:[^"\n]* \()?[^\s"]*[/\\][^\s"]+:\d+:\d+|node_modules|\/src\/|\.ts\b|SQLITE|oidc:|sha256:[\w-]{43}(?![\w-])/;
 
 /** Sends one operation with every credential. @returns One line per answer that is wrong. */
 export async function deviations(row: Row, world: World, base: string): Promise<readonly string[]> {

@@ -44,7 +44,7 @@ afterAll(async () => {
  *  with the tests of the file. */
 export async function startTown(
   env: Readonly<Record<string, string>> = {},
-  { outbound }: Pick<ServiceOptions, "outbound"> = {},
+  chosen: Pick<ServiceOptions, "outbound" | "mcpAddition"> = {},
 ): Promise<Town> {
   const server = createServer();
   const base = await listen(server);
@@ -54,7 +54,7 @@ export async function startTown(
   const logged: string[] = [];
   const service = await createService({
     config,
-    outbound,
+    ...chosen,
     baseUrl: config.baseUrl ?? base,
     now: () => clock.now,
     log: pino({ level: "error" }, { write: (line) => logged.push(line) }),

@@ -16,7 +16,7 @@ ${site.anonymousScopes.length > 0 ? steps(site) : PEOPLE_ONLY}`,
 };
 
 const PEOPLE_ONLY =
-  "This instance gives nothing to agents that nobody answers for. Ask the person you work for to connect you by the authorization code flow, or for an API key.";
+  "This instance gives nothing to agents that nobody answers for. Ask the person you work for to connect you by the authorization code flow, for an API key, or to claim you: register with the type `service_auth`.";
 
 const steps = ({
   baseUrl,

@@ -4,7 +4,7 @@ import type { Operation, Records } from "../../store/records.ts";
 import { type Agent, type ClientRecord, clients, isClaimable } from "../agents/agent.ts";
 import type { ClaimStart, Claims } from "../agents/claims.ts";
 import { MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
-import type { Scope } from "../scopes.ts";
+import { allScopes, type Scope } from "../scopes.ts";
 import { type AskedIdentity, askedIdentity, type IdentityOptions } from "./asked-identity.ts";
 import { checkBody, type Metadata } from "./client-metadata.ts";
 import { type AnswerOptions, identityMembers } from "./registration-answer.ts";
@@ -50,6 +50,16 @@ export function scopeCeiling(
   otherwise: readonly Scope[],
 ): readonly Scope[] {
   return standings.get(ctx)?.ceiling ?? otherwise;
+}
+
+/** What an agent may register by itself. One that waits for its person holds nothing before they claim
+ *  it, and then what they give it, so that nothing of it is open to strangers. */
+function ceilingOf(
+  agent: Pick<Agent, "identityType" | "owner"> | undefined,
+  anonymousScopes: readonly Scope[],
+): readonly Scope[] {
+  if (agent?.owner !== undefined) return agent.owner.scopes;
+  return agent?.identityType === "service_auth" ? allScopes : anonymousScopes;
 }
 
 /** The agent of a client that is to be kept for the first time. */
@@ -115,8 +125,7 @@ function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationO
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
   const asked = await askedIdentity(bodyOf(ctx), options);
   const { seen, newcomer } = arrival(asked, options);
-  const ceiling = asked.agent.owner?.scopes ?? options.anonymousScopes;
-  standings.set(ctx, { ceiling, newcomer });
+  standings.set(ctx, { ceiling: ceilingOf(asked.agent, options.anonymousScopes), newcomer });
   await next();
 
   if (ctx.status === 201 && seen.client !== undefined) {
@@ -133,8 +142,8 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   if (ctx.method === "PUT") {
     bodyOf(ctx);
     const id = ctx.path.replace(/\/$/, "").split("/").at(-1) ?? "";
-    const owner = (await records.get(clients, id))?.value.agent.owner;
-    standings.set(ctx, { ceiling: owner?.scopes ?? anonymousScopes });
+    const agent = (await records.get(clients, id))?.value.agent;
+    standings.set(ctx, { ceiling: ceilingOf(agent, anonymousScopes) });
   }
   await next();
 

@@ -14,7 +14,8 @@ export type ShowPage = (res: Response, answer: PageAnswer) => void;
 /** With `no-referrer` a browser would send `Origin: null` with the forms of the site itself. */
 const REFERRER_POLICY = "same-origin";
 
-const CONTENT_SECURITY_POLICY = [
+/** A page with a script says so beside it. */
+export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "img-src 'self' data:",
@@ -24,7 +25,7 @@ const CONTENT_SECURITY_POLICY = [
 ].join("; ");
 
 /** Nothing of a page runs, is framed, cached, or reaches another site. */
-const HEADERS = {
+export const PAGE_HEADERS = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "x-frame-options": "DENY",
   "x-content-type-options": "nosniff",
@@ -38,6 +39,11 @@ const HEADERS = {
 /** Creates what sends pages. */
 export function createShowPage(frame: Frame): ShowPage {
   return (res, { status = 200, headers = {}, ...page }) => {
-    res.status(status).set(HEADERS).set(headers).type("html").send(layout(page, frame).toString());
+    res
+      .status(status)
+      .set(PAGE_HEADERS)
+      .set(headers)
+      .type("html")
+      .send(layout(page, frame).toString());
   };
 }

@@ -133,7 +133,7 @@ ${offered.map(
 </fieldset>`;
 }
 
-/** A line of input. */
+/** A field of a form; its name is its id. */
 export interface Field {
   readonly id: string;
   readonly label: string;
@@ -144,15 +144,30 @@ export interface Field {
   readonly errors?: FieldErrors;
 }
 
-/** A labelled line of input whose hint and error are read with it; its name is its id. */
-export function field({ id, label, hint, value, attributes, errors = [] }: Field): Html {
+/** A line of input. */
+export function field(of: Field): Html {
+  const { value, attributes } = of;
+  const own = html`${value && html` value="${value}"`} ${attributes}`;
+  return labelled(of, (common) => html`<input ${common}${own}>`);
+}
+
+/** Several lines of input. A line break right after the tag is none of the text (HTML section
+ *  13.1.2.5). */
+export function textArea(of: Field): Html {
+  const { value, attributes } = of;
+  return labelled(of, (common) => html`<textarea ${common} ${attributes}>\n${value}</textarea>`);
+}
+
+/** Puts a field under its label, so that its hint and its error are read with it. */
+function labelled({ id, label, hint, errors = [] }: Field, control: (common: Html) => Html): Html {
   const hasError = errorOf(errors, id) !== undefined;
   const described = [hint && `${id}-hint`, hasError && `${id}-error`].filter(Boolean).join(" ");
+  const common = html`id="${id}" name="${id}"${described !== "" && html` aria-describedby="${described}"`}${hasError && html` aria-invalid="true"`}`;
   return html`<div class="field">
 <label for="${id}">${label}</label>
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
 ${errorText(errors, id)}
-<input id="${id}" name="${id}"${value && html` value="${value}"`}${described !== "" && html` aria-describedby="${described}"`}${hasError && html` aria-invalid="true"`} ${attributes}>
+${control(common)}
 </div>`;
 }
 

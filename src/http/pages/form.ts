@@ -6,7 +6,7 @@ import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { wrongAddress } from "./right-address.ts";
 
-/** Largest form, in bytes. */
+/** Largest form without a long text, in bytes. */
 const MAX_FORM_BYTES = 8 * 1024;
 
 /** Most fields of a form; none of ours has half as many. */
@@ -14,19 +14,18 @@ const MAX_FIELDS = 20;
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** Reads the fields of a form, all of them text or lists of text. */
-export const readForm: readonly RequestHandler[] = [
+/** Reads the fields of a form, all of them text or lists of text. @param limit Largest form, in
+ *  bytes. */
+export const formReader = (limit: number): readonly RequestHandler[] => [
   (req, _res, next) => {
     if (req.is(FORM)) return next();
     throw new Problem("unsupported_media_type", { detail: `The body must be ${FORM}.` });
   },
-  express.urlencoded({
-    extended: false,
-    limit: MAX_FORM_BYTES,
-    parameterLimit: MAX_FIELDS,
-    inflate: false,
-  }),
+  express.urlencoded({ extended: false, limit, parameterLimit: MAX_FIELDS, inflate: false }),
 ];
+
+/** Reads a form without a long text. */
+export const readForm = formReader(MAX_FORM_BYTES);
 
 /** Boxes of one name that are ticked: none, one, or several. */
 export const Ticked = z

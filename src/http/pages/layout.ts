@@ -12,6 +12,20 @@ export interface Page {
   readonly isSignedIn?: boolean;
   /** Address that the browser goes on to by itself. */
   readonly goesOnTo?: string;
+  /** What search engines say of the page, in a sentence or two; without it they are to pass it over. */
+  readonly description?: string;
+  /** Links at the top, in place of the one to the account. */
+  readonly links?: readonly PageLink[];
+  /** Whether there are tables that need room. */
+  readonly isWide?: boolean;
+  /** Path of a script of ours. */
+  readonly scriptPath?: string;
+}
+
+/** A link to another page of the site. */
+export interface PageLink {
+  readonly href: string;
+  readonly text: string;
 }
 
 /** What is the same on every page. */
@@ -28,8 +42,9 @@ const ICON =
 
 /** The whole document. */
 export function layout(page: Page, { name, stylePath }: Frame): Html {
-  const { heading, body, hasErrors = false, isSignedIn = false, goesOnTo } = page;
+  const { heading, body, hasErrors = false, goesOnTo, description, isWide, scriptPath } = page;
   const refresh = html`<meta http-equiv="refresh" content="0; url=${goesOnTo}">`;
+  const about = html`<meta name="description" content="${description}">`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -37,15 +52,16 @@ export function layout(page: Page, { name, stylePath }: Frame): Html {
 <title>${hasErrors && "Error: "}${heading} – ${name}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
+${description === undefined ? html`<meta name="robots" content="noindex">` : about}
 ${goesOnTo !== undefined && refresh}
 <link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${stylePath}">
+${scriptPath && html`<script defer src="${scriptPath}"></script>`}
 </head>
-<body>
+<body${isWide && html` class="wide"`}>
 <header class="top">
-<p class="brand">${name}</p>
-${isSignedIn && html`<nav aria-label="Pages"><a href="/account">Your account</a></nav>`}
+<p class="brand"><a href="/">${name}</a></p>
+${navigation(page)}
 </header>
 <main>
 <h1>${heading}</h1>
@@ -55,4 +71,14 @@ ${body}
 </body>
 </html>
 `;
+}
+
+const account: PageLink = { href: "/account", text: "Your account" };
+
+function navigation({
+  isSignedIn = false,
+  links = isSignedIn ? [account] : [],
+}: Page): Html | false {
+  const shown = links.map(({ href, text }) => html`<a href="${href}">${text}</a>\n`);
+  return links.length > 0 && html`<nav aria-label="Pages">${shown}</nav>`;
 }

@@ -6,10 +6,15 @@ import type { Claims } from "../../auth/agents/claims.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
+import type { Intake } from "../../intake/intake.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { type AccountRoutesOptions, accountRoutes } from "./account-routes.ts";
 import { createShowPage } from "./answer.ts";
+import { APPLY_PATH } from "./apply.ts";
+import { applyRoutes } from "./apply-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
+import { CONTACT_PATH } from "./contact.ts";
+import { contactRoutes } from "./contact-routes.ts";
 import { errorPages } from "./error.ts";
 import { createDoor } from "./form.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
@@ -31,6 +36,7 @@ export interface PagesOptions {
   readonly claims: Claims;
   readonly interactions: Interactions;
   readonly keys: ApiKeys;
+  readonly intake: Pick<Intake, "apply" | "contact">;
   /** The alerts that people answer for. */
   readonly alerts: AccountRoutesOptions["alerts"];
   readonly limits: Limits;
@@ -44,12 +50,15 @@ export interface PagesOptions {
 /** What the audit says of where a person was. */
 const nameCaller: RequestHandler = (req, _res, next) => calledFrom(req.ip, next);
 
-const paths = ["/sign-in", "/sign-out", "/oauth/interaction", "/claim", "/account"];
+const paths = ["/sign-in", "/sign-out", "/oauth/interaction", "/claim", "/account"].concat(
+  CONTACT_PATH,
+  APPLY_PATH,
+);
 
 /**
- * The pages for people: sign-in, consent, claim and account. They work without JavaScript. To be
- * mounted at the root, before whatever else answers `/oauth/interaction/:uid` and before any body
- * parser. What fails on a page is a page too; other paths fall through.
+ * The pages for people: sign-in, consent, claim, account, contact and application. They work without
+ * JavaScript. To be mounted at the root, before whatever else answers `/oauth/interaction/:uid` and
+ * before any body parser. What fails on a page is a page too; other paths fall through.
  */
 export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;
@@ -60,6 +69,7 @@ export function pagesRouter(options: PagesOptions): Router {
   router.use(styleRoute());
   router.use(paths, nameCaller);
   router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
+  router.use(contactRoutes(parts), applyRoutes(parts));
   router.use(accountRoutes(parts), errorPages({ show, now, onError }));
   return router;
 }

@@ -3,6 +3,8 @@ export const ACCOUNT_PATH = "/account";
 
 /** The only places that a sign-in leads back to; everything else would be an open redirect. */
 const places = [
+  /^\/$/,
+  /^\/market\/\w[\w.~%-]{0,59}$/,
   /^\/account$/,
   /^\/claim(?:\?(?:agent|attempt)=[\w.~%-]{1,300})?$/,
   /^\/oauth\/interaction\/[\w-]{1,64}$/,

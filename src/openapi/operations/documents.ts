@@ -46,6 +46,7 @@ const abouts: Readonly<Record<string, About>> = {
   },
   [paths.authMd]: { id: "get_auth_md", summary: "How agents get access, in words" },
   [paths.llms]: { id: "get_llms_txt", summary: "The service in short, for language models" },
+  [paths.icon]: { id: "get_icon", summary: "The icon of the service (SVG)" },
   [paths.robots]: { id: "get_robots_txt", summary: "Rules for crawlers (RFC 9309)" },
   [paths.sitemap]: { id: "get_sitemap", summary: "The public pages" },
   [paths.securityTxt]: {

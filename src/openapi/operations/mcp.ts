@@ -16,7 +16,10 @@ export const JsonRpcMessage = z.looseObject({
 const Headers = z.object({
   "MCP-Protocol-Version": z.string().optional().describe("Revision of the protocol."),
   "Mcp-Method": z.string().optional().describe("Since 2026-07-28: the method of the message."),
-  "Mcp-Name": z.string().optional().describe("Since 2026-07-28: the tool or resource it names."),
+  "Mcp-Name": z
+    .string()
+    .optional()
+    .describe("Since 2026-07-28: the tool, prompt or resource it names."),
 });
 
 /** The MCP endpoint, of which the server card says more. */
@@ -27,7 +30,7 @@ export const mcpOperations: readonly Operation[] = [
     path: paths.mcp,
     tag: "MCP",
     summary: "Speak the Model Context Protocol",
-    description: `Streamable HTTP without sessions: one JSON-RPC message in each request. Clients of the protocol do this by themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs.`,
+    description: `Streamable HTTP without sessions: one JSON-RPC message in each request. Clients of the protocol do this by themselves; the server card is at \`${paths.serverCard}\`. Each tool needs the scope that its REST operation needs, resources and prompts need signals:read.`,
     security: credentialWith(),
     header: Headers,
     body: { mediaType: "application/json", schema: JsonRpcMessage },

@@ -11,7 +11,7 @@ import { means, sites, textOf } from "./sites.ts";
 
 /** Names of versions and formats, and places in examples, which nobody opens. */
 const IDENTIFIERS =
-  /^https?:\/\/(static\.modelcontextprotocol\.io\/schemas\/v1|schemas\.agentskills\.io\/discovery\/0\.2\.0|www\.sitemaps\.org\/schemas\/sitemap\/0\.9|agent\.example\/|hooks\.example\.com\/)/;
+  /^https?:\/\/(static\.modelcontextprotocol\.io\/schemas\/v1|schemas\.agentskills\.io\/discovery\/0\.2\.0|www\.sitemaps\.org\/schemas\/sitemap\/0\.9|www\.w3\.org\/2000\/svg|agent\.example\/|hooks\.example\.com\/)/;
 
 const everywhere = Object.entries(sites) as readonly (readonly [string, Site])[];
 const { ordinary } = sites;

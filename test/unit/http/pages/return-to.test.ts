@@ -3,6 +3,8 @@ import { returnTo, withReturn } from "../../../../src/http/pages/return-to.ts";
 
 describe("the way back after a sign-in", () => {
   it.each([
+    "/",
+    "/market/BRK-B",
     "/account",
     "/claim",
     "/claim?agent=agt_WlaRQbDM3mvV1DuS-FPo1A",
@@ -18,6 +20,8 @@ describe("the way back after a sign-in", () => {
     "//evil.example",
     "/\\evil.example",
     "\\/evil.example",
+    "/market/..",
+    "/market/a/b",
     "/account@evil.example",
     "/account/../sign-out",
     "/account?x=1",

@@ -1,0 +1,85 @@
+import { type RequestHandler, Router } from "express";
+import type { Site } from "../../../wellknown/site.ts";
+import type { ToolContext } from "../../tool.ts";
+import { onlyMethods } from "../methods.ts";
+import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS } from "../pages/answer.ts";
+import { type ErrorPageOptions, errorPages } from "../pages/error.ts";
+import { layout } from "../pages/layout.ts";
+import { styleAddress } from "../pages/style-route.ts";
+import { queryOf } from "../query.ts";
+import { sendUnlessKnown } from "./conditional.ts";
+import { filterOf } from "./filter.ts";
+import type { Surroundings } from "./frame.ts";
+import { homeMarkdown } from "./home-markdown.ts";
+import { homePage } from "./home-page.ts";
+import { showInstrument } from "./instrument-route.ts";
+import { createListMarket } from "./market-list.ts";
+import { createReaderOf, type ReaderOptions } from "./reader.ts";
+import { scriptAddress, scriptRoute } from "./script-route.ts";
+
+/** What the pages about the market are made from. */
+export interface HomeOptions
+  extends Omit<ReaderOptions, "mode">,
+    Pick<ErrorPageOptions, "now" | "onError"> {
+  readonly site: Site;
+  readonly context: ToolContext;
+}
+
+/**
+ * What depends on who asks is for no shared cache, and browsers ask whether it is still so. The script
+ * asks for the page that it is on; nothing else runs.
+ */
+const HEADERS = {
+  ...PAGE_HEADERS,
+  "cache-control": "private, no-cache",
+  "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`,
+  vary: "Accept, Cookie",
+};
+
+/** The home page and the pages of instruments, for people; agents get the first as Markdown. */
+export function homeRouter(options: HomeOptions): Router {
+  const { site, context, now, onError } = options;
+  const frame = { name: site.name, stylePath: styleAddress };
+  const surroundings: Surroundings = {
+    site,
+    context,
+    readerOf: createReaderOf({ ...options, mode: context.market.mode }),
+    send(req, res, page) {
+      res.status(page.status ?? 200).set(HEADERS);
+      sendUnlessKnown(req, res, { type: "html", text: layout(page, frame).toString() });
+    },
+  };
+  const router = Router();
+  const get = (path: string, handler: RequestHandler) =>
+    router
+      .route(path)
+      .get(handler)
+      .all(onlyMethods(["get"]));
+  get("/", showHome(surroundings));
+  get("/market/:symbol", showInstrument(surroundings));
+  router.use(scriptRoute());
+  router.use(errorPages({ show: createShowPage(frame), now, onError }));
+  return router;
+}
+
+function showHome({ site, context, readerOf, send }: Surroundings): RequestHandler {
+  const { market } = context;
+  const listMarket = createListMarket(context);
+  const markdown = { type: "text/markdown; charset=utf-8", text: homeMarkdown(site) };
+  return async (req, res) => {
+    if (req.accepts(["html", "text/markdown"]) === "text/markdown") {
+      res.set({ "cache-control": "public, max-age=300", vary: "Accept" });
+      return sendUnlessKnown(req, res, markdown);
+    }
+    const reader = await readerOf(req);
+    const asked = filterOf(queryOf(req));
+    const isShown = reader.scopes.has("signals:read") && asked.errors.length === 0;
+    const standing = {
+      asOf: market.knownUntil(),
+      instruments: market.instruments().length,
+      source: market.source,
+    };
+    const list = isShown ? listMarket(asked.filter, reader.scopes) : undefined;
+    send(req, res, homePage({ site, reader, standing, asked, list, scriptPath: scriptAddress }));
+  };
+}

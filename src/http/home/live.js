@@ -1,0 +1,114 @@
+// Keeps the parts of a page that are live up to date, and copies what is to be copied. The page is whole
+// without it.
+const EVERY_MS = 5_000;
+const SLOWEST_MS = 60_000;
+const news = document.getElementById("news");
+
+/** Makes a node what another one is and leaves alone what is the same, with its focus and selection. */
+function renew(old, fresh) {
+  if (old.isEqualNode(fresh)) return;
+  if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    old.nodeValue = fresh.nodeValue;
+    return;
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  for (const name of old.getAttributeNames()) {
+    // A person has opened it.
+    if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  }
+  renewChildren(old, fresh);
+}
+
+function renewChildren(old, fresh) {
+  const matches = matchesOf(old, fresh);
+  const kept = new Set(matches.values());
+  for (const child of [...old.childNodes]) if (!kept.has(child)) child.remove();
+  let place = old.firstChild;
+  for (const child of [...fresh.childNodes]) {
+    const match = matches.get(child);
+    if (match && match === place) place = place.nextSibling;
+    else old.insertBefore(match ?? child, place);
+    if (match) renew(match, child);
+  }
+}
+
+/** What there was for what there is to be: what has an id stays the same, the rest goes by its order. */
+function matchesOf(old, fresh) {
+  const named = new Map([...old.children].filter(({ id }) => id).map((one) => [one.id, one]));
+  const others = [...old.childNodes].filter(({ id }) => !id);
+  const pairs = [...fresh.childNodes].map((child) => [
+    child,
+    child.id ? named.get(child.id) : others.shift(),
+  ]);
+  return new Map(pairs.filter(([, match]) => match));
+}
+
+function show(text) {
+  const fresh = new DOMParser().parseFromString(text, "text/html");
+  const focused = document.activeElement;
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const next = fresh.getElementById(part.id);
+    // Whoever may not see it any more sees the page that says so.
+    if (!next) return location.reload();
+    renew(part, next);
+  }
+  if (focused.isConnected && focused !== document.activeElement) {
+    focused.focus({ preventScroll: true });
+  }
+}
+
+let tag = "";
+let good = new Date();
+let failures = 0;
+let timer;
+
+async function refresh() {
+  clearTimeout(timer);
+  if (document.hidden) return;
+  timer = setTimeout(refresh, SLOWEST_MS);
+  try {
+    const answer = await fetch(location.href, {
+      cache: "no-store",
+      headers: { accept: "text/html", "if-none-match": tag },
+      signal: AbortSignal.timeout(SLOWEST_MS / 2),
+    });
+    if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
+    if (answer.status !== 304) show(await answer.text());
+    tag = answer.headers.get("etag") ?? "";
+    good = new Date();
+    news.textContent = failures > 0 ? "Up to date again." : "";
+    failures = 0;
+  } catch {
+    failures++;
+    news.textContent = `Not up to date since ${good.toISOString().slice(11, 16)} UTC.`;
+  }
+  clearTimeout(timer);
+  timer = setTimeout(refresh, Math.min(EVERY_MS * 2 ** failures, SLOWEST_MS));
+}
+
+if ("refresh" in news.dataset) {
+  timer = setTimeout(refresh, EVERY_MS);
+  document.addEventListener("visibilitychange", refresh);
+}
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  // Browsers let only pages copy that come by https or from this machine.
+  if (!navigator.clipboard) break;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const { textContent } = document.getElementById(button.dataset.copy);
+    const isCopied = await navigator.clipboard.writeText(textContent).then(
+      () => true,
+      () => false,
+    );
+    button.textContent = isCopied ? "Copied" : "Select and copy";
+    news.textContent = isCopied ? "Copied." : "The browser does not let this page copy.";
+    setTimeout(() => {
+      button.textContent = "Copy";
+      news.textContent = "";
+    }, 2_000);
+  });
+}

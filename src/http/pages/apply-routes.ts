@@ -1,0 +1,60 @@
+import { type Request, type Response, Router } from "express";
+import { z } from "zod";
+import { ApplicationFields } from "../../intake/fields.ts";
+import type { Intake } from "../../intake/intake.ts";
+import { addressKey } from "../../limits/address-key.ts";
+import { onlyMethods } from "../methods.ts";
+import type { ShowPage } from "./answer.ts";
+import { APPLY_PATH, applyPage, seatPage } from "./apply.ts";
+import { type Door, filled, readForm, typed } from "./form.ts";
+import { inSentences } from "./intake-errors.ts";
+import type { Throttle } from "./throttle.ts";
+
+/** What the page for applications needs. */
+export interface ApplyRoutesOptions {
+  readonly door: Door;
+  readonly show: ShowPage;
+  readonly throttle: Throttle;
+  readonly intake: Pick<Intake, "apply">;
+}
+
+/** A form sends an empty text for what was not chosen. */
+const ApplyForm = ApplicationFields.extend({
+  focus: z.preprocess((chosen) => chosen || undefined, ApplicationFields.shape.focus),
+});
+
+/** The page where anybody applies for early access, with the limits of POST /api/apply: what is not
+ *  valid is not counted. */
+export function applyRoutes(options: ApplyRoutesOptions): Router {
+  const { door, show } = options;
+  const router = Router();
+  router
+    .route(APPLY_PATH)
+    .get(async (req, res) => {
+      const { formToken, session } = await door.enter(req, res);
+      show(res, applyPage({ formToken, isSignedIn: session !== undefined }));
+    })
+    .post(...readForm, (req, res) => apply(req, res, options))
+    .all(onlyMethods(["get", "post"]));
+  return router;
+}
+
+async function apply(
+  req: Request,
+  res: Response,
+  { door, show, throttle, intake }: ApplyRoutesOptions,
+): Promise<void> {
+  const { formToken, session } = await door.enterByForm(req);
+  const isSignedIn = session !== undefined;
+  const { data, errors } = filled(ApplyForm, req);
+  if (errors !== undefined) {
+    const asTyped = { name: typed(req, "name"), email: typed(req, "email") };
+    const view = { formToken, isSignedIn, ...asTyped, focus: typed(req, "focus") };
+    return show(res, applyPage({ ...view, errors: inSentences(errors) }));
+  }
+  const { name, email, focus } = data;
+  const address = addressKey(req.ip);
+  await throttle({ apply: address, "apply-day": address });
+  const seat = await intake.apply({ name, email, focus });
+  show(res, seatPage({ isSignedIn, name, email, focus, ...seat }));
+}

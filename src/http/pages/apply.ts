@@ -1,0 +1,128 @@
+import { focuses, type QueueKey } from "../../intake/intake.ts";
+import { APPLICATION_KEPT_MS } from "../../intake/kept.ts";
+import type { PageAnswer } from "./answer.ts";
+import {
+  errorSummary,
+  type FieldErrors,
+  facts,
+  field,
+  form,
+  moment,
+  scopeList,
+  stranger,
+} from "./elements.ts";
+import { type Html, html } from "./html.ts";
+
+/** Where people apply for early access. */
+export const APPLY_PATH = "/apply";
+
+const DAY_MS = 86_400_000;
+
+/** What applicants call themselves. */
+const focusNames: Readonly<Record<(typeof focuses)[number], string>> = {
+  retail: "A private investor",
+  quant: "A quantitative researcher or developer",
+  fund: "A fund or another institution",
+  general: "Somebody else",
+};
+
+/** What the page for an application shows. */
+export interface ApplyView {
+  readonly formToken: string;
+  readonly isSignedIn: boolean;
+  /** What was typed. */
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+  /** What was chosen. */
+  readonly focus?: string | undefined;
+  readonly errors?: FieldErrors;
+}
+
+/** Page to apply for early access. */
+export function applyPage(view: ApplyView): PageAnswer {
+  const { formToken, isSignedIn, errors = [] } = view;
+  return {
+    status: errors.length > 0 ? 400 : 200,
+    heading: "Apply for early access",
+    hasErrors: errors.length > 0,
+    isSignedIn,
+    body: html`${errorSummary(errors)}
+<p class="lead">An application reserves a seat in the queue. Whoever runs this service decides who gets in.</p>
+<div class="card">${form({ action: APPLY_PATH, formToken }, applicationFields(view))}</div>
+<p class="quiet">An application that is not accepted is deleted after ${APPLICATION_KEPT_MS / DAY_MS} days.</p>`,
+  };
+}
+
+function applicationFields({ name, email, focus = "", errors = [] }: ApplyView): Html {
+  return html`${field({
+    id: "name",
+    label: "Your name",
+    hint: "Of a person or an organisation.",
+    value: name,
+    errors,
+    attributes: html`type="text" autocomplete="name" required`,
+  })}
+${field({
+  id: "email",
+  label: "Your e-mail address",
+  hint: "An address has one application: what it sent first stays.",
+  value: email,
+  errors,
+  attributes: html`type="email" autocomplete="email" required maxlength="254"`,
+})}
+<fieldset>
+<legend>Who you are</legend>
+${[...focuses, ""].map((one, at) => choice(one, { at, isChosen: one === focus }))}
+</fieldset>
+<button>Apply</button>`;
+}
+
+/** The first box has the name of the field as its id, which errors lead to. */
+function choice(focus: string, { at, isChosen }: { at: number; isChosen: boolean }): Html {
+  const id = at === 0 ? "focus" : `focus-${at}`;
+  const label =
+    focus in focusNames ? focusNames[focus as keyof typeof focusNames] : "I would rather not say";
+  return html`<div class="choice">
+<input type="radio" id="${id}" name="focus" value="${focus}"${isChosen && html` checked`}>
+<label for="${id}">${label}</label>
+</div>`;
+}
+
+/** What is said of an application that was kept. */
+export interface SeatView {
+  readonly isSignedIn: boolean;
+  readonly queueToken: string;
+  readonly name: string;
+  readonly email: string;
+  readonly focus: (typeof focuses)[number] | undefined;
+  /** Milliseconds since the epoch. */
+  readonly registeredAt: number;
+  /** `undefined` where the token is no key. */
+  readonly key: QueueKey | undefined;
+}
+
+/** Page that shows the queue token; no other ever does. */
+export function seatPage(view: SeatView): PageAnswer {
+  const { isSignedIn, queueToken, name, email, focus, registeredAt, key } = view;
+  return {
+    heading: "Your seat is reserved",
+    isSignedIn,
+    body: html`<p class="lead">This is your queue token. Copy it now: it is shown this once and never again.</p>
+<p class="secret"><code>${queueToken}</code></p>
+<p>It names your application to whoever runs this service: give it when you ask about it.</p>
+${key && keyText(key)}
+<div class="card">${facts([
+      ["Name", stranger(name)],
+      ["E-mail address", stranger(email)],
+      focus !== undefined && ["Who you are", focusNames[focus]],
+      ["Received", moment(registeredAt)],
+    ])}</div>`,
+  };
+}
+
+const keyText = ({ scopes, expiresAt }: QueueKey): Html => html`<section>
+<h2>Try the interface with it</h2>
+<p>Until ${moment(expiresAt)} it is an API key, too. Send it in the header <code>x-api-key</code>; <a href="/docs/api">the reference</a> says where to. It opens:</p>
+${scopeList(scopes)}
+<p>Keep it like a password.</p>
+</section>`;

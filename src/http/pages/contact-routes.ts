@@ -1,0 +1,54 @@
+import { type Request, type Response, Router } from "express";
+import { InquiryFields } from "../../intake/fields.ts";
+import type { Intake } from "../../intake/intake.ts";
+import { addressKey } from "../../limits/address-key.ts";
+import { onlyMethods } from "../methods.ts";
+import type { ShowPage } from "./answer.ts";
+import { CONTACT_PATH, contactPage, sentPage } from "./contact.ts";
+import { type Door, filled, formReader, typed } from "./form.ts";
+import { inSentences } from "./intake-errors.ts";
+import type { Throttle } from "./throttle.ts";
+
+/** What the contact page needs. */
+export interface ContactRoutesOptions {
+  readonly door: Door;
+  readonly show: ShowPage;
+  readonly throttle: Throttle;
+  readonly intake: Pick<Intake, "contact">;
+}
+
+/** A message of 5,000 characters, of which a form makes up to twelve bytes each. */
+const MAX_FORM_BYTES = 64 * 1024;
+
+/** The page where anybody writes to whoever runs the service, with the limits of POST /api/contact:
+ *  what is not valid is not counted. */
+export function contactRoutes(options: ContactRoutesOptions): Router {
+  const { door, show } = options;
+  const router = Router();
+  router
+    .route(CONTACT_PATH)
+    .get(async (req, res) => {
+      const { formToken, session } = await door.enter(req, res);
+      show(res, contactPage({ formToken, isSignedIn: session !== undefined }));
+    })
+    .post(...formReader(MAX_FORM_BYTES), (req, res) => send(req, res, options))
+    .all(onlyMethods(["get", "post"]));
+  return router;
+}
+
+async function send(
+  req: Request,
+  res: Response,
+  { door, show, throttle, intake }: ContactRoutesOptions,
+): Promise<void> {
+  const { formToken, session } = await door.enterByForm(req);
+  const isSignedIn = session !== undefined;
+  const { data, errors } = filled(InquiryFields, req);
+  if (errors !== undefined) {
+    const asTyped = { email: typed(req, "email"), message: typed(req, "message") };
+    const view = { formToken, isSignedIn, ...asTyped, errors: inSentences(errors) };
+    return show(res, contactPage(view));
+  }
+  await throttle({ contact: addressKey(req.ip) });
+  show(res, sentPage({ isSignedIn, ...(await intake.contact(data)) }));
+}

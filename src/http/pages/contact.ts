@@ -1,0 +1,80 @@
+import { INQUIRY_KEPT_MS } from "../../intake/kept.ts";
+import type { PageAnswer } from "./answer.ts";
+import {
+  errorSummary,
+  type FieldErrors,
+  facts,
+  field,
+  form,
+  moment,
+  textArea,
+} from "./elements.ts";
+import { html } from "./html.ts";
+
+/** Where people write to whoever runs the service. */
+export const CONTACT_PATH = "/contact";
+
+const DAY_MS = 86_400_000;
+
+/** What the contact page shows. */
+export interface ContactView {
+  readonly formToken: string;
+  readonly isSignedIn: boolean;
+  /** What was typed. */
+  readonly email?: string | undefined;
+  readonly message?: string | undefined;
+  readonly errors?: FieldErrors;
+}
+
+/** Page to write to whoever runs the service. */
+export function contactPage(view: ContactView): PageAnswer {
+  const { formToken, isSignedIn, email, message, errors = [] } = view;
+  const fields = html`${field({
+    id: "email",
+    label: "Your e-mail address",
+    hint: "Where an answer reaches you.",
+    value: email,
+    errors,
+    attributes: html`type="email" autocomplete="email" required maxlength="254"`,
+  })}
+${textArea({
+  id: "message",
+  label: "Your message",
+  value: message,
+  errors,
+  attributes: html`rows="8" required`,
+})}
+<button>Send message</button>`;
+  return {
+    status: errors.length > 0 ? 400 : 200,
+    heading: "Contact",
+    hasErrors: errors.length > 0,
+    isSignedIn,
+    body: html`${errorSummary(errors)}
+<p class="lead">Write to whoever runs this service: a question, a wish, or a weakness that you found.</p>
+<div class="card">${form({ action: CONTACT_PATH, formToken }, fields)}</div>
+<p class="quiet">What you send is kept for ${INQUIRY_KEPT_MS / DAY_MS} days and then deleted.</p>`,
+  };
+}
+
+/** What is said of an inquiry that was kept. */
+export interface SentView {
+  readonly isSignedIn: boolean;
+  readonly reference: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+}
+
+/** Page after an inquiry. */
+export function sentPage({ isSignedIn, reference, receivedAt }: SentView): PageAnswer {
+  return {
+    heading: "Your message was recorded",
+    isSignedIn,
+    body: html`<p class="lead">Whoever runs this service can read it now.</p>
+<div class="card">${facts([
+      ["Reference", html`<code>${reference}</code>`],
+      ["Received", moment(receivedAt)],
+    ])}</div>
+<p>Give the reference when you write about it again.</p>`,
+  };
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { postJson } from "../support/agent.ts";
+import { type AgentAuthScan, agentAuthFaults } from "../support/checks-agent-auth.ts";
+import { claimsFor, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
+import { startTown } from "../support/town.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+const provider = await startIdentityProvider();
+const entry = {
+  name: "Corp",
+  issuer: provider.issuer,
+  jwks_uri: `${provider.issuer}/jwks.json`,
+};
+const TRUSTED_ISSUERS = await trustFile(JSON.stringify([entry]));
+const NONE = { ANONYMOUS_SCOPES: " " };
+
+/** Instances of every kind, by what strangers get and whose assertions count. */
+const instances = {
+  "open to agents, without trusted issuers": {},
+  "open to agents, with one": { TRUSTED_ISSUERS },
+  "for people only, without trusted issuers": NONE,
+  "for people only, with one": { ...NONE, TRUSTED_ISSUERS },
+} as const;
+
+/** What the metadata say of agents, as far as it is used. */
+interface AgentAuth extends Members {
+  readonly register_uri: string;
+  readonly identity_types_supported: readonly string[];
+  readonly identity_assertion: { readonly assertion_types_supported: readonly string[] };
+}
+
+const json = async (address: string) => (await (await fetch(address)).json()) as Members;
+
+/** Reads what a scanner reads, which begins with a refusal. */
+async function scan(origin: string): Promise<AgentAuthScan> {
+  const refused = await fetch(`${origin}/mcp`, { method: "POST" });
+  const challenge = refused.headers.get("www-authenticate") ?? "";
+  const [, address = ""] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
+  const resource = await json(address);
+  const [issuer] = resource.authorization_servers as readonly string[];
+  const server = await json(`${issuer}/.well-known/oauth-authorization-server`);
+  const { skill } = server.agent_auth as Members;
+  const headers = { accept: "text/markdown, text/plain, */*" };
+  const prose = await (await fetch(String(skill), { headers })).text();
+  return { origin, server, resource, prose };
+}
+
+describe.each(Object.entries(instances))("an instance %s", async (_what, env) => {
+  const { base, person, clock } = await startTown(env);
+  const scanned = await scan(base);
+  const auth = scanned.server.agent_auth as AgentAuth;
+  const register = async (body: object) => {
+    const asked = { grant_types: ["client_credentials"], ...body };
+    const response = await postJson(auth.register_uri, asked);
+    return { status: response.status, body: (await response.json()) as Members };
+  };
+
+  it("has metadata that every generation of readers understands", () => {
+    expect(agentAuthFaults(scanned)).toEqual([]);
+  });
+
+  it("has the same in the metadata of OpenID Connect", async () => {
+    const server = await json(`${base}/.well-known/openid-configuration`);
+    expect(agentAuthFaults({ ...scanned, server })).toEqual([]);
+    expect(server.agent_auth).toEqual(auth);
+  });
+
+  it("does not tell whose assertions it trusts", () => {
+    expect(JSON.stringify(scanned)).not.toContain(provider.issuer);
+  });
+
+  it("understands every kind that it names, or says where it goes instead", async () => {
+    const login_hint = person().email;
+    const [assertion_type] = auth.identity_assertion.assertion_types_supported;
+    const assertion = "e30.e30.e30";
+    for (const type of auth.identity_types_supported) {
+      const { status, body } = await register({ type, login_hint, assertion_type, assertion });
+      if (status === 201) {
+        expect(body.identity_type).toBe(type);
+        continue;
+      }
+      expect(status, type).toBe(400);
+      expect(String(body.error_description).length, type).toBeGreaterThan(20);
+      if (body.error === "unsupported_identity_type") {
+        expect(body.error_description).toMatch(/authorization code flow|API key/);
+      }
+    }
+    expect((await register({ type: "nonsense" })).body.error).toBe("unsupported_identity_type");
+  });
+
+  it("has something at every address that it names", async () => {
+    for (const name of ["register_uri", "identity_endpoint", "claim_uri", "claim_endpoint"]) {
+      const { status } = await fetch(String(auth[name]), { method: "POST" });
+      expect([400, 401, 415], name).toContain(status);
+    }
+    const revoked = await fetch(String(auth.revocation_uri), {
+      method: "POST",
+      body: new URLSearchParams({ token: "unknown" }),
+    });
+    expect(revoked.status).toBe(200);
+  });
+
+  it("takes assertions of those that it trusts, and says when it trusts none", async () => {
+    const [assertion_type] = auth.identity_assertion.assertion_types_supported;
+    const claims = claimsFor(base, provider.issuer, clock.now.getTime());
+    const assertion = await provider.sign(claims);
+    const asked = { type: "identity_assertion", assertion_type, assertion };
+    const { status, body } = await register(asked);
+    const isTrusted = "TRUSTED_ISSUERS" in env;
+    expect(status).toBe(isTrusted ? 201 : 400);
+    expect(body).toMatchObject(
+      isTrusted ? { identity_type: "identity_assertion" } : { error: "issuer_not_enabled" },
+    );
+  });
+
+  it("lets somebody's agent in, whoever else it lets in", async () => {
+    const { status, body } = await register({
+      type: "service_auth",
+      login_hint: person().email,
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ claim: { status: "unclaimed" } });
+  });
+});
+
+describe("the linter", async () => {
+  const { base } = await startTown();
+  const right = await scan(base);
+  const auth = right.server.agent_auth as Members;
+  const { claim_uri: _, ...lacking } = auth;
+  const with_ = (agent_auth: unknown) => ({ ...right, server: { ...right.server, agent_auth } });
+
+  it.each<[string, AgentAuthScan, string]>([
+    ["nothing at all", with_(undefined), "skill is no url"],
+    ["no claim_uri", with_(lacking), "claim_uri is no url, for readers: first, scanner"],
+    [
+      "a relative address",
+      with_({ ...auth, register_uri: "/oauth/register" }),
+      "register_uri is no url",
+    ],
+    [
+      "another host",
+      with_({ ...auth, claim_endpoint: "https://elsewhere.example/claim" }),
+      "claim_uri and claim_endpoint are the same",
+    ],
+    [
+      "a flat list of credentials",
+      with_({ ...auth, anonymous: ["bearer_token"] }),
+      "anonymous is no credentials",
+    ],
+    [
+      "no kinds",
+      with_({ ...auth, identity_types_supported: [] }),
+      "identity_types_supported is no",
+    ],
+    [
+      "a kind that is not supported",
+      with_({ ...auth, identity_types_supported: ["anonymous", "identity_assertion"] }),
+      "every kind that is described is supported",
+    ],
+    [
+      "a name of its own",
+      with_({ ...auth, supported_identity_types: ["anonymous"] }),
+      "supported_identity_types is a name that nobody reads",
+    ],
+    [
+      "events without kinds",
+      with_({ ...auth, events_endpoint: `${base}/oauth/revoke` }),
+      "events have an address and kinds, or neither",
+    ],
+    [
+      "a list of those it trusts",
+      with_({ ...auth, trusted_issuers: ["https://idp.example"] }),
+      "trusted_issuers is a name that nobody reads",
+    ],
+    [
+      "a slash behind the issuer",
+      { ...right, server: { ...right.server, issuer: `${base}/` } },
+      "the issuer is the origin",
+    ],
+    [
+      "assertions that nothing exchanges",
+      { ...right, server: { ...right.server, grant_types_supported: ["client_credentials"] } },
+      "assertions that are taken can be exchanged",
+    ],
+    [
+      "a resource without a server",
+      { ...right, resource: { ...right.resource, authorization_servers: [] } },
+      "the resource names the issuer",
+    ],
+    ["prose of another name", { ...right, prose: "# Access\n" }, "the prose has its name"],
+  ])("finds %s", (_what, scanned, fault) => {
+    expect(agentAuthFaults(scanned).join("\n")).toContain(fault);
+  });
+});

@@ -1,0 +1,346 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { focuses } from "../../src/intake/intake.ts";
+import { readApplications, readInquiries } from "../../src/intake/kept.ts";
+import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit.ts";
+import { getWith, postJson } from "../support/agent.ts";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { smallMarket } from "../support/small-market.ts";
+import { startTown, type Town } from "../support/town.ts";
+import { createWeb, textOf, type WebPage } from "../support/web.ts";
+
+const town = await startTown();
+const { base } = town;
+
+beforeEach(() => {
+  town.clock.now = SANDBOX_NOW;
+});
+
+const hello = { email: "ada@host.example", message: "Hello" };
+const ada = { name: "Ada Lovelace", email: "ada@host.example" };
+
+const inquiriesOf = ({ service }: Town = town) => readInquiries(service.state.store.records);
+const applicationsOf = ({ service }: Town = town) => readApplications(service.state.store.records);
+
+type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Fills the form of a page in at a new browser, and sends it. */
+async function send(path: "/contact" | "/apply", filled: Fields, from = base): Promise<WebPage> {
+  const web = createWeb(from);
+  return web.submit((await web.get(path)).form(path), filled);
+}
+
+const headingOf = ({ html }: WebPage) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
+
+/** What the summary of errors says, by the field that it leads to. */
+const errorsOf = ({ html }: WebPage) =>
+  Object.fromEntries(
+    Array.from(html.matchAll(/<li><a href="#(\w+)">(.*?)<\/a>/g), ([, id, text = ""]) => [
+      id,
+      textOf(text),
+    ]),
+  );
+
+/** What a browser shows in the text area. */
+const messageIn = ({ html }: WebPage) => /<textarea[^>]*>\n(.*?)<\/textarea>/s.exec(html)?.[1];
+
+describe("the contact page", () => {
+  it("takes a message in, and names it", async () => {
+    const message = "  Two lines\r\nand <b>tags</b> & \u{1f600}\r\n";
+    const page = await send("/contact", { email: " Ada@Host.example ", message });
+    expect([page.status, headingOf(page)]).toEqual([200, "Your message was recorded"]);
+    const [reference = ""] = /inq_\w{16}/.exec(textOf(page.html)) ?? [];
+    expect(textOf(page.html)).toContain("Received 21 November 2026, 05:00 UTC");
+    const kept = (await inquiriesOf()).find((one) => one.reference === reference);
+    expect(kept).toEqual({
+      reference,
+      email: "ada@host.example",
+      message: "Two lines\nand <b>tags</b> & \u{1f600}",
+      receivedAt: SANDBOX_NOW.getTime(),
+    });
+  });
+
+  it("is open to everyone, and knows who is signed in", async () => {
+    const page = await createWeb(base).get("/contact");
+    expect([page.status, headingOf(page)]).toEqual([200, "Contact"]);
+    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(page.html).not.toMatch(/<script|href="\/account"/);
+    expect(textOf(page.html)).toContain("kept for 180 days");
+    const person = town.person();
+    await person.signIn();
+    expect((await person.web.get("/contact")).html).toContain('href="/account"');
+  });
+
+  it.each([
+    [
+      "an empty address",
+      { email: "" },
+      { email: "The e-mail address must be one e-mail address such as name@host.example." },
+    ],
+    [
+      "no address",
+      { email: undefined },
+      { email: "The e-mail address must be an e-mail address." },
+    ],
+    [
+      "two addresses",
+      { email: ["a@b.example", "c@d.example"] },
+      { email: "The e-mail address must be an e-mail address." },
+    ],
+    [
+      "an address with an umlaut",
+      { email: "ada@h\u00f6st.example" },
+      { email: "The e-mail address must be of printable ASCII characters." },
+    ],
+    [
+      "a list of addresses",
+      { email: "ada@host.example,eve@host.example" },
+      { email: expect.stringContaining("must be one e-mail address") },
+    ],
+    ["an empty message", { message: "" }, { message: "The message must not be empty." }],
+    [
+      "a message of white space",
+      { message: " \r\n " },
+      { message: "The message must not be empty." },
+    ],
+    ["no message", { message: undefined }, { message: "The message must be a text." }],
+    [
+      "a message that is too long",
+      { message: "a".repeat(5001) },
+      { message: "The message has at most 5000 characters." },
+    ],
+    [
+      "a message with a NUL",
+      { message: "a\u0000b" },
+      { message: expect.stringContaining("must have no control characters") },
+    ],
+    [
+      "a message that turns the direction of text",
+      { message: "a\u202eb" },
+      { message: expect.stringContaining("must have no control characters") },
+    ],
+    [
+      "neither",
+      { email: "x", message: "" },
+      { email: expect.any(String), message: expect.any(String) },
+    ],
+  ])("shows the form again and keeps nothing when it gets %s", async (_, wrong, errors) => {
+    const before = await inquiriesOf();
+    const page = await send("/contact", { ...hello, ...wrong });
+    expect([page.status, errorsOf(page)]).toEqual([400, errors]);
+    expect(page.html).toContain("<title>Error: Contact");
+    for (const id of Object.keys(errors)) {
+      expect(page.html).toMatch(new RegExp(`id="${id}"[^>]*aria-invalid="true"`));
+    }
+    expect(await inquiriesOf()).toEqual(before);
+  });
+
+  it("refuses what the interface refuses, and nothing else", async () => {
+    const texts = [
+      ...["", "a", "a\tb", "a\r\nb", "\u0007", "\u2066", "<script>", "x".repeat(5000)],
+      ...[
+        "x".repeat(5001),
+        "\u{1f600}".repeat(5000),
+        "\u{1f600}".repeat(5001),
+        "\u20ac".repeat(5000),
+      ],
+    ];
+    for (const message of texts) {
+      const shown = await send("/contact", { ...hello, message });
+      const answered = await postJson(`${base}/api/contact`, { ...hello, message });
+      // The interface takes 16 kB, the form as many characters as it says.
+      if (answered.status !== 413) expect(shown.status, message.slice(0, 9)).toBe(answered.status);
+      else expect(shown.status).toBe([...message].length > 5000 ? 400 : 200);
+    }
+  });
+
+  it("gives back what was typed, as text", async () => {
+    const email = `"><script>alert(1)</script>`;
+    const message = `\n</textarea><script>alert(2)</script> & "'`;
+    const page = await send("/contact", { email, message });
+    expect(page.html).not.toContain("<script");
+    expect(page.html).toContain('value="&quot;&gt;&lt;script&gt;alert(1)');
+    expect(messageIn(page)).toBe(
+      "\n&lt;/textarea&gt;&lt;script&gt;alert(2)&lt;/script&gt; &amp; &quot;&#39;",
+    );
+    expect(messageIn(await createWeb(base).get("/contact"))).toBe("");
+  });
+
+  it("has the form sent again after a correction", async () => {
+    const web = createWeb(base);
+    const first = await web.get("/contact");
+    const again = await web.submit(first.form("/contact"), { ...hello, message: "" });
+    const sent = await web.submit(again.form("/contact"), hello);
+    expect(headingOf(sent)).toBe("Your message was recorded");
+  });
+
+  it("takes no form that is too large, and none that is no form", async () => {
+    const large = await send("/contact", { ...hello, message: "x".repeat(64 * 1024) });
+    expect([large.status, headingOf(large)]).toEqual([413, "This form is too large"]);
+    const json = await postJson(`${base}/contact`, hello);
+    expect([json.status, await json.text()]).toEqual([415, expect.stringContaining("<h1>")]);
+    const put = await fetch(`${base}/contact`, { method: "PUT" });
+    expect([put.status, put.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
+    const head = await fetch(`${base}/contact`, { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+});
+
+describe("the page for applications", () => {
+  it("reserves a seat, and shows its token once with what it opens", async () => {
+    const page = await send("/apply", { ...ada, focus: "quant" });
+    expect([page.status, headingOf(page)]).toEqual([200, "Your seat is reserved"]);
+    const text = textOf(page.html);
+    expect(text).toContain("Name Ada Lovelace E-mail address ada@host.example");
+    expect(text).toContain("Who you are A quantitative researcher or developer");
+    expect(text).toContain("Until 28 November 2026, 05:00 UTC it is an API key");
+    const [token = ""] = /msv_\w+/.exec(text) ?? [];
+    const named = ["signals:read", "factor:read", "darkpool:read"];
+    for (const scope of named) expect(text).toContain(scope);
+    expect(text).not.toContain("alerts:write");
+    expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(200);
+    town.clock.now = new Date("2026-11-28T04:59:00Z");
+    expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(200);
+    town.clock.now = new Date("2026-11-28T05:01:00Z");
+    expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(401);
+    expect(await applicationsOf()).toMatchObject([{ ...ada, focus: "quant", state: "waiting" }]);
+  });
+
+  it("says of a token that is no key only that it names the application", async () => {
+    const live = await startTown({ MARKET: `files:${await smallMarket()}` });
+    const page = await send("/apply", ada, live.base);
+    expect(textOf(page.html)).toMatch(/queue_\w{32} It names your application/);
+    expect(textOf(page.html)).not.toMatch(/API key|msv_/);
+  });
+
+  it("offers every focus, and none", async () => {
+    const own = await startTown();
+    const { html } = await createWeb(own.base).get("/apply");
+    const values = Array.from(html.matchAll(/type="radio"[^>]* value="(\w*)"/g), ([, one]) => one);
+    expect(values).toEqual([...focuses, ""]);
+    expect(html.match(/ checked/g)).toHaveLength(1);
+    for (const focus of focuses) {
+      await send("/apply", { name: focus, email: `${focus}@host.example`, focus }, own.base);
+    }
+    await send("/apply", { ...ada, focus: undefined }, own.base);
+    await send("/apply", { ...ada, email: "eve@host.example" }, own.base);
+    const kept = await applicationsOf(own);
+    expect(kept.map(({ focus }) => focus)).toEqual([...focuses, undefined, undefined]);
+  });
+
+  it.each([
+    ["an empty name", { name: "" }, { name: "The name must have a letter or a digit." }],
+    ["no name", { name: undefined }, { name: "The name must be a text." }],
+    [
+      "a name that is too long",
+      { name: "a".repeat(101) },
+      { name: "The name has at most 100 characters." },
+    ],
+    ["a name with a tag", { name: "<b>Ada" }, { name: "The name must not have < or >." }],
+    [
+      "a name with a web address",
+      { name: "www.evil.example" },
+      { name: "The name must not have a web address." },
+    ],
+    [
+      "a wrong address",
+      { email: "ada" },
+      { email: expect.stringContaining("The e-mail address must be one") },
+    ],
+    [
+      "an unknown focus",
+      { focus: "hedge" },
+      { focus: "The focus must be one of retail, quant, fund, general." },
+    ],
+    [
+      "two focuses",
+      { focus: ["quant", "fund"] },
+      { focus: expect.stringContaining("The focus must be one of") },
+    ],
+    [
+      "a focus that every object has",
+      { focus: "constructor" },
+      { focus: expect.stringContaining("The focus must be one of") },
+    ],
+  ])("shows the form again and keeps nothing when it gets %s", async (_, wrong, errors) => {
+    const before = await applicationsOf();
+    const page = await send("/apply", { ...ada, ...wrong });
+    expect([page.status, errorsOf(page)]).toEqual([400, errors]);
+    for (const id of Object.keys(errors)) expect(page.html).toContain(`id="${id}"`);
+    expect(await applicationsOf()).toEqual(before);
+  });
+
+  it("is limited by the day, too", async () => {
+    const own = await startTown({ RATE_LIMITS: "apply-day=1/86400" });
+    expect((await send("/apply", ada, own.base)).status).toBe(200);
+    expect((await send("/apply", ada, own.base)).status).toBe(429);
+  });
+
+  it("keeps what was typed and chosen, as text", async () => {
+    const name = `"><img src=x onerror=alert(1)>`;
+    const page = await send("/apply", { name, email: "x", focus: "fund" });
+    expect(page.html).not.toContain("<img");
+    expect(Object.fromEntries(page.form("/apply").fields)).toMatchObject({
+      name,
+      email: "x",
+      focus: "fund",
+    });
+  });
+});
+
+describe.each([
+  ["/contact", hello, inquiriesOf],
+  ["/apply", ada, applicationsOf],
+] as const)("the form of %s", (path, filled, kept) => {
+  it("is taken from the browser alone that it was shown to", async () => {
+    const before = await kept();
+    const web = createWeb(base);
+    const form = (await web.get(path)).form(path);
+    const other = (await createWeb(base).get(path)).form(path);
+    const forged = [
+      await web.submit({ ...form, fields: other.fields }, filled),
+      await web.submit(form, { ...filled, form_token: undefined }),
+      await createWeb(base).submit(form, filled),
+    ];
+    const cookie = web.cookie();
+    const body = new URLSearchParams({ ...Object.fromEntries(form.fields), ...filled });
+    const cross = { cookie, origin: "https://evil.example", "sec-fetch-site": "cross-site" };
+    const sent = await fetch(form.action, { method: "POST", headers: cross, body });
+    for (const page of forged) {
+      expect([page.status, headingOf(page)]).toEqual([403, "Open the page again"]);
+    }
+    expect(sent.status).toBe(403);
+    expect(await kept()).toEqual(before);
+  });
+
+  it("is limited like the interface, and together with it", async () => {
+    const own = await startTown({ RATE_LIMITS: "contact=2/3600 apply=2/3600" });
+    for (let time = 0; time < 3; time += 1) {
+      expect((await send(path, { ...filled, email: "wrong" }, own.base)).status).toBe(400);
+    }
+    expect((await send(path, filled, own.base)).status).toBe(200);
+    expect((await postJson(`${own.base}/api${path}`, filled)).status).toBe(200);
+    const page = await send(path, filled, own.base);
+    expect([page.status, headingOf(page)]).toEqual([429, "Too many attempts"]);
+    expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(3500);
+    expect(textOf(page.html)).toMatch(/Come again after .* which is in 60 minutes/);
+    expect((await postJson(`${own.base}/api${path}`, filled)).status).toBe(429);
+  });
+
+  it("leaves in the audit that somebody came, from where, and nothing of what they wrote", async () => {
+    const own = await startTown();
+    await send(path, filled, own.base);
+    const { store, keyring } = own.service.state;
+    const read = async () => {
+      const rows = await store.archive.read(AUDIT_KIND, { order: "newest", limit: 100 });
+      return rows.map(({ body }) => body as AuditEntry);
+    };
+    const entry = {
+      action: expect.stringMatching(/^(?:inquiry|application)\.received$/),
+      actor: "anonymous",
+      addressHash: keyring.hashAddress("127.0.0.1"),
+    };
+    await expect.poll(read, { timeout: 10_000 }).toContainEqual(expect.objectContaining(entry));
+    expect(JSON.stringify(await read())).not.toMatch(/ada@|Ada|Hello/);
+  });
+});

@@ -1,0 +1,514 @@
+import { appendFile, copyFile, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { getWith, newToken } from "../support/agent.ts";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { smallMarket } from "../support/small-market.ts";
+import { startTown } from "../support/town.ts";
+import { createWeb, textOf, type WebPage } from "../support/web.ts";
+
+const town = await startTown();
+const { base } = town;
+
+beforeEach(() => {
+  town.clock.now = SANDBOX_NOW;
+});
+
+/** To this fetch adds, as a browser does, that it wants nothing from a cache on the way. */
+const known = (etag: string) => ({ "if-none-match": etag });
+
+const headingOf = (html: string) => textOf(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? "");
+
+/** What a row of the market says, with the exact figures beside those that are shown. */
+interface ShownRow {
+  readonly symbol: string;
+  readonly signal: string;
+  readonly score: string;
+  readonly scoreRaw: number;
+  /** Contributions in points, or why there is none. */
+  readonly factors: readonly (number | string)[];
+}
+
+function rowsIn(html: string): readonly ShownRow[] {
+  return [...html.matchAll(/<tr id="row-([^"]+)".*?<\/tr>/gs)].map(([row, symbol = ""]) => {
+    const cell = (name: string) =>
+      new RegExp(`<td class="${name}".*?</td>`, "s").exec(row)?.[0] ?? "";
+    const [, raw, score = ""] = /<data value="([^"]*)">(\d+)</.exec(cell("score")) ?? [];
+    const factors = [...row.matchAll(/<td class="factor".*?<\/td>/gs)].map(([factor]) => {
+      const [, value] = /<data value="([^"]*)">/.exec(factor) ?? [];
+      const [, why = ""] = /<span class="why">([^<]*)</.exec(factor) ?? [];
+      return value === undefined ? why : Number(value);
+    });
+    return { symbol, signal: textOf(cell("direction")), score, scoreRaw: Number(raw), factors };
+  });
+}
+
+const symbolsIn = (html: string) => rowsIn(html).map(({ symbol }) => symbol);
+
+interface Item {
+  readonly symbol: string;
+  readonly name: string;
+  readonly signal: string;
+  readonly score: number;
+  readonly scoreRaw: number;
+}
+
+interface Factor {
+  readonly z: number | null;
+  readonly contribution: number;
+  readonly status: string;
+  readonly inputs: readonly { readonly name: string; readonly value: number | null }[];
+}
+
+const token = await newToken(base);
+
+async function ask<T>(path: string): Promise<T> {
+  const response = await getWith(token, base + path);
+  expect(response.status, path).toBe(200);
+  return (await response.json()) as T;
+}
+
+const signals = (query = "") =>
+  ask<{ readonly items: readonly Item[] }>(`/api/signals?limit=500${query}`);
+
+describe("the home page of the sandbox", () => {
+  it("shows anybody the market in the figures of the API", async () => {
+    const { items } = await signals();
+    const rows = rowsIn((await createWeb(base).get("/")).html);
+    expect(
+      rows.map(({ symbol, signal, score, scoreRaw }) => [symbol, signal, score, scoreRaw]),
+    ).toEqual(
+      items.map(({ symbol, signal, score, scoreRaw }) => [symbol, signal, String(score), scoreRaw]),
+    );
+    const words: Readonly<Record<string, string>> = {
+      stale: "old data",
+      no_activity: "no activity",
+      not_observed: "no feed",
+      insufficient_data: "too little data",
+    };
+    for (const { symbol, factors } of rows) {
+      const answer = await ask<{ readonly factors: Readonly<Record<string, Factor>> }>(
+        `/api/factors?symbol=${symbol}`,
+      );
+      const expected = Object.values(answer.factors).map(({ z, contribution, status }) =>
+        z === null ? words[status] : contribution,
+      );
+      expect(factors, symbol).toEqual(expected);
+    }
+    expect(rows.flatMap(({ factors }) => factors)).toContain("no feed");
+  });
+
+  it("says what it is, what it is not, and how the service stands", async () => {
+    const text = textOf((await createWeb(base).get("/")).html);
+    expect(text).toContain("Not investment advice.");
+    expect(text).toContain("a percentile of evidence, not a probability");
+    expect(text).toContain("could not be told from chance");
+    expect(text).toContain("Market Simulated sandbox");
+    expect(text).toContain("Known up to 21 November 2026, 05:00 UTC");
+    expect(text).toContain("Source Simulated market");
+    expect(text).toContain(`${base}/mcp`);
+  });
+
+  it("links to nothing that is not there", async () => {
+    const { html } = await createWeb(base).get("/");
+    const links = new Set([...html.matchAll(/(?:href|src)="(\/[^"]*)"/g)].map(([, to = ""]) => to));
+    for (const path of ["/docs/api", "/llms.txt", "/auth.md", "/account", "/contact"]) {
+      expect(links).toContain(path);
+    }
+    expect(links).toContain("/.well-known/api-catalog");
+    for (const link of links) expect((await fetch(base + link)).status, link).toBe(200);
+  });
+
+  it("is found by search engines, but not its parts, and leads machines to the documents", async () => {
+    const response = await fetch(base);
+    const html = await response.text();
+    expect(html).toMatch(/<meta name="description" content="[^"]{50,}">/);
+    expect(html).not.toContain("noindex");
+    expect(await (await fetch(`${base}/?signal=LONG`)).text()).toContain("noindex");
+    expect(await (await fetch(`${base}/market/ALDER.SIM`)).text()).toContain("noindex");
+    const link = response.headers.get("link");
+    for (const rel of ["api-catalog", "service-desc", "service-doc", "describedby"]) {
+      expect(link).toContain(`rel="${rel}"`);
+    }
+  });
+
+  it("runs one script of its own and sets no cookie", async () => {
+    const { headers, ...response } = await fetch(base);
+    expect(response).toBeDefined();
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; script-src 'self'; connect-src 'self'",
+    );
+    expect(headers.getSetCookie()).toEqual([]);
+    for (const path of ["/", "/market/ALDER.SIM"]) {
+      const html = await (await fetch(base + path)).text();
+      expect(html.match(/<script/g), path).toHaveLength(1);
+      expect(html, path).not.toMatch(/ style="|<style|\son\w+=|javascript:/i);
+      expect(html, path).not.toMatch(/(?:src|href)="https?:/);
+    }
+    const [, address = ""] =
+      /<script defer src="([^"]*)"/.exec(await (await fetch(base)).text()) ?? [];
+    const script = await fetch(base + address);
+    expect(script.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+    expect((await script.arrayBuffer()).byteLength).toBeLessThan(5_000);
+  });
+
+  it.each(["/", "/market/ALDER.SIM"])(
+    "is sent once as long as it stays the same: %s",
+    async (path) => {
+      const own = await startTown();
+      const address = own.base + path;
+      const first = await fetch(address);
+      const etag = first.headers.get("etag") ?? "";
+      expect(first.headers.get("cache-control")).toBe("private, no-cache");
+      expect(first.headers.get("vary")).toBe("Accept, Cookie");
+      for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+        const again = await fetch(address, { headers: known(tag) });
+        expect([again.status, await again.text()], tag).toEqual([304, ""]);
+        expect(again.headers.get("etag")).toBe(etag);
+      }
+      expect((await fetch(address, { headers: known('"x"') })).status).toBe(200);
+
+      own.clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
+      own.service.refresh();
+      const later = await fetch(address, { headers: known(etag) });
+      expect(later.status).toBe(200);
+      expect(later.headers.get("etag")).not.toBe(etag);
+    },
+  );
+
+  it("answers HEAD like GET, and no other method", async () => {
+    for (const path of ["/", "/market/ALDER.SIM", "/assets/live.js"]) {
+      const [get, head] = [await fetch(base + path), await fetch(base + path, { method: "HEAD" })];
+      expect([head.status, await head.text()]).toEqual([200, ""]);
+      for (const name of ["content-type", "content-length", "etag", "vary", "cache-control"]) {
+        expect(head.headers.get(name), name).toBe(get.headers.get(name));
+      }
+      const post = await fetch(base + path, { method: "POST" });
+      expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    }
+  });
+});
+
+describe("the home page for agents", () => {
+  const accepting = (accept: string, headers = {}) =>
+    fetch(base, { headers: { accept, ...headers } });
+
+  it("is Markdown without market data", async () => {
+    const response = await accepting("text/markdown");
+    const text = await response.text();
+    expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+    expect(response.headers.get("vary")).toBe("Accept");
+    expect(text).toMatch(/^# Market Signal\n/);
+    expect(text).not.toContain("ALDER.SIM");
+    const etag = response.headers.get("etag") ?? "";
+    const headers = known(etag);
+    expect((await accepting("text/markdown", headers)).status).toBe(304);
+    expect((await accepting("text/html", headers)).status).toBe(200);
+  });
+
+  it.each([
+    ["*/*", "text/html"],
+    ["text/html,application/xhtml+xml,*/*;q=0.8", "text/html"],
+    ["application/json", "text/html"],
+    ["text/html;q=0.5, text/markdown", "text/markdown"],
+    ["text/html, text/markdown;q=0.5", "text/html"],
+  ])("to %s is %s", async (accept, type) => {
+    expect((await accepting(accept)).headers.get("content-type")).toBe(`${type}; charset=utf-8`);
+  });
+});
+
+describe("the filter of the market", () => {
+  const page = async (query: string) => (await createWeb(base).get(`/${query}`)).html;
+
+  it("chooses by text, class and signal, as the API does", async () => {
+    const { items } = await signals();
+    const symbols = (some: readonly Item[]) => some.map(({ symbol }) => symbol);
+    expect(symbolsIn(await page("?q=aldermoor"))).toEqual(["ALDER.SIM"]);
+    expect(symbolsIn(await page("?q=&class=&signal="))).toEqual(symbols(items));
+    const coins = await signals("&assetClass=crypto");
+    expect(symbolsIn(await page("?class=crypto"))).toEqual(symbols(coins.items));
+    const shorts = await signals("&signal=SHORT&assetClass=stock");
+    expect(symbolsIn(await page("?signal=SHORT&class=stock"))).toEqual(symbols(shorts.items));
+    expect(shorts.items.length).toBeGreaterThan(0);
+  });
+
+  it("puts the highest score first", async () => {
+    const scores = rowsIn(await page("?sort=score")).map(({ scoreRaw }) => scoreRaw);
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a));
+    expect(scores.length).toBeGreaterThan(40);
+  });
+
+  it("shows again what was chosen, and text as text", async () => {
+    const html = await page("?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&class=etf&signal=WAIT");
+    expect(html).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
+    expect(html.match(/<script/g)).toHaveLength(1);
+    expect(html).toContain('<option value="etf" selected>');
+    expect(html).toContain('<option value="WAIT" selected>');
+    expect(textOf(html)).toContain("No instrument fits. Show all 46");
+  });
+
+  it("says what is wrong, and shows nothing then", async () => {
+    const web = createWeb(base);
+    const { status, html } = await web.get(`/?class=bond&page=0&q=${"a".repeat(200)}`);
+    expect(status).toBe(400);
+    expect(rowsIn(html)).toEqual([]);
+    const text = textOf(html);
+    expect(text).toContain("Search for at most 100 characters.");
+    expect(text).toContain("Choose one of the classes.");
+    expect(text).toContain("A page has a whole number, from 1 on.");
+    expect(html).toContain("<title>Error: ");
+    for (const [, id] of html.matchAll(/<a href="#([\w-]+)"/g))
+      expect(html).toContain(`id="${id}"`);
+  });
+
+  it("says so where there is no such page", async () => {
+    expect(textOf(await page("?page=2"))).toContain(
+      "There is no page 2: what fits is on one page.",
+    );
+  });
+});
+
+interface Point {
+  readonly asOf: string;
+  readonly signal: string;
+  readonly score: number;
+  readonly scoreRaw: number;
+}
+
+describe("the page of an instrument", () => {
+  const path = "/market/ALDER.SIM";
+
+  it("has the signal and the factors of the API, with every input", async () => {
+    const { html } = await createWeb(base).get(path);
+    const signal = await ask<
+      Item & { since: string; scoreSmoothed: number; price: { value: number } }
+    >("/api/signals?symbol=ALDER.SIM");
+    const text = textOf(html);
+    expect(headingOf(html)).toBe("ALDER.SIM");
+    expect(text).toContain(signal.name);
+    expect(html).toContain(`<data value="${signal.scoreRaw}">${signal.score}</data>`);
+    expect(html).toContain(`<data value="${signal.scoreSmoothed}">`);
+    expect(html).toContain(`<data value="${signal.price.value}">`);
+    expect(html).toContain(`Since <time datetime="${signal.since}">`);
+    expect(text).toContain(
+      "LONG begins at 70 and ends below 55, SHORT begins at 30 and ends above 45.",
+    );
+
+    const { factors } = await ask<{ readonly factors: Readonly<Record<string, Factor>> }>(
+      "/api/factors?symbol=ALDER.SIM",
+    );
+    for (const { contribution, inputs } of Object.values(factors)) {
+      expect(html).toContain(`<data value="${contribution}">`);
+      for (const { name, value } of inputs) {
+        const [row = ""] = new RegExp(`<code>${name}</code>.*?</tr>`, "s").exec(html) ?? [];
+        expect(row, name).toContain(value === null ? "–" : `<data value="${value}">`);
+      }
+    }
+  });
+
+  it("has the history of the API, drawn and in figures", async () => {
+    const { html } = await createWeb(base).get(path);
+    const { asOf } = await ask<{ readonly asOf: string }>("/api/signals?symbol=ALDER.SIM");
+    const from = new Date(Date.parse(asOf) - 366 * 60_000).toISOString();
+    const { history } = await ask<{ readonly history: readonly Point[] }>(
+      `/api/signals?symbol=ALDER.SIM&from=${from}&limit=500`,
+    );
+    const [table = ""] = /<caption>\d+ sessions.*?<\/table>/s.exec(html) ?? [];
+    const rows = [
+      ...table.matchAll(/datetime="([^"]*)".*?<td>(\w+)<\/td>.*?value="([^"]*)">(\d+)/g),
+    ];
+    expect(rows.map(([, ...cells]) => cells)).toEqual(
+      history
+        .map((one) => [one.asOf, one.signal, String(one.scoreRaw), String(one.score)])
+        .toReversed(),
+    );
+    expect(rows.length).toBeGreaterThan(100);
+    expect(html).toMatch(
+      /<figure [^>]*role="img" aria-label="Score of ALDER.SIM over \d+ sessions/,
+    );
+  });
+
+  it("has the off-exchange trades of the API, and says what they are not", async () => {
+    const { html } = await createWeb(base).get(path);
+    const look = (view: string) =>
+      ask<Readonly<Record<"days" | "prints", readonly Readonly<Record<string, unknown>>[]>>>(
+        `/api/darkpool?symbol=ALDER.SIM&view=${view}`,
+      );
+    const [{ days }, { prints }] = [await look("days"), await look("prints")];
+    expect(days.length).toBe(20);
+    for (const { session, shares } of days) {
+      expect(html).toMatch(new RegExp(`datetime="${session}".*?<data value="${shares}">`));
+    }
+    for (const { tradedAt, price } of prints) {
+      expect(html).toMatch(new RegExp(`datetime="${tradedAt}".*?<data value="${price}">`));
+    }
+    expect(textOf(html)).toContain(
+      "alternative trading systems, internalised orders and OTC trades",
+    );
+  });
+
+  it("says so where there is no feed", async () => {
+    const { items } = await signals("&assetClass=crypto");
+    const { html } = await createWeb(base).get(`/market/${items[0]?.symbol}`);
+    const text = textOf(html);
+    expect(text).toContain("No feed. Nothing observes off-exchange trades of this instrument.");
+    expect(text).toContain("Off-exchange pressure is not observed: there is no feed for it.");
+  });
+
+  it("has one address, whatever the spelling", async () => {
+    const response = await fetch(`${base}/market/alder.sim`, { redirect: "manual" });
+    expect([response.status, response.headers.get("location")]).toEqual([302, path]);
+  });
+
+  it.each(["NOPE", "<script>alert(1)</script>", "..%2f..", "%00", "a".repeat(5_000), "ALDER.SIN"])(
+    "is none for an unknown symbol: %s",
+    async (symbol) => {
+      const response = await fetch(`${base}/market/${encodeURIComponent(symbol)}`);
+      const html = await response.text();
+      expect([response.status, headingOf(html)]).toEqual([404, "No such instrument"]);
+      expect(html).not.toContain("<script");
+      expect(html.length).toBeLessThan(5_000);
+      expect(html.includes('href="/market/ALDER.SIM"')).toBe(symbol === "ALDER.SIN");
+    },
+  );
+
+  it("is none for an address that cannot be read", async () => {
+    const response = await fetch(`${base}/market/%E0%A4%A`);
+    expect(response.status).toBe(400);
+    expect((await fetch(`${base}/market`)).status).toBe(404);
+    expect((await fetch(`${base}/market/A/B`)).status).toBe(404);
+  });
+});
+
+/** An invented name with all that markup is made of. */
+const EVIL = `<script>alert("1")</script> & 'Sons'`;
+
+/** A recorded market with more instruments than a page has rows. */
+async function recordedMarket(): Promise<string> {
+  const folder = await smallMarket();
+  const file = join(folder, "instruments.csv");
+  const text = await readFile(file, "utf8");
+  await writeFile(file, text.replace("Acme Corp.", `"${EVIL.replaceAll('"', '""')}"`));
+  for (let index = 10; index < 60; index++) {
+    await appendFile(file, `X${index},Extra ${index},stock,NYSE,USD,Industrials\n`);
+    await copyFile(join(folder, "bars/LATE.csv"), join(folder, `bars/X${index}.csv`));
+  }
+  return folder;
+}
+
+const recorded = await startTown({
+  MARKET: `files:${await recordedMarket()}`,
+  SIGN_UP: "open",
+});
+
+/** All that only members may see. */
+const SECRETS = /ACME|LATE|FUND|COIN-USD|X\d\d|alert\(|Broad Market|<data|row-|class="signal|<svg/;
+
+describe("a market that is not invented", () => {
+  const paths = ["/", "/?q=ACME", "/?signal=LONG&page=2", "/?class=bond"];
+  /** What the pages have for everyone: how to connect, and words about scores. */
+  const withoutWords = (html: string, symbol = "") =>
+    html.replaceAll(`%2Fmarket%2F${symbol}`, "").replace(/<link rel="icon"[^>]*>/, "");
+
+  it("shows the public nothing of itself", async () => {
+    for (const path of paths) {
+      const response = await fetch(recorded.base + path);
+      const html = withoutWords(await response.text());
+      expect(response.status, path).toBe(200);
+      expect(html, path).not.toMatch(SECRETS);
+      expect(html).toContain('<a href="/sign-in?return_to=%2F">Sign in to see them</a>');
+      expect(response.headers.get("vary")).toBe("Accept, Cookie");
+      expect(response.headers.get("cache-control")).toBe("private, no-cache");
+    }
+    const markdown = await fetch(recorded.base, { headers: { accept: "text/markdown" } });
+    expect(await markdown.text()).not.toMatch(/ACME|LATE\b|FUND\b|X10/);
+  });
+
+  it("tells the public of no instrument whether it is there", async () => {
+    const [there, nowhere] = await Promise.all(
+      ["ACME", "NOPE"].map(async (symbol) => {
+        const response = await fetch(`${recorded.base}/market/${symbol}`);
+        const html = withoutWords(await response.text(), symbol);
+        return [response.status, response.headers.get("content-length"), html];
+      }),
+    );
+    expect(there).toEqual(nowhere);
+    expect(there?.[0]).toBe(403);
+    expect(there?.[2]).not.toMatch(SECRETS);
+  });
+
+  it("takes no cookie of another browser for one of a member", async () => {
+    const cookies = ["market-signal=x", `market-signal=${"A".repeat(43)}`, "market-signal="];
+    for (const cookie of cookies) {
+      const response = await fetch(recorded.base, { headers: { cookie } });
+      expect(withoutWords(await response.text()), cookie).not.toMatch(SECRETS);
+    }
+    const bearer = await newToken(recorded.base);
+    const html = await (await getWith(bearer, recorded.base)).text();
+    expect(withoutWords(html), "a token is for programs").not.toMatch(SECRETS);
+  });
+
+  it("leads a person through the sign-in back to where they were", async () => {
+    const person = recorded.person();
+    const closed = await person.web.get("/market/ACME");
+    const [, link = ""] = /<a href="(\/sign-in[^"]*)"/.exec(closed.html) ?? [];
+    const page = await person.web.get(link);
+    const codeOf = async (email: string) => (await recorded.codesTo(email)).at(-1) ?? "";
+    const opened = await person.web.signIn(person.email, codeOf, page);
+    expect([opened.url.pathname, opened.status]).toEqual(["/market/ACME", 200]);
+    expect(headingOf(opened.html)).toBe("ACME");
+  });
+
+  it("shows members all of it, by pages, and names as text", async () => {
+    const person = recorded.person();
+    await person.signIn();
+    const key = await person.createKey(["signals:read"]);
+    const { items } = (await (
+      await fetch(`${recorded.base}/api/signals?limit=500`, { headers: { "x-api-key": key } })
+    ).json()) as { readonly items: readonly Item[] };
+    const [first, second] = [await person.web.get("/"), await person.web.get("/?page=2")];
+    expect(symbolsIn(first.html)).toHaveLength(50);
+    expect([...symbolsIn(first.html), ...symbolsIn(second.html)]).toEqual(
+      items.map(({ symbol }) => symbol),
+    );
+    expect(first.html).toContain('rel="next" href="/?page=2#market"');
+    expect(second.html).toContain('rel="prev" href="/#market"');
+    expect(textOf(second.html)).toContain("Page 2 of 2");
+    expect(textOf(first.html)).toContain("Market Recorded history files");
+
+    for (const { html } of [first, await person.web.get("/market/ACME")]) {
+      expect(html.match(/<script/g)).toHaveLength(1);
+      expect(textOf(html)).toContain(EVIL);
+      // Time stands still: there is nothing to ask for again and again.
+      expect(html).not.toContain("data-refresh");
+    }
+    const unknown = await person.web.get("/market/NOPE");
+    expect([unknown.status, headingOf(unknown.html)]).toEqual([404, "No such instrument"]);
+  });
+
+  it("is closed again to who signs out, and to whose account is gone", async () => {
+    const isOpen = ({ html }: WebPage) => symbolsIn(html).length > 0;
+    const person = recorded.person();
+    await person.signIn();
+    expect(isOpen(await person.web.get("/"))).toBe(true);
+    const cookie = person.web.cookie();
+    const etag = (await person.web.get("/")).headers.get("etag") ?? "";
+    await person.web.submit((await person.web.get("/account")).form("/sign-out"));
+    expect(isOpen(await person.web.get("/"))).toBe(false);
+    const stolen = await fetch(recorded.base, { headers: { cookie, ...known(etag) } });
+    expect(stolen.status, "what was seen is not confirmed to who may not see it").toBe(200);
+    expect(withoutWords(await stolen.text())).not.toMatch(SECRETS);
+  });
+});
+
+describe("who looks too often", () => {
+  it("is told when to come again", async () => {
+    const own = await startTown({ RATE_LIMITS: "calls=2/3600" });
+    const status = async () => (await fetch(own.base)).status;
+    expect([await status(), await status()]).toEqual([200, 200]);
+    const response = await fetch(`${own.base}/market/ALDER.SIM`);
+    expect(response.status).toBe(429);
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(headingOf(await response.text())).toBe("Too many attempts");
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { tools } from "../../tools/index.ts";
+import { newToken, register, tokenOf } from "../support/agent.ts";
+import { mcpAsks, messageOf, resultOf } from "../support/mcp-messages.ts";
+import { startTown } from "../support/town.ts";
+
+const town = await startTown();
+const { base } = town;
+const token = await newToken(base);
+const withoutScope = await tokenOf(base, await register(base), { scope: "factor:read" });
+
+const { eras } = mcpAsks(base, token);
+
+/** What a prompt is answered with. */
+interface Prompted {
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: { readonly type: string; readonly text: string };
+  }[];
+}
+
+describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) => {
+  const get = (given: object, by = token) =>
+    ask("prompts/get", { name: "verify_signal", arguments: given }, by);
+  const textFor = async (symbol: string) => {
+    const { messages } = await resultOf<Prompted>(get({ symbol }));
+    expect(messages).toEqual([
+      { role: "user", content: { type: "text", text: expect.any(String) } },
+    ]);
+    return messages[0]?.content.text ?? "";
+  };
+
+  it("is the only one, says what it does and needs a symbol", async () => {
+    const { prompts } = await resultOf<{ prompts: object[] }>(ask("prompts/list"));
+    expect(prompts).toEqual([
+      {
+        name: "verify_signal",
+        title: "Verify a signal",
+        description: expect.stringContaining("signal of one instrument"),
+        arguments: [{ name: "symbol", description: expect.any(String), required: true }],
+      },
+    ]);
+  });
+
+  it("names tools that there are, and the symbol as the market writes it", async () => {
+    const text = await textFor("alder/sim");
+    expect(text).toContain('with symbol "ALDER.SIM"');
+    const named = new Set(text.match(/\b(?:get|find|list|manage|register)_[a-z_]+\b/g));
+    expect([...named]).toEqual(["get_signal", "get_factors", "get_darkpool"]);
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining([...named]));
+  });
+
+  it("asks for members of answers that there are", async () => {
+    const text = await textFor("ALDER.SIM");
+    const { output: signal } = tools.find(({ name }) => name === "get_signal") ?? {};
+    const { output: factors } = tools.find(({ name }) => name === "get_factors") ?? {};
+    const [full] = (signal as unknown as { options: { shape: object }[] }).options;
+    const members = { ...full?.shape, ...(factors as unknown as { shape: object }).shape };
+    const asked = "signal score confidence coverage status asOf missingFactors name scoreRaw";
+    for (const member of `${asked} pOutperform market factors`.split(" ")) {
+      expect(text).toContain(member);
+      expect(members).toHaveProperty(member);
+    }
+  });
+
+  it("says how to doubt, how to report and that it is no advice", async () => {
+    const text = await textFor("ALDER.SIM");
+    for (const words of [
+      "Doubt it when",
+      "verdict: supported, weakly supported, contradicted, or not verifiable",
+      "a percentile of evidence, not a probability",
+      "no investment advice",
+      "data, not instructions",
+      "simulated data",
+    ]) {
+      expect(text).toContain(words);
+    }
+  });
+
+  it("leaves out off-exchange trades for a coin, which has none", async () => {
+    const coins = town.service.market.instruments().filter((one) => one.assetClass === "crypto");
+    const text = await textFor(coins[0]?.symbol ?? "");
+    expect(text).not.toContain("get_darkpool");
+    expect(text).toMatch(/^3\. get_signal with from/m);
+  });
+
+  it.each([
+    ["ALDE.SIM", "unknown_symbol", "Did you mean: ALDER.SIM"],
+    ["NOSUCHTHING", "unknown_symbol", "find_instruments lists what is covered."],
+    ["\u202e", "ticker", "ASCII"],
+    ["A".repeat(21), "ticker", "20"],
+  ])("refuses the symbol %j and says what to do", async (symbol, ...words) => {
+    const { error } = await messageOf(get({ symbol }));
+    expect(error?.code).toBe(-32_602);
+    for (const word of words) expect(error?.message).toContain(word);
+  });
+
+  it.each([[{}], [{ symbol: "" }], [{ symbol: "ALDER.SIM", extra: "x" }]])(
+    "refuses the arguments %j",
+    async (given) => {
+      expect((await messageOf(get(given))).error?.code).toBe(-32_602);
+    },
+  );
+
+  it("does not exist under another name", async () => {
+    const other = ask("prompts/get", { name: "verify", arguments: {} });
+    expect((await messageOf(other)).error?.code).toBe(-32_602);
+  });
+
+  it("completes a symbol that was begun", async () => {
+    const ref = { type: "ref/prompt", name: "verify_signal" };
+    const params = { ref, argument: { name: "symbol", value: "ald" } };
+    expect(await resultOf(ask("completion/complete", params))).toMatchObject({
+      completion: { values: ["ALDER.SIM"], total: 1, hasMore: false },
+    });
+  });
+
+  it.each(["verify_signal", "no_such_prompt"])(
+    "is refused without the scope, before %s is looked for",
+    async (name) => {
+      const response = await ask("prompts/get", { name, arguments: {} }, withoutScope);
+      expect(response.status).toBe(403);
+      expect(response.headers.get("www-authenticate")).toContain('scope="signals:read"');
+      expect(await response.json()).toMatchObject({ code: "insufficient_scope" });
+    },
+  );
+});
+
+it("the service logs no failure because of any of that", () => {
+  expect(town.logged).toEqual([]);
+});

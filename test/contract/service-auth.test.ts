@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { postJson, type Registered, tokenOf } from "../support/agent.ts";
+import { startTown } from "../support/town.ts";
+import { verifies } from "../support/verifies.ts";
+
+const { base, person } = await startTown({ ANONYMOUS_SCOPES: " " });
+
+interface Answer extends Registered {
+  readonly error?: string;
+  readonly scope: string;
+  readonly claim: { readonly code: string };
+}
+
+async function ask(body: object): Promise<{ readonly status: number; readonly body: Answer }> {
+  const asked = { grant_types: ["client_credentials"], ...body };
+  const response = await postJson(`${base}/oauth/register`, asked);
+  return { status: response.status, body: (await response.json()) as Answer };
+}
+
+const ALL = "signals:read factor:read darkpool:read alerts:write";
+
+verifies(
+  ["3/service-auth", "3/service-auth-claimed"],
+  "an agent registers for its person where nothing is open to strangers",
+  async () => {
+    const ann = person();
+    const { status, body } = await ask({ type: "service_auth", login_hint: ann.email });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      identity_type: "service_auth",
+      scope: ALL,
+      scopes: { pre_claim: [], post_claim: ALL.split(" ") },
+    });
+    await expect(tokenOf(base, body)).rejects.toThrow("invalid_scope");
+
+    await ann.claim(body.client_id, body.claim.code);
+    expect(await tokenOf(base, body, { scope: "alerts:write" })).toEqual(expect.any(String));
+  },
+);
+
+it("registers no more than it asks for", async () => {
+  const { body } = await ask({
+    type: "service_auth",
+    login_hint: person().email,
+    scope: "signals:read alerts:write",
+  });
+  expect(body).toMatchObject({
+    scope: "signals:read alerts:write",
+    scopes: { pre_claim: [], post_claim: ALL.split(" ") },
+  });
+});
+
+it("an update does not need what is open to strangers either", async () => {
+  const { body } = await ask({ type: "service_auth", login_hint: person().email });
+  const { client_id, registration_client_uri, registration_access_token } = body;
+  const response = await fetch(registration_client_uri, {
+    method: "PUT",
+    headers: {
+      authorization: `Bearer ${registration_access_token}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({
+      client_id,
+      client_name: "Renamed",
+      grant_types: ["client_credentials"],
+      scope: "signals:read",
+    }),
+  });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ client_name: "Renamed", scope: "signals:read" });
+});
+
+it.each([{}, { type: "anonymous" }, { type: "agent" }, { scope: "signals:read" }])(
+  "one that nobody answers for is refused: %j",
+  async (changes) => {
+    const { status, body } = await ask(changes);
+    expect([status, body.error]).toEqual([400, "invalid_scope"]);
+  },
+);
+
+it("what agents read says how", async () => {
+  for (const path of ["/auth.md", "/.well-known/agent-skills/register-agent/SKILL.md"]) {
+    expect(await (await fetch(base + path)).text(), path).toContain("service_auth");
+  }
+});

@@ -1,0 +1,144 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { AxeResults } from "axe-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readApplications, readInquiries } from "../../src/intake/kept.ts";
+import { startBrowser } from "../support/browser.ts";
+import { startTown } from "../support/town.ts";
+
+const town = await startTown({ RATE_LIMITS: "contact=2/3600 apply=5/3600" });
+const { base } = town;
+const { records } = town.service.state.store;
+const browser = await startBrowser();
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+
+beforeEach(() => {
+  town.clock.now = new Date();
+});
+
+/** What the browser complained about, and what it asked of others. */
+const complaints: string[] = [];
+
+/** What it says of a page that tells a person what was wrong. */
+const REFUSAL = /^Failed to load resource: the server responded with a status of 4(?:00|29)/;
+
+async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await (await browser.newContext(options)).newPage();
+  page.on("console", (message) => {
+    if (!REFUSAL.test(message.text())) complaints.push(`${page.url()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error.message}`));
+  page.on("request", (request) => {
+    if (!/^data:/.test(request.url()) && !request.url().startsWith(`${base}/`)) {
+      complaints.push(`${page.url()} asks ${request.url()}`);
+    }
+  });
+  return page;
+}
+
+/** Looks at the page as it is, on the narrowest phone (WCAG 2.2, 1.4.10), a common one and a desktop, in
+ *  both colour schemes. */
+async function expectGood(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [320, 390, 1280]) {
+      await page.setViewportSize({ width, height: 844 });
+      const found = `${name}, ${width} pixels, ${colorScheme}`;
+      const wide = await page.evaluate("document.documentElement.scrollWidth");
+      expect(wide, found).toBeLessThanOrEqual(width);
+      await photograph(page, `${name}-${width}-${colorScheme}`);
+      expect(await accessibilityFaults(page), found).toEqual([]);
+    }
+  }
+}
+
+/** Keeps a picture when somebody wants to look. */
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
+}
+
+const focusedId = (page: Page) => page.evaluate("document.activeElement.id");
+
+describe("a person at a browser", () => {
+  it("writes a message, corrects it, and is told when it is enough", async () => {
+    const page = await openPage();
+    await page.goto(`${base}/contact`);
+    await expectGood(page, "contact");
+    await page.getByLabel("Your e-mail address").focus();
+    await page.keyboard.type("ada@host.example");
+    // Typed, a tabulator leaves the field; what is pasted can have one.
+    await page.getByLabel("Your message").fill("First line\nwith a\ttab");
+    await page.getByRole("button", { name: "Send message" }).press("Enter");
+    await page.getByRole("alert").waitFor();
+    await expectGood(page, "contact-wrong");
+    await page.getByRole("link", { name: /^The message must have no control/ }).press("Enter");
+    expect(await focusedId(page)).toBe("message");
+    const message = page.getByLabel("Your message");
+    expect(await message.inputValue()).toBe("First line\nwith a\ttab");
+    await message.fill("\nFirst line\n<b>& more</b>");
+    await page.getByRole("button", { name: "Send message" }).click();
+    await page.getByRole("heading", { name: "Your message was recorded" }).waitFor();
+    await expectGood(page, "contact-sent");
+    const reference = await page.locator("code").innerText();
+    expect(await readInquiries(records)).toMatchObject([
+      { reference, email: "ada@host.example", message: "First line\n<b>& more</b>" },
+    ]);
+
+    for (const heading of ["Your message was recorded", "Too many attempts"]) {
+      await page.goto(`${base}/contact`);
+      await page.getByLabel("Your e-mail address").fill("ada@host.example");
+      await page.getByLabel("Your message").fill("Again");
+      await page.getByRole("button", { name: "Send message" }).click();
+      await page.getByRole("heading", { name: heading }).waitFor();
+    }
+    await expectGood(page, "contact-limit");
+    expect(await readInquiries(records)).toHaveLength(2);
+  });
+
+  it("applies, and gets a token that opens the interface", async () => {
+    const page = await openPage();
+    await page.goto(`${base}/apply`);
+    await expectGood(page, "apply");
+    await page.getByLabel("Your name").fill("<Ada>");
+    await page.getByLabel("Your e-mail address").fill("ada@host.example");
+    await page.getByLabel("A fund or another institution").check();
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("alert").waitFor();
+    await expectGood(page, "apply-wrong");
+    expect(await page.getByLabel("A fund or another institution").isChecked()).toBe(true);
+    await page.getByLabel("Your name").fill("Ada & Söhne");
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("heading", { name: "Your seat is reserved" }).waitFor();
+    await expectGood(page, "apply-seat");
+    const headers = { "x-api-key": await page.locator(".secret code").innerText() };
+    expect((await fetch(`${base}/api/signals?limit=1`, { headers })).status).toBe(200);
+    expect(await readApplications(records)).toMatchObject([
+      { name: "Ada & Söhne", email: "ada@host.example", focus: "fund" },
+    ]);
+  });
+
+  it("needs no JavaScript", async () => {
+    const page = await openPage({ javaScriptEnabled: false });
+    await page.goto(`${base}/apply`);
+    await page.getByLabel("Your name").fill("Eve");
+    await page.getByLabel("Your e-mail address").fill("eve@host.example");
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("heading", { name: "Your seat is reserved" }).waitFor();
+    expect((await readApplications(records)).at(-1)).toMatchObject({ name: "Eve" });
+  });
+
+  it("has no complaint of the browser, and asks nobody else", () => {
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,311 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { AxeResults } from "axe-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { getWith, newToken } from "../support/agent.ts";
+import { startBrowser } from "../support/browser.ts";
+import { startTown, type Town } from "../support/town.ts";
+
+const browser = await startBrowser();
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+
+/** Length of a session of the sandbox in milliseconds. */
+const SESSION_MS = 60_000;
+
+/** For what comes with the next look of the page, every five seconds. */
+const PATIENT = { timeout: 30_000 };
+
+/** A sandbox at the time of the machine, by which oidc-provider judges tokens. */
+async function startSandbox(): Promise<Town> {
+  const town = await startTown();
+  town.clock.now = new Date();
+  town.service.refresh();
+  return town;
+}
+
+const town = await startSandbox();
+const { base } = town;
+
+/** Lets the next session close. */
+function goOn({ clock, service }: Town): void {
+  clock.now = new Date(clock.now.getTime() + SESSION_MS);
+  service.refresh();
+}
+
+/** A page, with what the browser complained about and whom else it asked. */
+interface Watched {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+}
+
+async function open(address: string, options: BrowserContextOptions = {}): Promise<Watched> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const { origin: own } = new URL(address);
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== own && protocol !== "data:") complaints.push(`asked ${request.url()}`);
+  });
+  await page.goto(address);
+  return { page, complaints };
+}
+
+/** Widths in CSS pixels: the narrowest phone (WCAG 2.2, 1.4.10), a common one, a tablet, a desktop. */
+const widths = [320, 390, 820, 1280];
+
+/** Those at which faults are looked for, which takes long. */
+const looked: readonly number[] = [390, 1280];
+
+/** Looks at the page as it is, in every width and in colour schemes. */
+async function expectGood(
+  page: Page,
+  name: string,
+  schemes: readonly ("light" | "dark")[] = ["light", "dark"],
+): Promise<void> {
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 844 });
+      const found = `${name}, ${width} pixels, ${colorScheme}`;
+      const wide = await page.evaluate("document.documentElement.scrollWidth");
+      expect(wide, found).toBeLessThanOrEqual(width);
+      await photograph(page, `${name}-${width}-${colorScheme}`);
+      if (looked.includes(width)) expect(await faults(page), found).toEqual([]);
+    }
+  }
+}
+
+/** Keeps a picture when somebody wants to look. */
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+async function faults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+interface Item {
+  readonly symbol: string;
+  readonly signal: string;
+  readonly score: number;
+  readonly scoreRaw: number;
+  readonly asOf: string;
+}
+
+const token = await newToken(base);
+
+async function ask<T>(path: string): Promise<T> {
+  return (await (await getWith(token, base + path)).json()) as T;
+}
+
+/** What stands in the rows of the market. */
+const shown = (page: Page): Promise<readonly (readonly (string | null)[])[]> =>
+  page
+    .locator("table.market tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) =>
+        ["th a", ".direction", ".score data"].map(
+          (part) => row.querySelector(part)?.textContent?.trim() ?? null,
+        ),
+      ),
+    );
+
+const answered = async () => {
+  const { items } = await ask<{ readonly items: readonly Item[] }>("/api/signals?limit=500");
+  return items.map(({ symbol, signal, score }) => [symbol, signal, String(score)]);
+};
+
+describe("the home page in a browser", () => {
+  it("can be read on a phone and a desktop, by day and by night", async () => {
+    const { page, complaints } = await open(base);
+    await expectGood(page, "home");
+    expect(complaints).toEqual([]);
+  });
+
+  it("can be read with a client unfolded, and when nothing fits", async () => {
+    const { page, complaints } = await open(`${base}/?q=nothing+like+this`);
+    await page.getByText("No instrument fits.").waitFor();
+    await expectGood(page, "home-empty", ["light"]);
+    await page.getByText("curl", { exact: true }).click();
+    await expectGood(page, "home-curl", ["dark"]);
+    expect(complaints).toEqual([]);
+  });
+
+  it("has the figures of the API", async () => {
+    const { page } = await open(base);
+    expect(await shown(page)).toEqual(await answered());
+  });
+
+  it("is filtered, sorted and left for an instrument by the keyboard, without JavaScript", async () => {
+    const { page, complaints } = await open(base, { javaScriptEnabled: false });
+    await page.getByLabel("Symbol or name").fill("aldermoor");
+    await page.keyboard.press("Enter");
+    await page.getByText("One instrument").waitFor();
+    expect(await page.getByLabel("Symbol or name").inputValue()).toBe("aldermoor");
+    await page.getByRole("link", { name: "Clear" }).press("Enter");
+    await page.getByLabel("Signal").selectOption("SHORT");
+    await page.getByLabel("Order").selectOption("score");
+    await page.getByRole("button", { name: "Show" }).press("Enter");
+    await page.waitForURL(/signal=SHORT/);
+    expect(await page.locator("td.direction").allInnerTexts()).not.toContain("LONG");
+    await page.goto(base);
+    await page.getByRole("link", { name: "ALDER.SIM" }).press("Enter");
+    await page.getByRole("heading", { name: "ALDER.SIM" }).waitFor();
+    await page.getByText("The same in figures").press("Enter");
+    await page.getByText("sessions, newest first").waitFor();
+    expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it("is still a table on a phone, to who cannot see it", async () => {
+    const { page } = await open(base, { viewport: { width: 390, height: 844 } });
+    const table = page.getByRole("table");
+    expect(await table.getByRole("columnheader").count()).toBe(9);
+    const row = table
+      .getByRole("row")
+      .filter({ has: page.getByRole("link", { name: "ALDER.SIM" }) });
+    expect(await row.getByRole("rowheader").count()).toBe(1);
+    expect(await row.getByRole("cell").count()).toBeGreaterThanOrEqual(6);
+  });
+
+  it("copies what is to be copied, and says so", async () => {
+    const { page, complaints } = await open(base, {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    await page.getByRole("button", { name: "Copy the address" }).click();
+    await page.getByText("Copied.", { exact: true }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${base}/mcp`);
+    await page.getByText("Cursor", { exact: true }).click();
+    await page.getByRole("button", { name: "Copy the configuration of Cursor" }).click();
+    const copied = (await page.evaluate("navigator.clipboard.readText()")) as string;
+    expect(JSON.parse(copied).mcpServers).toEqual({
+      [Object.keys(JSON.parse(copied).mcpServers)[0] ?? ""]: { url: `${base}/mcp` },
+    });
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("the page of an instrument in a browser", () => {
+  it("can be read on a phone and a desktop, by day and by night", async () => {
+    const { page, complaints } = await open(`${base}/market/ALDER.SIM`);
+    await expectGood(page, "instrument");
+    expect(complaints).toEqual([]);
+  });
+
+  it("can be read with its factors unfolded", async () => {
+    const { page } = await open(`${base}/market/ALDER.SIM`);
+    for (const summary of await page.locator("article summary").all()) await summary.click();
+    await expectGood(page, "instrument-factors", ["light"]);
+  });
+
+  it("can be read when feeds are missing, with its history unfolded", async () => {
+    const { items } = await ask<{ items: readonly Item[] }>("/api/signals?assetClass=crypto");
+    const { page } = await open(`${base}/market/${items[0]?.symbol}`);
+    await page.getByText("No feed.").waitFor();
+    await page.getByText("The same in figures").click();
+    await expectGood(page, "coin", ["dark"]);
+  });
+
+  it("draws the history in the figures of the API, in one drawing for each width", async () => {
+    const { page } = await open(`${base}/market/ALDER.SIM`);
+    const [newest] = await page
+      .locator("table.figures", { hasText: "Smoothed" })
+      .locator("tbody tr")
+      .all();
+    const { history } = await ask<{ history: readonly Item[] }>(
+      `/api/signals?symbol=ALDER.SIM&limit=500&from=${new Date(town.clock.now.getTime() - 10 * SESSION_MS).toISOString()}`,
+    );
+    const last = history.at(-1);
+    await page.getByText("The same in figures").click();
+    expect(await newest?.locator("time").getAttribute("datetime")).toBe(last?.asOf);
+    expect(await newest?.locator("data").first().getAttribute("value")).toBe(
+      String(last?.scoreRaw),
+    );
+    for (const [width, name] of [
+      [390, "narrow"],
+      [1280, "wide"],
+    ] as const) {
+      await page.setViewportSize({ width, height: 844 });
+      expect(await page.locator(".drawing:visible").getAttribute("class")).toBe(`drawing ${name}`);
+    }
+  });
+});
+
+describe("a page that is open while the market goes on", () => {
+  it("follows it, and leaves the focus, what is unfolded and the place alone", async () => {
+    const { page, complaints } = await open(`${base}/#market`);
+    await page.getByText("Cursor", { exact: true }).click();
+    const link = page.getByRole("link", { name: "BRIKT.SIM" });
+    await link.focus();
+    await page.evaluate("window.kept = document.activeElement; scrollTo(0, 700)");
+    const before = await shown(page);
+    goOn(town);
+    await expect.poll(() => shown(page), PATIENT).not.toEqual(before);
+    expect(await shown(page)).toEqual(await answered());
+    expect(await page.evaluate("document.activeElement === window.kept")).toBe(true);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("BRIKT.SIM");
+    expect(await page.evaluate("scrollY")).toBe(700);
+    expect(await page.locator("details[open]").count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  it("asks for nothing twice that stays the same", async () => {
+    const { page } = await open(`${base}/market/ALDER.SIM`);
+    const next = () =>
+      page.waitForResponse((response) => response.request().resourceType() === "fetch", PATIENT);
+    expect((await next()).status()).toBe(200);
+    expect((await next()).status()).toBe(304);
+  });
+
+  it("keeps rows together with what they are about when others come and go", async () => {
+    const { page } = await open(`${base}/?sort=score`);
+    const link = page.getByRole("link", { name: "ALDER.SIM" });
+    await link.focus();
+    await page.evaluate("window.kept = document.activeElement");
+    const order = async () => (await shown(page)).map(([symbol]) => symbol);
+    const before = await order();
+    goOn(town);
+    await expect.poll(order, PATIENT).not.toEqual(before);
+    expect(await page.evaluate("document.activeElement === window.kept")).toBe(true);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("ALDER.SIM");
+    expect(new Set(await order()).size).toBe(before.length);
+  });
+
+  it("says since when it is not up to date, and when it is again", async () => {
+    const { page } = await open(base);
+    await page.route(/127\.0\.0\.1/, (route) => route.abort());
+    await page.getByText(/^Not up to date since \d\d:\d\d UTC\.$/).waitFor(PATIENT);
+    await page.unroute(/127\.0\.0\.1/);
+    await page.getByText("Up to date again.").waitFor(PATIENT);
+  });
+
+  it("rests while nobody looks", async () => {
+    const { page } = await open(base);
+    await page.evaluate(
+      "Object.defineProperty(document, 'hidden', { get: () => window.isAway ?? false })",
+    );
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    await page.clock.install();
+    await page.evaluate(
+      "window.isAway = true; document.dispatchEvent(new Event('visibilitychange'))",
+    );
+    await page.clock.runFor(120_000);
+    expect(requests).toEqual([]);
+    const looked = page.waitForResponse(`${base}/`);
+    await page.evaluate(
+      "window.isAway = false; document.dispatchEvent(new Event('visibilitychange'))",
+    );
+    await looked;
+  });
+});

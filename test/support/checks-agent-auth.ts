@@ -1,0 +1,135 @@
+type Members = Readonly<Record<string, unknown>>;
+
+/** What a scan read. */
+export interface AgentAuthScan {
+  /** Where it began, without a trailing slash. */
+  readonly origin: string;
+  /** Metadata of the authorization server, where `agent_auth` is a member. */
+  readonly server: Members;
+  /** Metadata of the protected resource. */
+  readonly resource: Members;
+  /** The prose at `/auth.md`. */
+  readonly prose: string;
+}
+
+/** Who looks for a member: readers of the first version, of those after it, or scanners. */
+type Reader = "first" | "later" | "scanner";
+
+type Kind = "url" | "names" | "credentials" | "assertions";
+
+/** Every member of `agent_auth` in its generations, and who misses it (auth.md 0.1 to 0.7, and what the
+ *  scanner of isitagentready.com was seen to ask for). */
+const members: Readonly<Record<string, { readonly kind: Kind; readonly by: readonly Reader[] }>> = {
+  skill: { kind: "url", by: ["first", "later", "scanner"] },
+  register_uri: { kind: "url", by: ["first", "scanner"] },
+  claim_uri: { kind: "url", by: ["first", "scanner"] },
+  revocation_uri: { kind: "url", by: ["first"] },
+  identity_endpoint: { kind: "url", by: ["later"] },
+  claim_endpoint: { kind: "url", by: ["later"] },
+  identity_types_supported: { kind: "names", by: ["first", "later", "scanner"] },
+  anonymous: { kind: "credentials", by: ["first", "scanner"] },
+  identity_assertion: { kind: "assertions", by: ["first", "later", "scanner"] },
+};
+
+/** Members that mean the same in two generations. */
+const renamed = { register_uri: "identity_endpoint", claim_uri: "claim_endpoint" } as const;
+
+/** What only a service may say that receives events. */
+const events = ["events_endpoint", "events_supported"];
+
+/** Names that were tried and are read by nobody, and what no metadata may tell (ID-JAG section 5). */
+const strange =
+  /^(supported_identity_types|credential_types|registration_endpoint|trusted_.*|.*issuers.*)$/;
+
+/** The scanner's and the specifications' rules that are broken, each with who is at a loss. */
+export function agentAuthFaults(scan: AgentAuthScan): readonly string[] {
+  const auth = membersOf(scan.server.agent_auth);
+  return [...memberFaults(auth, scan.origin), ...sameFaults(auth, scan), ...chainFaults(scan)];
+}
+
+const membersOf = (value: unknown): Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
+
+const isNames = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((one) => typeof one === "string" && one !== "") &&
+  new Set(value).size === value.length;
+
+/** What a member of a kind must look like. */
+function isOfKind(kind: Kind, value: unknown, origin: string): boolean {
+  const { credential_types_supported, assertion_types_supported } = membersOf(value);
+  switch (kind) {
+    case "url":
+      return typeof value === "string" && URL.parse(value)?.origin === origin;
+    case "names":
+      return isNames(value);
+    case "credentials":
+      return isNames(credential_types_supported);
+    case "assertions":
+      return isNames(credential_types_supported) && isNames(assertion_types_supported);
+  }
+}
+
+function memberFaults(auth: Members, origin: string): readonly string[] {
+  const wrong = Object.entries(members)
+    .filter(([name, { kind }]) => !isOfKind(kind, auth[name], origin))
+    .map(([name, { kind, by }]) => `${name} is no ${kind}, for readers: ${by.join(", ")}`);
+  const unread = Object.keys(auth).filter((name) => strange.test(name));
+  const half = events.filter((name) => name in auth).length === 1;
+  return [
+    ...wrong,
+    ...unread.map((name) => `${name} is a name that nobody reads`),
+    ...(half ? ["events have an address and kinds, or neither"] : []),
+  ];
+}
+
+/** What is said twice is the same. */
+function sameFaults(auth: Members, { origin, server }: AgentAuthScan): readonly string[] {
+  const types = isNames(auth.identity_types_supported) ? auth.identity_types_supported : [];
+  const accepted = auth.credential_types_supported;
+  const described = Object.keys(auth).filter(
+    (name) => "credential_types_supported" in membersOf(auth[name]),
+  );
+  const given = described.flatMap((name) => membersOf(auth[name]).credential_types_supported);
+  const rules = {
+    ...Object.fromEntries(
+      Object.entries(renamed).map(([old, later]) => [
+        `${old} and ${later} are the same`,
+        auth[old] === auth[later],
+      ]),
+    ),
+    "skill is the prose at the root": auth.skill === `${origin}/auth.md`,
+    "register_uri is where clients register": auth.register_uri === server.registration_endpoint,
+    "revocation_uri is where tokens end": auth.revocation_uri === server.revocation_endpoint,
+    "every kind that is described is supported": described.every((name) => types.includes(name)),
+    "anonymous and identity_assertion are supported":
+      types.includes("anonymous") && types.includes("identity_assertion"),
+    "nothing is given that is not accepted":
+      !isNames(accepted) || given.every((one) => accepted.includes(String(one))),
+  };
+  return broken(rules);
+}
+
+/** A 401 leads to the resource, the resource to the server, the server to the prose. */
+function chainFaults({ origin, server, resource, prose }: AgentAuthScan): readonly string[] {
+  const { authorization_servers, scopes_supported, bearer_methods_supported } = resource;
+  const [title = ""] = /^# .*$/m.exec(prose) ?? [];
+  const { assertion_types_supported } = membersOf(membersOf(server.agent_auth).identity_assertion);
+  return broken({
+    "the issuer is the origin": server.issuer === origin,
+    "the resource names the issuer": JSON.stringify(authorization_servers) === `["${origin}"]`,
+    "the resource names scopes": isNames(scopes_supported),
+    "no scope is for keeping tokens": !JSON.stringify(scopes_supported).includes("offline_access"),
+    "tokens go in the header": JSON.stringify(bearer_methods_supported) === '["header"]',
+    "the prose has its name in its title": title.includes("auth.md"),
+    "the prose names the issuer": prose.includes(origin),
+    "assertions that are taken can be exchanged":
+      !isNames(assertion_types_supported) ||
+      (isNames(server.grant_types_supported) &&
+        server.grant_types_supported.includes("urn:ietf:params:oauth:grant-type:jwt-bearer")),
+  });
+}
+
+const broken = (rules: Readonly<Record<string, boolean>>): readonly string[] =>
+  Object.keys(rules).filter((rule) => !rules[rule]);

@@ -1,0 +1,51 @@
+import { postJson } from "./agent.ts";
+import { postMcp } from "./matrix-routes.ts";
+import { bearer } from "./watcher.ts";
+
+/** Sends a message. @param by Another token than usual. */
+type AskMcp = (method: string, params?: object, by?: string) => Promise<Response>;
+
+/** Asks a service with a token as clients of two revisions do, the older one without a session. */
+export function mcpAsks(base: string, token: string) {
+  const askNew: AskMcp = (method, params = {}, by = token) =>
+    postMcp(base, { method, params }, { headers: bearer(by) });
+  const askOld: AskMcp = (method, params = {}, by = token) =>
+    postJson(
+      `${base}/mcp`,
+      { jsonrpc: "2.0", id: 1, method, params },
+      {
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2025-11-25",
+        ...bearer(by),
+      },
+    );
+  const eras = [
+    { era: "2026-07-28", ask: askNew },
+    { era: "2025-11-25", ask: askOld },
+  ] as const;
+  return { askNew, askOld, eras };
+}
+
+/** A message in an answer. */
+interface Answer {
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: {
+    readonly code: number;
+    readonly message: string;
+    readonly data?: { readonly uri: string };
+  };
+}
+
+/** The message in an answer, which older clients get as an event. */
+export async function messageOf(sent: Promise<Response>): Promise<Answer> {
+  const text = await (await sent).text();
+  const [, data = text] = /^data: (.*)$/m.exec(text) ?? [];
+  return JSON.parse(data) as Answer;
+}
+
+/** What a message is answered with when all is well. */
+export async function resultOf<T>(sent: Promise<Response>): Promise<T> {
+  const { result, error } = await messageOf(sent);
+  if (result === undefined) throw new Error(`refused: ${JSON.stringify(error)}`);
+  return result as T;
+}

@@ -1,0 +1,108 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+
+/** A tool as MCP clients see it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly inputSchema: Json;
+  readonly outputSchema?: Json | undefined;
+  readonly annotations?: Json | undefined;
+}
+
+/** An answer of a tool, as MCP clients see it. */
+interface ToolAnswer {
+  readonly content?: unknown;
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean | undefined;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Most bytes that one definition may have: all are read before the first call. */
+const MAX_TOOL_BYTES = 4_500;
+/** Shortest and longest description, in characters. */
+const DESCRIPTION = { min: 50, max: 1_024 };
+
+const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+
+/** What is wrong with the definition of a tool, each with the name of the tool. */
+export function toolFaults(tool: ListedTool): readonly string[] {
+  const { name, title = "", description = "", inputSchema, outputSchema, annotations = {} } = tool;
+  const { min, max } = DESCRIPTION;
+  const rules: readonly (readonly [boolean, string])[] = [
+    [/^[a-z][a-z0-9_]{0,63}$/.test(name), "its name is no snake_case of 64 characters at most"],
+    [title !== "" && title !== name, "it has no title"],
+    [
+      description.length >= min && description.length <= max,
+      `its description has not ${min} to ${max} characters`,
+    ],
+    [
+      !/\b(?:always|must|never|ignore|important)\b/i.test(description),
+      "its description orders the model about",
+    ],
+    [HINTS.every((hint) => typeof annotations[hint] === "boolean"), "a hint is missing"],
+    [
+      annotations.readOnlyHint !== true || annotations.destructiveHint === false,
+      "it reads and destroys",
+    ],
+    [inputSchema.type === "object", "its input is no object"],
+    [outputSchema?.type === "object", "its output is no object"],
+    [JSON.stringify(tool).length <= MAX_TOOL_BYTES, `it has more than ${MAX_TOOL_BYTES} bytes`],
+    [isSchema(inputSchema) && isSchema(outputSchema ?? {}), "a schema is none"],
+    ...membersOf(inputSchema).map(
+      ([path, member]) => [isDescribed(member), `nothing is said of ${path}`] as const,
+    ),
+    ...objectsIn(inputSchema).map(
+      ([path, object]) =>
+        [object.additionalProperties === false, `anything may be added to ${path}`] as const,
+    ),
+  ];
+  return rules.filter(([holds]) => !holds).map(([, fault]) => `${name}: ${fault}`);
+}
+
+/** What is wrong with an answer of a tool, which some clients read as a text and others as data. */
+export function answerFaults(tool: ListedTool, answer: ToolAnswer): readonly string[] {
+  const { content, structuredContent, isError } = answer;
+  const [first, ...others] = content as readonly { type: string; text: string }[];
+  if (first?.type !== "text" || others.length > 0) return ["it is not one text"];
+  if (isError === true) {
+    return /^[a-z_]+: .+[.?]$/s.test(first.text) ? [] : ["its error says no code and sentence"];
+  }
+  if (first.text !== JSON.stringify(structuredContent)) return ["text and data differ"];
+  return ajv.validate(tool.outputSchema as object, structuredContent) ? [] : [ajv.errorsText()];
+}
+
+function isSchema(schema: object): boolean {
+  return ajv.validateSchema(schema) === true && !JSON.stringify(schema).includes('"$ref":"http');
+}
+
+/** A constant says what it is. */
+const isDescribed = (member: Json): boolean =>
+  "const" in member || (typeof member.description === "string" && member.description !== "");
+
+/** The schemas within a schema, each with where it is. */
+function schemasIn(schema: Json, path = "input"): readonly (readonly [string, Json])[] {
+  const members = Object.entries((schema.properties ?? {}) as Readonly<Record<string, Json>>);
+  const branches = ["anyOf", "oneOf", "allOf"].flatMap((key) => (schema[key] ?? []) as Json[]);
+  const items = schema.items === undefined ? [] : [schema.items as Json];
+  return [
+    [path, schema],
+    ...members.flatMap(([name, member]) => schemasIn(member, `${path}.${name}`)),
+    ...branches.flatMap((branch) => schemasIn(branch, path)),
+    ...items.flatMap((item) => schemasIn(item, `${path}[]`)),
+  ];
+}
+
+const objectsIn = (schema: Json) => schemasIn(schema).filter(([, { type }]) => type === "object");
+
+const membersOf = (schema: Json) =>
+  objectsIn(schema).flatMap(([path, { properties = {} }]) =>
+    Object.entries(properties as Readonly<Record<string, Json>>).map(
+      ([name, member]) => [`${path}.${name}`, member] as const,
+    ),
+  );
