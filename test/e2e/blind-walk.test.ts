@@ -1,0 +1,134 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import pkg from "../../package.json" with { type: "json" };
+import { scopes } from "../../src/auth/scopes.ts";
+import { tools } from "../../tools/index.ts";
+import { paths } from "../../wellknown/paths.ts";
+import { say } from "../support/checks-list.ts";
+import { type WalkedCall, walk } from "../support/checks-walk.ts";
+import { startTownProcess } from "../support/town-process.ts";
+
+/** What the walk consists of. */
+const sources = [
+  "./blind-walk.test.ts",
+  "../support/checks-walk.ts",
+  "../support/checks-finding.ts",
+  "../support/checks-arguments.ts",
+].map((file) => ({ file, text: readFileSync(new URL(file, import.meta.url), "utf8") }));
+
+/** What a registration answers, as far as a person needs it. */
+interface Claimable {
+  readonly client_id: string;
+  readonly claim: { readonly code: string };
+}
+
+const { baseUrl, person } = await startTownProcess();
+const walked = await walk({
+  baseUrl,
+  person: (registration) => {
+    const { client_id, claim } = registration as unknown as Claimable;
+    return person().claim(client_id, claim.code);
+  },
+});
+
+/** How many calls ended how, by tool. */
+function table(calls: readonly WalkedCall[]): readonly string[] {
+  const counts = Object.groupBy(calls, ({ tool }) => tool);
+  return Object.entries(counts).map(([tool, own = []]) => {
+    const ends = Object.groupBy(own, ({ outcome }) => outcome);
+    const words = Object.entries(ends).map(([outcome, some]) => `${some.length} ${outcome}`);
+    return `    ${tool}: ${words.join(", ")}`;
+  });
+}
+
+const forbidden = walked.alone.filter(({ outcome }) => outcome === "forbidden");
+const refused = [...walked.alone, ...walked.claimed].filter(({ outcome }) => outcome === "refused");
+
+say([
+  `blind walk from ${baseUrl}`,
+  ...walked.steps.map((step) => `  ${step}`),
+  "  a refusal for want of scope in full:",
+  ...(forbidden[0]?.words.split("\n") ?? []).map((line) => `    ${line}`),
+  "  calls by the agent alone:",
+  ...table(walked.alone),
+  "  calls after the claim:",
+  ...table(walked.claimed),
+]);
+
+/** Tools that ended in success at least once. */
+const successful = (calls: readonly WalkedCall[]) =>
+  new Set(calls.filter(({ outcome }) => outcome === "ok").map(({ tool }) => tool));
+
+describe("a script that knows standards and a base address alone", () => {
+  it("calls every tool, and all that are not forbidden succeed", () => {
+    const names = walked.tools.map(({ name }) => name);
+    expect(names.toSorted()).toEqual(tools.map(({ name }) => name).toSorted());
+    expect(new Set(walked.alone.map(({ tool }) => tool))).toEqual(new Set(names));
+    const open = names.filter((name) => !forbidden.some(({ tool }) => tool === name));
+    expect(open.length).toBeGreaterThan(0);
+    expect([...successful(walked.alone)].toSorted()).toEqual(open.toSorted());
+  });
+
+  it("calls all of them once a person has answered for it", () => {
+    expect([...successful(walked.claimed)].toSorted()).toEqual(
+      walked.tools.map(({ name }) => name).toSorted(),
+    );
+    expect(walked.claimed.filter(({ outcome }) => outcome === "forbidden")).toEqual([]);
+  });
+
+  it("is told which scope it lacks, and finds out how to get it", () => {
+    expect(forbidden.length).toBeGreaterThan(0);
+    for (const { tool, scopes: named, words } of forbidden) {
+      const needed = tools.find(({ name }) => name === tool)?.scope ?? "";
+      expect(named, tool).toEqual([needed]);
+      expect(words).toContain(`resource_metadata="${baseUrl}/.well-known/`);
+      expect(words).toMatch(/"detail":".+","code":"insufficient_scope","next":".+"/);
+      expect(walked.advice).toMatch(new RegExp(`\\| \`${needed}\` \\|.*\\| no \\|`));
+    }
+    expect(walked.advice).toMatch(/^## .*claimed$/m);
+  });
+
+  it("is refused in words alone that are documented, and that say what to do", () => {
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { tool, sent, words } of refused) {
+      const told = `${tool} ${JSON.stringify(sent)}: ${words}`;
+      const [, code, rest = ""] = /^([a-z_]+): (.+)$/s.exec(words) ?? [];
+      expect(walked.description, told).toContain(`"${code}"`);
+      expect(code, told).not.toBe("internal_error");
+      expect(rest, told).toMatch(/[.?] \S.+[.?]$/s);
+    }
+  });
+
+  it("can act on a refusal that names what is missing", () => {
+    const led = successful(walked.claimed.filter(({ isAdvised }) => isAdvised));
+    const bare = refused.filter(({ tool, sent, isAdvised }) => !isAdvised && isLeast(tool, sent));
+    expect(bare.length).toBeGreaterThan(0);
+    expect(bare.filter(({ tool }) => !led.has(tool))).toEqual([]);
+  });
+});
+
+/** Whether a call had no more than what its tool requires. */
+function isLeast(tool: string, sent: object): boolean {
+  const { required = [] } = walked.tools.find(({ name }) => name === tool)?.inputSchema ?? {};
+  return Object.keys(sent).length === required.length;
+}
+
+describe("the script", () => {
+  const nouns = Object.keys(scopes).map((scope) => scope.split(":")[0]?.replace(/s$/, "") ?? "");
+  const own = Object.values(paths).filter((path) => !/^\/(\.well-known\/.*)?$/.test(path));
+  const words = [
+    ...nouns,
+    ...Object.keys(scopes),
+    ...tools.map(({ name }) => name),
+    ...tools.flatMap(({ routes }) => routes.map(({ path }) => path)),
+    ...[pkg.name, pkg.name.replace("-", " "), pkg.name.split("-")[0] ?? ""],
+    ...walked.said("symbol"),
+  ].map((word) => word.toLowerCase());
+
+  it.each(sources)("$file knows nothing of this service", ({ text }) => {
+    expect(words.length).toBeGreaterThan(30);
+    const known = words.filter((word) => text.toLowerCase().includes(word));
+    const addressed = own.filter((path) => new RegExp(`["'\`}]${path}["'\`/?]`).test(text));
+    expect([...known, ...addressed]).toEqual([]);
+  });
+});

@@ -1,0 +1,33 @@
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll } from "vitest";
+
+const closing: (() => Promise<unknown>)[] = [];
+afterAll(() => Promise.all(closing.map((close) => close())));
+
+/**
+ * Stands in front of a service for a program that can send no credential: adds a token to each
+ * request and passes the rest on as it came, `Host` and `Origin` too. Ends with the file's tests.
+ *
+ * @returns Where it listens.
+ */
+export async function startBearerProxy(base: string, token: string): Promise<string> {
+  const { hostname, port } = new URL(base);
+  const server = createServer((req, res) => {
+    const headers = { ...req.headers, authorization: `Bearer ${token}` };
+    const passed = request({ hostname, port, method: req.method, path: req.url, headers });
+    passed.once("response", (answer) => {
+      res.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(res);
+    });
+    passed.once("error", () => res.destroy());
+    res.once("close", () => passed.destroy());
+    req.pipe(passed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

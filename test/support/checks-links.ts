@@ -1,0 +1,89 @@
+/** Gets an address as whoever is tested sees it. */
+export type Get = (address: string, init?: RequestInit) => Promise<Response>;
+
+/** One address that something leads to. */
+interface Found {
+  readonly address: string;
+  /** Where it stands. */
+  readonly on: string;
+}
+
+/** An address of the tested origin, and how it answered. */
+interface Visited extends Found {
+  readonly status: number;
+  readonly mediaType: string;
+}
+
+/** Everything that links lead to. */
+export interface Crawl {
+  readonly visited: readonly Visited[];
+  /** Addresses of other origins, which nobody calls. */
+  readonly elsewhere: readonly Found[];
+}
+
+/** Texts that links stand in; scripts and styles have none. */
+const READABLE = /^(text\/(html|markdown|plain)|application\/([\w.-]+\+)?(json|xml))/;
+
+/** Follows every link of an origin, without a credential, until there is nothing new. */
+export async function crawl(origin: string, seeds: readonly string[], get: Get): Promise<Crawl> {
+  const visited = new Map<string, Visited>();
+  const elsewhere = new Map<string, Found>();
+  const waiting: Found[] = seeds.map((path) => ({ address: origin + path, on: "the beginning" }));
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const address = withoutFragment(next.address);
+    if (new URL(address).origin !== origin) {
+      elsewhere.set(address, next);
+    } else if (!visited.has(address)) {
+      const { response, links } = await linksAt(address, get);
+      const mediaType = (response.headers.get("content-type") ?? "").split(";")[0] ?? "";
+      visited.set(address, { ...next, address, status: response.status, mediaType });
+      waiting.push(...links.map((link) => ({ address: link, on: address })));
+    }
+  }
+  return { visited: [...visited.values()], elsewhere: [...elsewhere.values()] };
+}
+
+function withoutFragment(address: string): string {
+  const url = new URL(address);
+  url.hash = "";
+  return url.href;
+}
+
+async function linksAt(address: string, get: Get) {
+  const response = await get(address, { redirect: "manual" });
+  const mediaType = response.headers.get("content-type") ?? "";
+  const isText = READABLE.test(mediaType);
+  const text = isText ? await response.text() : "";
+  if (!isText) await response.body?.cancel();
+  const header = `${response.headers.get("link") ?? ""} ${response.headers.get("location") ?? ""}`;
+  const stated = mediaType.includes("html") ? linksOfHtml(text) : linksOfText(text);
+  const links = [...stated, ...addressesIn(header)];
+  return { response, links: links.flatMap((link) => resolved(link, address)) };
+}
+
+/** A link that varies by what a caller knows is none that can be followed. */
+function resolved(link: string, base: string): readonly string[] {
+  if (/[${}]|%7B/.test(link)) return [];
+  const url = URL.parse(link, base);
+  return url !== null && /^https?:$/.test(url.protocol) ? [url.href] : [];
+}
+
+/** Addresses in a text; what ends a sentence does not belong to them. */
+export const addressesIn = (text: string): readonly string[] =>
+  Array.from(text.matchAll(/\bhttps?:\/\/[^\s"'`<>\\|]+/g), ([address]) =>
+    address.replace(/[.,;:!?)\]*]+$/, ""),
+  );
+
+/** Absolute addresses, links of Markdown, and members of JSON that name an address. */
+function linksOfText(text: string): readonly string[] {
+  const relative = [
+    ...text.matchAll(/\]\((\/[^)\s]*)\)/g),
+    ...text.matchAll(/"(?:url|href|src)":\s*"(\/[^"]+)"/g),
+  ].map(([, path = ""]) => path);
+  return [...addressesIn(text), ...relative];
+}
+
+const linksOfHtml = (html: string): readonly string[] =>
+  Array.from(html.matchAll(/<(a|link|script|img|form)\b[^>]*?\s(?:href|src|action)="([^"]*)"/g))
+    .filter(([tag]) => !/method="post"/i.test(tag))
+    .map(([, , link = ""]) => link.replaceAll("&amp;", "&"));

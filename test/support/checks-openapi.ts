@@ -1,0 +1,112 @@
+import { writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { runChecker } from "./checks-cli.ts";
+import type { CheckResult } from "./checks-list.ts";
+import { temporaryFolder } from "./process.ts";
+
+const require = createRequire(import.meta.url);
+const REDOCLY = require.resolve("@redocly/cli/bin/cli.js");
+const SPECTRAL = require.resolve("@stoplight/spectral-cli/dist/index.js");
+
+type Part = { readonly [name: string]: unknown };
+
+/** A warning of Redocly. */
+interface Warning {
+  readonly ruleId: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly location: readonly { readonly pointer: string }[];
+}
+
+/** A warning that says nothing against the description: why, and what must be so for that. */
+interface Explanation {
+  readonly why: string;
+  /** @param path Steps of the pointer to what the warning is about. */
+  readonly holds: (description: Part, path: readonly string[]) => boolean;
+}
+
+const explanations: Readonly<Record<string, Explanation>> = {
+  "operation-4xx-response": {
+    why: "there is nothing that a caller could do wrong",
+    holds: (description, path) => {
+      const { parameters, requestBody, security } = partAt(description, path.slice(0, -1));
+      const isBare = [parameters].flat().every((one) => one === undefined) && !requestBody;
+      return path.at(-2) === "get" && isBare && JSON.stringify(security) === "[]";
+    },
+  },
+  "operation-2xx-response": {
+    why: "it ends in a redirect",
+    holds: (description, path) =>
+      Object.keys(partAt(description, path)).some((status) => status.startsWith("3")),
+  },
+  "no-required-schema-properties-undefined": {
+    why: "propertyNames and additionalProperties define the member",
+    holds: (description, path) => {
+      const { propertyNames, required } = partAt(description, path.slice(0, -2));
+      const { enum: names = [] } = (propertyNames ?? {}) as { enum?: readonly unknown[] };
+      return names.includes((required as readonly unknown[])[Number(path.at(-1))]);
+    },
+  },
+};
+
+/** The part at a pointer (RFC 6901). */
+function partAt(description: Part, path: readonly string[]): Part {
+  return path.reduce<Part>((part, step) => (part[step] ?? {}) as Part, description);
+}
+
+const stepsOf = (pointer: string): readonly string[] =>
+  pointer
+    .replace(/^#\//, "")
+    .split("/")
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+async function saved(description: Part): Promise<string> {
+  const file = join(temporaryFolder(), "openapi.json");
+  await writeFile(file, JSON.stringify(description));
+  return file;
+}
+
+/** What Redocly says with its recommended rules. */
+export async function redoclyFaults(description: Part): Promise<CheckResult> {
+  const file = await saved(description);
+  const { code, printed, calls } = await runChecker(REDOCLY, ["lint", file, "--format=json"]);
+  const { problems } = JSON.parse(printed) as { problems: readonly Warning[] };
+  const left = problems.filter(({ ruleId, severity, location }) => {
+    const explanation = severity === "error" ? undefined : explanations[ruleId];
+    const path = stepsOf(location[0]?.pointer ?? "");
+    return explanation?.holds(description, path) !== true;
+  });
+  const rules = [...new Set(problems.map(({ ruleId }) => ruleId))].filter(
+    (rule) => rule in explanations,
+  );
+  return {
+    faults: [
+      ...left.map(({ ruleId, message, location }) =>
+        [ruleId, message, location[0]?.pointer].join(" "),
+      ),
+      ...(code === 0 ? [] : [`it ended with ${code}`]),
+      ...calls.map((host) => `it tried to call ${host}`),
+    ],
+    note: `${problems.length} warnings explained: ${rules.map((rule) => explanations[rule]?.why).join("; ")}`,
+  };
+}
+
+/** What Spectral says with its recommended rules for OpenAPI, down to hints. */
+export async function spectralFaults(description: Part): Promise<CheckResult> {
+  const file = await saved(description);
+  const rules = join(temporaryFolder(), "rules.json");
+  await writeFile(rules, JSON.stringify({ extends: ["spectral:oas"] }));
+  const { code, printed, calls } = await runChecker(SPECTRAL, [
+    ...["lint", file, "--ruleset", rules, "--format", "json", "--quiet"],
+    ...["--fail-severity", "hint"],
+  ]);
+  const found = JSON.parse(printed) as readonly Part[];
+  return {
+    faults: [
+      ...found.map(({ code: rule, message, path }) => `${rule} ${message} ${path}`),
+      ...(code === 0 ? [] : [`it ended with ${code}`]),
+      ...calls.map((host) => `it tried to call ${host}`),
+    ],
+  };
+}
