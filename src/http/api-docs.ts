@@ -6,6 +6,7 @@ import type { Site } from "../../wellknown/site.ts";
 import { referenceMarkdown } from "../openapi/markdown.ts";
 import { type Asset, assetAddress, readAssets } from "./api-docs/assets.ts";
 import { notFound } from "./errors.ts";
+import { isKnown } from "./known.ts";
 import { onlyMethods } from "./methods.ts";
 import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./pages/api-docs.ts";
 import { styleAddress } from "./pages/style-route.ts";
@@ -88,7 +89,7 @@ const textOf = (type: string, text: string): Text => ({
 /** Sends a text under a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */
 function send(req: Request, res: Response, { type, text, etag }: Text): void {
   res.set(type === "html" ? PAGE_HEADERS : {}).set({ ...TEXT_HEADERS, etag });
-  if (req.get("if-none-match") === etag) res.status(304).end();
+  if (isKnown(req, etag)) res.status(304).end();
   else res.type(type).send(text);
 }
 
@@ -99,7 +100,7 @@ function serveAsset(assets: ReadonlyMap<string, Asset>): RequestHandler {
     const isCompressed = req.acceptsEncodings("gzip") !== false;
     const etag = `"${asset.digest}${isCompressed ? "-gzip" : ""}"`;
     res.set({ ...headersOf(asset, req), etag, vary: "Accept-Encoding" });
-    if (req.get("if-none-match") === etag) return res.status(304).end();
+    if (isKnown(req, etag)) return res.status(304).end();
     if (isCompressed) res.set("content-encoding", "gzip");
     res.type(asset.type).send(isCompressed ? await asset.gzipped() : asset.bytes);
   };

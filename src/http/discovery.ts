@@ -3,6 +3,7 @@ import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
+import { isKnown } from "./known.ts";
 import { linkHeader } from "./link-headers.ts";
 import { onlyMethods } from "./methods.ts";
 
@@ -26,7 +27,7 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
         const { bytes, etags } = current();
         const etag = etags.get(type) ?? "";
         res.set("etag", etag);
-        if (isKnown(req.headers["if-none-match"], etag)) return void res.status(304).end();
+        if (isKnown(req, etag)) return void res.status(304).end();
         // Express would add a charset, which JSON and a profile do not have.
         res.setHeader("content-type", type);
         res.send(bytes);
@@ -50,13 +51,6 @@ function renderingOf(document: DiscoveryDocument, site: Site, today: Date): Rend
     (type) => [type, `"${sha256(`${type}\n${text}`)}"`] as const,
   );
   return { bytes: Buffer.from(text), etags: new Map(etags) };
-}
-
-/** Whether a reader has what would be sent (RFC 9110 section 13.1.2). `fetch` asks with `no-cache`
- *  then, which Express would take for a wish to have it anew. */
-function isKnown(condition: string | undefined, etag: string): boolean {
-  const known = condition?.split(",").map((one) => one.trim().replace(/^W\//, "")) ?? [];
-  return known.includes(etag) || known.includes("*");
 }
 
 /** Remembers what is made from the day for as long as it lasts. */

@@ -4,6 +4,7 @@ import { MethodQuery, MethodVersion, methodAnswer } from "../answers/method.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { ToolContext } from "../tool.ts";
 import { callerOf, type Gate } from "./gate.ts";
+import { isKnown } from "./known.ts";
 import { onlyMethods } from "./methods.ts";
 import { parse } from "./parse.ts";
 import { queryOf } from "./query.ts";
@@ -53,10 +54,7 @@ const single = (query: URLSearchParams) =>
     }),
   );
 
-/**
- * Sends JSON under a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). It is compared here,
- * because Express sends the whole answer to `fetch`, which says no-cache beside every If-None-Match.
- */
+/** Sends JSON under a strong validator (RFC 9110 section 8.8.3). */
 function send(
   req: Request,
   res: Response,
@@ -64,6 +62,6 @@ function send(
 ): void {
   const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
   res.set({ etag, "cache-control": cache, vary: CREDENTIALS });
-  if (req.get("if-none-match") === etag) res.status(304).end();
+  if (isKnown(req, etag)) res.status(304).end();
   else res.type("json").send(body);
 }

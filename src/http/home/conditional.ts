@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Request, Response } from "express";
+import { isKnown } from "../known.ts";
 
 /**
  * Sends a text with its strong validator, or only that it has not changed (RFC 9110 sections 8.8.3,
@@ -14,15 +15,9 @@ export function sendUnlessKnown(
 ): void {
   const etag = `"${hash("sha256", text, "base64url")}"`;
   res.set("etag", etag);
-  if (res.statusCode === 200 && knows(req.headers["if-none-match"], etag)) {
+  if (res.statusCode === 200 && isKnown(req, etag)) {
     res.status(304).end();
   } else {
     res.type(type).send(text);
   }
-}
-
-/** A weak form of the validator fits as well: the comparison is a weak one. */
-function knows(condition: string | undefined, etag: string): boolean {
-  const known = condition?.split(",").map((one) => one.trim().replace(/^W\//, "")) ?? [];
-  return known.includes(etag) || known.includes("*");
 }

@@ -4,7 +4,6 @@ import type { Site } from "../../../wellknown/site.ts";
 import type { MarketMode } from "../../market/market.ts";
 import type { ToolContext } from "../../tool.ts";
 import type { PageAnswer } from "../pages/answer.ts";
-import { CONTACT_PATH } from "../pages/contact.ts";
 import { type Html, html } from "../pages/html.ts";
 import type { PageLink } from "../pages/layout.ts";
 import { ACCOUNT_PATH } from "../pages/return-to.ts";
@@ -23,7 +22,7 @@ export const homeLinks = ({ isSignedIn }: Reader): readonly PageLink[] => [
   { href: "/#market", text: "Market" },
   { href: "/#connect", text: "Connect" },
   { href: paths.reference, text: "API" },
-  { href: CONTACT_PATH, text: "Contact" },
+  { href: paths.contactPage, text: "Contact" },
   { href: ACCOUNT_PATH, text: isSignedIn ? "Your account" : "Sign in" },
 ];
 

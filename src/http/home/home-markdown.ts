@@ -2,7 +2,6 @@ import { llmsTxt } from "../../../wellknown/llms.ts";
 import { fenced } from "../../../wellknown/markdown.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
-import { CONTACT_PATH } from "../pages/contact.ts";
 import { ACCOUNT_PATH } from "../pages/return-to.ts";
 import { type Client, connect } from "./connect.ts";
 
@@ -18,7 +17,7 @@ ${connect(baseUrl).map(clientText).join("\n\n")}
 
 ## People
 
-Whoever runs this service is reached at ${baseUrl}${CONTACT_PATH}
+Whoever runs this service is reached at ${baseUrl}${paths.contactPage}
 `;
 }
 

@@ -1,10 +1,11 @@
 import { type Request, type Response, Router } from "express";
+import { paths } from "../../../wellknown/paths.ts";
 import { InquiryFields } from "../../intake/fields.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { onlyMethods } from "../methods.ts";
 import type { ShowPage } from "./answer.ts";
-import { CONTACT_PATH, contactPage, sentPage } from "./contact.ts";
+import { contactPage, sentPage } from "./contact.ts";
 import { type Door, filled, formReader, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
 import type { Throttle } from "./throttle.ts";
@@ -26,7 +27,7 @@ export function contactRoutes(options: ContactRoutesOptions): Router {
   const { door, show } = options;
   const router = Router();
   router
-    .route(CONTACT_PATH)
+    .route(paths.contactPage)
     .get(async (req, res) => {
       const { formToken, session } = await door.enter(req, res);
       show(res, contactPage({ formToken, isSignedIn: session !== undefined }));

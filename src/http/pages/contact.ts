@@ -1,3 +1,4 @@
+import { paths } from "../../../wellknown/paths.ts";
 import { INQUIRY_KEPT_MS } from "../../intake/kept.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
@@ -10,9 +11,6 @@ import {
   textArea,
 } from "./elements.ts";
 import { html } from "./html.ts";
-
-/** Where people write to whoever runs the service. */
-export const CONTACT_PATH = "/contact";
 
 const DAY_MS = 86_400_000;
 
@@ -52,7 +50,7 @@ ${textArea({
     isSignedIn,
     body: html`${errorSummary(errors)}
 <p class="lead">Write to whoever runs this service: a question, a wish, or a weakness that you found.</p>
-<div class="card">${form({ action: CONTACT_PATH, formToken }, fields)}</div>
+<div class="card">${form({ action: paths.contactPage, formToken }, fields)}</div>
 <p class="quiet">What you send is kept for ${INQUIRY_KEPT_MS / DAY_MS} days and then deleted.</p>`,
   };
 }

@@ -1,4 +1,5 @@
 import { type RequestHandler, Router } from "express";
+import { paths } from "../../../wellknown/paths.ts";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Sessions } from "../../auth/accounts/sessions.ts";
 import type { SignIn, Upstream } from "../../auth/accounts/sign-in.ts";
@@ -13,7 +14,6 @@ import { createShowPage } from "./answer.ts";
 import { APPLY_PATH } from "./apply.ts";
 import { applyRoutes } from "./apply-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
-import { CONTACT_PATH } from "./contact.ts";
 import { contactRoutes } from "./contact-routes.ts";
 import { errorPages } from "./error.ts";
 import { createDoor } from "./form.ts";
@@ -50,10 +50,11 @@ export interface PagesOptions {
 /** What the audit says of where a person was. */
 const nameCaller: RequestHandler = (req, _res, next) => calledFrom(req.ip, next);
 
-const paths = ["/sign-in", "/sign-out", "/oauth/interaction", "/claim", "/account"].concat(
-  CONTACT_PATH,
-  APPLY_PATH,
-);
+/** Where pages are that somebody acts on. */
+const PLACES = [
+  ...["/sign-in", "/sign-out", "/oauth/interaction", "/claim", "/account"],
+  ...[paths.contactPage, APPLY_PATH],
+];
 
 /**
  * The pages for people: sign-in, consent, claim, account, contact and application. They work without
@@ -67,7 +68,7 @@ export function pagesRouter(options: PagesOptions): Router {
   const parts = { ...options, show, throttle, door: createDoor(sessions, baseUrl) };
   const router = Router();
   router.use(styleRoute());
-  router.use(paths, nameCaller);
+  router.use(PLACES, nameCaller);
   router.use(signInRoutes(parts), interactionRoutes(parts), claimRoutes(parts));
   router.use(contactRoutes(parts), applyRoutes(parts));
   router.use(accountRoutes(parts), errorPages({ show, now, onError }));
