@@ -1,5 +1,5 @@
 /** The capability that still has to arrive before a requirement can be met. */
-type Capability = "discovery" | "live" | "speed";
+type Capability = "live";
 
 /** One fact that the interface promises to its callers. */
 interface Requirement {
@@ -60,7 +60,7 @@ const purpose = [
   ...met({
     "1/alerts": "Webhooks can be registered to be told of volatility and of signal shifts.",
   }),
-  ...later("discovery", {
+  ...met({
     "1/discovery": "Automated clients find everything they need in discovery documents.",
   }),
 ];

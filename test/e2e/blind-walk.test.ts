@@ -7,6 +7,7 @@ import { paths } from "../../wellknown/paths.ts";
 import { say } from "../support/checks-list.ts";
 import { type WalkedCall, walk } from "../support/checks-walk.ts";
 import { startTownProcess } from "../support/town-process.ts";
+import { verifies } from "../support/verifies.ts";
 
 /** What the walk consists of. */
 const sources = [
@@ -60,7 +61,7 @@ const successful = (calls: readonly WalkedCall[]) =>
   new Set(calls.filter(({ outcome }) => outcome === "ok").map(({ tool }) => tool));
 
 describe("a script that knows standards and a base address alone", () => {
-  it("calls every tool, and all that are not forbidden succeed", () => {
+  verifies("1/discovery", "calls every tool, and all that are not forbidden succeed", () => {
     const names = walked.tools.map(({ name }) => name);
     expect(names.toSorted()).toEqual(tools.map(({ name }) => name).toSorted());
     expect(new Set(walked.alone.map(({ tool }) => tool))).toEqual(new Set(names));
