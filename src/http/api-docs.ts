@@ -3,12 +3,14 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
+import { isKnown } from "../if-none-match.ts";
 import { referenceMarkdown } from "../openapi/markdown.ts";
 import { type Asset, assetAddress, readAssets } from "./api-docs/assets.ts";
+import { operationSummary } from "./api-docs/summary.ts";
 import { notFound } from "./errors.ts";
-import { isKnown } from "./known.ts";
 import { onlyMethods } from "./methods.ts";
 import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./pages/api-docs.ts";
+import { wrongAddress } from "./pages/right-address.ts";
 import { styleAddress } from "./pages/style-route.ts";
 
 const ASSETS = `${paths.reference}/assets`;
@@ -46,10 +48,14 @@ export function apiDocsRouter(site: Site): Router {
   const address = assetAddress(assets, ASSETS);
   const page = textOf(
     "html",
-    referencePage(site, {
-      styles: [styleAddress, address("swagger-ui.css"), address("reference.css")],
-      scripts: [address("swagger-ui-bundle.js"), address("start.js")],
-    }).toString(),
+    referencePage(
+      site,
+      {
+        styles: [styleAddress, address("swagger-ui.css"), address("reference.css")],
+        scripts: (["swagger-ui-bundle.js", "accessible.js", "start.js"] as const).map(address),
+      },
+      operationSummary(documents),
+    ).toString(),
   );
   const redirect = textOf(
     "html",
@@ -64,14 +70,21 @@ export function apiDocsRouter(site: Site): Router {
       .get(handler)
       .all(onlyMethods(["get"]));
   get(paths.reference, (req, res) => {
-    const isMarkdown = req.accepts(["html", "text/markdown"]) === "text/markdown";
-    send(req, res, isMarkdown ? markdown : page);
+    if (req.accepts(["html", "text/markdown"]) === "text/markdown") return send(req, res, markdown);
+    const wrong = isBrowser(req) ? wrongAddress(req, site.baseUrl) : undefined;
+    if (wrong === undefined) return send(req, res, page);
+    res.set({ ...wrong.headers, "cache-control": "no-store" });
+    res.status(303).end();
   });
   get(MARKDOWN_PATH, (req, res) => send(req, res, markdown));
   get(REDIRECT_PATH, (req, res) => send(req, res, redirect));
   get(`${ASSETS}/:name`, serveAsset(assets));
   return router;
 }
+
+/** Programs that take anything only read, which they can anywhere, and keep no cookie that would end
+ *  their being sent to where they are. */
+const isBrowser = ({ headers }: Request): boolean => headers.accept?.includes("text/html") === true;
 
 /** A text as it is sent, with its validator. */
 interface Text {

@@ -1,4 +1,5 @@
 import type { RequestHandler } from "express";
+import { RESPONSE_MODES } from "../auth/oidc/answers.ts";
 import { OAuthRefusal } from "./oauth-refusal.ts";
 import { queryOf } from "./query.ts";
 
@@ -12,7 +13,8 @@ const MAX_OPAQUE_CHARACTERS = 1024;
  *  section 3.1.2.1). */
 const opaque = ["state", "nonce"];
 
-/** Refuses an authorization request that is too long to be kept. Never as a redirect: where it would
+/** Refuses an authorization request that is too long to be kept, or wants its answer in a way that is
+ *  not announced. Never as a redirect: where it would
  *  lead has not been checked (RFC 6749 section 4.1.2.1). @throws {OAuthRefusal} `invalid_request` */
 export const boundAuthorization: RequestHandler = (req, _res, next) => {
   const query = queryOf(req);
@@ -23,6 +25,10 @@ export const boundAuthorization: RequestHandler = (req, _res, next) => {
     query.getAll(name).some((value) => value.length > MAX_OPAQUE_CHARACTERS),
   );
   if (long !== undefined) throw tooLong(long, MAX_OPAQUE_CHARACTERS);
+  if (!query.getAll("response_mode").every((mode) => RESPONSE_MODES.includes(mode))) {
+    const description = `response_mode is ${RESPONSE_MODES.join(" or ")}`;
+    throw new OAuthRefusal("invalid_request", { status: 400, description });
+  }
   next();
 };
 

@@ -3,7 +3,7 @@ import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
-import { isKnown } from "./known.ts";
+import { isKnown } from "../if-none-match.ts";
 import { linkHeader } from "./link-headers.ts";
 import { onlyMethods } from "./methods.ts";
 
@@ -94,11 +94,11 @@ const metadata: readonly string[] = [
 /** What pages of any origin may use, with its method: no cookie counts there. */
 const openPaths: ReadonlyMap<string, "GET" | "POST"> = new Map([
   ...[...documents.map(({ path }) => path), ...metadata].map((path) => [path, "GET"] as const),
-  [paths.register, "POST"] as const,
+  ...[paths.register, paths.token, paths.revoke].map((path) => [path, "POST"] as const),
 ]);
 
 /**
- * Opens the documents and the registration to web pages of any origin, and answers what a browser
+ * Opens the documents and what programs need for a token to web pages of any origin, and answers what a browser
  * asks beforehand (CORS). To be mounted before whatever serves them.
  */
 export const openToPages: RequestHandler = (req, res, next) => {
@@ -108,7 +108,8 @@ export const openToPages: RequestHandler = (req, res, next) => {
     "access-control-allow-origin": "*",
     "access-control-allow-methods": method,
     // MCP clients in a browser name their protocol version wherever they ask.
-    "access-control-allow-headers": "Content-Type, If-None-Match, MCP-Protocol-Version",
+    "access-control-allow-headers":
+      "Authorization, Content-Type, If-None-Match, MCP-Protocol-Version",
     "access-control-expose-headers": "ETag, Link, Retry-After",
   });
   if (req.method === "OPTIONS") {

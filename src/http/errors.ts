@@ -15,7 +15,7 @@ const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 /** Answers with a problem where there is no Express. */
 export function sendPlainProblem(res: ServerResponse, problem: Problem): void {
   res.writeHead(problem.status, { ...HARDENED, ...problem.headers, "content-type": PROBLEM_TYPE });
-  res.end(JSON.stringify(problem));
+  res.end(JSON.stringify(membersFor(res.req.url ?? "", problem)));
 }
 
 /** Everything that no route took. */
@@ -41,7 +41,19 @@ export function sendProblem(onError: (error: unknown) => void): ErrorRequestHand
       .status(problem.status)
       .set(problem.headers)
       .type(PROBLEM_TYPE)
-      .send(JSON.stringify({ ...problem.toJSON(), instance: req.path }));
+      .send(JSON.stringify({ ...membersFor(req.path, problem), instance: req.path }));
+  };
+}
+
+/** Callers of OAuth endpoints read the members of RFC 6749 section 5.2, so these stand beside. */
+function membersFor(path: string, problem: Problem): object {
+  if (!path.startsWith("/oauth/")) return problem.toJSON();
+  const { status, detail } = problem;
+  const passes = status === 429 || status === 503;
+  const error = passes ? "temporarily_unavailable" : "invalid_request";
+  return {
+    ...{ error: status === 500 ? "server_error" : error, error_description: detail },
+    ...problem.toJSON(),
   };
 }
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { type Request, type Response, Router } from "express";
 import { MethodQuery, MethodVersion, methodAnswer } from "../answers/method.ts";
+import { isKnown } from "../if-none-match.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { ToolContext } from "../tool.ts";
 import { callerOf, type Gate } from "./gate.ts";
-import { isKnown } from "./known.ts";
 import { onlyMethods } from "./methods.ts";
 import { parse } from "./parse.ts";
 import { queryOf } from "./query.ts";

@@ -145,7 +145,7 @@ const translate: ErrorRequestHandler = (error, _req, _res, next) => {
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
 export function oauthRouter(options: OAuthOptions): Router {
-  const router = Router();
+  const router = Router({ strict: true });
   for (const [path, handlers] of Object.entries(endpoints(options))) {
     const route = router.route(path);
     for (const [method, chain] of Object.entries(handlers) as [Method, RequestHandler[]][]) {

@@ -14,11 +14,13 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issues = result.error.issues.map(({ path, message }) =>
-    (path.length > 0 ? `${path.join(".")}: ${message}` : message).slice(0, MAX_ISSUE_CHARACTERS),
+    (path.length > 0 ? `${path.join(".")}: ${message}` : message)
+      .slice(0, MAX_ISSUE_CHARACTERS)
+      .replace(/\.$/, ""),
   );
   const more = issues.length > MAX_ISSUES ? `; and ${issues.length - MAX_ISSUES} more` : "";
   throw new Problem("invalid_request", {
-    detail: `${issues.slice(0, MAX_ISSUES).join("; ")}${more}`,
+    detail: `${issues.slice(0, MAX_ISSUES).join("; ")}${more}.`,
     next: "Correct what is named and ask again.",
   });
 }

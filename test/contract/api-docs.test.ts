@@ -40,6 +40,37 @@ describe("GET /docs/api", () => {
     expect(html.replace(/<script defer src="[^"]+"><\/script>/g, "")).not.toMatch(/<script|style=/);
   });
 
+  it("names every operation, once, to whoever runs no script", async () => {
+    const html = await (await ask("/docs/api")).text();
+    const document = (await (await ask("/docs/api/openapi.json")).json()) as {
+      readonly paths: Readonly<Record<string, Readonly<Record<string, { summary: string }>>>>;
+    };
+    const lines = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { summary }]) => `<code>${method.toUpperCase()} ${path}</code> ${summary}</li>`,
+      ),
+    );
+    expect(Array.from(html.matchAll(/<code>[^<]*<\/code> [^<]*<\/li>/g), String).sort()).toEqual(
+      lines.sort(),
+    );
+  });
+
+  it("sends a browser from another address to the right one, once, and nobody else", async () => {
+    const elsewhere = base.replace("127.0.0.1", "localhost");
+    const come = (headers: Readonly<Record<string, string>>) =>
+      fetch(`${elsewhere}/docs/api?x=1`, { headers, redirect: "manual" });
+    const sent = await come({ accept: "text/html,*/*;q=0.8" });
+    expect(sent.status).toBe(303);
+    expect(sent.headers.get("location")).toBe(`${base}/docs/api?x=1`);
+    expect(sent.headers.get("cache-control")).toBe("no-store");
+    const [cookie = ""] = sent.headers.get("set-cookie")?.split(";") ?? [];
+    expect((await come({ accept: "text/html", cookie })).status).toBe(200);
+    for (const accept of ["*/*", "text/markdown"])
+      expect((await come({ accept })).status).toBe(200);
+    const asset = await fetch(`${elsewhere}/docs/api/assets/start.js`, { redirect: "manual" });
+    expect(asset.status).toBe(200);
+  });
+
   it.each(["text/markdown", "text/markdown, text/plain;q=0.5", "text/html;q=0.5, text/markdown"])(
     "is Markdown for who accepts %s",
     async (accept) => {
@@ -85,7 +116,7 @@ describe("GET /docs/api", () => {
 describe("what the page loads", () => {
   it("is named by its content, and kept for a year", async () => {
     const addresses = await loaded();
-    expect(addresses.length).toBe(5);
+    expect(addresses.length).toBe(6);
     for (const address of addresses.filter((one) => one.startsWith("/docs/"))) {
       const response = await ask(address);
       expect(response.status, address).toBe(200);

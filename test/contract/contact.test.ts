@@ -320,7 +320,7 @@ describe.each([
     expect((await send(path, filled, own.base)).status).toBe(200);
     expect((await postJson(`${own.base}/api${path}`, filled)).status).toBe(200);
     const page = await send(path, filled, own.base);
-    expect([page.status, headingOf(page)]).toEqual([429, "Too many attempts"]);
+    expect([page.status, headingOf(page)]).toEqual([429, "Too many requests"]);
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(Number(page.headers.get("retry-after"))).toBeGreaterThan(3500);
     expect(textOf(page.html)).toMatch(/Come again after .* which is in 60 minutes/);

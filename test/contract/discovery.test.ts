@@ -105,7 +105,8 @@ describe.each(all)("%s", (path) => {
     expect(fieldsOf(response)).toMatchObject({
       "access-control-allow-origin": "*",
       "access-control-allow-methods": "GET",
-      "access-control-allow-headers": "Content-Type, If-None-Match, MCP-Protocol-Version",
+      "access-control-allow-headers":
+        "Authorization, Content-Type, If-None-Match, MCP-Protocol-Version",
       "access-control-expose-headers": expect.stringContaining("ETag"),
     });
   });

@@ -509,6 +509,6 @@ describe("who looks too often", () => {
     const response = await fetch(`${own.base}/market/ALDER.SIM`);
     expect(response.status).toBe(429);
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(headingOf(await response.text())).toBe("Too many attempts");
+    expect(headingOf(await response.text())).toBe("Too many requests");
   });
 });

@@ -452,6 +452,27 @@ describe("an authorization code", () => {
   });
 });
 
+describe("an answer to the browser", () => {
+  it("comes in the ways that are announced and in no other", async () => {
+    const { client_id } = await registerPublic(base);
+    for (const document of ["oauth-authorization-server", "openid-configuration"]) {
+      const announced = await (await fetch(`${base}/.well-known/${document}`)).json();
+      expect(announced).toMatchObject({ response_modes_supported: ["query"] });
+    }
+    for (const response_mode of ["form_post", "fragment", "web_message", "query.jwt"]) {
+      const { url } = authorizationRequest(base, { client_id, response_mode });
+      const answer = await fetch(url, { redirect: "manual" });
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toEqual({
+        error: "invalid_request",
+        error_description: "response_mode is query",
+      });
+    }
+    const { url } = authorizationRequest(base, { client_id, response_mode: "query" });
+    expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
+  });
+});
+
 describe("a refresh token", () => {
   it("is there for every client that registered the grant, and for no other", async () => {
     const client = await registerPublic(base, { grant_types: ["authorization_code"] });

@@ -701,6 +701,11 @@ describe("a request that fits no endpoint", () => {
     const headers = { "content-type": type };
     const response = await fetch(base + path, { method: "POST", headers, body });
     expect(response.status).toBe(415);
+    expect(await response.json()).toMatchObject({
+      code: "unsupported_media_type",
+      error: "invalid_request",
+      error_description: expect.stringContaining("must be"),
+    });
   });
 
   it("refuses a form over 16 kB and an encoded body", async () => {

@@ -255,7 +255,7 @@ describe("too much of something", () => {
   it("is a page that says when to come again", async () => {
     expect((await ask("one@example.com")).status).toBe(200);
     const refused = await ask("one@example.com");
-    expect([refused.status, headingOf(refused.html)]).toEqual([429, "Too many attempts"]);
+    expect([refused.status, headingOf(refused.html)]).toEqual([429, "Too many requests"]);
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).toBeGreaterThan(890);
     expect(seconds).toBeLessThanOrEqual(900);

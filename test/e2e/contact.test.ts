@@ -95,7 +95,7 @@ describe("a person at a browser", () => {
       { reference, email: "ada@host.example", message: "First line\n<b>& more</b>" },
     ]);
 
-    for (const heading of ["Your message was recorded", "Too many attempts"]) {
+    for (const heading of ["Your message was recorded", "Too many requests"]) {
       await page.goto(`${base}/contact`);
       await page.getByLabel("Your e-mail address").fill("ada@host.example");
       await page.getByLabel("Your message").fill("Again");

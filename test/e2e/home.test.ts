@@ -6,6 +6,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
+import { heightsOf } from "../support/drawn.ts";
 import { startTown, type Town } from "../support/town.ts";
 
 const browser = await startBrowser();
@@ -99,7 +100,14 @@ interface Item {
   readonly signal: string;
   readonly score: number;
   readonly scoreRaw: number;
+  readonly scoreSmoothed: number;
   readonly asOf: string;
+}
+
+/** What the API answers about an instrument over time. */
+interface Past {
+  readonly history: readonly Item[];
+  readonly thresholds: { readonly enterLong: number; readonly enterShort: number };
 }
 
 const token = await newToken(base);
@@ -124,6 +132,40 @@ const answered = async () => {
   const { items } = await ask<{ readonly items: readonly Item[] }>("/api/signals?limit=500");
   return items.map(({ symbol, signal, score }) => [symbol, signal, String(score)]);
 };
+
+/** The sessions of a year: as far back as the page goes. */
+const YEAR_MS = 366 * SESSION_MS;
+
+async function pastOf(symbol: string): Promise<Past> {
+  const { asOf, thresholds } = await ask<Item & Past>(`/api/signals?symbol=${symbol}`);
+  const from = new Date(Date.parse(asOf) - YEAR_MS).toISOString();
+  const path = `/api/signals?symbol=${symbol}&limit=500&from=${from}`;
+  return { thresholds, history: (await ask<Past>(path)).history };
+}
+
+/** A pixel of the smaller drawing, in points of the score: lines may be moved to whole pixels. */
+const PIXEL = 0.6;
+
+/** Expects points of a line at the heights of values. */
+function expectHeights(heights: readonly number[], values: readonly number[]): void {
+  expect(heights).toHaveLength(values.length);
+  const errors = heights.map((height, at) => Math.abs(height - (values[at] ?? Number.NaN)));
+  expect(Math.max(...errors)).toBeLessThan(PIXEL);
+}
+
+/** What stands in the table of a history: time, signal, score and smoothed score. */
+const figures = (page: Page): Promise<readonly (readonly (string | null | undefined)[])[]> =>
+  page
+    .locator("table.figures", { hasText: "Smoothed" })
+    .locator("tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) => [
+        row.querySelector("time")?.getAttribute("datetime"),
+        row.children[1]?.textContent,
+        row.querySelector("data")?.getAttribute("value"),
+        row.children[3]?.textContent,
+      ]),
+    );
 
 describe("the home page in a browser", () => {
   it("can be read on a phone and a desktop, by day and by night", async () => {
@@ -216,28 +258,36 @@ describe("the page of an instrument in a browser", () => {
     await expectGood(page, "coin", ["dark"]);
   });
 
-  it("draws the history in the figures of the API, in one drawing for each width", async () => {
+  it("draws the history of the API, in one drawing for each width, and has it in figures", async () => {
     const { page } = await open(`${base}/market/ALDER.SIM`);
-    const [newest] = await page
-      .locator("table.figures", { hasText: "Smoothed" })
-      .locator("tbody tr")
-      .all();
-    const { history } = await ask<{ history: readonly Item[] }>(
-      `/api/signals?symbol=ALDER.SIM&limit=500&from=${new Date(town.clock.now.getTime() - 10 * SESSION_MS).toISOString()}`,
-    );
-    const last = history.at(-1);
-    await page.getByText("The same in figures").click();
-    expect(await newest?.locator("time").getAttribute("datetime")).toBe(last?.asOf);
-    expect(await newest?.locator("data").first().getAttribute("value")).toBe(
-      String(last?.scoreRaw),
-    );
+    const { history, thresholds } = await pastOf("ALDER.SIM");
+    const raw = history.map(({ scoreRaw }) => scoreRaw);
+    const smoothed = history.map(({ scoreSmoothed }) => scoreSmoothed);
+    expect(new Set(smoothed).size).toBeGreaterThan(100);
     for (const [width, name] of [
       [390, "narrow"],
       [1280, "wide"],
     ] as const) {
       await page.setViewportSize({ width, height: 844 });
-      expect(await page.locator(".drawing:visible").getAttribute("class")).toBe(`drawing ${name}`);
+      const drawing = page.locator(".drawing:visible");
+      expect(await drawing.getAttribute("class")).toBe(`drawing ${name}`);
+      const svg = await drawing.innerHTML();
+      expectHeights(heightsOf(svg, "var(--faint)"), raw);
+      expectHeights(heightsOf(svg, "var(--accent)"), smoothed);
+      expectHeights(heightsOf(svg, "var(--up)"), Array(2).fill(thresholds.enterLong));
+      expectHeights(heightsOf(svg, "var(--down)"), Array(2).fill(thresholds.enterShort));
     }
+    await page.getByText("The same in figures").click();
+    expect(await figures(page)).toEqual(
+      history
+        .toReversed()
+        .map(({ asOf, signal, scoreRaw, scoreSmoothed }) => [
+          asOf,
+          signal,
+          String(scoreRaw),
+          scoreSmoothed.toFixed(2),
+        ]),
+    );
   });
 });
 

@@ -1,11 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type RequestHandler,
-  type Response,
-} from "express";
+import express, { type Express, type RequestHandler, type Response } from "express";
 import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
 import { afterAll } from "vitest";
@@ -25,11 +20,11 @@ import { createInteractions, type Interactions } from "../../src/auth/oidc/inter
 import { createPlainTokens } from "../../src/auth/oidc/plain-tokens.ts";
 import { createProvider } from "../../src/auth/oidc/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
+import { sendProblem } from "../../src/http/errors.ts";
 import { callerOf, createGate, type ResourcePath } from "../../src/http/gate.ts";
 import { oauthRouter } from "../../src/http/oauth.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
-import { Problem } from "../../src/problem.ts";
 import type { Records } from "../../src/store/records.ts";
 
 /** Keys as the authorization server takes them. */
@@ -166,13 +161,6 @@ function createParts(
     limits: createLimits({ overrides: { ...Object.fromEntries(far), ...options.limits } }),
   };
 }
-
-const problems: ErrorRequestHandler = (error, _req, res, next) => {
-  if (!(error instanceof Problem)) return next(error);
-  res.status(error.status).set(error.headers).type("application/problem+json");
-  res.send(JSON.stringify(error));
-};
-
 interface Mounted extends ReturnType<typeof createParts> {
   readonly records: Records;
   readonly provider: () => Provider;
@@ -194,7 +182,7 @@ function mount(app: Express, parts: Mounted): void {
       res.json({ ...caller, scopes: [...caller.scopes] });
     });
   }
-  app.use(problems);
+  app.use(sendProblem(() => undefined));
 }
 
 /** The pages of an interaction without any page: what it is about, and a form to answer it. */

@@ -20,8 +20,7 @@ const OPENAPI = "application/vnd.oai.openapi+json";
 const MARKDOWN = "text/markdown";
 const SKILLS = "/.well-known/agent-skills";
 
-/** What the authorization server serves has no validator. */
-const metadata = { type: JSON_TYPE, isValidated: false } as const;
+const metadata = { type: JSON_TYPE } as const;
 /** Pages read what they are shown; other pages do not. */
 const page = { type: "text/html", otherTypes: [MARKDOWN], isOpen: false } as const;
 

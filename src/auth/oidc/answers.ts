@@ -1,4 +1,6 @@
+import { hash } from "node:crypto";
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
+import { isKnown } from "../../if-none-match.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
 import { readsOf } from "./reads.ts";
@@ -30,6 +32,22 @@ function showRegisteredScope(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc?.route !== "client" || ctx.status !== 200) return;
   const client = readsOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
   ctx.body = { ...(ctx.body as object), scope: client?.value.metadata.scope };
+}
+
+/** Ways to answer an authorization request that are announced; a page of the library's that posts a
+ *  form by itself cannot run here. */
+export const RESPONSE_MODES: readonly string[] = ["query"];
+
+/** Documents say what holds here, and have a validator (RFC 9110 section 8.8.3). */
+function showMetadata(ctx: KoaContextWithOIDC): void {
+  const route = ctx.oidc?.route;
+  if ((route !== "discovery" && route !== "jwks") || ctx.status !== 200) return;
+  if (route === "discovery") {
+    ctx.body = { ...(ctx.body as object), response_modes_supported: RESPONSE_MODES };
+  }
+  const etag = `"${hash("sha256", JSON.stringify(ctx.body), "base64url")}"`;
+  ctx.set("etag", etag);
+  if (isKnown(ctx.req, etag)) ctx.status = 304;
 }
 
 /** The problem that made oidc-provider fail, which may have wrapped it. */
@@ -72,5 +90,6 @@ export function adaptAnswers(provider: Provider, onError: (error: unknown) => vo
     challengeClient(ctx, provider.issuer);
     hideHashedSecret(ctx);
     showRegisteredScope(ctx);
+    showMetadata(ctx);
   });
 }

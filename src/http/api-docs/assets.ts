@@ -17,6 +17,7 @@ const folders = {
   "swagger-ui-bundle.js": SWAGGER_UI,
   "swagger-ui-bundle.js.LICENSE.txt": SWAGGER_UI,
   "reference.css": HERE,
+  "accessible.js": HERE,
   "start.js": HERE,
   "signed-in.js": HERE,
 } as const;

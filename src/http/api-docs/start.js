@@ -7,10 +7,43 @@ const followScheme = () => document.documentElement.classList.toggle("dark-mode"
 dark.addEventListener("change", followScheme);
 followScheme();
 
+// Underscores are part of the names of operations, not spaces as in addresses of earlier versions.
+const parseDeepLinkHash =
+  (_, { layoutActions }) =>
+  (hash) => {
+    const [tag, operation] = hash.replace(/^#\/?/, "").split("/");
+    if (!tag) return;
+    const target = operation ? ["operations", tag, operation] : ["operations-tag", tag];
+    layoutActions.show(["operations-tag", tag], true);
+    layoutActions.show(target, true);
+    layoutActions.scrollTo(target);
+  };
+
+// The path stands in the button that unfolds the operation, where no link can be.
+const OperationSummaryPath =
+  (_, { React }) =>
+  ({ operationProps }) => {
+    const path = operationProps.get("path");
+    const parts = path
+      .split(/(?=\/)/)
+      .flatMap((part, key) => [React.createElement("wbr", { key }), part]);
+    return React.createElement(
+      "span",
+      { className: "opblock-summary-path", "data-path": path },
+      parts,
+    );
+  };
+
 const reference = SwaggerUIBundle({
   url: address,
   domNode: root,
   layout: "BaseLayout",
+  plugins: [
+    {
+      statePlugins: { layout: { wrapActions: { parseDeepLinkHash } } },
+      wrapComponents: { OperationSummaryPath },
+    },
+  ],
   deepLinking: true,
   docExpansion: "list",
   defaultModelsExpandDepth: 0,

@@ -4,12 +4,13 @@ import { type Html, html } from "../pages/html.ts";
 import { type Client, connect } from "./connect.ts";
 
 /** How agents and their programs are connected. */
-export function connectSection({ baseUrl }: Site): Html {
+export function connectSection(site: Site): Html {
+  const { baseUrl } = site;
   return html`<section aria-labelledby="connect" class="connect">
 <h2 id="connect">Connect your agent</h2>
 <p>Most clients need this address alone: they register themselves and send you to the sign-in page.</p>
 <div class="address"><code id="address">${baseUrl}${paths.mcp}</code>${copyButton("address", "the address")}</div>
-<div class="clients">${connect(baseUrl).map(clientPart)}</div>
+<div class="clients">${connect(site).map(clientPart)}</div>
 </section>`;
 }
 

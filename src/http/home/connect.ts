@@ -1,6 +1,8 @@
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import { SERVER_NAME } from "../../../wellknown/server-card.ts";
+import type { Site } from "../../../wellknown/site.ts";
+import type { Scope } from "../../auth/scopes.ts";
 import { ACCOUNT_PATH } from "../pages/return-to.ts";
 
 /** How a program is connected to the MCP endpoint. */
@@ -24,9 +26,12 @@ const KEY_PLACEHOLDER = "YOUR_API_KEY";
  * the refusal of the endpoint, register themselves and send their person to it; those that do so
  * may pass over a header that was set, so that theirs have none.
  *
- * @param baseUrl Public origin, without a trailing slash.
+ * @param site Its public origin, and what agents get by themselves.
  */
-export function connect(baseUrl: string): readonly Client[] {
+export function connect(site: Pick<Site, "baseUrl" | "anonymousScopes">): readonly Client[] {
+  const { baseUrl, anonymousScopes } = site;
+  const isOpen = anonymousScopes.length > 0;
+  const message = messageFor(anonymousScopes);
   const endpoint = baseUrl + paths.mcp;
   return [
     {
@@ -46,12 +51,19 @@ export function connect(baseUrl: string): readonly Client[] {
     ...editors(endpoint),
     ...terminals(endpoint),
     keyed(baseUrl),
-    {
-      name: "curl",
-      intro: `Works as it stands in any POSIX shell: it registers an agent, gets a token with its secret and calls a tool. Where agents may not register by themselves, set ${KEY_VARIABLE} to an API key first.`,
-      code: script(baseUrl),
-      language: "shell",
-    },
+    isOpen
+      ? {
+          name: "curl",
+          intro: `Works as it stands in any POSIX shell: it registers an agent, gets a token with its secret and asks the MCP endpoint. To use an API key instead, set ${KEY_VARIABLE} to it first.`,
+          code: `${tokenScript(baseUrl)}\n${askScript({ endpoint: `$base${paths.mcp}`, token: "$token", message })}`,
+          language: "shell",
+        }
+      : {
+          name: "curl",
+          intro: `Set ${KEY_VARIABLE} to an API key first, which you make at ${baseUrl}${ACCOUNT_PATH}: here nothing is given to agents that nobody answers for.`,
+          code: askScript({ endpoint, token: `$${KEY_VARIABLE}`, message }),
+          language: "shell",
+        },
   ];
 }
 
@@ -106,14 +118,22 @@ const keyed = (baseUrl: string): Client => ({
 
 const json = (value: object): string => JSON.stringify(value, undefined, 2);
 
+/** A message that whoever calls may send: agents with other scopes than those of a tool see the list
+ *  of the tools. */
+function messageFor(anonymousScopes: readonly Scope[]): object {
+  const { name, scope } = findInstruments;
+  const isForbidden = anonymousScopes.length > 0 && !anonymousScopes.includes(scope);
+  return isForbidden
+    ? { jsonrpc: "2.0", id: 1, method: "tools/list" }
+    : {
+        ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+        params: { name, arguments: { limit: 1 } },
+      };
+}
+
 /** Commands that need no more than curl and sed: an answer is JSON in one line, without quotes in the
  *  members that are read. A failure does not end the shell that they are pasted into. */
-function script(baseUrl: string): string {
-  const call = {
-    ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
-    params: { name: findInstruments.name, arguments: { limit: 1 } },
-  };
-  return String.raw`base="${baseUrl}"
+const tokenScript = (baseUrl: string): string => String.raw`base="${baseUrl}"
 member() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 new_token() {
   agent=$(curl -fsS "$base${paths.register}" \
@@ -125,10 +145,21 @@ new_token() {
     -d "client_secret=$(printf '%s\n' "$agent" | member client_secret)" |
     member access_token
 }
-token=${"${"}${KEY_VARIABLE}:-$(new_token)}
-curl -fsS "$base${paths.mcp}" \
-  -H "Authorization: Bearer $token" \
+token=${"${"}${KEY_VARIABLE}:-$(new_token)}`;
+
+/** What a command asks: texts in double quotes of a shell, and the message. */
+interface Asked {
+  readonly endpoint: string;
+  readonly token: string;
+  readonly message: object;
+}
+
+const askScript = ({
+  endpoint,
+  token,
+  message,
+}: Asked): string => String.raw`curl -fsS "${endpoint}" \
+  -H "Authorization: Bearer ${token}" \
   -H "Content-Type: application/json" \
   -H "Accept: application/json, text/event-stream" \
-  -d '${JSON.stringify(call)}'`;
-}
+  -d '${JSON.stringify(message)}'`;

@@ -1,11 +1,13 @@
-import { LineChart } from "echarts/charts";
-import { GridComponent, MarkLineComponent } from "echarts/components";
+// Each part from its own file: the lists of all of them load all of them, which takes four times as long.
+import "echarts/lib/chart/line";
+import "echarts/lib/component/gridSimple";
+import "echarts/lib/component/markLine";
 import { type EChartsCoreOption, init, use } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { type Html, html } from "../pages/html.ts";
 import type { History, SignalAnswer } from "./instrument.ts";
 
-use([LineChart, GridComponent, MarkLineComponent, SVGRenderer]);
+use(SVGRenderer);
 
 /** Colours by meaning; the style sheet gives them values for light and for dark. */
 const COLOURS = {

@@ -13,7 +13,7 @@ export function homeMarkdown(site: Site): string {
   return `${about}
 ## Connect a client
 
-${connect(baseUrl).map(clientText).join("\n\n")}
+${connect(site).map(clientText).join("\n\n")}
 
 ## People
 

@@ -49,7 +49,7 @@ export function homePage(view: HomeView): PageAnswer {
     body: html`${isWrong && errorSummary(asked.errors)}
 <div class="hero">
 <div>
-<p class="lead">${site.name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. Agents register themselves and ask by MCP or REST; every answer says what was known, when, and from which source.</p>
+<p class="lead">${site.name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${wayOfAgents(site)} Every answer says what was known, when, and from which source.</p>
 <p class="buttons"><a class="main" href="#connect">Connect your agent</a> <a class="second" href="${paths.reference}">API reference</a></p>
 </div>
 ${worth}
@@ -88,27 +88,37 @@ ${live("standing", entries)}
 const withCode = (text: string): readonly (string | Html)[] =>
   text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
-function marketSection({ reader, asked, list }: HomeView): Html {
+function marketSection({ site, reader, asked, list }: HomeView): Html {
   return html`<section aria-labelledby="market">
 <h2 id="market">The market</h2>
 ${
   reader.scopes.has("signals:read")
     ? html`${filterForm(asked)}${list && live("instruments", marketTable(list, asked.filter))}`
-    : forMembers("/")
+    : forMembers(site, "/")
 }
 </section>`;
 }
 
 /** In place of what a reader may not see. @param place Where they come back to. */
-export const forMembers = (place: string): Html => html`<div class="empty">
-<p>Scores and signals of this service are for people who have an account, and for their agents.</p>
+export const forMembers = (site: Site, place: string): Html => html`<div class="empty">
+<p>${whoSees(site)}</p>
 <p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
 </div>`;
+
+const whoSees = ({ anonymousScopes }: Site): string =>
+  anonymousScopes.includes("signals:read")
+    ? "On these pages scores and signals are for people who have an account. Agents register themselves and ask by MCP or REST."
+    : "Scores and signals of this service are for people who have an account, and for their agents.";
+
+const wayOfAgents = ({ anonymousScopes }: Site): string =>
+  anonymousScopes.length > 0
+    ? "Agents register themselves and ask by MCP or REST."
+    : "Agents ask by MCP or REST for the people who answer for them.";
 
 const documents: readonly (readonly [path: string, title: string, note: string])[] = [
   [paths.reference, "API reference", "every operation, to read and to try"],
   [paths.llms, "llms.txt", "what agents read first"],
-  [paths.authMd, "auth.md", "how agents register, get tokens and are claimed"],
+  [paths.authMd, "auth.md", "how agents get access, and how people answer for them"],
   [paths.apiCatalog, "API catalog", "all endpoints as a link set"],
   [paths.openapi, "OpenAPI description", "for programs that make clients"],
   [APPLY_PATH, "Early access", "apply for a seat"],

@@ -1,4 +1,5 @@
 import type { RequestHandler } from "express";
+import type { Site } from "../../../wellknown/site.ts";
 import { SymbolInput } from "../../answers/common.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { type Resolution, resolveSymbol } from "../../market/symbols.ts";
@@ -20,7 +21,8 @@ export function showInstrument({ site, context, readerOf, send }: Surroundings):
   return async (req, res) => {
     const reader = await readerOf(req);
     const asked = String(req.params.symbol);
-    if (!reader.scopes.has("signals:read")) return send(req, res, closedPage(asked, reader));
+    if (!reader.scopes.has("signals:read"))
+      return send(req, res, closedPage(asked, { site, reader }));
 
     const found = find(asked, context);
     if (found.kind !== "found") return send(req, res, unknownPage(asked, found.candidates, reader));
@@ -39,11 +41,14 @@ const find = (asked: string, { market }: Surroundings["context"]): Resolution =>
     : { kind: "unknown", candidates: [] };
 
 /** The same for every symbol: whether there is such an instrument is not said. */
-const closedPage = (asked: string, reader: Reader): PageAnswer => ({
+const closedPage = (
+  asked: string,
+  { site, reader }: { readonly site: Site; readonly reader: Reader },
+): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",
   links: homeLinks(reader),
-  body: forMembers(instrumentPath(asked)),
+  body: forMembers(site, instrumentPath(asked)),
 });
 
 const unknownPage = (

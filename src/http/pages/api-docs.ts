@@ -14,20 +14,23 @@ export const MARKDOWN_PATH = `${paths.reference}.md`;
 /** Where a browser comes back to from the authorization server. */
 export const REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
 
-/** The API reference; without JavaScript it leads to its Markdown. */
-export function referencePage(site: Site, assets: ReferenceAssets): Html {
+/**
+ * The API reference. A summary stands there until its script has made the rest, and for good where
+ * none runs.
+ */
+export function referencePage(site: Site, assets: ReferenceAssets, summary: Html): Html {
   const { name } = site;
   return html`${start("API reference", site, assets)}
 <header class="top">
 <p class="brand"><a href="${paths.home}">${name}</a></p>
 <nav aria-label="Other forms"><a href="${MARKDOWN_PATH}">Markdown</a> <a href="${paths.openapi}">OpenAPI</a></nav>
 </header>
-<main>
-<h1>API reference</h1>
-<p class="lead">Every operation of this service, to read and, with a token, to try. Not investment advice.</p>
-<noscript><p>This page needs JavaScript. <a href="${MARKDOWN_PATH}">The reference in short</a> does not.</p></noscript>
 <div id="reference" data-document="${paths.openapi}" data-redirect="${REDIRECT_PATH}"></div>
-</main>
+<main id="summary">
+<h1>API reference</h1>
+<p class="lead">Every operation of this service. Not investment advice.</p>
+<noscript><p>To try them here needs JavaScript. <a href="${MARKDOWN_PATH}">The reference in short</a> says more and does not.</p></noscript>
+${summary}</main>
 <footer><p>All times are in UTC.</p></footer>
 </body>
 </html>

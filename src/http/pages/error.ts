@@ -11,7 +11,7 @@ const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
   method_not_allowed: "This page cannot do that",
   content_too_large: "This form is too large",
   unsupported_media_type: "This form cannot be read",
-  rate_limited: "Too many attempts",
+  rate_limited: "Too many requests",
   internal_error: "Something went wrong here",
   provider_unavailable: "Not possible just now",
   store_unavailable: "Not possible just now",

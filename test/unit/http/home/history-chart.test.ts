@@ -1,42 +1,46 @@
 import { describe, expect, it } from "vitest";
-import { historyDrawings } from "../../../../src/http/home/history-chart.ts";
+import { type ChartData, historyDrawings } from "../../../../src/http/home/history-chart.ts";
 import { THRESHOLDS } from "../../../../src/score/direction.ts";
+import { heightsOf } from "../../../support/drawn.ts";
 
-const point = (day: number, score: number) => ({
+const point = (day: number, scoreRaw: number, scoreSmoothed: number) => ({
   asOf: new Date(Date.UTC(2014, 0, 1 + day, 21)).toISOString(),
-  ...({ status: "ok", signal: "WAIT", score, scoreRaw: score, scoreSmoothed: 50 } as const),
+  ...({ status: "ok", signal: "WAIT", score: 50, scoreRaw, scoreSmoothed } as const),
   ...{ confidence: 0.5, coverage: 1 },
 });
 
-const drawn = (scores: readonly number[], dayMs = 86_400_000) =>
-  String(
-    historyDrawings({
-      history: scores.map((score, day) => point(day, score)),
-      thresholds: THRESHOLDS,
-      dayMs,
-    }),
-  );
+/** What a drawing is made from, where a test does not say it. */
+const usual = { smoothed: [50, 50], thresholds: THRESHOLDS, dayMs: 86_400_000 };
 
-/** The heights of the line in a colour, in the narrow drawing, from 0 at the bottom to 1 at the top. */
-function heightsOf(svg: string, colour: string): readonly number[] {
-  const [narrow = ""] = svg.split("</svg>");
-  const ofPath = (text: string) => {
-    const numbers = [...text.matchAll(/-?\d+(?:\.\d+)?/g)].map(Number);
-    return numbers.filter((_, at) => at % 2 === 1);
-  };
-  const paths = [...narrow.matchAll(/<path d="([^"]*)"([^>]*)>/g)];
-  const [, path = ""] = paths.find(([, , rest = ""]) => rest.includes(`stroke="${colour}"`)) ?? [];
-  const grid = paths.filter(([, , rest = ""]) => rest.includes("var(--line)"));
-  const levels = grid.flatMap(([, text = ""]) => ofPath(text));
-  const [top, bottom] = [Math.min(...levels), Math.max(...levels)];
-  return ofPath(path).map((y) => (bottom - y) / (bottom - top));
-}
+type Chosen = Partial<Omit<ChartData, "history">> & { readonly smoothed?: readonly number[] };
+
+const drawn = (scores: readonly number[], chosen: Chosen = {}) => {
+  const { smoothed, thresholds, dayMs } = { ...usual, ...chosen };
+  const history = scores.map((score, day) => point(day, score, smoothed[day] ?? 50));
+  return String(historyDrawings({ history, thresholds, dayMs }));
+};
+
+/** The drawing for each width. */
+const drawings = (svg: string) => svg.split("</svg>").slice(0, 2);
+
+const rounded = (heights: readonly number[]) => heights.map((height) => Math.round(height));
 
 describe("the drawing of a score history", () => {
-  it("has every score at its height, on an axis from 0 to 100", () => {
+  it("has every score and every smoothed score at its height, on an axis from 0 to 100", () => {
     const scores = [0, 100, 50, 75];
-    const heights = heightsOf(drawn(scores), "var(--faint)");
-    expect(heights.map((height) => Math.round(100 * height))).toEqual(scores);
+    const smoothed = [40, 55, 30, 90];
+    for (const svg of drawings(drawn(scores, { smoothed }))) {
+      expect(rounded(heightsOf(svg, "var(--faint)"))).toEqual(scores);
+      expect(rounded(heightsOf(svg, "var(--accent)"))).toEqual(smoothed);
+    }
+  });
+
+  it("has a level where LONG begins, and one where SHORT begins", () => {
+    const thresholds = { ...THRESHOLDS, enterLong: 71, enterShort: 22 };
+    for (const svg of drawings(drawn([40, 60], { thresholds }))) {
+      expect(rounded(heightsOf(svg, "var(--up)"))).toEqual([71, 71]);
+      expect(rounded(heightsOf(svg, "var(--down)"))).toEqual([22, 22]);
+    }
   });
 
   it("has no style of its own, which the policy of the pages forbids, and no size", () => {
@@ -48,6 +52,6 @@ describe("the drawing of a score history", () => {
 
   it("tells short market days apart by the time, and long ones by the month", () => {
     expect(drawn([40, 60])).toContain("Jan 2014");
-    expect(drawn([40, 60], 60_000)).toContain("21:00");
+    expect(drawn([40, 60], { dayMs: 60_000 })).toContain("21:00");
   });
 });
