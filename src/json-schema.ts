@@ -5,16 +5,16 @@ type Json = Readonly<Record<string, unknown>>;
 
 /**
  * JSON Schema 2020-12 of a tool's input or output, made to be read by a model: the format of an
- * instant says enough without its pattern, and whole numbers need no bounds that no number has.
+ * instant says enough without its pattern, whole numbers need no bounds that no number has, and a step
+ * such as 0.1 would make validators refuse multiples of it that leave a remainder in floating point.
  * Outputs may gain members within a version, so theirs does not forbid unknown ones.
  */
 export function jsonSchema(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {
   const { $schema: _, ...published } = z.toJSONSchema(schema, {
     io,
     override({ jsonSchema }) {
+      shortenNumber(jsonSchema);
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (io === "output" && jsonSchema.additionalProperties === false) {
         delete jsonSchema.additionalProperties;
       }
@@ -22,6 +22,15 @@ export function jsonSchema(schema: z.ZodType, io: "input" | "output"): Record<st
   });
   return published;
 }
+
+function shortenNumber(schema: { minimum?: number; maximum?: number; multipleOf?: number }): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (!isExact(schema.multipleOf)) delete schema.multipleOf;
+}
+
+/** Whether all multiples of a step in use are exact in floating point, as those of 0.25 are. */
+const isExact = (step: number | undefined): boolean => Number.isInteger((step ?? 1) * 1024);
 
 /**
  * What a JSON Schema says of names and types, for lists in which every word costs its reader. Whatever

@@ -4,6 +4,7 @@ import { ACCESS_TOKEN_SECONDS } from "../src/auth/oidc/resources.ts";
 import { allScopes, scopes } from "../src/auth/scopes.ts";
 import { claimSection } from "./auth-md-claim.ts";
 import { errorSection } from "./auth-md-errors.ts";
+import { firstRestCall, listCall } from "./calls.ts";
 import { sh, table, VARIABLES } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
@@ -85,22 +86,17 @@ ${sh(`curl -X POST ${baseUrl}${paths.token} \\
 
 Answer: \`200\` with \`access_token\`, good for ${ACCESS_TOKEN_SECONDS} seconds; there is no refresh token, ask again. \`scope\` asks for less than was registered. \`resource=${baseUrl}${paths.mcp}\` makes a token that is good at the MCP endpoint only.`;
 
-const calls = ({ baseUrl }: Site) => `## Call
-
-One credential in a header, never in the address: \`Authorization: Bearer\` with a token or an API key, or \`x-api-key\` with an API key.
-
-${sh(`curl "${baseUrl}/api/instruments?limit=1" \\
-  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
-
-Answer: \`200\`. The MCP endpoint takes the same token:
-
-${sh(`curl -X POST ${baseUrl}${paths.mcp} \\
-  -H "Authorization: Bearer $ACCESS_TOKEN" \\
-  -H "Content-Type: application/json" \\
-  -H "Accept: application/json, text/event-stream" \\
-  -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'`)}
-
-Answer: \`200\`.`;
+function calls(site: Site): string {
+  const byRest = firstRestCall(site);
+  const parts = [
+    "## Call",
+    "One credential in a header, never in the address: `Authorization: Bearer` with a token or an API key, or `x-api-key` with an API key.",
+    ...(byRest === undefined ? [] : [byRest]),
+    "The MCP endpoint takes the same token:",
+    listCall(site),
+  ];
+  return parts.join("\n\n");
+}
 
 const ending = ({ baseUrl }: Site) => `## End it
 

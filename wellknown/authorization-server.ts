@@ -12,6 +12,9 @@ const identityTypes = [
   "service",
 ];
 
+/** Those of agents that nobody answers for. */
+const unclaimed = ["anonymous", "agent"];
+
 /** The registration flows of the interface (section 3). */
 const flows = ["agent_verified", "user_claimed", "client_credentials"];
 
@@ -21,12 +24,16 @@ const credentials = ["api_key", "bearer_token", "oauth2_client_credentials"];
 /** What an agent that registers is given: a client secret, for which it gets access tokens. */
 const agentCredentials = ["oauth2_client_credentials", "bearer_token"];
 
+/** What these members follow from. */
+type Grounds = Pick<Site, "baseUrl" | "anonymousScopes">;
+
 /**
  * How agents register themselves and are claimed, in the vocabulary of auth.md: the names of its
  * first version stand beside those of later ones, since there are readers of both (discovery
  * section 1.2).
  */
-function agentAuth(baseUrl: string) {
+function agentAuth({ baseUrl, anonymousScopes }: Grounds) {
+  const isOpen = anonymousScopes.length > 0;
   const registration = baseUrl + paths.register;
   const claim = baseUrl + paths.claim;
   return {
@@ -36,10 +43,10 @@ function agentAuth(baseUrl: string) {
     claim_uri: claim,
     claim_endpoint: claim,
     revocation_uri: baseUrl + paths.revoke,
-    identity_types_supported: identityTypes,
+    identity_types_supported: identityTypes.filter((type) => isOpen || !unclaimed.includes(type)),
     flows_supported: flows,
     credential_types_supported: credentials,
-    anonymous: { credential_types_supported: agentCredentials },
+    ...(isOpen && { anonymous: { credential_types_supported: agentCredentials } }),
     identity_assertion: {
       assertion_types_supported: [ID_JAG],
       credential_types_supported: agentCredentials,
@@ -53,12 +60,13 @@ function agentAuth(baseUrl: string) {
  * Connect Discovery 1.0) beyond those that follow from its configuration. Whose assertions are
  * trusted is not among them (discovery section 1.6).
  */
-export function authorizationServerExtras({ baseUrl }: Pick<Site, "baseUrl">) {
+export function authorizationServerExtras(grounds: Grounds) {
+  const { baseUrl } = grounds;
   return {
     service_documentation: baseUrl + paths.reference,
     /** RFC 9728, section 4. */
     protected_resources: [baseUrl, baseUrl + paths.mcp],
     authorization_grant_profiles_supported: [ID_JAG_PROFILE],
-    agent_auth: agentAuth(baseUrl),
+    agent_auth: agentAuth(grounds),
   };
 }

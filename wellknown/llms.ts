@@ -13,7 +13,7 @@ export function llmsTxt(site: Site): string {
 
 > ${SUMMARY}
 
-${marketNotes[market]} Agents connect by MCP (streamable HTTP) at ${baseUrl}${paths.mcp} or by REST. Every call needs a token or an API key.
+${marketNotes[market]} Agents connect by MCP (streamable HTTP) at ${baseUrl}${paths.mcp} or by REST. Tools need a token or an API key either way; health, applications and questions need none.
 
 Tools:
 
@@ -21,8 +21,8 @@ ${tools.map(({ title, description, ...tool }) => `- \`${tool.name}\` (${tool.sco
 
 ## Access
 
-${item("auth.md", paths.authMd, "register, get a token, be claimed by a person, end it")}
-${skills.map((skill) => item(skill.name, skillPath(skill), skill.description)).join("\n")}
+${item("auth.md", paths.authMd, accessNote(site))}
+${skills.map((skill) => item(skill.name, skillPath(skill), skill.description(site))).join("\n")}
 
 ## Interface
 
@@ -38,3 +38,8 @@ ${item("Skills index", paths.skillsIndex, "the skills with their digests")}
 ${item("Authorization server", paths.authorizationServer, "metadata (RFC 8414)")}
 `;
 }
+
+const accessNote = ({ anonymousScopes }: Site): string =>
+  anonymousScopes.length > 0
+    ? "register, get a token, be claimed by a person, end it"
+    : "get access through the person you work for, call, end it";

@@ -10,9 +10,9 @@ const GOOD_FOR_DAYS = 90;
 export function securityTxt({ baseUrl }: Site, { today }: Means): string {
   const day = Math.floor(today.getTime() / DAY_MS);
   const expires = new Date((day + GOOD_FOR_DAYS) * DAY_MS).toISOString();
-  return `# A form, and for programs the same by POST, as JSON: {"email": "…", "message": "…"}
+  return `# The page has a form.
+# Programs can POST JSON to ${baseUrl}${paths.contact} instead: {"email": "…", "message": "…"}
 Contact: ${baseUrl}${paths.contactPage}
-Contact: ${baseUrl}${paths.contact}
 Expires: ${expires}
 Preferred-Languages: en
 Canonical: ${baseUrl}${paths.securityTxt}

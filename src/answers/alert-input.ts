@@ -39,7 +39,7 @@ export const AlertFields = {
     .min(1.5)
     .max(EVENT_RULES.extremeZ)
     .multipleOf(0.1)
-    .describe(`z of volatility that is news; ${EVENT_RULES.highZ} unless set.`),
+    .describe(`z of volatility that is news, in steps of 0.1; ${EVENT_RULES.highZ} unless set.`),
   cooldownDays: z
     .number()
     .min(0.25)

@@ -19,12 +19,12 @@ import {
   RecordedInquiry,
 } from "./operations/applications.ts";
 import { Claim, Claimed, ClaimStart, ClaimStarted } from "./operations/claims.ts";
-import { JsonRpcMessage } from "./operations/mcp.ts";
+import { JsonRpcError, JsonRpcMessage } from "./operations/mcp.ts";
 import { RegisteredClient, Registration } from "./operations/registration.ts";
 import { Health, Readiness } from "./operations/service.ts";
 import { AccessToken, Revocation, TokenRequest } from "./operations/tokens.ts";
 import { Problem } from "./problems.ts";
-import { Refusal } from "./refusals.ts";
+import { OAuthProblem, Refusal } from "./refusals.ts";
 import { EndpointDisabled, EndpointVerify, WebhookTest } from "./webhooks.ts";
 
 /** A JSON Schema, or another part of the document. */
@@ -77,7 +77,9 @@ const answers = {
   Health,
   Readiness,
   JsonRpcMessage,
+  JsonRpcError,
   Problem,
+  OAuthProblem,
   Refusal,
 };
 

@@ -16,15 +16,15 @@ export const description = (site: Site): string => `${marketNotes[site.market]}
 
 ## Conventions
 
-- JSON in camel case, under \`/oauth\` in snake case. Times are ISO 8601 in UTC with milliseconds; shares are fractions, not percent.
-- Every answer about the market says \`asOf\`, \`market\`, \`status\`, \`sources\` and \`methodVersion\`; nothing that is missing is hidden.
+- JSON in camel case, under \`/oauth\` in snake case. Times are ISO 8601 in UTC with milliseconds. Ratios are fractions, not percent.
+- Every answer about one instrument says \`asOf\`, \`market\`, \`status\`, \`sources\` and \`methodVersion\`. Lists of instruments say the same, with a \`status\` for each item. Nothing that is missing is hidden.
 - Lists have \`limit\` and \`cursor\`: send \`nextCursor\` until it is \`null\`.
 - \`HEAD\` is answered wherever \`GET\` is.
 - The examples were recorded on a simulated market.
 
 ## Failures
 
-Failures are problems (RFC 9457) with a stable \`code\` and often with \`next\`, what to do; under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749).
+Failures are problems (RFC 9457) with a stable \`code\` and often with \`next\`, what to do. Under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749); what the protocol has no words for is a problem with those two members beside its own. While the service starts, every path answers 503 \`not_ready\`.
 
 ## Limits
 

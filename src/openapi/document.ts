@@ -1,14 +1,15 @@
 import { paths } from "../../wellknown/paths.ts";
 import { type Site, SUMMARY } from "../../wellknown/site.ts";
+import { mediaTypes } from "./bodies.ts";
 import { type Json, schemas } from "./components.ts";
 import { description } from "./description.ts";
 import { deliveries } from "./exchanges.ts";
+import { commonResponses } from "./failures.ts";
 import { headers } from "./headers.ts";
 import { tags } from "./operation.ts";
 import type { DocumentPlace } from "./operations/documents.ts";
 import { operationsWith } from "./operations/operations.ts";
 import { parametersIn, pathItems } from "./paths.ts";
-import { commonResponses, mediaTypes } from "./responses.ts";
 import { securitySchemes } from "./security.ts";
 import { receiverAnswers, type Webhook, webhooks } from "./webhooks.ts";
 

@@ -1,8 +1,9 @@
 import type { z } from "zod";
+import { mediaTypes } from "./bodies.ts";
 import { type Json, schemaOf } from "./components.ts";
 import { type ExampleRequest, exchanges } from "./exchanges.ts";
 import type { Operation } from "./operation.ts";
-import { type Examples, mediaTypes, responsesOf } from "./responses.ts";
+import { type Examples, responsesOf } from "./responses.ts";
 
 /** The operations by path and method, as OpenAPI has them. */
 export function pathItems(operations: readonly Operation[]): Json {

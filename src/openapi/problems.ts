@@ -55,6 +55,12 @@ export const BODY_PROBLEMS = [
   "unsupported_media_type",
 ] as const satisfies readonly ProblemCode[];
 
+/** What everything answers while the service starts. */
+export const STARTING_PROBLEMS = ["not_ready"] as const satisfies readonly ProblemCode[];
+
+/** What can fail under /oauth wherever a body is read, besides what the protocol has words for. */
+export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...STARTING_PROBLEMS] as const;
+
 const membersOf = (code: ProblemCode) => new Failure(code, { detail: "" }).toJSON();
 
 /** HTTP status of a failure. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-
 import { refusals } from "../auth/assertions/signed-claims.ts";
+import { Problem } from "./problems.ts";
 
 const { issuer_unreachable: _, invalid_request: __, ...assertions } = refusals;
 
@@ -34,4 +34,11 @@ export type OAuthError = keyof typeof oauthErrors;
 export const Refusal = z.object({
   error: z.string().describe("Stable name of the failure."),
   error_description: z.string().optional().describe("What is wrong with this request."),
+});
+
+/** The body of a failure under /oauth that is none of the protocol: it can be read either way. */
+export const OAuthProblem = z.object({
+  error: z.enum(["invalid_request", "temporarily_unavailable"]).describe("As RFC 6749 names it."),
+  error_description: z.string().describe("Equal to detail."),
+  ...Problem.shape,
 });

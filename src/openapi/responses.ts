@@ -1,53 +1,41 @@
-import type { ProblemCode } from "../problem.ts";
-import { type Json, schemaOf } from "./components.ts";
-import { type Exchange, failures } from "./exchanges.ts";
-import type { HeaderName } from "./headers.ts";
-import type { Answer, Content, Operation } from "./operation.ts";
-import { failureHeaders, PROBLEM_TYPE, Problem, statusOf, titleOf } from "./problems.ts";
-import { oauthErrors, Refusal } from "./refusals.ts";
-import { sampleOf } from "./samples.ts";
+import { type Example, headersObject, mediaTypes } from "./bodies.ts";
+import type { Json } from "./components.ts";
+import type { Exchange } from "./exchanges.ts";
+import {
+  problemObject,
+  problemSets,
+  type ResponseObject,
+  referTo,
+  refusalObject,
+} from "./failures.ts";
+import type { Answer, Operation } from "./operation.ts";
 
 /** Example exchanges of one operation, by name. */
 export type Examples = Readonly<Record<string, Exchange>>;
 
-/** An example of a body. */
-interface Example {
-  readonly name: string;
-  readonly summary: string;
-  readonly value: unknown;
-}
-
-/** What the bodies of a request or an answer have in common. */
-interface Bodies {
-  readonly io: "input" | "output";
-  readonly examples: readonly Example[];
-}
-
-/** Bodies by media type; examples are of the first. */
-export function mediaTypes(contents: readonly Content[], { io, examples }: Bodies): Json {
-  const entries = contents.map(({ mediaType, schema }, place) => [
-    mediaType,
-    {
-      ...(schema && { schema: schemaOf(schema, io) }),
-      ...(place === 0 && examples.length > 0 && { examples: examplesObject(examples) }),
-    },
-  ]);
-  return Object.fromEntries(entries);
-}
-
-const examplesObject = (examples: readonly Example[]): Json =>
-  Object.fromEntries(examples.map(({ name, ...example }) => [name, example]));
+type ByStatus = readonly (readonly [status: string, response: ResponseObject])[];
 
 /** What an operation can answer, by status. */
-export function responsesOf({ answers, problems, refusals }: Operation, examples: Examples): Json {
+export function responsesOf(operation: Operation, examples: Examples): Json {
+  const { answers, refusals = {} } = operation;
+  const { alone = [], beside = [] } = Object.groupBy(problemSets(operation), ({ isAlone }) =>
+    isAlone ? "alone" : "beside",
+  );
   return {
-    ...mapped(answers, (answer, status) => answerObject(answer, answersOf(examples, status))),
-    ...mapped(refusals ?? {}, refusalObject),
-    ...mapped(byStatus(problems ?? []), (codes) => ({
-      $ref: `#/components/responses/${nameOf(codes)}`,
-    })),
+    ...merged([
+      ...mapped(answers, (answer, status) => answerObject(answer, answersOf(examples, status))),
+      ...mapped(refusals, refusalObject),
+      ...beside.map((set) => [set.status, problemObject(set)] as const),
+    ]),
+    ...Object.fromEntries(alone.map((set) => [set.status, referTo(set)])),
   };
 }
+
+const mapped = <T>(
+  object: Readonly<Record<string, T>>,
+  change: (value: T, status: string) => ResponseObject,
+): ByStatus =>
+  Object.entries(object).map(([status, value]) => [status, change(value, status)] as const);
 
 /** What is answered to example requests with one status. */
 function answersOf(examples: Examples, wanted: string): readonly Example[] {
@@ -59,7 +47,7 @@ function answersOf(examples: Examples, wanted: string): readonly Example[] {
 function answerObject(
   { description, content = [], headers = [] }: Answer,
   examples: readonly Example[],
-): Json {
+): ResponseObject {
   return {
     description,
     ...headersObject(headers),
@@ -67,55 +55,18 @@ function answerObject(
   };
 }
 
-function refusalObject(errors: readonly (keyof typeof oauthErrors)[], status: string): Json {
-  return {
-    description: errors.map((error) => `\`${error}\`: ${oauthErrors[error]}`).join("\n\n"),
-    ...headersObject(failureHeaders[Number(status)] ?? []),
-    content: mediaTypes([{ mediaType: "application/json", schema: Refusal }], {
-      io: "output",
-      examples: [],
-    }),
-  };
+/** One answer for each status; those with the same status differ in their media types. */
+function merged(parts: ByStatus): Readonly<Record<string, ResponseObject>> {
+  const responses: Record<string, ResponseObject> = {};
+  for (const [status, response] of parts) {
+    const before = responses[status];
+    responses[status] = before === undefined ? response : either(before, response);
+  }
+  return responses;
 }
 
-/** The answers that several operations have in common: one for each set of failures. */
-export function commonResponses(operations: readonly Operation[]): Json {
-  const sets = operations.flatMap(({ problems = [] }) => Object.values(byStatus(problems)));
-  return Object.fromEntries(sets.map((codes) => [nameOf(codes), problemObject(codes)]));
-}
-
-function problemObject(codes: readonly ProblemCode[]): Json {
-  const [status] = codes.map(statusOf);
-  const examples = codes.flatMap((code) => {
-    const answer = failures[code]?.answer ?? sampleOf(code);
-    return answer === undefined ? [] : [{ name: code, summary: titleOf(code), value: answer }];
-  });
-  return {
-    description: codes.map((code) => `\`${code}\`: ${titleOf(code)}`).join("\n\n"),
-    ...headersObject(failureHeaders[status ?? 0] ?? []),
-    content: mediaTypes([{ mediaType: PROBLEM_TYPE, schema: Problem }], {
-      io: "output",
-      examples,
-    }),
-  };
-}
-
-const byStatus = (codes: readonly ProblemCode[]) =>
-  Object.groupBy(codes, statusOf) as Readonly<Record<string, readonly ProblemCode[]>>;
-
-const nameOf = (codes: readonly ProblemCode[]): string => codes.toSorted().join(".");
-
-function headersObject(names: readonly HeaderName[]): { readonly headers?: Json } {
-  if (names.length === 0) return {};
-  const refs = names.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
-  return { headers: Object.fromEntries(refs) };
-}
-
-function mapped<T>(
-  object: Readonly<Record<string, T>>,
-  change: (value: T, key: string) => Json,
-): Json {
-  return Object.fromEntries(
-    Object.entries(object).map(([key, value]) => [key, change(value, key)]),
-  );
-}
+const either = (one: ResponseObject, other: ResponseObject): ResponseObject => ({
+  description: `${one.description}\n\n${other.description}`,
+  headers: { ...one.headers, ...other.headers },
+  content: { ...one.content, ...other.content },
+});

@@ -66,6 +66,15 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     expect(server.agent_auth).toEqual(auth);
   });
 
+  it("names agents that nobody answers for only where they are let in", async () => {
+    const isOpen = !("ANONYMOUS_SCOPES" in env);
+    expect(auth.identity_types_supported.includes("anonymous")).toBe(isOpen);
+    expect("anonymous" in auth).toBe(isOpen);
+    for (const type of ["anonymous", "agent"]) {
+      expect((await register({ type })).status, type).toBe(isOpen ? 201 : 400);
+    }
+  });
+
   it("does not tell whose assertions it trusts", () => {
     expect(JSON.stringify(scanned)).not.toContain(provider.issuer);
   });

@@ -19,7 +19,8 @@ const town = await startTown();
 const { base } = town;
 
 const read = async (path: string, from = base) => (await fetch(from + path)).text();
-const skill = (name: string) => read(`/.well-known/agent-skills/${name}/SKILL.md`);
+const skill = (name: string, from = base) =>
+  read(`/.well-known/agent-skills/${name}/SKILL.md`, from);
 
 const THE_PERSONS = "The person gets the agent's code";
 const THE_AGENTS = "The agent gets the person's code";
@@ -33,6 +34,45 @@ async function follow(steps: ReturnType<typeof stepsOf>, variables: Variables) {
     expect(status, `${step.command}\n${JSON.stringify(body)}`).toBe(step.status);
   }
   return outcomes;
+}
+
+/** Runs auth.md from top to bottom, with one of the two ways to be claimed. @returns The scopes of the
+ *  agent once it was claimed. */
+async function followAuthMd({ base, person: newPerson }: Town, way: string): Promise<string> {
+  const steps = stepsOf(await read("/auth.md", base));
+  const under = (heading: string) => steps.filter((step) => step.under === heading);
+  const person = newPerson();
+  const variables: Variables = {
+    PERSON_TOKEN: async () => (await person.tokens()).access_token,
+    SHOWN_CODE: () => codeShownTo(person, String(variables.VERIFICATION_URI)),
+  };
+  const other = way === THE_PERSONS ? THE_AGENTS : THE_PERSONS;
+  const end = steps.findIndex((step) => step.under === "End it");
+  const until = steps.slice(0, end).filter((step) => step.under !== other);
+  const done = await follow(until, variables);
+
+  const [refused] = done;
+  expect(refused?.headers.get("www-authenticate")).toContain("resource_metadata=");
+  expect(done.at(-1)?.body).toMatchObject({
+    agent_id: variables.CLIENT_ID,
+    status: "claimed",
+    scope: expect.stringContaining("alerts:write"),
+  });
+
+  const before = String(variables.ACCESS_TOKEN);
+  expect((await getWith(before, `${base}/api/signals?limit=1`)).status).toBe(401);
+  const [granted] = await follow(under("Get a token"), variables);
+  expect(granted?.body).not.toHaveProperty("refresh_token");
+
+  await follow(steps.slice(end), variables);
+  const after = String(variables.ACCESS_TOKEN);
+  expect((await getWith(after, `${base}/api/signals?limit=1`)).status).toBe(401);
+  const [gone] = await run(under("Get a token"), variables);
+  expect([gone?.status, gone?.body]).toEqual([
+    401,
+    expect.objectContaining({ error: "invalid_client" }),
+  ]);
+  return granted === undefined ? "" : scopeIn(granted);
 }
 
 /** What a person does with the page that an agent sends them to. */
@@ -56,38 +96,7 @@ describe("auth.md", async () => {
   });
 
   it.each([THE_PERSONS, THE_AGENTS])("can be followed from top to bottom: %s", async (way) => {
-    const person = town.person();
-    const variables: Variables = {
-      PERSON_TOKEN: async () => (await person.tokens()).access_token,
-      SHOWN_CODE: () => codeShownTo(person, String(variables.VERIFICATION_URI)),
-    };
-    const other = way === THE_PERSONS ? THE_AGENTS : THE_PERSONS;
-    const end = steps.findIndex((step) => step.under === "End it");
-    const until = steps.slice(0, end).filter((step) => step.under !== other);
-    const done = await follow(until, variables);
-
-    const [refused] = done;
-    expect(refused?.headers.get("www-authenticate")).toContain("resource_metadata=");
-    expect(done.at(-1)?.body).toMatchObject({
-      agent_id: variables.CLIENT_ID,
-      status: "claimed",
-      scope: expect.stringContaining("alerts:write"),
-    });
-
-    const before = String(variables.ACCESS_TOKEN);
-    expect((await getWith(before, `${base}/api/signals?limit=1`)).status).toBe(401);
-    const [granted] = await follow(under("Get a token"), variables);
-    expect(granted && scopeIn(granted)).toContain("alerts:write");
-    expect(granted?.body).not.toHaveProperty("refresh_token");
-
-    await follow(steps.slice(end), variables);
-    const after = String(variables.ACCESS_TOKEN);
-    expect((await getWith(after, `${base}/api/signals?limit=1`)).status).toBe(401);
-    const [gone] = await run(under("Get a token"), variables);
-    expect([gone?.status, gone?.body]).toEqual([
-      401,
-      expect.objectContaining({ error: "invalid_client" }),
-    ]);
+    expect(await followAuthMd(town, way)).toContain("alerts:write");
   });
 
   it("tells what an unclaimed agent gets", async () => {
@@ -248,6 +257,48 @@ describe("a refusal", async () => {
   );
 });
 
+/** Whether documents say that agents register by themselves. */
+const SELF_SERVICE = /without a human|agents register themselves|an agent registers itself/i;
+
+/** Texts that say how agents come in. */
+const inviting = [
+  ...["/", "/llms.txt", "/auth.md", "/docs/api.md", "/.well-known/agent-skills/index.json"],
+  "/.well-known/agent-skills/register-agent/SKILL.md",
+];
+
+/** What documents tell agents that nobody answers for, by what those get. */
+describe.each([
+  ["signals:read factor:read darkpool:read"],
+  ["signals:read"],
+  ["factor:read"],
+  ["darkpool:read"],
+])("an instance that gives agents %s alone", async (given) => {
+  const some = await startTown({ ANONYMOUS_SCOPES: given });
+  const claimed = "signals:read factor:read darkpool:read alerts:write";
+
+  it.each([THE_PERSONS, THE_AGENTS])("has an auth.md that works: %s", async (way) => {
+    expect(await followAuthMd(some, way)).toBe(claimed);
+  });
+
+  it("has skills that work as they stand", async () => {
+    const variables: Variables = {};
+    await follow(stepsOf(await skill("register-agent", some.base)), variables);
+    expect(await skill("register-agent", some.base)).toContain(`gets \`${given}\``);
+    variables.SYMBOL = "ALDER.SIM";
+    const reading = await skill("market-signals", some.base);
+    expect((await follow(stepsOf(reading), variables)).length).toBeGreaterThan(0);
+    const lacking = claimed.split(" ").filter((scope) => !`${given} alerts:write`.includes(scope));
+    const [, said] = /who then gets `(.*)` as well/.exec(reading) ?? [];
+    expect(said ?? "").toBe(lacking.join(" "));
+  });
+
+  it("says that agents register by themselves", async () => {
+    for (const path of inviting.filter((one) => !one.endsWith("auth.md"))) {
+      expect(SELF_SERVICE.test(await read(path, some.base)), path).toBe(true);
+    }
+  });
+});
+
 describe("an instance for people only", async () => {
   const closed = await startTown({ ANONYMOUS_SCOPES: " " });
 
@@ -267,6 +318,25 @@ describe("an instance for people only", async () => {
       CLIENT_ID: client.client_id,
       REGISTRATION_ACCESS_TOKEN: client.registration_access_token,
     });
+  });
+
+  it("has skills that work for who has a token", async () => {
+    const ACCESS_TOKEN = (await closed.person().tokens()).access_token;
+    const variables: Variables = { ACCESS_TOKEN, WEBHOOK_URL: "https://hooks.example.com/in" };
+    await follow(stepsOf(await skill("market-signals", closed.base)), variables);
+    await follow(stepsOf(await skill("alert-webhooks", closed.base)), variables);
+    expect(stepsOf(await skill("register-agent", closed.base))).toEqual([]);
+  });
+
+  it("promises nothing to agents by themselves", async () => {
+    for (const path of inviting) {
+      expect(SELF_SERVICE.test(await read(path, closed.base)), path).toBe(false);
+    }
+    const page = await fetch(closed.base, { headers: { accept: "text/html" } });
+    expect(await page.text()).toContain("for the people who answer for them");
+    const metadata = JSON.parse(await read("/.well-known/oauth-authorization-server", closed.base));
+    expect(metadata.agent_auth).not.toHaveProperty("anonymous");
+    expect(metadata.agent_auth.identity_types_supported).not.toContain("anonymous");
   });
 });
 
@@ -347,10 +417,13 @@ describe("the function that alert-webhooks gives to verify deliveries", async ()
   });
 });
 
-it("security.txt leads to somebody: what it says to send is taken in", async () => {
+it("security.txt leads to a page, and to where programs send what it says", async () => {
   const text = await read("/.well-known/security.txt");
-  const [, contact = ""] = /^Contact: (.*)$/m.exec(text) ?? [];
-  const [, example = ""] = /^# .*(\{.*\})$/m.exec(text) ?? [];
-  const body = JSON.parse(example.replace("your address", "someone@example.com"));
-  expect((await postJson(contact, body)).status).toBe(200);
+  const contacts = Array.from(text.matchAll(/^Contact: (.*)$/gm), ([, contact = ""]) => contact);
+  expect(contacts).toEqual([`${base}/contact`]);
+  const page = await fetch(contacts[0] ?? "", { headers: { accept: "text/html" } });
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<form")]);
+  const [, address = "", example = ""] = /^# .* JSON to (\S+) .*(\{.*\})$/m.exec(text) ?? [];
+  const body = { ...JSON.parse(example), email: "someone@example.com" };
+  expect((await postJson(address, body)).status).toBe(200);
 });

@@ -128,12 +128,12 @@ describe.each(all)("%s", (path) => {
   });
 });
 
-describe.each(own)("%s", (path) => {
+describe.each(all)("%s", (path) => {
   it("is not sent again to who has it", async () => {
     const first = await ask(path);
     const { "content-type": _, "content-length": __, ...fields } = fieldsOf(first);
     const { etag = "" } = fields;
-    expect(etag).toMatch(/^"[0-9a-f]{64}"$/);
+    expect(etag).toMatch(/^"[\w-]{43,64}"$/);
     for (const known of [etag, `"x", ${etag}`, `W/${etag}`, "*"]) {
       const response = await ask(path, { headers: { "if-none-match": known } });
       expect(response.status, known).toBe(304);

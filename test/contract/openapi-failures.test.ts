@@ -1,37 +1,27 @@
-import { describe, expect, it } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
-import { newToken } from "../support/agent.ts";
+import { exchanges } from "../../src/openapi/exchanges.ts";
+import { newToken, register, tokenOf } from "../support/agent.ts";
+import {
+  createWitness,
+  type Described,
+  type Description,
+  describedIn,
+} from "../support/checks-answers.ts";
+import { authorizationRequest, registerPublic } from "../support/person.ts";
+import { freePort, temporaryFolder } from "../support/process.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
 import { startTown } from "../support/town.ts";
-
-interface Operation {
-  readonly operationId: string;
-  readonly security: readonly { readonly oauth2?: readonly Scope[] }[];
-  readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
-}
-
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-}
 
 const town = await startTown();
 const { base } = town;
-const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) as Document;
+const document = (await (await fetch(`${base}/docs/api/openapi.json`)).json()) as Description;
 
-/** An operation and where it is. */
-interface Described {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: Operation;
-}
-
-const described: readonly Described[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({
-    method: method.toUpperCase(),
-    path: path.replace("{version}", "1.0.0").replace(/\{\w+\}/g, "x"),
-    operation,
-  })),
-);
+const described = describedIn(document);
+const witness = createWitness(document);
 
 /** Codes of the problems that an operation can have with a status. */
 const codesOf = ({ operation }: Described, status: number): readonly string[] =>
@@ -48,8 +38,29 @@ const key = await person.createKey(allScopes);
 const reader = await newToken(base, { scope: "signals:read" });
 const other = await newToken(base, { scope: "factor:read" });
 
-function send({ method, path }: Described, init: RequestInit = {}, query = ""): Promise<Response> {
-  return fetch(base + path + query, { method, redirect: "manual", ...init });
+/** What a request says besides what it asks for. */
+interface Sent {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** In the place of the parts of the path that vary. */
+  readonly ids?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly to?: string;
+}
+
+/** Parts of paths that vary, unless a test says them. */
+const IDS: Readonly<Record<string, string>> = { version: "1.0.0" };
+
+/** Sends a request, and lets the witness look at the answer. */
+async function send(one: Described, sent: Sent = {}): Promise<Response> {
+  const { headers = {}, body, ids = {}, query = "", to = base } = sent;
+  const path = one.path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? IDS[name] ?? "x");
+  const response = await fetch(to + path + query, {
+    ...{ method: one.method, redirect: "manual", headers },
+    ...(body !== undefined && { body }),
+  });
+  await witness.saw(one, response);
+  return response;
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -106,7 +117,7 @@ describe("a failure that the description knows", () => {
       const body = hasBody ? { body: JSON.stringify({ email: "x", cursor: 1, nonsense: 1 }) } : {};
       const query = hasBody ? "" : `?nonsense=1&cursor=${"x".repeat(201)}`;
       const headers = { ...bearer(key), ...(hasBody && JSON_TYPE) };
-      expect(await problemOf(await send(one, { headers, ...body }, query))).toBe(
+      expect(await problemOf(await send(one, { headers, ...body, query }))).toBe(
         "400 invalid_request",
       );
     },
@@ -135,16 +146,310 @@ describe("a failure that the description knows", () => {
   it.each(withProblem(404, "not_found").map((one) => [nameOf(one), one] as const))(
     "of %s with an id that leads nowhere",
     async (name, one) => {
-      const path = one.path.replace("/1.0.0", "/9.9.9");
       const { query = "", body = {} } = asked[name] ?? {};
-      const response = await send(
-        { ...one, path },
-        takesBody(one)
-          ? { headers: { ...bearer(key), ...JSON_TYPE }, body: JSON.stringify(body) }
-          : { headers: bearer(key) },
+      const response = await send(one, {
+        ids: { version: "9.9.9" },
         query,
-      );
+        ...(takesBody(one)
+          ? { headers: { ...bearer(key), ...JSON_TYPE }, body: JSON.stringify(body) }
+          : { headers: bearer(key) }),
+      });
       expect(await problemOf(response)).toBe("404 not_found");
     },
   );
+});
+
+const operations = new Map(described.map((one) => [nameOf(one), one]));
+
+/** Sends a request to the operation of a name. */
+async function call(id: string, sent: Sent = {}): Promise<Response> {
+  const one = operations.get(id);
+  if (one === undefined) throw new Error(`no operation ${id}`);
+  return send(one, sent);
+}
+
+/** A request with a JSON body and a credential. */
+const json = (body: unknown, token = key): Sent => ({
+  headers: { ...bearer(token), ...JSON_TYPE },
+  body: JSON.stringify(body),
+});
+
+const form = (fields: Readonly<Record<string, string>>): Sent => ({
+  headers: { "content-type": "application/x-www-form-urlencoded" },
+  body: String(new URLSearchParams(fields)),
+});
+
+/** Statuses of several answers. */
+const statusesOf = async (answers: readonly Promise<Response>[]) =>
+  (await Promise.all(answers)).map(({ status }) => status);
+
+const SYMBOL = { symbols: ["ALDER.SIM"] };
+
+describe("an answer that the description knows", () => {
+  const open = described.filter(
+    ({ method, operation: { security, responses } }) =>
+      method === "GET" && security.length === 0 && "200" in responses,
+  );
+
+  it.each(open.map((one) => [nameOf(one), one] as const))("of %s to anybody", async (_, one) => {
+    expect((await send(one)).status).toBe(200);
+    if (one.operation.responses[304] === undefined) return;
+    expect((await send(one, { headers: { "if-none-match": "*" } })).status).toBe(304);
+  });
+
+  it("of the reference to a browser that came by another address", async () => {
+    const to = base.replace("127.0.0.1", "localhost");
+    const response = await call("get_reference", { to, headers: { accept: "text/html" } });
+    expect(response.status).toBe(303);
+    expect(response.headers.get("location")).toBe(`${base}/docs/api`);
+  });
+
+  it("of the method and the stream to whoever may", async () => {
+    expect((await call("get_method", { headers: bearer(key) })).status).toBe(200);
+    const known = { ...bearer(key), "if-none-match": "*" };
+    expect((await call("get_method", { headers: known })).status).toBe(304);
+    const response = await call("stream_alert_events", { headers: bearer(key) });
+    expect(response.status).toBe(200);
+    await response.body?.cancel();
+  });
+
+  it("of an authorization request", async () => {
+    const { client_id } = await registerPublic(base);
+    const { url } = authorizationRequest(base, { client_id });
+    expect((await call("authorize", { query: url.search })).status).toBe(303);
+    expect((await call("authorize", { query: "?client_id=nobody" })).status).toBe(400);
+  });
+
+  it("of the market to what is not there, or not yet", async () => {
+    for (const id of ["get_signal", "get_factors", "get_darkpool"]) {
+      const headers = bearer(key);
+      const unknown = call(id, { headers, query: "?symbol=NOSUCH" });
+      const past = call(id, { headers, query: "?symbol=ALDER.SIM&asOf=2000-01-01T00:00:00Z" });
+      expect(await statusesOf([unknown, past]), id).toEqual([404, 422]);
+    }
+    const query = `?tables=${encodeURIComponent("stock/none/x")}`;
+    expect((await call("get_method", { headers: bearer(key), query })).status).toBe(422);
+  });
+
+  it("of alerts in a state that does not allow it", async () => {
+    const made = await call("register_alert", json(SYMBOL));
+    const { id } = (await made.json()) as { readonly id: string };
+    const ids = { id, eventId: "evt_x" };
+    const since = "2026-11-21T00:00:00Z";
+    expect(
+      await statusesOf([
+        call("test_alert", { ...json({}), ids }),
+        call("rotate_alert_secret", { ...json({}), ids }),
+        call("enable_alert", { ...json({}), ids }),
+        call("redeliver_alert_events", { ...json({ since }), ids }),
+        call("redeliver_alert_event", { ...json({}), ids }),
+        call("update_alert", { ...json({ url: "https://hooks.example.com/x" }), ids }),
+        call("update_alert", { ...json({ symbols: ["NOSUCH"] }), ids }),
+        call("register_alert", json({ symbols: ["NOSUCH"] })),
+      ]),
+    ).toEqual([409, 409, 409, 409, 409, 409, 404, 404]);
+  });
+
+  it("of alerts beyond what one caller can have", async () => {
+    const own = await town.person().createKey(allScopes);
+    const once = { "idempotency-key": "one", ...json(SYMBOL, own).headers };
+    await call("register_alert", { ...json(SYMBOL, own), headers: once });
+    const other = { ...json({ assetClass: "crypto" }, own), headers: once };
+    expect((await call("register_alert", other)).status).toBe(422);
+    await Promise.all(Array.from({ length: 99 }, () => call("register_alert", json(SYMBOL, own))));
+    expect((await call("register_alert", json(SYMBOL, own))).status).toBe(409);
+  });
+
+  it("of clients that are wrong, or are not who they say", async () => {
+    const agent = await register(base);
+    const { client_id, client_secret, registration_access_token: own } = agent;
+    const grant_type = "client_credentials";
+    const ids = { client_id };
+    expect(
+      await statusesOf([
+        call("register_client", json({ grant_types: 1 })),
+        call("get_client", { ids }),
+        call("update_client", { ...json({}, "x"), ids }),
+        call("delete_client", { ids }),
+        call("update_client", { ...json({ grant_types: 1 }, own), ids }),
+        call("get_token", form({ grant_type: "nonsense", client_id, client_secret })),
+        call("get_token", form({ grant_type, client_id, client_secret: "wrong" })),
+        call("revoke_token", form({})),
+        call("revoke_token", form({ token: "x", client_id, client_secret: "wrong" })),
+      ]),
+    ).toEqual([400, 401, 401, 401, 400, 400, 401, 400, 401]);
+  });
+
+  it("of claims", async () => {
+    const agent = await register(base);
+    const { client_id: agent_id, claim } = agent as typeof agent & { claim: { code: string } };
+    const [token, person] = [await tokenOf(base, agent), await town.person().tokens()];
+    const wrong = { agent_id, claim_code: "00000000" };
+    expect(
+      await statusesOf([
+        call("claim_agent", json({}, token)),
+        call("claim_agent", json(wrong, person.access_token)),
+        call("claim_agent", json(wrong, "x")),
+        call("claim_agent", json({ ...wrong, agent_id: "agt_1" }, token)),
+        call("claim_agent", json(wrong, token)),
+        call("start_claim", json({}, token)),
+        call("start_claim", json({ agent_id }, "x")),
+        call("start_claim", json({ agent_id: "agt_1" }, token)),
+      ]),
+    ).toEqual([400, 400, 401, 403, 409, 400, 401, 403]);
+    await town.person().claim(agent_id, claim.code);
+    const { registration_access_token: own } = agent;
+    expect((await call("start_claim", json({ agent_id }, own))).status).toBe(409);
+  });
+});
+
+const _meta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** A message of JSON-RPC, what its headers say, and what it is answered with. */
+const messages: readonly (readonly [
+  what: string,
+  message: unknown,
+  headers: Readonly<Record<string, string>>,
+  answered: readonly [status: number, code: number | undefined],
+])[] = [
+  ["a notification", { jsonrpc: "2.0", method: "notifications/initialized" }, {}, [202, undefined]],
+  ["no message", { hello: 1 }, {}, [400, -32600]],
+  [
+    "a message without what its revision needs",
+    { jsonrpc: "2.0", id: 1, method: "tools/list" },
+    { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" },
+    [400, -32602],
+  ],
+  [
+    "a message that the headers contradict",
+    { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta } },
+    { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call" },
+    [400, -32020],
+  ],
+  [
+    "a revision that there is not",
+    {
+      ...{ jsonrpc: "2.0", id: 1, method: "tools/list" },
+      params: { _meta: { ..._meta, "io.modelcontextprotocol/protocolVersion": "2099-01-01" } },
+    },
+    { "mcp-protocol-version": "2099-01-01", "mcp-method": "tools/list" },
+    [400, -32022],
+  ],
+  [
+    "a method that there is not",
+    { jsonrpc: "2.0", id: 1, method: "nonsense", params: { _meta } },
+    { "mcp-protocol-version": "2026-07-28", "mcp-method": "nonsense" },
+    [404, -32601],
+  ],
+  [
+    "a client that takes no streams",
+    { jsonrpc: "2.0", id: 1, method: "tools/list" },
+    { "mcp-protocol-version": "2025-11-25", accept: "application/json" },
+    [406, -32000],
+  ],
+];
+
+describe("an answer of the MCP endpoint that the description knows", () => {
+  const accept = "application/json, text/event-stream";
+
+  it.each(messages)("to %s", async (_what, message, changes, [status, code]) => {
+    const headers = { ...bearer(key), ...JSON_TYPE, accept, ...changes };
+    const response = await call("call_mcp", { headers, body: JSON.stringify(message) });
+    expect(response.status).toBe(status);
+    if (code !== undefined) expect(await response.json()).toMatchObject({ error: { code } });
+  });
+
+  it("to what is no JSON, or comes from a page of somebody else", async () => {
+    const headers = { ...bearer(key), ...JSON_TYPE, accept };
+    const broken = await call("call_mcp", { headers, body: "{" });
+    expect(await problemOf(broken)).toBe("400 invalid_request");
+    const origin = "https://elsewhere.example";
+    const foreign = await call("call_mcp", { headers: { ...headers, origin }, body: "{}" });
+    expect(await problemOf(foreign)).toBe("403 forbidden_origin");
+  });
+});
+
+it("who comes too often is told so everywhere, as it is described", async () => {
+  const never = "manage-read manage authorize revoke apply contact claim-address claim-start calls";
+  const limits = [
+    ...never.split(" ").map((name) => `${name}=0/60`),
+    ...["register=1/60", "token=1/60"],
+  ].join(" ");
+  const strict = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
+  const to = strict.base;
+  const agent = await register(to);
+  const { client_id, client_secret, registration_access_token: own } = agent;
+  const grant_type = "client_credentials";
+  const token = await tokenOf(to, agent);
+  const limited = await strict.person().createKey(allScopes);
+  const claim = { agent_id: client_id, claim_code: "00000000" };
+  const requests: Readonly<Record<string, Sent>> = {
+    get_token: form({ grant_type, client_id, client_secret }),
+    revoke_token: form({ token: "x" }),
+    claim_agent: json(claim, token),
+    start_claim: json({ agent_id: client_id }, own),
+    apply: json({ name: "Somebody", email: "someone@example.com" }),
+    contact: json({ email: "someone@example.com", message: "Hello" }),
+  };
+  for (const one of described.filter(({ operation }) => "429" in operation.responses)) {
+    const usual = takesBody(one) ? json({}, limited) : { headers: bearer(limited) };
+    const response = await send(one, { ...(requests[nameOf(one)] ?? usual), to });
+    expect([nameOf(one), response.status]).toEqual([nameOf(one), 429]);
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+  }
+});
+
+/** A database that lets clients in and then answers nothing. */
+async function silentDatabase(): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    // AuthenticationOk and ReadyForQuery (PostgreSQL protocol 3.0, section 53.7).
+    socket.once("data", () => socket.write(Buffer.from("5200000008000000005a0000000549", "hex")));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return `postgres://market@127.0.0.1:${(server.address() as { readonly port: number }).port}/market`;
+}
+
+it("while the service starts, everything answers as it is described", async () => {
+  const port = await freePort();
+  const child = spawn(process.execPath, ["src/main.ts"], {
+    env: {
+      PATH: process.env.PATH ?? "",
+      ...{ PORT: port, DATA_DIR: temporaryFolder(), DATABASE_URL: await silentDatabase() },
+    },
+    stdio: "ignore",
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const to = `http://127.0.0.1:${port}`;
+  const isThere = () => fetch(to).catch(() => child.exitCode !== null);
+  while ((await isThere()) === false);
+  for (const one of described) {
+    const response = await send(one, { to, ...(takesBody(one) && json({})) });
+    expect([nameOf(one), response.status]).toEqual([nameOf(one), 503]);
+    expect(await problemOf(response)).toBe("503 not_ready");
+  }
+});
+
+/** Described, but not to be had here, and why. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "register_client 401": "needs a trusted issuer of assertions",
+};
+
+describe("all answers that were seen", () => {
+  it("are as they are described", () => {
+    expect(witness.faults()).toEqual([]);
+  });
+
+  it("are all that is described, but failures of the service itself", () => {
+    for (const [id, named] of Object.entries(exchanges)) {
+      for (const { status } of Object.values(named)) witness.knows(id, status);
+    }
+    const unseen = witness.unseen().filter((name) => !name.endsWith(" 500"));
+    expect(unseen).toEqual(Object.keys(elsewhere));
+  });
 });

@@ -2,6 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
+import { connectMcp } from "../support/mcp.ts";
 import { startTown } from "../support/town.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -254,3 +255,40 @@ interface Members {
   readonly properties: object;
   readonly required: readonly string[];
 }
+
+/** Numbers from the least to the most, in steps. */
+const grid = (least: number, most: number, step: number): readonly number[] =>
+  Array.from({ length: Math.round((most - least) / step) + 1 }, (_, at) =>
+    Number((least + at * step).toFixed(2)),
+  );
+
+describe("every number that the service takes is valid by what is published", async () => {
+  const key = await town.person().createKey(["signals:read"]);
+  const { tools: listed } = await (await connectMcp(base, key)).listTools();
+  const published = new Map(listed.map(({ name, inputSchema }) => [name, inputSchema as Json]));
+  const schemaAt = (name: string): Json =>
+    operationAt(name).requestBody?.content["application/json"]?.schema as Json;
+  const byRest = { register_alert: "POST /api/alerts", manage_alert: "PATCH /api/alerts/{id}" };
+  const numbers = {
+    scoreMove: grid(5, 50, 1),
+    volatilityZ: grid(1.5, 4, 0.1),
+    cooldownDays: grid(0.25, 30, 0.25),
+  };
+
+  it.each(tools.filter(({ name }) => name in byRest))("of $name", ({ name, input }) => {
+    const id = "alert_0000000000000000";
+    const base = name === "manage_alert" ? { id } : { symbols: ["ALDER.SIM"] };
+    const validMcp = ajv.compile(published.get(name) ?? false);
+    const validRest = ajv.compile(schemaAt(byRest[name as keyof typeof byRest]));
+    for (const [member, values] of Object.entries(numbers)) {
+      for (const value of values) {
+        const { id: _, ...body } = { id, ...base, [member]: value };
+        const sent = { ...base, [member]: value };
+        const taken = [input.safeParse(sent).success, validMcp(sent), validRest(body)];
+        expect(taken, `${member} ${value}`).toEqual([true, true, true]);
+      }
+      const between = (values[0] ?? 0) + 0.07;
+      expect(input.safeParse({ ...base, [member]: between }).success, member).toBe(false);
+    }
+  });
+});

@@ -8,7 +8,7 @@ import { validate } from "skills-ref";
 import { afterAll, expect, it } from "vitest";
 import { documents } from "../../wellknown/index.ts";
 import { addressFaults, addressPaths } from "../support/checks-addresses.ts";
-import { type Crawl, crawl } from "../support/checks-links.ts";
+import { type Crawl, crawl, deadLinks } from "../support/checks-links.ts";
 import { type Check, type CheckOutcome, made, sayChecks } from "../support/checks-list.ts";
 import { redoclyFaults, spectralFaults } from "../support/checks-openapi.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
@@ -172,9 +172,10 @@ const seeds = ["/", "/robots.txt", "/.well-known/ai-catalog.json", "/.well-known
 const NEVER_CALLED =
   /^https:\/\/(static\.modelcontextprotocol\.io|schemas\.agentskills\.io|[\w.-]+\.example(\.com)?)\/|^http:\/\/www\.sitemaps\.org\//;
 
-function linkFaults({ visited, elsewhere }: Crawl): readonly string[] {
+async function linkFaults(crawled: Crawl): Promise<readonly string[]> {
+  const { visited, elsewhere } = crawled;
   const seen = new Set(visited.map(({ address }) => address));
-  const dead = visited.filter(({ status }) => status === 404 || status >= 500);
+  const dead = deadLinks(crawled, await jsonAt("/docs/api/openapi.json"));
   const foreign = elsewhere.filter(({ address }) => !NEVER_CALLED.test(address));
   const unlinked = documents.filter(({ path }) => !seen.has(baseUrl + path));
   return [
@@ -240,7 +241,7 @@ const checks: readonly Check[] = [
       const crawled = await crawl(baseUrl, seeds, fetch);
       const { visited, elsewhere } = crawled;
       const note = `${visited.length} addresses here, ${elsewhere.length} elsewhere`;
-      return { faults: linkFaults(crawled), note };
+      return { faults: await linkFaults(crawled), note };
     },
   },
   {

@@ -71,8 +71,13 @@ function isOfKind(kind: Kind, value: unknown, origin: string): boolean {
   }
 }
 
+/** Whether agents register that nobody answers for; who does not let them in must not say so. */
+const takesAnyone = ({ identity_types_supported: types, anonymous }: Members): boolean =>
+  anonymous !== undefined || !isNames(types) || types.includes("anonymous");
+
 function memberFaults(auth: Members, origin: string): readonly string[] {
   const wrong = Object.entries(members)
+    .filter(([name]) => name !== "anonymous" || takesAnyone(auth))
     .filter(([name, { kind }]) => !isOfKind(kind, auth[name], origin))
     .map(([name, { kind, by }]) => `${name} is no ${kind}, for readers: ${by.join(", ")}`);
   const unread = Object.keys(auth).filter((name) => strange.test(name));
@@ -103,8 +108,7 @@ function sameFaults(auth: Members, { origin, server }: AgentAuthScan): readonly 
     "register_uri is where clients register": auth.register_uri === server.registration_endpoint,
     "revocation_uri is where tokens end": auth.revocation_uri === server.revocation_endpoint,
     "every kind that is described is supported": described.every((name) => types.includes(name)),
-    "anonymous and identity_assertion are supported":
-      types.includes("anonymous") && types.includes("identity_assertion"),
+    "identity_assertion is supported": types.includes("identity_assertion"),
     "nothing is given that is not accepted":
       !isNames(accepted) || given.every((one) => accepted.includes(String(one))),
   };

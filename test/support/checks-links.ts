@@ -21,6 +21,24 @@ export interface Crawl {
   readonly elsewhere: readonly Found[];
 }
 
+/** What an OpenAPI document says is served. */
+interface Described {
+  readonly paths?: Readonly<Record<string, object>>;
+}
+
+/** Links to nothing. An address that does not take GET is one, unless the interface has it for other
+ *  methods. */
+export function deadLinks({ visited }: Crawl, { paths = {} }: Described): readonly Visited[] {
+  const endpoints = Object.entries(paths).filter(([, methods]) => !("get" in methods));
+  const patterns = endpoints.map(([path]) => new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`));
+  const isEndpoint = (address: string) =>
+    patterns.some((pattern) => pattern.test(new URL(address).pathname));
+  return visited.filter(
+    ({ address, status }) =>
+      status === 404 || status >= 500 || (status === 405 && !isEndpoint(address)),
+  );
+}
+
 /** Texts that links stand in; scripts and styles have none. */
 const READABLE = /^(text\/(html|markdown|plain)|application\/([\w.-]+\+)?(json|xml))/;
 

@@ -7,8 +7,8 @@ import { type Skill, skillPath } from "./skill.ts";
 /** How to be told of changes. */
 export const alertWebhooks: Skill = {
   name: "alert-webhooks",
-  description:
-    "Be told by Market Signal when a signal shifts or volatility is unusual: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of asking for the same signal again and again.",
+  description: ({ name }) =>
+    `Be told by ${name} when a signal shifts or volatility is unusual: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of asking for the same signal again and again.`,
   body: (site) => `# Alerts and webhooks
 
 It needs the scope \`alerts:write\`: an agent gets it once a person has claimed it, see ${site.baseUrl}${skillPath(registerAgent)}

@@ -1,39 +1,25 @@
-import { sh, toolTable, VARIABLES } from "../markdown.ts";
+import type { Scope } from "../../src/auth/scopes.ts";
+import { lacksAlone, restCall } from "../calls.ts";
+import { toolTable, VARIABLES } from "../markdown.ts";
 import { paths } from "../paths.ts";
-import { marketNotes } from "../site.ts";
+import { marketNotes, type Site } from "../site.ts";
 import { registerAgent } from "./register-agent.ts";
-import type { Skill } from "./skill.ts";
-import { skillPath } from "./skill.ts";
+import { type Skill, skillPath } from "./skill.ts";
 
 /** How to read scores and what is behind them. */
 export const marketSignals: Skill = {
   name: "market-signals",
-  description:
-    "Read composite scores (0 to 100), LONG, SHORT or WAIT signals, their four factors and off-exchange trades of stocks and cryptocurrencies from Market Signal. Use it to verify what is said about an instrument, to compare instruments, or to see how a signal came about.",
-  body: ({ baseUrl, market }) => `# Read market signals
+  description: ({ name }) =>
+    `Read composite scores (0 to 100), LONG, SHORT or WAIT signals, their four factors and off-exchange trades of stocks and cryptocurrencies from ${name}. Use it to verify what is said about an instrument, to compare instruments, or to see how a signal came about.`,
+  body: (site) => `# Read market signals
 
-${marketNotes[market]} Scores are evidence, not investment advice.
+${marketNotes[site.market]} Scores are evidence, not investment advice.
 
-Use the tools of the MCP server at ${baseUrl}${paths.mcp}, or the same by REST. Both need a token: ${baseUrl}${skillPath(registerAgent)}
+Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same by REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
 
 ${toolTable(({ effect, scope }) => effect === undefined && scope !== "alerts:write")}
 
-${VARIABLES} Find the symbol, then ask for it:
-
-${sh(`curl "${baseUrl}/api/instruments?limit=1" \\
-  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
-
-Answer: \`200\`.
-
-${sh(`curl "${baseUrl}/api/signals?symbol=$SYMBOL" \\
-  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
-
-Answer: \`200\`.
-
-${sh(`curl "${baseUrl}/api/factors?symbol=$SYMBOL" \\
-  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
-
-Answer: \`200\`.
+${VARIABLES} ${questions(site)}
 
 Before you rely on an answer:
 
@@ -43,3 +29,26 @@ Before you rely on an answer:
 - \`confidence\` and \`coverage\` say how much evidence there is, not which way it points.
 - An unknown symbol is answered with \`404\` and candidates. Do not guess: ask which is meant.`,
 };
+
+/** What is asked by REST, with the scope that it needs. */
+const asked: readonly (readonly [scope: Scope, path: string])[] = [
+  ["signals:read", "/api/instruments?limit=1"],
+  ["signals:read", "/api/signals?symbol=$SYMBOL"],
+  ["factor:read", "/api/factors?symbol=$SYMBOL"],
+  ["darkpool:read", "/api/darkpool?symbol=$SYMBOL"],
+];
+
+/** The questions that an agent can ask, and what it lacks for the others. */
+function questions(site: Site): string {
+  const open = asked.filter(([scope]) => !lacksAlone(scope, site));
+  const lacking = [...new Set(asked.map(([scope]) => scope))].filter((s) => lacksAlone(s, site));
+  const isListed = !lacking.includes("signals:read");
+  return [
+    isListed ? "Find the symbol, then ask for it:" : "Ask for a symbol that you were told:",
+    ...open.map(([, path]) => restCall(site, path)),
+    ...(lacking.length === 0 ? [] : [lackingNote(lacking)]),
+  ].join("\n\n");
+}
+
+const lackingNote = (lacking: readonly Scope[]): string =>
+  `The other tools are refused with \`403\` until a person has claimed the agent, who then gets \`${lacking.join(" ")}\` as well.`;

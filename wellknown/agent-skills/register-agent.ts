@@ -1,3 +1,4 @@
+import { firstRestCall, listCall } from "../calls.ts";
 import { sh, VARIABLES } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import type { Site } from "../site.ts";
@@ -6,8 +7,8 @@ import type { Skill } from "./skill.ts";
 /** How to get a token, and more scopes. */
 export const registerAgent: Skill = {
   name: "register-agent",
-  description:
-    "Register an agent at Market Signal without a human, get an access token, and let a person claim the agent for more scopes. Use it before the first call, after a 401 or 403, or when a token has ended.",
+  description: ({ name, anonymousScopes }) =>
+    `${anonymousScopes.length > 0 ? openWay(name) : closedWay(name)} Use it before the first call, after a 401 or 403, or when a token has ended.`,
   body: (site) => `# Register an agent
 
 ${VARIABLES} All details and errors: ${site.baseUrl}${paths.authMd}
@@ -15,13 +16,18 @@ ${VARIABLES} All details and errors: ${site.baseUrl}${paths.authMd}
 ${site.anonymousScopes.length > 0 ? steps(site) : PEOPLE_ONLY}`,
 };
 
+const openWay = (name: string): string =>
+  `Register an agent at ${name} without a human, get an access token, and let a person claim the agent for more scopes.`;
+
+const closedWay = (name: string): string =>
+  `Get access to ${name} through the person you work for, who connects you, gives you an API key, or claims you.`;
+
 const PEOPLE_ONLY =
   "This instance gives nothing to agents that nobody answers for. Ask the person you work for to connect you by the authorization code flow, for an API key, or to claim you: register with the type `service_auth`.";
 
-const steps = ({
-  baseUrl,
-  anonymousScopes,
-}: Site) => `1. Register once, and keep \`client_id\`, \`client_secret\` and \`registration_access_token\` where others cannot read them.
+function steps(site: Site): string {
+  const { baseUrl, anonymousScopes } = site;
+  return `1. Register once, and keep \`client_id\`, \`client_secret\` and \`registration_access_token\` where others cannot read them.
 
 ${sh(`curl -X POST ${baseUrl}${paths.register} \\
   -H "Content-Type: application/json" \\
@@ -40,9 +46,7 @@ Answer: \`200\`.
 
 3. Send it with every call, as \`Authorization: Bearer\`.
 
-${sh(`curl "${baseUrl}/api/signals?limit=1" \\
-  -H "Authorization: Bearer $ACCESS_TOKEN"`)}
-
-Answer: \`200\`.
+${firstRestCall(site) ?? listCall(site)}
 
 Alone an agent gets \`${anonymousScopes.join(" ")}\`. For \`alerts:write\` a person must answer for it: show them \`claim.page\` and \`claim.code\` of the registration, and get a new token when they have agreed.`;
+}

@@ -5,7 +5,7 @@ export interface Skill {
   /** Lower-case words with hyphens; also the directory. */
   readonly name: string;
   /** What it is for and when to use it, in at most 1024 characters. */
-  readonly description: string;
+  readonly description: (site: Site) => string;
   /** Markdown below the front matter. */
   readonly body: (site: Site) => string;
 }
@@ -17,7 +17,7 @@ export const skillPath = ({ name }: Skill) => `/.well-known/agent-skills/${name}
 export function skillMd({ name, description, body }: Skill, site: Site): string {
   return `---
 name: ${name}
-description: ${JSON.stringify(description)}
+description: ${JSON.stringify(description(site))}
 metadata:
   version: ${JSON.stringify(site.version)}
 ---

@@ -17,7 +17,7 @@ export function skillsIndex(site: Site, { sha256 }: Means) {
     skills: skills.map((skill) => ({
       name: skill.name,
       type: "skill-md",
-      description: skill.description,
+      description: skill.description(site),
       url: skillPath(skill),
       digest: `sha256:${sha256(skillMd(skill, site))}`,
     })),

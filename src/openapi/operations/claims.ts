@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { Instant } from "../../answers/common.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { BODY_PROBLEMS } from "../problems.ts";
+import { OAUTH_BODY_PROBLEMS } from "../problems.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -58,7 +58,7 @@ const common = {
   method: "post",
   tag: "Access",
   security: [{ oauth2: [] }, { bearer: [] }, { registrationToken: [] }],
-  problems: BODY_PROBLEMS,
+  problems: OAUTH_BODY_PROBLEMS,
 } as const;
 
 const BUSY = ["temporarily_unavailable"] as const;

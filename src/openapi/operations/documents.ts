@@ -4,6 +4,7 @@ import { skills } from "../../../wellknown/agent-skills/skills.ts";
 import type { DiscoveryDocument } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Content, Operation } from "../operation.ts";
+import { STARTING_PROBLEMS } from "../problems.ts";
 
 const JsonObject = z.looseObject({});
 const Text = z.string();
@@ -82,6 +83,16 @@ const elsewhere: readonly DocumentPlace[] = [
   { path: `${paths.reference}.md`, mediaTypes: ["text/markdown"] },
 ];
 
+/** What else is answered, by path. */
+const besides: Readonly<Record<string, Operation["answers"]>> = {
+  [paths.reference]: {
+    303: {
+      description: "To the public address, for a browser that came by another.",
+      headers: ["Location"],
+    },
+  },
+};
+
 /** The operations that documents are. @param documents Those that are served as they are. */
 export function documentOperations(documents: readonly DocumentPlace[]): readonly Operation[] {
   return [...documents, ...elsewhere].map(({ path, mediaTypes }) => ({
@@ -93,7 +104,9 @@ export function documentOperations(documents: readonly DocumentPlace[]): readonl
     answers: {
       200: { description: "The document.", content: mediaTypes.map(contentOf), headers: ["ETag"] },
       304: { description: "It is as it was.", headers: ["ETag"] },
+      ...besides[path],
     },
+    problems: STARTING_PROBLEMS,
   }));
 }
 

@@ -13,6 +13,20 @@ export const JsonRpcMessage = z.looseObject({
   params: z.looseObject({}).optional(),
 });
 
+/** A refusal of JSON-RPC 2.0. */
+export const JsonRpcError = z.object({
+  jsonrpc: z.literal("2.0"),
+  id: z
+    .union([z.string(), z.number(), z.null()])
+    .describe("Of the message; null where it could not be found out."),
+  error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }),
+});
+
+const REFUSED = {
+  content: [{ mediaType: "application/json", schema: JsonRpcError }],
+  headers: LIMIT_HEADERS,
+} as const;
+
 const Headers = z.object({
   "MCP-Protocol-Version": z.string().optional().describe("Revision of the protocol."),
   "Mcp-Method": z.string().optional().describe("Since 2026-07-28: the method of the message."),
@@ -36,7 +50,8 @@ export const mcpOperations: readonly Operation[] = [
     body: { mediaType: "application/json", schema: JsonRpcMessage },
     answers: {
       200: {
-        description: "The answer, or a stream of messages.",
+        description:
+          "The answer, or a stream of messages. What a tool refuses is a result with `isError`.",
         content: [
           { mediaType: "application/json", schema: JsonRpcMessage },
           { mediaType: "text/event-stream", schema: z.string() },
@@ -44,6 +59,20 @@ export const mcpOperations: readonly Operation[] = [
         headers: LIMIT_HEADERS,
       },
       202: { description: "The message wants no answer.", headers: LIMIT_HEADERS },
+      400: {
+        description:
+          "`-32600`: it is no message. `-32602`: it lacks what its revision needs. `-32020`: the headers say something else. `-32022`: there is no such revision.",
+        ...REFUSED,
+      },
+      404: {
+        description: "`-32601`: there is no such method; before 2026-07-28 with 200.",
+        ...REFUSED,
+      },
+      406: {
+        description:
+          "`-32000`: before 2026-07-28 `Accept` has to name both application/json and text/event-stream.",
+        ...REFUSED,
+      },
     },
     problems: [...GATED_PROBLEMS, ...BODY_PROBLEMS, "forbidden_origin"],
   },

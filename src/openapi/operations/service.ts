@@ -6,7 +6,7 @@ import { MarketMode } from "../../market/market.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { GATED_PROBLEMS } from "../problems.ts";
+import { GATED_PROBLEMS, STARTING_PROBLEMS } from "../problems.ts";
 import { credentialWith } from "../security.ts";
 
 const JSON_TYPE = "application/json";
@@ -73,7 +73,7 @@ export const serviceOperations: readonly Operation[] = [
     answers: {
       200: { description: "It is up.", content: [{ mediaType: JSON_TYPE, schema: Health }] },
     },
-    problems: ["not_ready"],
+    problems: STARTING_PROBLEMS,
   },
   {
     id: "get_readiness",
@@ -91,5 +91,6 @@ export const serviceOperations: readonly Operation[] = [
         headers: ["Retry-After"],
       },
     },
+    problems: STARTING_PROBLEMS,
   },
 ];

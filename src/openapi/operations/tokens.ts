@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { JWT_BEARER } from "../../auth/assertions/names.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { BODY_PROBLEMS } from "../problems.ts";
+import { OAUTH_BODY_PROBLEMS, STARTING_PROBLEMS } from "../problems.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 
@@ -93,7 +93,7 @@ export const tokenOperations: readonly Operation[] = [
       429: BUSY,
       503: BUSY,
     },
-    problems: BODY_PROBLEMS,
+    problems: OAUTH_BODY_PROBLEMS,
   },
   {
     id: "revoke_token",
@@ -107,7 +107,7 @@ export const tokenOperations: readonly Operation[] = [
     body: { mediaType: FORM, schema: Revocation },
     answers: { 200: { description: "It is good no more.", headers: LIMIT_HEADERS } },
     refusals: { 400: ["invalid_request"], 401: ["invalid_client"], 429: BUSY, 503: BUSY },
-    problems: BODY_PROBLEMS,
+    problems: OAUTH_BODY_PROBLEMS,
   },
   {
     id: "authorize",
@@ -122,6 +122,7 @@ export const tokenOperations: readonly Operation[] = [
     answers: {
       303: {
         description: "To the pages where the person decides, or to `redirect_uri` with `error`.",
+        content: [{ mediaType: "text/html", schema: z.string() }],
         headers: ["Location", ...LIMIT_HEADERS],
       },
     },
@@ -130,5 +131,6 @@ export const tokenOperations: readonly Operation[] = [
       429: BUSY,
       503: BUSY,
     },
+    problems: STARTING_PROBLEMS,
   },
 ];

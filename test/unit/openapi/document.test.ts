@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { jsonSchema } from "../../../src/json-schema.ts";
 import { openApi } from "../../../src/openapi/document.ts";
 import { referenceMarkdown } from "../../../src/openapi/markdown.ts";
 import { operationsWith } from "../../../src/openapi/operations/operations.ts";
@@ -50,6 +52,41 @@ describe("the document", () => {
     expect(() => openApi(site, [...documents, unknown])).toThrow(/\/unknown\.json/);
   });
 });
+
+/** Schemas of a tool's answers, as they are published. */
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required: readonly string[];
+}
+
+describe("what is said of all answers", () => {
+  const OF_ALL = ["asOf", "market", "sources", "methodVersion"];
+  const answers = tools
+    .filter(({ scope }) => scope !== "alerts:write")
+    .flatMap(({ name, output }) => {
+      const schemas = output instanceof z.ZodUnion ? output.options : [output];
+      return schemas.map(
+        (schema, at) => [`${name} ${at}`, publishedOf(schema as z.ZodType)] as const,
+      );
+    });
+  const text = JSON.stringify(openApi(site, documents).info);
+
+  it("is said", () => {
+    expect(text).toContain(
+      "Every answer about one instrument says `asOf`, `market`, `status`, `sources` and `methodVersion`. Lists of instruments say the same, with a `status` for each item.",
+    );
+    expect(answers.length).toBeGreaterThan(4);
+  });
+
+  it.each(answers)("is true of %s", (_name, { properties, required }) => {
+    const { items } = properties as { items?: { items: ObjectSchema } };
+    expect(required).toEqual(expect.arrayContaining(OF_ALL));
+    expect((items?.items.required ?? required).includes("status")).toBe(true);
+    expect(required.includes("status")).toBe(items === undefined);
+  });
+});
+
+const publishedOf = (schema: z.ZodType) => jsonSchema(schema, "output") as unknown as ObjectSchema;
 
 describe("the operations", () => {
   it("have names of their own", () => {

@@ -61,7 +61,8 @@ export function agentAuthFaults({ origin, resource, server, authMd }: Scanned): 
       auth.register_uri === server.registration_endpoint &&
       auth.revocation_uri === server.revocation_endpoint,
     "there are identity types": isFilled(types),
-    "anonymous agents get credentials": isFilled(credentialsOf("anonymous")),
+    "anonymous agents get credentials, where they are supported":
+      types.includes("anonymous") === isFilled(credentialsOf("anonymous")),
     "agents with an assertion get credentials": isFilled(credentialsOf("identity_assertion")),
     "assertions have types": isFilled(membersIn(auth.identity_assertion).assertion_types_supported),
     "what is said of a type is said of one that is supported": Object.keys(auth)

@@ -206,7 +206,7 @@ describe("security.txt", () => {
     "has what RFC 9116 needs, made at %s",
     (today) => {
       expect(fields(today)).toEqual({
-        Contact: "https://signals.example/api/contact",
+        Contact: "https://signals.example/contact",
         Expires: "2027-02-19T00:00:00.000Z",
         "Preferred-Languages": "en",
         Canonical: "https://signals.example/.well-known/security.txt",

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { allScopes } from "../../../../src/auth/scopes.ts";
+import { allScopes, anonymousCeiling } from "../../../../src/auth/scopes.ts";
 import { type Client, connect } from "../../../../src/http/home/connect.ts";
 import { homeMarkdown } from "../../../../src/http/home/home-markdown.ts";
 import { tools } from "../../../../tools/index.ts";
@@ -11,7 +11,7 @@ import { sites } from "../../wellknown/sites.ts";
 
 const town = await startTown();
 const { base } = town;
-const clients = connect(base);
+const clients = connect({ baseUrl: base, anonymousScopes: anonymousCeiling });
 
 function client(name: string, of = clients): Client {
   const found = of.find((each) => each.name === name);
@@ -98,17 +98,32 @@ describe("the commands for a shell", () => {
     expect(stdout).not.toContain('"isError":true');
   });
 
+  it.each(["factor:read", "darkpool:read"] as const)("ask what %s alone allows", async (scope) => {
+    const { base: baseUrl } = await startTown({ ANONYMOUS_SCOPES: scope });
+    const { code } = client("curl", connect({ baseUrl, anonymousScopes: [scope] }));
+    const { stdout, stderr } = await sh(code);
+    expect([stderr, stdout]).toEqual(["", expect.stringContaining('"name":"get_signal"')]);
+  });
+
   it("take an API key that is set, and register nobody then", async () => {
+    const { code, intro } = client("curl");
+    const [, variable = ""] = /set (\w+) to it first/.exec(intro) ?? [];
+    const key = await town.person().createKey(["signals:read"]);
+    const { stdout } = await sh(code.replace("/oauth/register", "/nowhere"), { [variable]: key });
+    expect(stdout).toContain('"symbol"');
+  });
+
+  it("need an API key where nothing is given to agents, and say so", async () => {
     const closed = await startTown({ ANONYMOUS_SCOPES: " " });
-    const { code, intro } = client("curl", connect(closed.base));
-    await expect(sh(code)).rejects.toMatchObject({ stderr: expect.stringContaining("400") });
-    const [, variable = ""] = /set (\w+) to an API key/.exec(intro) ?? [];
+    const { code, intro } = client("curl", connect({ baseUrl: closed.base, anonymousScopes: [] }));
+    await expect(sh(code)).rejects.toMatchObject({ stderr: expect.stringContaining("401") });
+    const [, variable = ""] = /Set (\w+) to an API key first/.exec(intro) ?? [];
     const key = await closed.person().createKey(["signals:read"]);
     expect((await sh(code, { [variable]: key })).stdout).toContain('"symbol"');
   });
 
   it("name the variable that the configuration of Codex names", () => {
-    const [, variable] = /set (\w+) to an API key/.exec(client("curl").intro) ?? [];
+    const [, variable] = /set (\w+) to it first/.exec(client("curl").intro) ?? [];
     expect(client("OpenAI Codex").intro).toContain(`bearer_token_env_var = "${variable}"`);
   });
 });

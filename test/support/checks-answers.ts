@@ -1,0 +1,112 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import type { Scope } from "../../src/auth/scopes.ts";
+
+/** What an operation can answer with one status. */
+interface DescribedAnswer {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, object>>;
+}
+
+/** What a description says of an operation. */
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly { readonly oauth2?: readonly Scope[] }[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, DescribedAnswer>>;
+}
+
+/** What of an OpenAPI document answers are held to. */
+export interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, DescribedAnswer>> };
+}
+
+/** An operation and where it is. */
+export interface Described {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+/** Everything that is described. */
+export const describedIn = ({ paths }: Description): readonly Described[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      operation,
+    })),
+  );
+
+/** Holds answers to what is said of them, and remembers which were seen. */
+export interface Witness {
+  /** Looks at an answer, which stays unread. */
+  saw(one: Described, response: Response): Promise<void>;
+  /** Takes note of an answer that somebody else looked at. */
+  knows(operationId: string, status: number): void;
+  /** Answers that are not as described. */
+  readonly faults: () => readonly string[];
+  /** Statuses that are described and were not seen, as `operation status`. */
+  readonly unseen: () => readonly string[];
+}
+
+/** Creates a witness who knows a description by heart. */
+export function createWitness(document: Description): Witness {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addFormat("base64url", /^[\w-]*$/);
+  ajv.addSchema({ $id: "described", ...document });
+  const seen = new Set<string>();
+  const faults = new Set<string>();
+
+  /** What is said of an answer, and where. */
+  function saidOf({ method, path, operation }: Described, status: number) {
+    const answer = operation.responses[status];
+    const { $ref } = answer ?? {};
+    if ($ref === undefined) {
+      return { answer, at: pointer("paths", path, method.toLowerCase(), "responses", `${status}`) };
+    }
+    const name = $ref.split("/").at(-1) ?? "";
+    const common = document.components.responses[name];
+    return { answer: common, at: pointer("components", "responses", name) };
+  }
+
+  async function faultOf(one: Described, response: Response): Promise<string | undefined> {
+    const { answer, at } = saidOf(one, response.status);
+    if (answer === undefined) return "is not described";
+    const type = typeOf(response);
+    const types = Object.keys(answer.content ?? { "": "no body" });
+    if (!types.includes(type)) return `is described as ${types}, not ${type}`;
+    if (!/\bjson$/.test(type)) return undefined;
+    const validate = ajv.compile({ $ref: `described#${at}${pointer("content", type)}/schema` });
+    return validate(await response.clone().json()) ? undefined : ajv.errorsText(validate.errors);
+  }
+
+  return {
+    async saw(one, response) {
+      const name = `${one.operation.operationId} ${response.status}`;
+      seen.add(name);
+      const fault = await faultOf(one, response);
+      if (fault !== undefined) faults.add(`${name}: ${fault}`);
+    },
+    knows: (operationId, status) => void seen.add(`${operationId} ${status}`),
+    faults: () => [...faults],
+    unseen: () =>
+      describedIn(document)
+        .flatMap(({ operation: { operationId, responses } }) =>
+          Object.keys(responses).map((status) => `${operationId} ${status}`),
+        )
+        .filter((name) => !seen.has(name)),
+  };
+}
+
+/** Media type of a body, without its parameters; empty where there is none. */
+const typeOf = ({ headers }: Response): string =>
+  (headers.get("content-type") ?? "").split(";")[0] ?? "";
+
+/** A pointer into a document (RFC 6901) as part of an address. */
+const pointer = (...steps: readonly string[]): string =>
+  steps
+    .map((step) => `/${encodeURIComponent(step.replace(/~/g, "~0").replace(/\//g, "~1"))}`)
+    .join("");
