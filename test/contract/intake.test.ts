@@ -139,7 +139,7 @@ describe("an application", () => {
           400,
           "invalid_request",
         );
-        expect(detail).toMatch(/^focus: must be one of retail, quant, fund, general$/);
+        expect(detail).toMatch(/^focus: must be one of retail, quant, fund, general\.$/);
       }
     },
   );
@@ -224,7 +224,7 @@ describe("an application", () => {
       const bare = await fetch(`${base}/api/apply`, { method: "POST" });
       await refused(bare, 400, "invalid_request");
       const detail = await refused(await post("/api/apply", {}), 400, "invalid_request");
-      expect(detail).toMatch(/^name: must be a text; email: must be an e-mail address$/);
+      expect(detail).toMatch(/^name: must be a text; email: must be an e-mail address\.$/);
     },
   );
 
@@ -339,7 +339,7 @@ describe("an inquiry", () => {
     const { post, records } = await open();
     for (const message of ["", " ", "\n\r\n\t"]) {
       const response = await post("/api/contact", { ...hello, message });
-      expect(await refused(response, 400, "invalid_request")).toBe("message: must not be empty");
+      expect(await refused(response, 400, "invalid_request")).toBe("message: must not be empty.");
     }
     expect(await readInquiries(records)).toEqual([]);
   });
