@@ -38,6 +38,12 @@ export interface Gate {
   requireScopes(caller: Caller, needed: readonly Scope[]): void;
 }
 
+/** What somebody without a credential does next. */
+const wayIn = ({ anonymousScopes, baseUrl }: GateOptions): string =>
+  anonymousScopes.length > 0
+    ? `Register at ${baseUrl}/oauth/register, then get a token at ${baseUrl}/oauth/token.`
+    : `Agents need a person here: ${baseUrl}/auth.md says what to do.`;
+
 /** Creates the gate of one resource. */
 export function createGate(options: GateOptions, path: ResourcePath): Gate {
   const { authenticate, baseUrl, anonymousScopes, limits } = options;
@@ -45,7 +51,7 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
   const refuse: Refuse = (detail, error) =>
     new Problem("unauthenticated", {
       detail,
-      next: `Register at ${baseUrl}/oauth/register, then get a token at ${baseUrl}/oauth/token.`,
+      next: wayIn(options),
       headers: {
         "WWW-Authenticate": challenge({
           ...(error && { error, error_description: detail }),

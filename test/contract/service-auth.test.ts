@@ -83,3 +83,11 @@ it("what agents read says how", async () => {
     expect(await (await fetch(base + path)).text(), path).toContain("service_auth");
   }
 });
+
+it("whoever has no credential is told that a person is needed", async () => {
+  const answer = await fetch(`${base}/api/signals`);
+  expect(answer.status).toBe(401);
+  expect(await answer.json()).toMatchObject({
+    next: `Agents need a person here: ${base}/auth.md says what to do.`,
+  });
+});
