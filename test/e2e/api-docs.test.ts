@@ -1,11 +1,8 @@
-import { mkdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import type { AxeResults } from "axe-core";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
+import { accessibilityFaults, photograph } from "../support/look.ts";
 import { registerPublic } from "../support/person.ts";
 import { startTown } from "../support/town.ts";
 import { verifies } from "../support/verifies.ts";
@@ -13,7 +10,6 @@ import { verifies } from "../support/verifies.ts";
 const town = await startTown();
 const { base } = town;
 const browser = await startBrowser();
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
 /** oidc-provider tells the time by the clock of the machine. */
 beforeEach(() => {
@@ -95,22 +91,7 @@ async function tried(page: Page, id: string): Promise<string> {
 /** Widths in CSS pixels: a phone and a desktop. */
 const widths = [390, 1280];
 
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS;
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`) });
-}
-
-/** Faults that are serious, with their elements. */
-async function seriousFaults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
-  return violations.flatMap(({ id, impact, nodes }) => {
-    const isSerious = impact === "serious" || impact === "critical";
-    return isSerious ? nodes.map(({ html }) => `${id}: ${html}`) : [];
-  });
-}
+const seriousFaults = (page: Page) => accessibilityFaults(page, ["serious", "critical"]);
 
 /** Looks at the page as it is, by day and by night. */
 async function expectGood(page: Page, name: string): Promise<void> {

@@ -1,18 +1,14 @@
-import { mkdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import type { AxeResults } from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readApplications, readInquiries } from "../../src/intake/kept.ts";
 import { startBrowser } from "../support/browser.ts";
+import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startTown } from "../support/town.ts";
 
 const town = await startTown({ RATE_LIMITS: "contact=2/3600 apply=5/3600" });
 const { base } = town;
 const { records } = town.service.state.store;
 const browser = await startBrowser();
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
 beforeEach(() => {
   town.clock.now = new Date();
@@ -52,20 +48,6 @@ async function expectGood(page: Page, name: string): Promise<void> {
       expect(await accessibilityFaults(page), found).toEqual([]);
     }
   }
-}
-
-/** Keeps a picture when somebody wants to look. */
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS;
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}
-
-async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
 }
 
 const focusedId = (page: Page) => page.evaluate("document.activeElement.id");

@@ -1,16 +1,12 @@
-import { mkdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import type { AxeResults } from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { heightsOf } from "../support/drawn.ts";
+import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startTown, type Town } from "../support/town.ts";
 
 const browser = await startBrowser();
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
 /** Length of a session of the sandbox in milliseconds. */
 const SESSION_MS = 60_000;
@@ -76,23 +72,9 @@ async function expectGood(
       const wide = await page.evaluate("document.documentElement.scrollWidth");
       expect(wide, found).toBeLessThanOrEqual(width);
       await photograph(page, `${name}-${width}-${colorScheme}`);
-      if (looked.includes(width)) expect(await faults(page), found).toEqual([]);
+      if (looked.includes(width)) expect(await accessibilityFaults(page), found).toEqual([]);
     }
   }
-}
-
-/** Keeps a picture when somebody wants to look. */
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS;
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}
-
-async function faults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
 interface Item {

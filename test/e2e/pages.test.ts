@@ -1,15 +1,12 @@
-import { mkdir, readFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { createRequire } from "node:module";
 import type { AddressInfo, Server } from "node:net";
-import { join } from "node:path";
-import type { AxeResults } from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { createCertificate } from "../support/certificate.ts";
+import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { freePort } from "../support/process.ts";
@@ -19,7 +16,6 @@ import { bearer, makeAlert } from "../support/watcher.ts";
 const town = await startTown();
 const { base } = town;
 const browser = await startBrowser();
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 
 /** oidc-provider tells the time by the clock of the machine. */
 beforeEach(() => {
@@ -111,20 +107,6 @@ async function expectGood(page: Page, name: string): Promise<void> {
     }
     expect(await accessibilityFaults(page), `${name}, ${colorScheme}`).toEqual([]);
   }
-}
-
-/** Keeps a picture when somebody wants to look. */
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS;
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}
-
-async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
 }
 
 describe("a person at a browser", () => {

@@ -1,0 +1,28 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { AxeResults, ImpactValue } from "axe-core";
+import type { Page } from "playwright-core";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+
+/** Keeps a picture in the folder that `SCREENSHOTS` names, when somebody wants to look. */
+export async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+/** What axe-core finds wrong with the page as it stands: rule and elements.
+ *  @param impacts Severities that count; all unless given. */
+export async function accessibilityFaults(
+  page: Page,
+  impacts?: readonly ImpactValue[],
+): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
+  return violations
+    .filter(({ impact }) => impacts?.includes(impact ?? null) ?? true)
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
+}
