@@ -111,7 +111,7 @@ function changeOf(
   const seen = (one: Snapshot, before: WatchState | undefined) =>
     look(watch, before, closed.of(one, watch.kind));
 
-  // Watching begins with what was known before this session, so that it can be news.
+  // Watching begins with what was known before this close, so that the close can be news.
   const previous = known === undefined ? closed.before(snapshot) : undefined;
   const before = previous === undefined ? known : seen(previous, undefined).after;
   const { after, event } = seen(snapshot, before);

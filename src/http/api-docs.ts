@@ -8,7 +8,7 @@ import { referenceMarkdown } from "../openapi/markdown.ts";
 import { type Asset, assetAddress, readAssets } from "./api-docs/assets.ts";
 import { operationSummary } from "./api-docs/summary.ts";
 import { notFound } from "./errors.ts";
-import { onlyMethods } from "./methods.ts";
+import { serveReading } from "./methods.ts";
 import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./pages/api-docs.ts";
 import { wrongAddress } from "./pages/right-address.ts";
 import { styleAddress } from "./pages/style-route.ts";
@@ -64,21 +64,16 @@ export function apiDocsRouter(site: Site): Router {
   const markdown = textOf("text/markdown; charset=utf-8", referenceMarkdown(site, documents));
 
   const router = Router();
-  const get = (path: string, handler: RequestHandler) =>
-    router
-      .route(path)
-      .get(handler)
-      .all(onlyMethods(["get"]));
-  get(paths.reference, (req, res) => {
+  serveReading(router, paths.reference, (req, res) => {
     if (req.accepts(["html", "text/markdown"]) === "text/markdown") return send(req, res, markdown);
     const wrong = isBrowser(req) ? wrongAddress(req, site.baseUrl) : undefined;
     if (wrong === undefined) return send(req, res, page);
     res.set({ ...wrong.headers, "cache-control": "no-store" });
     res.status(303).end();
   });
-  get(MARKDOWN_PATH, (req, res) => send(req, res, markdown));
-  get(REDIRECT_PATH, (req, res) => send(req, res, redirect));
-  get(`${ASSETS}/:name`, serveAsset(assets));
+  serveReading(router, MARKDOWN_PATH, (req, res) => send(req, res, markdown));
+  serveReading(router, REDIRECT_PATH, (req, res) => send(req, res, redirect));
+  serveReading(router, `${ASSETS}/:name`, serveAsset(assets));
   return router;
 }
 

@@ -1,4 +1,4 @@
-import type { RequestHandler } from "express";
+import type { RequestHandler, Router } from "express";
 import { Problem } from "../problem.ts";
 
 /**
@@ -16,4 +16,12 @@ export function onlyMethods(methods: readonly string[]): RequestHandler {
       headers: { Allow: allow },
     });
   };
+}
+
+/** Serves an address that is only to be read: every other method is refused. */
+export function serveReading(router: Router, path: string, handler: RequestHandler): void {
+  router
+    .route(path)
+    .get(handler)
+    .all(onlyMethods(["get"]));
 }

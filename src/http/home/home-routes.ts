@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import type { Site } from "../../../wellknown/site.ts";
 import type { ToolContext } from "../../tool.ts";
-import { onlyMethods } from "../methods.ts";
+import { serveReading } from "../methods.ts";
 import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS } from "../pages/answer.ts";
 import { type ErrorPageOptions, errorPages } from "../pages/error.ts";
 import { layout } from "../pages/layout.ts";
@@ -50,13 +50,8 @@ export function homeRouter(options: HomeOptions): Router {
     },
   };
   const router = Router();
-  const get = (path: string, handler: RequestHandler) =>
-    router
-      .route(path)
-      .get(handler)
-      .all(onlyMethods(["get"]));
-  get("/", showHome(surroundings));
-  get("/market/:symbol", showInstrument(surroundings));
+  serveReading(router, "/", showHome(surroundings));
+  serveReading(router, "/market/:symbol", showInstrument(surroundings));
   router.use(scriptRoute());
   router.use(errorPages({ show: createShowPage(frame), now, onError }));
   return router;

@@ -9,7 +9,7 @@ export interface Progress {
 }
 
 /** Is told how far a long command is, at least after every batch of rows. It may throw, which ends the
- *  command as any failure does. */
+ *  command like every other failure. */
 export type OnProgress = (progress: Progress) => void;
 
 /** Share of a whole that may be unknown, empty, or have grown since it was counted. */
