@@ -1,10 +1,12 @@
 import type { SignUp } from "./auth/accounts/sign-in.ts";
-import type { Scope } from "./auth/scopes.ts";
+import { anonymousCeiling, type Scope } from "./auth/scopes.ts";
 import type { Quota, QuotaName } from "./limits/limits.ts";
+import { providerSettings } from "./live-variables.ts";
 import type { Replay } from "./replay.ts";
 import {
   type Environment,
   FILES,
+  LIVE,
   readVariables,
   storeVariables,
   type Values,
@@ -15,7 +17,20 @@ import {
 export type MarketChoice =
   | { readonly kind: "sandbox"; readonly sessionSeconds: number; readonly seed: number }
   | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined }
-  | ({ readonly kind: "replay"; readonly folder: string } & Replay);
+  | ({ readonly kind: "replay"; readonly folder: string } & Replay)
+  | ({ readonly kind: "live" } & LiveChoice);
+
+/** What is followed live, and how providers are reached. */
+export interface LiveChoice {
+  /** Symbols, or the path of a file of instruments; `undefined`: some large ones. */
+  readonly universe: string | undefined;
+  /** Ids of the providers that may be used; `undefined`: all that can. */
+  readonly providers: readonly string[] | undefined;
+  /** Keys and the like, by their names in the environment. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Where providers are, by their ids, when not at their own place. */
+  readonly origins: Readonly<Record<string, string>>;
+}
 
 /** Where the store is. */
 export interface StoreChoice {
@@ -88,7 +103,7 @@ export interface Config {
  */
 export function readConfig(env: Environment): Config {
   const values = readVariables(env, variables);
-  const isSandbox = !FILES.test(values.MARKET);
+  const isSandbox = values.MARKET === "sandbox";
   checkTogether(values);
   return {
     host: values.HOST,
@@ -97,7 +112,8 @@ export function readConfig(env: Environment): Config {
     market: marketChoice(values),
     store: storeChoice(values),
     socialModelFile: values.SOCIAL_MODEL,
-    anonymousScopes: values.ANONYMOUS_SCOPES,
+    // Most providers allow their data to oneself alone.
+    anonymousScopes: values.ANONYMOUS_SCOPES ?? (values.MARKET === LIVE ? [] : anonymousCeiling),
     signUp: values.SIGN_UP ?? (isSandbox ? "open" : "applications"),
     mail: mailChoice(values),
     upstream: upstreamChoice(values),
@@ -153,12 +169,26 @@ function checkTimes({ MARKET, AS_OF, REPLAY }: Values<typeof variables>): void {
 }
 
 function marketChoice(values: Values<typeof variables>): MarketChoice {
+  if (values.MARKET === LIVE) return { kind: "live", ...liveChoice(values) };
   const [, folder] = FILES.exec(values.MARKET) ?? [];
   if (folder === undefined) {
     return { kind: "sandbox", sessionSeconds: values.SANDBOX_SESSION_SECONDS, seed: values.SEED };
   }
   const { REPLAY: replay, AS_OF: asOf } = values;
   return replay ? { kind: "replay", folder, ...replay } : { kind: "files", folder, asOf };
+}
+
+function liveChoice(values: Values<typeof variables>): LiveChoice {
+  const settings = providerSettings.flatMap((name) => {
+    const value = values[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    universe: values.UNIVERSE,
+    providers: values.PROVIDERS,
+    settings: Object.fromEntries(settings),
+    origins: values.PROVIDER_URLS ?? {},
+  };
 }
 
 function mailChoice(values: Values<typeof variables>): MailChoice | undefined {

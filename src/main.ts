@@ -4,6 +4,7 @@ import pino, { type Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, type MarketChoice, readConfig } from "./config.ts";
 import { sendPlainProblem } from "./http/errors.ts";
+import { followingLines } from "./live-words.ts";
 import { type Letter, letterText } from "./mail/letter.ts";
 import { Problem } from "./problem.ts";
 import { createService, NAME, type Service } from "./service.ts";
@@ -39,7 +40,7 @@ async function main(): Promise<void> {
       now: () => new Date(),
       storeNow: createSteadyClock({ wall: Date.now, monotonic: () => performance.now() }),
       log,
-      onProgress: showProgress,
+      onProgress: showProgress(config.market.kind === "live" ? "lists" : "instruments"),
       onLetter: process.stderr.isTTY ? showLetter : undefined,
     });
     const admin = await takeCommands(service, config, baseUrl);
@@ -89,17 +90,20 @@ async function listen(server: Server, { host, port, baseUrl }: Config): Promise<
 }
 
 /** One JSON line for programs on standard output, a few words for people on standard error. */
-function announce({ market }: Service, { market: choice }: Config, baseUrl: string): void {
+function announce({ market, following }: Service, config: Config, baseUrl: string): void {
   const instruments = market.instruments().length;
   const asOf = new Date(market.knownUntil()).toISOString();
   const { simulated } = market.source;
-  const replay = replayOf(choice);
+  const replay = replayOf(config.market);
+  const live = following && { followed: following.instruments };
   const ready = { event: "ready", baseUrl, market: market.mode, simulated, asOf, instruments };
-  process.stdout.write(`${JSON.stringify({ ...ready, ...(replay && { replay }) })}\n`);
+  process.stdout.write(`${JSON.stringify({ ...ready, ...live, ...(replay && { replay }) })}\n`);
   const playing = replay && `  Replay  to ${replay.to}, ${replay.daysPerSecond} days a second\n`;
+  const lines = following ? followingLines(following, config.anonymousScopes) : [];
   process.stderr.write(
     `${NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.\n` +
       `${playing ?? ""}` +
+      lines.map((line) => `  ${line}\n`).join("") +
       `  MCP     ${baseUrl}/mcp\n` +
       `  REST    ${baseUrl}/api/signals\n` +
       `  Health  ${baseUrl}/api/health\n` +
@@ -117,12 +121,14 @@ function replayOf(choice: MarketChoice) {
 }
 
 /** Says how far reading is: on one line of a terminal, elsewhere only when it is done. */
-function showProgress(done: number, total: number): void {
-  const isDone = done === total;
-  if (!isDone && !process.stderr.isTTY) return;
-  const start = process.stderr.isTTY ? "\r" : "";
-  const end = isDone ? "; now scoring them\n" : "";
-  process.stderr.write(`${start}Reading the market: ${done} of ${total} instruments${end}`);
+function showProgress(of: string): (done: number, total: number) => void {
+  return (done, total) => {
+    const isDone = done === total;
+    if (!isDone && !process.stderr.isTTY) return;
+    const start = process.stderr.isTTY ? "\r" : "";
+    const end = isDone ? "; now scoring\n" : "";
+    process.stderr.write(`${start}Reading the market: ${done} of ${total} ${of}${end}`);
+  };
 }
 
 /** Without a mail server whoever runs the service passes messages on. */

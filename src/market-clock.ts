@@ -57,3 +57,20 @@ export function replayClock({ from, to, daysPerSecond }: Replay): MarketClock {
     untilNext: (now) => (at() === to ? undefined : Math.max(0, dueAt - now)),
   };
 }
+
+/** What is observed is on disk and read back within this time, in milliseconds; until then it is not
+ *  known, so that nothing comes in behind what was scored. */
+const SETTLE_MS = 2_000;
+
+/** Pause between two looks at a live market, in milliseconds. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Time as it passes, for a market of which something may become known at any moment. */
+export function liveClock(): MarketClock {
+  return {
+    start() {},
+    now: (now) => now,
+    advance: (now) => now - SETTLE_MS,
+    untilNext: () => LOOK_EVERY_MS,
+  };
+}

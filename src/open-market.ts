@@ -18,7 +18,7 @@ interface OpenedMarket {
  * @throws {Error} when a folder is not as it should be, or has no data for the replay.
  */
 export async function openMarket(
-  choice: MarketChoice,
+  choice: Exclude<MarketChoice, { readonly kind: "live" }>,
   progress: Pick<ReadOptions, "onProgress">,
 ): Promise<OpenedMarket> {
   switch (choice.kind) {

@@ -1,6 +1,7 @@
 import type { Analyser } from "./answers/method.ts";
-import type { MarketChoice } from "./config.ts";
+import type { Config } from "./config.ts";
 import type { Check } from "./http/readiness.ts";
+import { type Live, type LiveOptions, openLive } from "./live.ts";
 import type { Market } from "./market/market.ts";
 import { openMarket } from "./open-market.ts";
 import { createEngine } from "./score/engine.ts";
@@ -8,10 +9,16 @@ import { createSignalUpdates, type SignalUpdates } from "./signal-updates.ts";
 import { openSocialReader } from "./social-model.ts";
 import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-archive.ts";
 
+/** Sessions of a class that are scored at once when a live market has moved on: usually there are
+ *  none or a few. More of them are all sessions since last year, because history came in. */
+const AT_ONCE = 6;
+
 /** What is scored, and how its time passes. */
 export interface ScoringOptions {
-  readonly config: { readonly market: MarketChoice; readonly socialModelFile: string | undefined };
+  readonly config: Pick<Config, "market" | "store" | "socialModelFile">;
   readonly now: () => Date;
+  readonly store: LiveOptions["store"];
+  readonly log: LiveOptions["log"];
   /** Told how much of the market has been read. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
@@ -22,6 +29,8 @@ export interface Scoring {
   readonly analyser: Analyser;
   readonly snapshots: MemoryArchive;
   readonly updates: Pick<SignalUpdates, "onUpdate">;
+  /** How the market is followed; absent where it is recorded or made. */
+  readonly live: Pick<Live, "setup" | "work" | "check" | "close"> | undefined;
   /** What counts as now in the market, Unix milliseconds. */
   marketNow(): number;
   /** Instant up to which everything is known and scored, at most now. */
@@ -41,23 +50,32 @@ export interface Scoring {
  *
  * @throws {Error} When a file or folder is not as it should be; says what to do.
  */
-export async function openScoring({ config, now, onProgress }: ScoringOptions): Promise<Scoring> {
-  const wall = () => now().getTime();
+export async function openScoring(options: ScoringOptions): Promise<Scoring> {
+  const { config } = options;
+  const wall = () => options.now().getTime();
   const { analyser, polarityOf } = await openSocialReader(config.socialModelFile);
-  const { market, clock } = await openMarket(config.market, onProgress ? { onProgress } : {});
+  const { market, clock, live } = await openChoice(options);
   const snapshots = createSnapshotArchive();
   const engine = createEngine(market, snapshots, { polarityOf });
   const updates = createSignalUpdates();
   let knownUntil = 0;
-  const refresh = () => {
-    const until = clock.advance(wall());
-    engine.refresh(until);
+  const arrive = (until: number) => {
     knownUntil = until;
     updates.look(snapshots.allNewest());
   };
+  const piecemeal = createPiecemeal(options.log);
+  const refresh = () => {
+    if (piecemeal.isUnderWay()) return;
+    const until = clock.advance(wall());
+    const walk = engine.walk(until);
+    // The first time nobody waits for anything else yet.
+    const atOnce = live === undefined || knownUntil === 0 ? Number.POSITIVE_INFINITY : AT_ONCE;
+    if (isOver(walk, atOnce)) arrive(until);
+    else piecemeal.goOn(walk, () => arrive(until));
+  };
   refresh();
   return {
-    ...{ market, analyser, snapshots, updates, refresh },
+    ...{ market, analyser, snapshots, updates, refresh, live },
     marketNow: () => clock.now(wall()),
     knownUntil: () => knownUntil,
     start: () => clock.start(wall()),
@@ -68,4 +86,45 @@ export async function openScoring({ config, now, onProgress }: ScoringOptions): 
       return { ok: true, detail: hasEnded ? `ended: time stands still at ${at}` : `at ${at}` };
     },
   };
+}
+
+/** Goes so many steps. @returns Whether the walk has come to its end. */
+function isOver(walk: Generator<void, void>, steps: number): boolean {
+  for (let step = 0; step < steps; step++) if (walk.next().done) return true;
+  return false;
+}
+
+/**
+ * Ends a long walk step by step: requests, and the lease of a leader, have their turn in between, and
+ * what was scored before is served until it is done. A step takes up to 30 ms for 500 instruments; for
+ * a day with 28,000 messages, 0.3 s.
+ */
+function createPiecemeal(log: ScoringOptions["log"]) {
+  let isUnderWay = false;
+  const step = (walk: Generator<void, void>, onEnd: () => void) => {
+    try {
+      isUnderWay = !isOver(walk, 1);
+      if (isUnderWay) setImmediate(step, walk, onEnd);
+      else onEnd();
+    } catch (error) {
+      isUnderWay = false;
+      log.error({ err: error }, "scoring failed; it is tried again");
+    }
+  };
+  return { isUnderWay: () => isUnderWay, goOn: step };
+}
+
+async function openChoice({ config, now, store, log, onProgress }: ScoringOptions) {
+  const { market: choice } = config;
+  const progress = onProgress ? { onProgress } : {};
+  if (choice.kind !== "live") return { ...(await openMarket(choice, progress)), live: undefined };
+  const { folder } = config.store;
+  const live = await openLive(choice, {
+    store,
+    folder,
+    log,
+    now: () => now().getTime(),
+    ...progress,
+  });
+  return { market: live.market, clock: live.clock, live };
 }

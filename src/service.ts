@@ -17,6 +17,7 @@ import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/routes.ts";
 import { createStreams } from "./http/streams.ts";
 import { webhookKeysRouter } from "./http/webhook-keys.ts";
+import type { Setup } from "./ingest/setup.ts";
 import { Problem } from "./problem.ts";
 import type { Repeat } from "./repeat.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
@@ -57,6 +58,8 @@ export interface Service {
   readonly routes: readonly ServedRoute[];
   /** What is served, for the operator. */
   readonly market: ToolContext["market"];
+  /** What is followed of live markets; absent where the market is recorded or made. */
+  readonly following: Setup | undefined;
   readonly state: State;
   /** Scores everything that became known since the last call. */
   refresh(): void;
@@ -91,7 +94,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 
 async function createOn(state: State, options: ServiceOptions): Promise<Service> {
   const { config, log } = options;
-  const scoring = await openScoring(options);
+  const scoring = await openScoring({ ...options, store: state.store });
   const access = await createAccess({ ...options, state, name: NAME });
   const alerts = createAlertService({
     ...{ ...options, ...scoring, state, limits: access.limits },
@@ -102,6 +105,7 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
     process: { ok: !isDraining, detail: isDraining ? "stopping" : "running" },
     store: await state.probe(),
     ...(config.market.kind === "replay" && { replay: scoring.check() }),
+    ...(scoring.live && { market: await scoring.live.check() }),
   });
   const repeat: Repeat = (step, everyMs) => startLoop({ step, everyMs, schedule, onError });
   const onError = (error: unknown) => {
@@ -110,10 +114,15 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
   const streams = createStreams(repeat);
   const context = toolContext(scoring, alerts.desk);
   const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
-  state.startUpkeep([...recording(scoring, state), alerts.leadersWork]);
+  state.startUpkeep([
+    ...recording(scoring, state),
+    ...(scoring.live?.work ?? []),
+    alerts.leadersWork,
+  ]);
   alerts.start();
   scoring.start();
   return {
+    following: scoring.live?.setup,
     ...{ state, market: context.market, app: app.handle, routes: app.routes },
     ...{ refresh: scoring.refresh, untilNextRefresh: scoring.untilNextRefresh },
     drain: () => {
@@ -124,6 +133,7 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
       streams.close();
       await alerts.stop();
       await access.close();
+      await scoring.live?.close();
       await state.close();
     },
   };
@@ -170,6 +180,10 @@ function recording(
   { store: { archive } }: State,
 ): readonly LeadersWork[] {
   if (mode === "sandbox") return [];
-  const step = createSessionArchive({ archive, snapshots, knownUntil, dayMs, idOf: snapshotId });
+  const hasWholeHistory = mode !== "live";
+  const step = createSessionArchive({
+    ...{ archive, snapshots, knownUntil, dayMs, hasWholeHistory },
+    idOf: snapshotId,
+  });
   return [{ step, everyMs: RECORD_EVERY_MS }];
 }

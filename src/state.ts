@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery.ts";
 import type { StoreChoice } from "./config.ts";
 import type { Check } from "./http/readiness.ts";
+import { ROWS_KEPT_MS } from "./ingest/rows.ts";
 import { openEmbedded } from "./store/embedded/open.ts";
 import { holdsKeys } from "./store/key-records.ts";
 import { type Keyring, openKeyring } from "./store/keyring.ts";
@@ -16,8 +17,11 @@ import { type LeadersWork, startUpkeep, type Upkeep } from "./store/upkeep.ts";
  *  nothing however many come. */
 const PROBE_SHARED_MS = 1_000;
 
-/** How long the archive keeps what alerts leave in it, in milliseconds. */
-const KEPT_MS = { [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS };
+/** How long the archive keeps what alerts and live markets leave in it, in milliseconds. */
+const KEPT_MS = {
+  ...{ [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS },
+  ...ROWS_KEPT_MS,
+};
 
 /** What the state is opened with. */
 export interface StateOptions {

@@ -13,6 +13,9 @@ export function toolContext(
     market: {
       mode: market.mode,
       source: market.source,
+      ...(market.printsAre && { printsAre: market.printsAre }),
+      ...(market.sourcesOf && { sourcesOf: market.sourcesOf }),
+      ...(market.followed && { followed: market.followed }),
       dayMs: market.dayMs,
       now: marketNow,
       knownUntil,

@@ -4,7 +4,7 @@ import type { Analyser } from "./answers/method.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Instrument } from "./market/instrument.ts";
-import type { MarketMode, Source } from "./market/market.ts";
+import type { Givers, MarketMode, Source } from "./market/market.ts";
 import type { InstrumentRecords } from "./market/records.ts";
 import type { Snapshot } from "./score/snapshot.ts";
 
@@ -19,6 +19,10 @@ export interface ToolContext {
   readonly market: {
     readonly mode: MarketMode;
     readonly source: Source;
+    /** Which prints there are; absent: all that the sources have. */
+    readonly printsAre?: "blocks";
+    /** Who gave what is known of a listed instrument, by list; absent where `source` gave all. */
+    readonly sourcesOf?: (symbol: string) => Givers;
     /** Length of a market day in milliseconds. */
     readonly dayMs: number;
     /** What counts as now, Unix milliseconds. */
@@ -27,6 +31,8 @@ export interface ToolContext {
     knownUntil(): number;
     /** Instruments that have data by then, in alphabetical order of their symbols. */
     instruments(): readonly Instrument[];
+    /** Instruments that have data, or will; absent where the two are the same. */
+    readonly followed?: readonly Instrument[];
     /** Records of a listed instrument; readers cut them at `knownUntil` or earlier. */
     records(symbol: string): InstrumentRecords;
   };

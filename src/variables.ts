@@ -3,8 +3,12 @@ import { z } from "zod";
 import { isLoopbackHost } from "./auth/loopback.ts";
 import { anonymousCeiling, isScope, scopeNames } from "./auth/scopes.ts";
 import { type Quota, type QuotaName, quotas } from "./limits/limits.ts";
+import { liveVariables } from "./live-variables.ts";
 import { parseReplay, REPLAY_FORM } from "./replay.ts";
 import { ENCODED_KEY } from "./store/master-key.ts";
+
+/** `MARKET` with providers. */
+export const LIVE = "live";
 
 /** `MARKET` with a folder. */
 export const FILES = /^files:(.+)$/;
@@ -46,6 +50,7 @@ export const storeVariables = {
 /** Each variable with its default and, for the refusal, what is allowed. */
 export const variables = {
   ...storeVariables,
+  ...liveVariables,
   HOST: { schema: z.string().min(1).default("127.0.0.1"), allowed: "an address to listen on" },
   PORT: {
     schema: wholeNumber(0, 65_535).default(3000),
@@ -61,9 +66,9 @@ export const variables = {
   MARKET: {
     schema: z
       .string()
-      .refine((text) => text === "sandbox" || FILES.test(text))
+      .refine((text) => text === "sandbox" || text === LIVE || FILES.test(text))
       .default("sandbox"),
-    allowed: "sandbox, or files:<folder>",
+    allowed: "sandbox, live, or files:<folder>",
   },
   AS_OF: {
     schema: z.iso
@@ -93,7 +98,7 @@ export const variables = {
       .transform(scopeNames)
       .refine((names) => names.every((name) => isScope(name) && anonymousCeiling.includes(name)))
       .transform((names) => names.filter(isScope))
-      .default([...anonymousCeiling]),
+      .optional(),
     allowed: `names separated by spaces, of ${anonymousCeiling.join(", ")}`,
   },
   SIGN_UP: {

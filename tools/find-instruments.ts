@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   AnswerStatus,
+  awaited,
   CursorInput,
   Identity,
   Instant,
@@ -10,7 +11,7 @@ import {
   provenance,
 } from "../src/answers/common.ts";
 import { FACTOR_STATUSES } from "../src/factors/reading.ts";
-import { AssetClass } from "../src/market/instrument.ts";
+import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
 import { searchInstruments } from "../src/market/symbols.ts";
 import { cutPage } from "../src/page.ts";
@@ -61,7 +62,9 @@ export const findInstruments = defineTool({
   }),
 
   run({ query, assetClass, limit, cursor }, context) {
-    const found = searchInstruments(context.market.instruments(), query).filter(
+    const waiting = awaited(context.market);
+    const all = [...context.market.instruments(), ...waiting];
+    const found = searchInstruments(all.sort(bySymbol), query).filter(
       (instrument) => assetClass === undefined || instrument.assetClass === assetClass,
     );
     const { items, nextCursor } = cutPage(found, {
@@ -70,13 +73,34 @@ export const findInstruments = defineTool({
       cursor,
       keyOf: ({ symbol }) => symbol,
     });
+    const symbols = items.map(({ symbol }) => symbol);
     return {
-      ...provenance(context, context.market.knownUntil()),
-      items: items.map(({ symbol }) => candidate(context.snapshots.newest(symbol), context)),
+      ...provenance(context, context.market.knownUntil(), symbols),
+      items: items.map((one) =>
+        waiting.includes(one)
+          ? unpriced(one)
+          : candidate(context.snapshots.newest(one.symbol), context),
+      ),
       nextCursor,
     };
   },
 });
+
+const bySymbol = (one: Instrument, other: Instrument) => (one.symbol < other.symbol ? -1 : 1);
+
+/** Without a price nothing is measured. */
+function unpriced(instrument: Instrument): z.input<typeof Candidate> {
+  const none = "not_observed";
+  return {
+    ...identityOf(instrument),
+    currency: instrument.currency,
+    sector: instrument.sector,
+    status: "insufficient_data",
+    coverage: { momentum: none, valuation: none, social: none, darkpool: none },
+    firstDataAt: null,
+    lastDataAt: null,
+  };
+}
 
 function candidate({ instrument, status, factors }: Snapshot, { market }: ToolContext) {
   const { bars } = market.records(instrument.symbol);

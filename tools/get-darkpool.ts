@@ -8,7 +8,14 @@ import {
   SymbolInput,
   snapshotAt,
 } from "../src/answers/common.ts";
-import { aggregates, NOTE, OffExchange, printAnswer, View } from "../src/answers/darkpool.ts";
+import {
+  aggregates,
+  atsShare,
+  noteOn,
+  OffExchange,
+  printAnswer,
+  View,
+} from "../src/answers/darkpool.ts";
 import { isBlock } from "../src/factors/off-exchange.ts";
 import {
   type OffExchangeView,
@@ -27,23 +34,17 @@ const LARGEST_PRINTS = 5;
 const Input = z.strictObject({
   symbol: SymbolInput,
   view: View.default("summary").describe(
-    `summary: totals of the range, without one of the last ${SUMMARY_SESSIONS} sessions; prints: single trades; blocks: only the large ones; days: a row per session.`,
+    `summary: totals of the range or of the last ${SUMMARY_SESSIONS} sessions; prints: single trades; blocks: large ones; days: a row per session.`,
   ),
-  from: InstantInput.optional().describe(
-    "Prints traded, or sessions closed, from this instant on.",
-  ),
-  to: InstantInput.optional().describe("Prints traded, or sessions closed, up to this instant."),
+  from: InstantInput.optional().describe("Prints traded or sessions closed from then on."),
+  to: InstantInput.optional().describe("The same, up to this instant."),
   minShares: z
     .number()
     .int()
     .min(1)
     .optional()
     .describe("With prints or blocks: this size at least."),
-  minNotionalUsd: z
-    .number()
-    .positive()
-    .optional()
-    .describe("With prints or blocks: this value at least."),
+  minNotionalUsd: z.number().positive().optional().describe("The same by value."),
   limit: z.number().int().min(1).max(500).default(20).describe("Most items of a page."),
   cursor: CursorInput.optional(),
   asOf: InstantInput.optional().describe("As known at the last snapshot by this instant."),
@@ -56,7 +57,7 @@ export const getDarkpool = defineTool({
   name: "get_darkpool",
   title: "Get dark pool activity",
   description:
-    "Off-exchange (dark pool) activity of one stock or fund: a summary with block aggregates and short-volume ratio, one row per session, or the single prints and blocks with a buy/sell proxy.",
+    "Off-exchange (dark pool) activity of one instrument: totals with blocks and short-volume ratio, a row per session, or single prints and blocks with a buy/sell proxy.",
   scope: "darkpool:read",
   routes: [{ method: "GET", path: "/api/darkpool" }],
   input: Input,
@@ -74,9 +75,9 @@ export const getDarkpool = defineTool({
     return {
       ...common(context, snapshot),
       feeds: view.feeds,
-      note: NOTE,
+      note: noteOn(instrument, context.market.printsAre),
       view: query.view,
-      ...part(query, view),
+      ...part(query, view, context.market.printsAre),
     };
   },
 });
@@ -98,12 +99,17 @@ function refuseUnused({ view, minShares, minNotionalUsd, cursor }: Query): void 
   }
 }
 
-function part(query: Query, view: OffExchangeView) {
-  if (query.view === "summary") return { summary: summary(query, view), nextCursor: null };
-  return query.view === "days" ? days(query, view) : prints(query, view);
+/** Which prints there are; `undefined`: all that the sources have. */
+type PrintsAre = "blocks" | undefined;
+
+function part(query: Query, view: OffExchangeView, printsAre: PrintsAre) {
+  if (query.view === "summary") {
+    return { summary: summary(query, view, printsAre), nextCursor: null };
+  }
+  return query.view === "days" ? days(query, view, printsAre) : prints(query, view);
 }
 
-function summary({ from, to }: Query, view: OffExchangeView) {
+function summary({ from, to }: Query, view: OffExchangeView, printsAre: PrintsAre) {
   const isDefaultRange = from === undefined && to === undefined;
   const chosen = isDefaultRange ? view.days().slice(0, SUMMARY_SESSIONS) : view.days();
   const sessions = new Set(chosen.map(({ session }) => session));
@@ -115,12 +121,13 @@ function summary({ from, to }: Query, view: OffExchangeView) {
     sessions: chosen.length,
     firstSession: chosen.at(-1)?.session ?? null,
     lastSession: chosen[0]?.session ?? null,
-    ...aggregates(summariseDays(chosen)),
+    ...aggregates(summariseDays(chosen), printsAre),
+    atsShare: atsShare(view.week),
     largestPrints: largest.map(printAnswer),
   };
 }
 
-function days({ limit, cursor }: Query, view: OffExchangeView) {
+function days({ limit, cursor }: Query, view: OffExchangeView, printsAre: PrintsAre) {
   const { items, nextCursor } = cutPage(view.days(), {
     list: "days",
     limit,
@@ -129,7 +136,7 @@ function days({ limit, cursor }: Query, view: OffExchangeView) {
     order: "descending",
   });
   return {
-    days: items.map((day) => ({ session: day.session, ...aggregates(day) })),
+    days: items.map((day) => ({ session: day.session, ...aggregates(day, printsAre) })),
     nextCursor,
   };
 }

@@ -17,8 +17,9 @@ import { addPrint, type OffExchangeDay } from "../src/factors/off-exchange.ts";
 import { FACTOR_STATUSES, FACTORS, type Input, shown } from "../src/factors/reading.ts";
 import { normalCdf } from "../src/factors/statistics.ts";
 import { summarise } from "../src/factors/summary.ts";
+import type { Givers } from "../src/market/market.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
-import type { Bar, Print } from "../src/market/records.ts";
+import type { Bar, Feed, Print } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
 import type { FactorResult } from "../src/score/snapshot.ts";
 import { defineTool } from "../src/tool.ts";
@@ -46,7 +47,7 @@ const Factor = z.object({
       z: z.number().nullable(),
       weight: z.number().describe("Share of the factor's z; 0 when only shown."),
       observedAt: Instant.nullable(),
-      source: z.string().describe("id of an entry of sources."),
+      source: z.string().describe("Ids of entries of sources, separated by spaces."),
     }),
   ),
   summary: z.string(),
@@ -94,10 +95,11 @@ export const getFactors = defineTool({
     const records = context.market.records(instrument.symbol);
     const bars = records.bars.slice(0, countKnown(records.bars, snapshot.at));
     const prints = records.prints?.slice(0, countKnown(records.prints, snapshot.at));
-    const source = context.market.source.id;
+    const { market } = context;
+    const sources = market.sourcesOf?.(instrument.symbol);
     const answer = (name: (typeof FACTORS)[number], shown: readonly Input[] = []) =>
       factorAnswer(factors[name], [...factors[name].inputs, ...shown], {
-        source,
+        source: sources ? giversOf(name, sources) : market.source.id,
         summary: summarise(name, factors[name]),
       });
     return {
@@ -112,11 +114,25 @@ export const getFactors = defineTool({
         momentum: answer("momentum", indicators(bars)),
         valuation: answer("valuation"),
         social: answer("social"),
-        darkpool: answer("darkpool", offExchange(bars.at(-1), prints)),
+        darkpool: answer("darkpool", market.printsAre ? [] : offExchange(bars.at(-1), prints)),
       },
     };
   },
 });
+
+/** What each factor reads. */
+const READ: Readonly<Record<(typeof FACTORS)[number], readonly Feed[]>> = {
+  momentum: ["bars"],
+  valuation: ["fundamentals", "onChain", "bars"],
+  social: ["mentions"],
+  darkpool: ["prints", "shortVolumes"],
+};
+
+/** Ids of those who gave what a factor reads. */
+function giversOf(name: (typeof FACTORS)[number], givers: Givers): string {
+  const ids = READ[name].flatMap((feed) => (givers.get(feed) ?? []).map(({ id }) => id));
+  return [...new Set(ids)].join(" ");
+}
 
 /**
  * What is worth knowing of the newest session's off-exchange prints and says nothing of direction:

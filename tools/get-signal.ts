@@ -138,11 +138,14 @@ function page(list: readonly PastSnapshot[], { limit, cursor }: Query, context: 
     order: "ascending",
   });
   return {
-    ...provenance(context, context.market.knownUntil()),
+    ...provenance(context, context.market.knownUntil(), symbolsOf(items)),
     items: items.map(signalItem),
     nextCursor,
   };
 }
+
+const symbolsOf = (items: readonly PastSnapshot[]): readonly string[] =>
+  items.map(({ instrument }) => instrument.symbol);
 
 function history(symbol: string, query: Query, context: ToolContext) {
   const instrument = resolve(symbol, context);

@@ -37,4 +37,5 @@ export const marketNotes: Readonly<Record<MarketMode, string>> = {
     "This instance serves a simulated market of invented instruments, whose symbols end in `.SIM`.",
   files: "This instance serves recorded history: time stands still at `asOf`.",
   replay: "This instance plays recorded history: `asOf` says how far it has come.",
+  live: "This instance serves live markets: answers about instruments name who their data come from, and on what terms.",
 };

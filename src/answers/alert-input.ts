@@ -58,7 +58,7 @@ export const millisOf = <T extends null | undefined>(instant: string | T): numbe
 /**
  * The symbols of instruments, each once and in a fixed order.
  *
- * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates.
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then`.
  */
 export function symbolsOf(symbols: readonly string[], context: ToolContext): readonly string[] {
   return [...new Set(symbols.map((symbol) => resolve(symbol, context).symbol))].sort();

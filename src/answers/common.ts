@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AssetClass, type Instrument } from "../market/instrument.ts";
-import { MarketMode } from "../market/market.ts";
+import { MarketMode, type Source } from "../market/market.ts";
 import { resolveSymbol } from "../market/symbols.ts";
 import { Problem } from "../problem.ts";
 import { METHOD_VERSION, STATUSES } from "../score/snapshot.ts";
@@ -45,7 +45,9 @@ export const AnswerStatus = z
 /** Where an answer comes from and how it was made. */
 export const Provenance = z.object({
   asOf: Instant.describe("Nothing that became known after this instant was used."),
-  market: MarketMode.describe("sandbox is simulated; files and replay are recorded history."),
+  market: MarketMode.describe(
+    "sandbox is simulated; files and replay are recorded history; live is the market now.",
+  ),
   sources: z.array(
     z.object({
       id: z.string(),
@@ -84,32 +86,49 @@ export const identityOf = ({ symbol, name, assetClass, exchange }: Instrument) =
 
 /** The market that an answer is from. */
 export interface Origin {
-  readonly market: Pick<ToolContext["market"], "mode" | "source">;
+  readonly market: Pick<ToolContext["market"], "mode" | "source" | "sourcesOf">;
 }
 
-/** The provenance members of an answer. */
-export const provenance = ({ market }: Origin, at: number) => ({
+/** The provenance members of an answer about some instruments, or about the market. */
+export const provenance = ({ market }: Origin, at: number, symbols: readonly string[] = []) => ({
   asOf: isoInstant(at),
   market: market.mode,
-  sources: [market.source],
+  sources: sourcesOf(market, symbols),
   methodVersion: METHOD_VERSION,
 });
+
+function sourcesOf(market: Origin["market"], symbols: readonly string[]): Source[] {
+  const givers = symbols.flatMap((symbol) => [...(market.sourcesOf?.(symbol).values() ?? [])]);
+  const named = givers.flat();
+  return named.length === 0 ? [market.source] : [...new Set(named)];
+}
 
 /** The members that every answer about one instrument carries. */
 export const common = (origin: Origin, { instrument, at, status }: PastSnapshot) => ({
   ...identityOf(instrument),
-  ...provenance(origin, at),
+  ...provenance(origin, at, [instrument.symbol]),
   status,
 });
+
+/** Instruments that are followed and of which there is no price yet. */
+export function awaited({
+  instruments,
+  followed = [],
+}: Pick<ToolContext["market"], "instruments" | "followed">): readonly Instrument[] {
+  const priced = new Set(instruments().map(({ symbol }) => symbol));
+  return followed.filter(({ symbol }) => !priced.has(symbol));
+}
 
 /**
  * The instrument of a symbol.
  *
- * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates.
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then`
+ *   when there is no price of it yet.
  */
 export function resolve(symbol: string, { market }: ToolContext): Instrument {
   const resolution = resolveSymbol(market.instruments(), symbol);
   if (resolution.kind === "found") return resolution.instrument;
+  refuseAwaited(symbol, market);
   const candidates = resolution.candidates.map(({ symbol, name }) => `${symbol} (${name})`);
   const isUnknown = resolution.kind === "unknown";
   throw new Problem(isUnknown ? "unknown_symbol" : "ambiguous_symbol", {
@@ -120,6 +139,16 @@ export function resolve(symbol: string, { market }: ToolContext): Instrument {
       candidates.length > 0
         ? `Did you mean: ${candidates.join(", ")}?`
         : "find_instruments lists what is covered.",
+  });
+}
+
+/** @throws {Problem} `not_available_then` when the symbol is of an instrument without a price. */
+function refuseAwaited(symbol: string, market: ToolContext["market"]): void {
+  const resolution = resolveSymbol(awaited(market), symbol);
+  if (resolution.kind !== "found") return;
+  throw new Problem("not_available_then", {
+    detail: `${resolution.instrument.symbol} is followed, but no price of it is here yet.`,
+    next: "Ask again in some minutes; GET /readyz says which providers do not answer.",
   });
 }
 

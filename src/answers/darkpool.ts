@@ -1,12 +1,27 @@
 import { z } from "zod";
 import { isBlock, sideProxy } from "../factors/off-exchange.ts";
 import type { DaySummary } from "../factors/off-exchange-view.ts";
-import type { Print } from "../market/records.ts";
+import type { Instrument } from "../market/instrument.ts";
+import type { Print, WeeklyVolume } from "../market/records.ts";
 import { Common, Instant, isoInstant } from "./common.ts";
 
 /** What an off-exchange print is, and is not. */
-export const NOTE =
+const NOTE =
   'Off-exchange prints carry tape code "D": alternative trading systems, internalised orders and OTC trades together. Which venue made a print is not public.';
+
+/** The same of coins, whose blocks are those of a derivatives exchange. */
+const COIN_NOTE =
+  "Block trades in futures on the coin, arranged away from the order book of one exchange; shown, and not part of the score.";
+
+/** What is said where blocks are all that is kept of prints. */
+const BLOCKS_NOTE =
+  "Only blocks of regular trading are kept print by print, so that sums over all prints are null; shortVolumeRatio counts all.";
+
+/** What the prints of an instrument are. @param printsAre Which of them there are. */
+export function noteOn({ assetClass }: Instrument, printsAre: "blocks" | undefined): string {
+  if (assetClass === "crypto") return COIN_NOTE;
+  return printsAre === "blocks" ? `${NOTE} ${BLOCKS_NOTE}` : NOTE;
+}
 
 /** Ways to look at off-exchange trading. */
 export const View = z.enum(["summary", "prints", "blocks", "days"]);
@@ -46,6 +61,16 @@ const Aggregates = {
     .describe("Fraction of off-exchange volume marked short; of the newest session in a summary."),
 };
 
+const AtsShare = z
+  .object({
+    weekStart: z.string().describe("Monday of the week."),
+    value: z.number().nullable().describe("Fraction of off-exchange volume; null: none."),
+    atsShares: z.number(),
+    otcShares: z.number().describe("Internalised orders and OTC trades."),
+    knownAt: Instant,
+  })
+  .nullable();
+
 /** Off-exchange trading, with the part that the view asks for. */
 export const OffExchange = z.object({
   ...Common.shape,
@@ -60,6 +85,9 @@ export const OffExchange = z.object({
       firstSession: z.string().nullable(),
       lastSession: z.string().nullable(),
       ...Aggregates,
+      atsShare: AtsShare.describe(
+        "What alternative trading systems had of the newest week told of, weeks late; null: not observed.",
+      ),
       largestPrints: z.array(PrintAnswer),
     })
     .optional()
@@ -72,12 +100,41 @@ export const OffExchange = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** The aggregates of one session, or of several; `null` where nothing observes the prints. */
-export const aggregates = ({ prints, volume, shortVolumeRatio }: Omit<DaySummary, "session">) => ({
-  ...(prints === null ? NOT_OBSERVED : printed(prints)),
-  shareOfVolume: prints !== null && volume ? prints.shares / volume : null,
-  shortVolumeRatio,
-});
+/**
+ * The aggregates of one session, or of several; `null` where nothing observes the prints.
+ *
+ * @param printsAre Which prints there are: of blocks alone no sum over all prints is known.
+ */
+export function aggregates(
+  { prints, volume, shortVolumeRatio }: Omit<DaySummary, "session">,
+  printsAre: "blocks" | undefined,
+) {
+  const sums = prints === null ? NOT_OBSERVED : printed(prints);
+  const shareOfVolume = prints !== null && volume ? prints.shares / volume : null;
+  return {
+    ...{ ...sums, shareOfVolume },
+    ...(printsAre === "blocks" && OF_ALL_PRINTS),
+    shortVolumeRatio,
+  };
+}
+
+/** What only all prints tell. */
+const OF_ALL_PRINTS = {
+  prints: null,
+  shares: null,
+  notionalUsd: null,
+  vwap: null,
+  shareOfVolume: null,
+} as const;
+
+/** The share that alternative trading systems had in a week, `null` where none is observed. */
+export function atsShare(week: WeeklyVolume | null): z.input<typeof AtsShare> {
+  if (week === null) return null;
+  const { weekStart, atsShares, otcShares, availableAt } = week;
+  const shares = atsShares + otcShares;
+  const value = shares > 0 ? atsShares / shares : null;
+  return { weekStart, value, atsShares, otcShares, knownAt: isoInstant(availableAt) };
+}
 
 const NOT_OBSERVED = {
   prints: null,

@@ -3,6 +3,7 @@ import { applicationsAccept } from "./commands/applications-accept.ts";
 import { applicationsList } from "./commands/applications-list.ts";
 import { applicationsReject } from "./commands/applications-reject.ts";
 import { backup } from "./commands/backup.ts";
+import { doctor } from "./commands/doctor.ts";
 import { exportRecords } from "./commands/export.ts";
 import { forget } from "./commands/forget.ts";
 import { importRecords } from "./commands/import.ts";
@@ -31,6 +32,7 @@ export const storeCommands: ReadonlyMap<string, Command> = new Map([
 /** What belongs to the running service, in the order of the help. */
 export const adminCommands: ReadonlyMap<string, Command> = new Map([
   ["status", status],
+  ["doctor", doctor],
   ["keys list", keysList],
   ["keys rotate", keysRotate],
   ["key create", keyCreate],

@@ -1,5 +1,12 @@
+import { newYorkDate } from "../market/new-york.ts";
 import { countKnown } from "../market/point-in-time.ts";
-import type { InstrumentRecords, Known, Print, ShortVolume } from "../market/records.ts";
+import type {
+  InstrumentRecords,
+  Known,
+  Print,
+  ShortVolume,
+  WeeklyVolume,
+} from "../market/records.ts";
 import { addPrint, emptyDay, MAX_FEED_AGE_DAYS, type OffExchangeDay } from "./off-exchange.ts";
 
 /** What to look at, all in Unix milliseconds. */
@@ -19,6 +26,8 @@ export interface OffExchangeView {
   readonly feeds: { readonly prints: FeedStatus; readonly shortVolume: FeedStatus };
   /** Prints that traded in the range, oldest first. */
   readonly prints: readonly Print[];
+  /** The newest known week that began by the end of the range, `null` where none is observed. */
+  readonly week: WeeklyVolume | null;
   /** Adds up the whole sessions that closed in the range or are under way in it, newest first. */
   days(): readonly DaySummary[];
 }
@@ -62,6 +71,7 @@ export function offExchangeView(
       ),
     },
     prints: prints.filter(({ tradedAt }) => isInRange(tradedAt)),
+    week: newestWeek(known(records.weeklyVolumes), Math.min(range.at, range.to)),
     days() {
       const silentMs = range.at - (prints.at(-1)?.tradedAt ?? 0);
       const hasEnded = silentMs > MAX_FEED_AGE_DAYS * range.dayMs;
@@ -73,6 +83,18 @@ export function offExchangeView(
         .map((session) => ({ ...summarise(session), volume: barOf.get(session)?.volume ?? null }));
     },
   };
+}
+
+/** @param by Unix milliseconds. */
+function newestWeek(weeks: readonly WeeklyVolume[], by: number): WeeklyVolume | null {
+  if (weeks.length === 0) return null;
+  const day = newYorkDate(by);
+  return weeks
+    .filter(({ weekStart }) => weekStart <= day)
+    .reduce<WeeklyVolume | null>(
+      (newest, week) => (newest && newest.weekStart > week.weekStart ? newest : week),
+      null,
+    );
 }
 
 /** @param times Of all known records of the feed, ascending. */

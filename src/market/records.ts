@@ -53,6 +53,19 @@ export interface ShortVolume extends Known {
   readonly totalShares: number;
 }
 
+/**
+ * Off-exchange volume of one week by kind of venue (FINRA OTC transparency). It is public two to
+ * four weeks later: shown, never scored.
+ */
+export interface WeeklyVolume extends Known {
+  /** Monday of the week, an ISO date. */
+  readonly weekStart: string;
+  /** Traded in alternative trading systems, the dark pools proper. */
+  readonly atsShares: number;
+  /** Traded elsewhere off the exchanges: internalised orders and OTC trades. */
+  readonly otcShares: number;
+}
+
 /** One public message about an instrument. Its text is untrusted data. */
 export interface Mention extends Known {
   readonly id: string;
@@ -109,5 +122,18 @@ export interface InstrumentRecords {
   readonly mentions?: readonly Mention[];
   readonly prints?: readonly Print[];
   readonly shortVolumes?: readonly ShortVolume[];
+  readonly weeklyVolumes?: readonly WeeklyVolume[];
   readonly onChain?: readonly OnChain[];
 }
+
+/** The lists of an instrument's records. */
+export const FEEDS = [
+  "bars",
+  "fundamentals",
+  "mentions",
+  "prints",
+  "shortVolumes",
+  "weeklyVolumes",
+  "onChain",
+] as const satisfies readonly Exclude<keyof InstrumentRecords, "instrument">[];
+export type Feed = (typeof FEEDS)[number];

@@ -1,6 +1,7 @@
 import { type BodyInit, fetch as undiciFetch } from "undici";
 import { createGuardedAgent, type GuardedAgentOptions } from "./guarded-agent.ts";
 import { urlFault } from "./url-policy.ts";
+import { wholeBody } from "./whole-body.ts";
 
 /** What a guarded fetch may do. */
 export interface GuardedFetchOptions extends GuardedAgentOptions {
@@ -78,18 +79,4 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     },
     close: () => dispatcher.destroy(),
   };
-}
-
-async function wholeBody(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxBytes) throw new Error(`The body has more than ${maxBytes} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -4,7 +4,7 @@ import { createPriceHistories, type PriceHistory, recompute } from "../factors/p
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { chooseBenchmark } from "./benchmarked.ts";
-import type { TextReading } from "./conversation.ts";
+import type { TextReader } from "./conversation.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./direction.ts";
 import { countAfter, evaluate, observe } from "./observe.ts";
 import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
@@ -43,9 +43,10 @@ interface ClassView extends Moment {
 export interface ClassWalk {
   /**
    * Scores every session that closed by `at` and decides its signals. When `at` is later than the
-   * newest close, scores and factors are brought up to it and the signals stand.
+   * newest close, scores and factors are brought up to it and the signals stand. Yields after every
+   * session.
    */
-  advance(view: ClassView): void;
+  advance(view: ClassView): Generator<void, void>;
   /**
    * The same for the instruments at some positions, at a cost that does not depend on how many
    * there are in all. No session may have closed since the last call.
@@ -63,7 +64,7 @@ interface WalkOptions {
   /** Sessions that close before this instant (Unix milliseconds) warm up and are not scored. */
   readonly origin: number;
   readonly authors: AuthorActivity;
-  readonly readText: (text: string) => TextReading;
+  readonly readText: TextReader;
   readonly sink: SnapshotSink;
 }
 
@@ -97,9 +98,10 @@ export function createClassWalk(options: WalkOptions): ClassWalk {
     drift: 0,
   };
   return {
-    advance({ group, closes, ...moment }) {
+    *advance({ group, closes, ...moment }) {
       while ((closes[walk.closed.length] ?? Number.POSITIVE_INFINITY) <= moment.at) {
         closeSession(walk, group, closes);
+        yield;
       }
       if (moment.at === walk.closed.at(-1)) return;
       for (const position of group.keys()) advanceAt(walk, { group, position }, moment);

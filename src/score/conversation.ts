@@ -37,11 +37,14 @@ export interface Conversation {
 }
 
 /** What a text says, and what makes it a duplicate. */
-export interface TextReading {
+interface TextReading {
   /** In [-1, 1], positive is bullish. */
   readonly polarity: number;
   readonly normalised: string;
 }
+
+/** Reads the text of a message. */
+export type TextReader = (message: Pick<Mention, "text">) => TextReading;
 
 /** Where and among whom a conversation takes place; times in milliseconds. */
 export interface Setting {
@@ -50,7 +53,7 @@ export interface Setting {
   /** What authors write elsewhere, known up to the instant of every message that is read. */
   readonly authors: AuthorActivity;
   /** One for many conversations: they share messages. */
-  readonly readText?: (text: string) => TextReading;
+  readonly readText?: TextReader;
 }
 
 /** Polarity of an author's own tag. */
@@ -60,19 +63,22 @@ const STANCE_POLARITY = { bullish: 1, bearish: -1 } as const;
 const REMEMBERED_TEXTS = 20_000;
 
 /**
- * Reads texts, each once while it is remembered.
+ * Reads texts, each once while it is remembered, and each message once while it is there: a walk
+ * that starts over meets the same messages again.
  *
  * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon's opinion by default.
  */
-export function createTextReader(
-  polarityOf: (text: string) => number = polarity,
-): (text: string) => TextReading {
+export function createTextReader(polarityOf: (text: string) => number = polarity): TextReader {
   const known = new Map<string, TextReading>();
-  return (text) => {
+  const polarities = new WeakMap<object, number>();
+  return (message) => {
+    const { text } = message;
     const before = known.get(text);
     if (before !== undefined) return before;
     if (known.size >= REMEMBERED_TEXTS) known.clear();
-    const reading = { polarity: polarityOf(text), normalised: normalisedText(text) };
+    const polarity = polarities.get(message) ?? polarityOf(text);
+    polarities.set(message, polarity);
+    const reading = { polarity, normalised: normalisedText(text) };
     known.set(text, reading);
     return reading;
   };
@@ -84,8 +90,8 @@ function createScales(
   { authors, readText = createTextReader() }: Pick<Setting, "authors" | "readText">,
 ) {
   return (mention: Mention) => {
-    const { author, stance, text, availableAt } = mention;
-    const said = readText(text);
+    const { author, stance, availableAt } = mention;
+    const said = readText(mention);
     const weight = messageWeight(mention, {
       duplicates: recent.countEarlier(said.normalised, availableAt),
       byAuthor: author === null ? 0 : authors.countEarlier(author, availableAt),

@@ -3,19 +3,21 @@ import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { type ClassWalk, createClassWalk } from "./class-walk.ts";
-import { createTextReader, type TextReading } from "./conversation.ts";
+import { createTextReader, type TextReader } from "./conversation.ts";
 import { createGroupReader } from "./group-reader.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Keeps the snapshots of the walk; the store implements it. */
 export interface SnapshotArchive {
-  /** Forgets everything: the walk starts over from another origin and records anew. */
+  /** The walk starts over and records anew, apart from everything that was kept before. */
   clear(): void;
   /** Keeps a session's final snapshot, which is also the newest one. */
   addClosed(snapshot: Snapshot): void;
   /** Replaces the newest snapshot of the instrument until the next one. */
   setNewest(snapshot: Snapshot): void;
+  /** All is recorded up to one instant: what was kept before `clear` can go. */
+  publish?(): void;
 }
 
 /** Turns market records into snapshots, session by session. */
@@ -25,6 +27,12 @@ export interface Engine {
    * the market and `at` alone: the walk always starts at the market's `walkStart(at)`.
    */
   refresh(at: number): void;
+  /**
+   * Does the same piece by piece, a session of a class each time, so that others can have their turn
+   * in between. Nothing else may be asked of the engine before it has come to its end; one that is
+   * given up starts over with the next call.
+   */
+  walk(at: number): Generator<void, void>;
   /**
    * Brings some instruments up to `at`, at a cost that does not depend on how many there are in
    * all: after a print, a message or a late bar. Every instrument of which something became known
@@ -55,6 +63,7 @@ interface Place {
 /** A walk over all classes from one origin. */
 interface Journey {
   readonly origin: number;
+  readonly revision: number | undefined;
   readonly classes: readonly ClassGroup[];
   readonly authors: AuthorActivity;
   readonly readMentions: (records: readonly InstrumentRecords[], at: number) => void;
@@ -81,26 +90,30 @@ export function createEngine(
   let journey: Journey | undefined;
   const journeyTo = (at: number): Journey => {
     const origin = market.walkStart(at);
-    if (journey?.origin !== origin) {
+    const list = market.recordsUntil(at);
+    const revision = market.revision?.();
+    if (journey?.origin !== origin || journey.revision !== revision) {
       archive.clear();
-      journey = startJourney(market, { archive, origin, readText });
+      journey = startJourney(market, { archive, origin, revision, readText });
     }
-    arrange(journey, market.recordsUntil(at));
+    arrange(journey, list);
     return journey;
   };
 
-  const refresh = (at: number) => {
+  const walk = function* (at: number) {
     const on = journeyTo(at);
-    on.readMentions(on.list, at);
-    for (const one of on.classes) {
-      one.sessions.advance(one.fellows, at);
-      if (one.group.length > 0) one.walk.advance(viewOf(market, one, at));
-    }
-    on.authors.forget(at);
-    on.at = at;
+    // A walk that fails or is given up half-way leads nowhere.
+    journey = undefined;
+    yield* advanceAll(on, market, at);
+    archive.publish?.();
+    journey = on;
+  };
+  const refresh = (at: number) => {
+    for (const _ of walk(at));
   };
   return {
     refresh,
+    walk,
     update(symbols, at) {
       const on = journeyTo(at);
       const places = symbols.flatMap((symbol) => on.places.get(symbol) ?? []);
@@ -116,9 +129,20 @@ export function createEngine(
         one.walk.advanceSome(viewOf(market, one, at), positions);
       }
       on.at = at;
+      archive.publish?.();
     },
     drift: () => Math.max(0, ...(journey?.classes ?? []).map(({ walk }) => walk.drift)),
   };
+}
+
+function* advanceAll(on: Journey, market: Market, at: number): Generator<void, void> {
+  on.readMentions(on.list, at);
+  for (const one of on.classes) {
+    one.sessions.advance(one.fellows, at);
+    if (one.group.length > 0) yield* one.walk.advance(viewOf(market, one, at));
+  }
+  on.authors.forget(at);
+  on.at = at;
 }
 
 function startJourney(
@@ -126,11 +150,13 @@ function startJourney(
   {
     archive,
     origin,
+    revision,
     readText,
   }: {
     readonly archive: SnapshotArchive;
     readonly origin: number;
-    readonly readText: (text: string) => TextReading;
+    readonly revision: number | undefined;
+    readonly readText: TextReader;
   },
 ): Journey {
   const { dayMs } = market;
@@ -148,6 +174,7 @@ function startJourney(
   }));
   return {
     origin,
+    revision,
     classes,
     authors,
     readMentions: mentionReader(authors),

@@ -18,7 +18,7 @@ import { measureValuation } from "../factors/yields.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { countKnown, latest } from "../market/point-in-time.ts";
 import type { Bar, InstrumentRecords, OnChain, Print, ShortVolume } from "../market/records.ts";
-import { type Conversation, createConversation, type TextReading } from "./conversation.ts";
+import { type Conversation, createConversation, type TextReader } from "./conversation.ts";
 import type { SignalState } from "./direction.ts";
 import { createFeed, type Feed, takeNew } from "./feed.ts";
 
@@ -71,7 +71,7 @@ export interface Surroundings {
   readonly benchmark: Benchmark;
   readonly feedTimes: FeedTimes;
   readonly authors: AuthorActivity;
-  readonly readText: (text: string) => TextReading;
+  readonly readText: TextReader;
   readonly newPriceHistory: () => PriceHistory;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;

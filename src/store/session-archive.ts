@@ -25,6 +25,9 @@ export interface SessionArchiveOptions {
   readonly knownUntil: () => number;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
+  /** Whether history is whole from the start on; where it comes in by and by, what closed before the
+   *  first start is not recorded: nobody could have believed it. */
+  readonly hasWholeHistory: boolean;
   /** Names a snapshot, the same one always alike. */
   readonly idOf: (snapshot: Final) => string;
 }
@@ -76,11 +79,12 @@ function bodyOf({ tables, ...snapshot }: Final) {
 /** From when a process records: the session at which the record ends, since its rows may not all be
  *  there. */
 async function beginning(
-  { archive, dayMs }: SessionArchiveOptions,
+  { archive, dayMs, hasWholeHistory }: SessionArchiveOptions,
   until: number,
 ): Promise<number> {
   const newest = { to: until, order: "newest", limit: 1 } as const;
   const [row] = await archive.read(SNAPSHOT_KIND, newest);
+  if (row === undefined && !hasWholeHistory) return until;
   return Math.max(row?.at ?? 0, until - CATCH_UP_DAYS * dayMs);
 }
 

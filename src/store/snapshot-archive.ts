@@ -31,17 +31,23 @@ interface Shelf {
   readonly closed: (Snapshot | SignalRecord)[];
 }
 
-/** Creates an empty archive. */
+/** Creates an empty archive. Readers see what was kept before `clear` until `publish`. */
 export function createSnapshotArchive(): MemoryArchive {
-  const shelves = new Map<string, Shelf>();
+  let shelves = new Map<string, Shelf>();
+  let written = shelves;
   const put = (snapshot: Snapshot): Shelf => {
     const { symbol } = snapshot.instrument;
-    const shelf = { newest: snapshot, closed: shelves.get(symbol)?.closed ?? [] };
-    shelves.set(symbol, shelf);
+    const shelf = { newest: snapshot, closed: written.get(symbol)?.closed ?? [] };
+    written.set(symbol, shelf);
     return shelf;
   };
   return {
-    clear: () => shelves.clear(),
+    clear() {
+      written = new Map();
+    },
+    publish() {
+      shelves = written;
+    },
     addClosed(snapshot) {
       record(put(snapshot).closed, snapshot);
     },

@@ -437,6 +437,7 @@ it("while the service starts, everything answers as it is described", async () =
 
 /** Described, but not to be had here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
+  "update_alert 422": "needs a live market, where a symbol is followed before its first price",
   "register_client 401": "needs a trusted issuer of assertions",
 };
 

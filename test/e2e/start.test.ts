@@ -5,7 +5,7 @@ import { runToEnd, startProcess } from "../support/process.ts";
 describe("the process", () => {
   it.each([
     [{ PORT: "99999" }, "PORT", "from 0 to 65535"],
-    [{ MARKET: "paper" }, "MARKET", "sandbox, or files:<folder>"],
+    [{ MARKET: "paper" }, "MARKET", "sandbox, live, or files:<folder>"],
     [{ BASE_URL: "https://example.com/" }, "BASE_URL", "without a path or trailing slash"],
     [{ AS_OF: "yesterday", MARKET: "files:/nowhere" }, "AS_OF", "2015-06-30T21:00:00Z"],
     [{ AS_OF: "2015-06-30T21:00:00Z" }, "AS_OF", "MARKET=files"],
@@ -16,6 +16,8 @@ describe("the process", () => {
     [{ HOST: "0.0.0.0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ HOST: "0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ MARKET: "files:/nowhere", PORT: "0" }, "/nowhere", "instruments.csv"],
+    [{ MARKET: "live", UNIVERSE: "/nowhere.csv", PORT: "0" }, "/nowhere.csv", "AAPL,BTC-USD"],
+    [{ MARKET: "live", PROVIDERS: "bitfinex", PORT: "0" }, "PROVIDERS", "coinbase, kraken"],
   ])("refuses %o and says what is allowed", async (env, name, allowed) => {
     const { code, said } = await runToEnd(env);
     expect(code).toBe(1);

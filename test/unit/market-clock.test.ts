@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { dailyClock, replayClock, stoppedClock } from "../../src/market-clock.ts";
+import { dailyClock, liveClock, replayClock, stoppedClock } from "../../src/market-clock.ts";
 
 const DAY_MS = 86_400_000;
 const from = Date.parse("2014-06-02T00:00:00Z");
@@ -66,6 +66,13 @@ describe("the other clocks of a market", () => {
     expect(clock.now(125_000)).toBe(125_000);
     expect(clock.advance(125_000)).toBe(120_000);
     expect(clock.untilNext(125_000)).toBe(55_000);
+  });
+
+  it("know a live market up to a moment ago, and look at it again and again", () => {
+    const clock = liveClock();
+    clock.start(START);
+    expect([clock.now(START), clock.advance(START)]).toEqual([START, START - 2_000]);
+    expect(clock.untilNext(START)).toBe(5_000);
   });
 
   it("stand still where history ends", () => {

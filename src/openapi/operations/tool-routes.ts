@@ -27,7 +27,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
   "GET /api/factors": { problems: [...SYMBOL, "not_available_then"] },
   "GET /api/darkpool": { problems: [...SYMBOL, "not_available_then"] },
   "POST /api/alerts": {
-    problems: [...SYMBOL, "alert_limit", "idempotency_key_reused"],
+    problems: [...SYMBOL, "not_available_then", "alert_limit", "idempotency_key_reused"],
   },
   "GET /api/alerts": {
     description: "Your own alerts, oldest first.",
@@ -52,7 +52,7 @@ const notes: Readonly<Record<string, RouteNotes>> = {
       ...["label", "url", "expiresAt", "snoozedUntil"],
     ],
     answers: [0],
-    problems: [...SYMBOL, ...SENDING],
+    problems: [...SYMBOL, "not_available_then", ...SENDING],
   },
   "DELETE /api/alerts/{id}": {
     id: "delete_alert",

@@ -72,7 +72,7 @@ describe("a command line", () => {
     expect(() => admin("keys", "rotate", "--use", "x")).toThrow(
       "--use: must be one of token-signing",
     );
-    expect(() => admin("keys")).toThrow("the commands are: status, keys list, keys rotate");
+    expect(() => admin("keys")).toThrow("the commands are: status, doctor, keys list, keys rotate");
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention } from "../../../src/market/records.ts";
+import { createTextReader } from "../../../src/score/conversation.ts";
 import { createEngine, type EngineOptions } from "../../../src/score/engine.ts";
 import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
 
@@ -99,4 +100,14 @@ describe("a conversation", () => {
     expect(heard({ B: five })("B").value).toBeGreaterThan(0);
     expect(heard({ B: five }, { polarityOf: () => -1 })("B").value).toBeLessThan(0);
   });
+});
+
+it("a text is read once for its message, however many came in between", () => {
+  let readings = 0;
+  const read = createTextReader(() => ++readings);
+  const messages = Array.from({ length: 20_001 }, (_, index) => ({ text: `text ${index}` }));
+  const first = messages.map((message) => read(message).polarity);
+  expect(messages.map((message) => read(message).polarity)).toEqual(first);
+  expect(read({ text: "text 20000" }).polarity).toBe(20_001);
+  expect(readings).toBe(20_001);
 });

@@ -95,6 +95,19 @@ const everyHour = (until: number, step: number) =>
   );
 
 describe("the engine", () => {
+  it("comes to the same piece by piece, a session each, and after a walk that was given up", () => {
+    const archive = createSnapshotArchive();
+    const engine = createEngine(market, archive);
+    const givenUp = engine.walk(closeOf(60));
+    for (let piece = 0; piece < 20; piece++) givenUp.next();
+    expect(archive.allNewest()).toEqual([]);
+    const at = closeOf(80);
+    const pieces = [...engine.walk(at)];
+    expect(pieces).toHaveLength(81);
+    expect(archive.history("TEST", 0, at)).toEqual(refreshed([at]).history);
+    expect(archive.newest("TEST")).toEqual(refreshed([at]).newest);
+  });
+
   it.each([
     ["at a close", closeOf(80)],
     ["after a close", closeOf(80) + 2 * HOUR_MS],

@@ -44,9 +44,15 @@ function memory(symbols: readonly string[]) {
 
 type Memory = ReturnType<typeof memory>;
 
-function recorder({ snapshots, knownUntil }: Memory, archive: Pick<Archive, "append" | "read">) {
+function recorder(
+  { snapshots, knownUntil }: Memory,
+  archive: Pick<Archive, "append" | "read">,
+  hasWholeHistory = true,
+) {
   const idOf: SessionArchiveOptions["idOf"] = ({ instrument, at }) => `${instrument.symbol}/${at}`;
-  return createSessionArchive({ archive, snapshots, knownUntil, dayMs: DAY_MS, idOf });
+  return createSessionArchive({
+    ...{ archive, snapshots, knownUntil, dayMs: DAY_MS, hasWholeHistory, idOf },
+  });
 }
 
 /** @returns What each step found, without the last, which found nothing. */
@@ -93,6 +99,21 @@ describeStores("the record of sessions", (engine) => {
     market.close(2);
     expect(await run(step)).toEqual([2]);
     expect(await recorded(store)).toHaveLength(6);
+  });
+
+  it("begins at the first start where history comes in by and by", async () => {
+    const store = await openStore(engine);
+    const market = memory(["A"]);
+    market.close(0);
+    market.close(1);
+    market.know(at(1) + 3_600_000);
+    const step = recorder(market, store.archive, false);
+    expect(await run(step)).toEqual([]);
+    market.close(2);
+    expect(await run(step)).toEqual([1]);
+    market.close(3);
+    expect(await run(recorder(market, store.archive, false))).toEqual([2]);
+    expect(await recorded(store)).toEqual(["2014-01-03 A", "2014-01-04 A"]);
   });
 
   it("works in bounded steps", async () => {

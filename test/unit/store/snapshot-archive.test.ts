@@ -62,12 +62,26 @@ describe("the archive of snapshots", () => {
     expect(archive.history("A", 0, 100)).toHaveLength(100);
   });
 
-  it("lists the newest by symbol and forgets all on request", () => {
+  it("lists the newest by symbol", () => {
     const archive = createSnapshotArchive();
     for (const symbol of ["B", "A", "C"]) archive.addClosed(snapshot(symbol, 1));
     expect(archive.allNewest().map(({ instrument }) => instrument.symbol)).toEqual(["A", "B", "C"]);
+  });
+
+  it("serves what it had until what is kept anew is whole", () => {
+    const archive = createSnapshotArchive();
+    for (const symbol of ["A", "B"]) archive.addClosed(snapshot(symbol, 1));
     archive.clear();
-    expect(archive.allNewest()).toEqual([]);
-    expect(archive.history("A", 0, 9)).toEqual([]);
+    archive.addClosed(snapshot("A", 2));
+    expect(archive.allNewest().map(({ at }) => at)).toEqual([1, 1]);
+    expect(archive.history("A", 0, 9).map(({ at }) => at)).toEqual([1]);
+    archive.clear();
+    archive.addClosed(snapshot("A", 3));
+    archive.publish?.();
+    expect(archive.allNewest().map(({ at }) => at)).toEqual([3]);
+    expect(archive.history("A", 0, 9).map(({ at }) => at)).toEqual([3]);
+    archive.addClosed(snapshot("A", 4));
+    expect(archive.newest("A")?.at).toBe(4);
+    expect(archive.newest("B")).toBeUndefined();
   });
 });

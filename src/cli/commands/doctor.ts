@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { faultIn, type ProviderReport, type Report, reportOf } from "../../ingest/report.ts";
+import { defineCommand } from "../command.ts";
+import { isoOrNull } from "./parts.ts";
+
+/** Rejected data, and failing series, of a provider that are shown. */
+const SHOWN = 3;
+
+/** Symbols that a provider does not have that are shown. */
+const SHOWN_UNKNOWN = 10;
+
+/** Says how every provider of live data is doing. */
+export const doctor = defineCommand({
+  summary: "Says how every provider of live data is doing, and what was set apart.",
+  notes: [
+    "For each: what it lacks, when it last answered, how old its newest datum is, how many requests",
+    "it allows now, its last fault, what of it cannot be read, and which symbols it does not have.",
+    "Ends with 1 when one that is wanted does not answer, or not everything it answers can be read.",
+  ],
+  options: {},
+  args: z.strictObject({}),
+
+  async run(_args, { store, now }) {
+    const report = await reportOf({ ...store, now });
+    if (report === undefined) {
+      const text = "No live market was followed here yet: start the service with MARKET=live.";
+      return { isGood: true, text, result: { providers: [] }, notes: [] };
+    }
+    const at = now();
+    return {
+      isGood: report.providers.every((one) => !["fault", "partly"].includes(stateOf(one))),
+      text: textOf(report, at),
+      result: { ...report, providers: report.providers.map(resultOf) },
+      notes: [],
+    };
+  },
+});
+
+/** What one word says of a provider. */
+type State = "well" | "partly" | "fault" | "waiting" | "off";
+
+function stateOf(report: ProviderReport): State {
+  if (report.feeds.length === 0) return "off";
+  if (faultIn(report) !== null) return "fault";
+  if (report.failingSeries.length > 0) return "partly";
+  return report.progress.lastSuccessAt === null ? "waiting" : "well";
+}
+
+function textOf({ instruments, unpriced, providers }: Report, now: number): string {
+  const width = Math.max(...providers.map(({ id }) => id.length)) + 2;
+  const lines = providers.flatMap((one) => {
+    const [first = "", ...others] = linesOf(one, now);
+    const start = `${one.id.padEnd(width)}${stateOf(one).padEnd(9)}`;
+    return [start + first, ...others.map((line) => " ".repeat(start.length) + line)];
+  });
+  const without = unpriced > 0 ? `; nobody is asked for the prices of ${unpriced}` : "";
+  return [`${instruments} instruments are followed${without}.`, ...lines].join("\n");
+}
+
+function linesOf(report: ProviderReport, now: number): readonly string[] {
+  const { feeds, missing, progress, budget, budgetLeft } = report;
+  if (missing.length > 0) return [`needs ${missing.join(", ")}`];
+  if (feeds.length === 0) return ["left out, or another provider has the same"];
+  const { lastSuccessAt, newestAt, lastFault, openUntil } = progress;
+  const fault =
+    lastFault && `last fault ${ago(lastFault.at, now)}: ${lastFault.text} (${lastFault.kind})`;
+  const pause = openUntil > now && `next try in ${duration(openUntil - now)}`;
+  return [
+    `${feeds.join(", ")}; last answer ${ago(lastSuccessAt, now)}, newest datum ${ago(newestAt, now)}`,
+    budget && `${budgetLeft} of ${budget.requests} requests left in ${duration(budget.perMs)}`,
+    fault,
+    pause,
+    ...listOf(
+      report.failingSeries.map(
+        ({ key, failures, fault }) => `${key}: ${fault} (${failures} times)`,
+      ),
+      "series cannot be read, the longest:",
+    ),
+    unknownLine(report),
+    ...listOf(
+      report.rejected.map(({ feed, symbol, reason }) => `${symbol} ${feed}: ${reason}`),
+      "set apart in 30 days, the newest:",
+    ),
+  ].filter((line) => typeof line === "string");
+}
+
+/** How many there are, and the first of them. */
+const listOf = (all: readonly string[], what: string): readonly string[] =>
+  all.length === 0
+    ? []
+    : [`${all.length} ${what}`, ...all.slice(0, SHOWN).map((one) => `  ${one}`)];
+
+function unknownLine({ unknown }: ProviderReport): string | undefined {
+  if (unknown.length === 0) return undefined;
+  const more = unknown.length - SHOWN_UNKNOWN;
+  const shown = unknown.slice(0, SHOWN_UNKNOWN).join(", ");
+  return `does not have ${shown}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+const ago = (at: number | null, now: number): string =>
+  at === null ? "never" : `${duration(Math.max(0, now - at))} ago`;
+
+/** A length of time in one unit that reads well. */
+function duration(ms: number): string {
+  const units = [
+    [86_400_000, "d"],
+    [3_600_000, "h"],
+    [60_000, "min"],
+    [1_000, "s"],
+  ] as const;
+  const [size, name] = units.find(([unit]) => ms >= 2 * unit) ?? [1_000, "s"];
+  return `${Math.round(ms / size)} ${name}`;
+}
+
+function resultOf(report: ProviderReport) {
+  const { id, name, missing, feeds, budget, budgetLeft, progress } = report;
+  const { failingSeries, unknown, rejected } = report;
+  const { lastSuccessAt, newestAt, lastFault, openUntil, failures } = progress;
+  return {
+    ...{ id, name, state: stateOf(report), missing, feeds, budget, budgetLeft, failures },
+    lastSuccessAt: isoOrNull(lastSuccessAt ?? undefined),
+    newestAt: isoOrNull(newestAt ?? undefined),
+    openUntil: isoOrNull(openUntil || undefined),
+    lastFault: lastFault && { ...lastFault, at: isoOrNull(lastFault.at) },
+    ...{ failingSeries, unknown, rejected },
+  };
+}

@@ -1,0 +1,80 @@
+import WebSocket from "ws";
+import { ProviderFault } from "../sources/live/fault.ts";
+import type { Reading, StreamedProvider } from "../sources/live/provider.ts";
+import { tried } from "./poller-state.ts";
+
+/** Largest message in bytes; a post has about one kilobyte. */
+const MAX_MESSAGE_BYTES = 256 * 1024;
+
+/** A stream that says nothing for this long is taken for dead, in milliseconds. */
+export const SILENCE_MS = 60_000;
+
+/** Data that wait to be written at most; what comes then is read again later. */
+const MAX_WAITING = 5_000;
+
+/** Messages that could not be read that are remembered: when they come again they are passed over,
+ *  since they would come for ever. */
+const MAX_REFUSED = 10;
+
+/** A connection and what came over it. */
+export interface Connection {
+  readonly socket: WebSocket;
+  heardAt: number;
+  readonly waiting: Reading[];
+  /** Why it ended, once it has. */
+  fault: ProviderFault | undefined;
+  /** Ends it. */
+  end(why: string | ProviderFault): void;
+}
+
+/** What a connection is made with. */
+export interface Hearing {
+  readonly provider: Pick<StreamedProvider, "path">;
+  /** Where it is, `ws:` or `wss:`, without a trailing slash. */
+  readonly origin: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly read: (message: string, now: number) => Reading | undefined;
+  /** Messages that could not be read. */
+  readonly refused: Set<string>;
+  /** Whether this process is still the one that follows. */
+  readonly isLed: () => boolean;
+}
+
+/** Connects to a stream and takes in what comes. @param cursor Where to go on. */
+export function connect(cursor: string | undefined, hearing: Hearing): Connection {
+  const { provider, origin, now, isLed } = hearing;
+  const socket = new WebSocket(origin + provider.path(cursor), {
+    maxPayload: MAX_MESSAGE_BYTES,
+    handshakeTimeout: SILENCE_MS,
+    followRedirects: false,
+  });
+  const made: Connection = {
+    ...{ socket, heardAt: now(), waiting: [], fault: undefined },
+    end(why) {
+      made.fault ??= why instanceof ProviderFault ? why : new ProviderFault("unreachable", why);
+      socket.terminate();
+    },
+  };
+  socket.on("message", (data) => {
+    made.heardAt = now();
+    if (!isLed()) made.end("another process follows it");
+    else if (made.waiting.length >= MAX_WAITING) made.end("more came than could be written");
+    else take(made, String(data), hearing);
+  });
+  socket.on("error", ({ message }) => made.end(message));
+  socket.on("close", (code) => made.end(`it was closed with ${code}`));
+  return made;
+}
+
+function take(connection: Connection, text: string, { read, refused }: Hearing): void {
+  const reading = tried(() => read(text, connection.heardAt), "a message");
+  if (!(reading instanceof ProviderFault)) {
+    if (reading !== undefined) connection.waiting.push(reading);
+  } else if (!refused.has(text)) {
+    refused.add(text);
+    const [oldest] = refused;
+    if (refused.size > MAX_REFUSED && oldest !== undefined) refused.delete(oldest);
+    connection.end(reading);
+  }
+}

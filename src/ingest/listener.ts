@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import type { ProviderFault } from "../sources/live/fault.ts";
+import type { ProviderOptions, Reading, StreamedProvider } from "../sources/live/provider.ts";
+import type { Archive } from "../store/archive.ts";
+import { put } from "../store/operations.ts";
+import type { Records } from "../store/records.ts";
+import { type Connection, connect, SILENCE_MS } from "./connection.ts";
+import { keep } from "./keep.ts";
+import { pauseMs } from "./pause.ts";
+import {
+  believed,
+  NEW_PROVIDER,
+  NEW_SERIES,
+  type ProviderProgress,
+  providerProgress,
+  seriesGroup,
+  seriesKey,
+  seriesProgress,
+} from "./progress.ts";
+import { createRest, unkept } from "./rest.ts";
+
+/** The place in a stream without data of ours is written this often, in milliseconds. */
+const MARK_EVERY_MS = 5_000;
+
+/** A stream is followed by whoever leads: not asked to go on for this long, it ends, in
+ *  milliseconds. */
+const LED_MS = 15_000;
+
+/** Name of the one series of a stream. */
+const SERIES = "stream";
+
+/** What a stream is followed with. */
+export interface ListenerOptions {
+  readonly provider: StreamedProvider;
+  readonly options: ProviderOptions;
+  /** Where it is, `ws:` or `wss:`, without a trailing slash. */
+  readonly origin: string;
+  readonly records: Records;
+  readonly archive: Pick<Archive, "append" | "read">;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** A number in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Follows one stream. */
+export interface Listener {
+  /** Connects if need be, and writes what came. @returns How much it wrote. */
+  step(): Promise<number>;
+  /** Ends the connection. */
+  close(): void;
+}
+
+/** Where the stream stands. */
+interface State {
+  provider: ProviderProgress;
+  cursor: string | undefined;
+  markedAt: number;
+}
+
+/**
+ * Follows a stream from where it was left. What came is written before its place is, so that after
+ * a break the same messages come again rather than none; those that are there are kept once.
+ */
+export function createListener(options: ListenerOptions): Listener {
+  const { now } = options;
+  const read = options.provider.reader(options.options);
+  const refused = new Set<string>();
+  const rest = createRest(options);
+  let state: State | undefined;
+  let connection: Connection | undefined;
+  let askedAt = 0;
+  const isLed = () => now() - askedAt <= LED_MS;
+  const hang = () => {
+    connection?.socket.terminate();
+    connection = undefined;
+  };
+  const work = async (): Promise<number> => {
+    // Another process may have led in between, or our clock have been wrong.
+    if (!isLed() || now() < askedAt) state = undefined;
+    askedAt = now();
+    state ??= await load(options);
+    if (connection === undefined) {
+      if (askedAt < state.provider.openUntil) return 0;
+      connection = connect(state.cursor, { ...options, read, refused, isLed });
+      return 0;
+    }
+    const { length } = connection.waiting;
+    if (await drain(connection, state, options)) connection = undefined;
+    return length;
+  };
+  /** What was taken and is not on disk comes again, from the place that is on disk. */
+  const giveUp = async (error: unknown): Promise<never> => {
+    hang();
+    const known = state;
+    state = undefined;
+    // So that the operator sees it, if the store takes that much.
+    if (known) await pause(unkept(error), known, options).catch(() => undefined);
+    throw error;
+  };
+  return {
+    close: hang,
+    step: async () => (now() < rest.until() ? 0 : rest.run(() => work().catch(giveUp))),
+  };
+}
+
+/** Writes what came. @returns Whether the connection has ended. */
+async function drain(
+  connection: Connection,
+  state: State,
+  options: ListenerOptions,
+): Promise<boolean> {
+  if (Math.abs(options.now() - connection.heardAt) > SILENCE_MS)
+    connection.end("nothing came for a minute");
+  const { fault } = connection;
+  await write(connection.waiting.splice(0), state, options);
+  if (fault !== undefined) await pause(fault, state, options);
+  return fault !== undefined;
+}
+
+async function write(
+  waiting: readonly Reading[],
+  state: State,
+  { provider, now, records, archive }: ListenerOptions,
+): Promise<void> {
+  const cursor = waiting.at(-1)?.cursor;
+  const data = waiting.flatMap((reading) => reading.data);
+  if (cursor === undefined) return;
+  const rejected = waiting.flatMap((reading) => reading.rejected ?? []);
+  const isNothing = data.length + rejected.length === 0;
+  if (isNothing && Math.abs(now() - state.markedAt) < MARK_EVERY_MS) {
+    state.cursor = cursor;
+    return;
+  }
+  const given = { provider: provider.id, observedAt: now() };
+  const { newestAt, announcements } = await keep({ data, rejected }, given, { archive });
+  const progress: ProviderProgress = {
+    ...{ ...state.provider, failures: 0, openUntil: 0, lastSuccessAt: now() },
+    newestAt: Math.max(state.provider.newestAt ?? 0, newestAt ?? 0) || null,
+  };
+  await records.commit([
+    put(seriesProgress, {
+      key: seriesKey(provider.id, SERIES),
+      value: { ...NEW_SERIES, cursor, askedAt: now() },
+      groups: [seriesGroup(provider.id)],
+    }),
+    put(providerProgress, { key: provider.id, value: progress }),
+    ...announcements,
+  ]);
+  state.cursor = cursor;
+  state.provider = progress;
+  state.markedAt = now();
+}
+
+async function pause(
+  fault: ProviderFault,
+  state: State,
+  { provider, now, random, records }: ListenerOptions,
+): Promise<void> {
+  const failures = state.provider.failures + 1;
+  const at = now();
+  state.provider = {
+    ...{ ...state.provider, failures, openUntil: at + pauseMs(fault, failures, random()) },
+    lastFault: { at, kind: fault.kind, text: fault.message },
+  };
+  await records.commit([put(providerProgress, { key: provider.id, value: state.provider })]);
+}
+
+async function load({ provider, records, now }: ListenerOptions): Promise<State> {
+  const stored = await records.get(providerProgress, provider.id);
+  const series = await records.get(seriesProgress, seriesKey(provider.id, SERIES));
+  return {
+    provider: { ...believed(stored?.value ?? NEW_PROVIDER, now()), by: randomUUID() },
+    cursor: series?.value.cursor ?? undefined,
+    markedAt: now(),
+  };
+}

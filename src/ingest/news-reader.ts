@@ -1,0 +1,108 @@
+import { setImmediate } from "node:timers/promises";
+import type { Observed } from "../sources/live/ledger.ts";
+import type { Archive, ArchiveRow } from "../store/archive.ts";
+import { schedule, startLoop } from "../store/loop.ts";
+import { readAll } from "../store/read-all.ts";
+import type { Store } from "../store/store.ts";
+import {
+  type DatumBody,
+  kindOf,
+  merged,
+  NEWS_KEPT_MS,
+  NEWS_TOPIC,
+  type News,
+  newsRecords,
+} from "./rows.ts";
+
+/** Rows that are read at once. */
+const PAGE = 5_000;
+
+/** News that are read at once. */
+const NEWS_PAGE = 100;
+
+/** Announcements may be lost: so often the news are looked into anyway, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+
+/** Rows of a feed; without `to` all from an instant on. */
+type Wanted = Pick<News, "feed" | "symbol" | "from"> & Partial<News>;
+
+/** What was given, as it was kept, page by page and oldest first. */
+export async function* readObserved(
+  archive: Pick<Archive, "read">,
+  { feed, symbol, from, to }: Wanted,
+): AsyncGenerator<readonly Observed[]> {
+  const selection = {
+    from,
+    order: "oldest",
+    limit: PAGE,
+    ...(to !== undefined && { to }),
+    ...(symbol !== null && { subject: symbol }),
+  } as const;
+  let after: ArchiveRow | undefined;
+  do {
+    const rows = await archive.read(kindOf(feed), { ...selection, ...(after && { after }) });
+    yield rows.map((row) => observedOf(row, feed));
+    after = rows.length === PAGE ? rows.at(-1) : undefined;
+    // An embedded store reads at once: others must have their turn between two pages.
+    await setImmediate();
+  } while (after !== undefined);
+}
+
+function observedOf({ at, id, subject = "", body }: ArchiveRow, feed: News["feed"]): Observed {
+  const { provider, observedAt, record } = body as DatumBody;
+  const name = id.slice(subject.length + 1);
+  return { feed, symbol: subject, at, id: name, provider, observedAt, record } as Observed;
+}
+
+/** What is needed to read on. */
+export interface ReaderOptions {
+  readonly store: Pick<Store, "records" | "archive">;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Takes in what is new; what is there already comes again. */
+  take(observed: readonly Observed[]): void;
+  /** Takes in everything that there is. */
+  takeAll(): Promise<void>;
+}
+
+/**
+ * Takes in everything; what any process keeps after that is read by the function that it returns,
+ * in the order of its news, some at a time. That one resolves with how many news there were, and
+ * after a failure reads the same ones again.
+ */
+export async function openReader(options: ReaderOptions): Promise<() => Promise<number>> {
+  const { now, take, takeAll } = options;
+  const { records, archive } = options.store;
+  let lookedAt = now();
+  const before = await readAll(records, newsRecords);
+  let position = before.reduce((newest, { revision }) => Math.max(newest, revision), 0);
+  await takeAll();
+  return async () => {
+    const at = now();
+    // Some of the news may be gone.
+    if (Math.abs(at - lookedAt) > NEWS_KEPT_MS / 2) await takeAll();
+    const page = await records.list(newsRecords, { after: position, limit: NEWS_PAGE });
+    for (const span of merged(page.flatMap(({ value }) => value))) {
+      for await (const rows of readObserved(archive, span)) take(rows);
+    }
+    position = page.at(-1)?.revision ?? position;
+    lookedAt = at;
+    return page.length;
+  };
+}
+
+/** Reads on whenever something was kept, and from time to time. */
+export function startReading(
+  step: () => Promise<number>,
+  { records, onError }: Pick<Store, "records"> & { readonly onError: (error: unknown) => void },
+) {
+  const loop = startLoop({ step, everyMs: LOOK_EVERY_MS, onError, schedule });
+  const stopListening = records.onAnnounce(NEWS_TOPIC, loop.wake);
+  return {
+    /** Ends when what is being read has been read. */
+    async stop() {
+      stopListening();
+      await loop.stop();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { quoted } from "../sources/live/answer.ts";
+import { ProviderFault } from "../sources/live/fault.ts";
+import type { PolledProvider, Series, Step } from "../sources/live/provider.ts";
+import { readAll } from "../store/read-all.ts";
+import type { Records } from "../store/records.ts";
+import { isNotedFirst, withSent } from "./budget.ts";
+import {
+  believed,
+  believedSeries,
+  NEW_PROVIDER,
+  type ProviderProgress,
+  type SeriesProgress,
+  seriesGroup,
+  seriesKey,
+  seriesProgress,
+} from "./progress.ts";
+
+/** One series and where it stands. */
+export interface Followed {
+  readonly series: Series;
+  progress: SeriesProgress;
+  /** When to look at it again, Unix milliseconds. */
+  lookAt: number;
+}
+
+/** Where a provider and all its series stand. */
+export interface State {
+  /** Who had written last when it was loaded. */
+  readonly foundBy: string | undefined;
+  provider: ProviderProgress;
+  readonly series: readonly Followed[];
+}
+
+/** Something to ask. */
+export type Asking = Extract<Step, { readonly request: unknown }>;
+
+/** What is due: a question, or to note that none can be made out. */
+export type Due = { readonly followed: Followed } & (
+  | { readonly step: Asking }
+  | { readonly fault: ProviderFault }
+);
+
+/** What a state is loaded with. */
+export interface LoadOptions {
+  readonly provider: PolledProvider;
+  readonly series: readonly Series[];
+  readonly records: Records;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Reads where a provider was left. @param found What is noted of it. */
+export async function loadState(
+  { provider, series, records, now }: LoadOptions,
+  found: ProviderProgress | undefined,
+): Promise<State> {
+  const kept = await readAll(records, seriesProgress, seriesGroup(provider.id));
+  const byKey = new Map(kept.map(({ key, value }) => [key, value]));
+  const { budget } = provider;
+  const before = believed(found ?? NEW_PROVIDER, now());
+  // Whoever asked last may have ended with a question under way, which nobody has noted.
+  const sentAt = isNotedFirst(budget) ? before.sentAt : withSent(before.sentAt, budget, now());
+  return {
+    foundBy: found?.by,
+    provider: { ...before, sentAt, by: randomUUID() },
+    series: series.map((one): Followed => {
+      const progress = believedSeries(byKey.get(seriesKey(provider.id, one.key)), now());
+      return { series: one, progress, lookAt: progress.notBefore };
+    }),
+  };
+}
+
+/** The series that has waited longest among those that have something to ask. */
+export function firstDue(all: readonly Followed[], now: number): Due | undefined {
+  const candidates = all.filter(({ lookAt }) => lookAt <= now);
+  for (const followed of candidates.sort((one, other) => one.lookAt - other.lookAt)) {
+    const { cursor, failures } = followed.progress;
+    const next = () => followed.series.next(cursor ?? undefined, now, failures);
+    const step = tried(next, "its next question");
+    if (step instanceof ProviderFault) return { followed, fault: step };
+    if ("request" in step) return { followed, step };
+    followed.lookAt = step.waitUntil;
+  }
+  return undefined;
+}
+
+/**
+ * Lets a provider's own code work on what its server sent, whatever that was.
+ *
+ * @param what What it makes, for the operator.
+ * @returns What it makes, or why it could not.
+ */
+export function tried<T>(make: () => T, what: string): T | ProviderFault {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ProviderFault) return error;
+    return new ProviderFault("malformed", `${what} cannot be read: ${quoted(String(error))}`);
+  }
+}

@@ -1,0 +1,130 @@
+import type { Archive } from "../store/archive.ts";
+import { readAll } from "../store/read-all.ts";
+import type { Records } from "../store/records.ts";
+import {
+  NEW_PROVIDER,
+  NEW_SERIES,
+  type ProviderProgress,
+  providerProgress,
+  seriesGroup,
+  seriesKey,
+  seriesProgress,
+} from "./progress.ts";
+import { REJECTED_KIND, type RejectedBody } from "./rows.ts";
+import { type ProviderSetup, SETUP_KEY, type Setup, setups } from "./setup.ts";
+
+const DAY_MS = 86_400_000;
+
+/** How far back rejected data are counted, in milliseconds. */
+const REJECTED_WITHIN_MS = 30 * DAY_MS;
+
+/** Rejected data that are counted and shown at most. */
+const MAX_REJECTED = 1_000;
+
+/** A series that was not asked for this long is not followed any more: all come round sooner, also
+ *  over holidays. In milliseconds. */
+const FOLLOWED_WITHIN_MS = 7 * DAY_MS;
+
+/** How one provider is doing as a whole. */
+export interface Standing extends ProviderSetup {
+  readonly progress: ProviderProgress;
+  /** Requests that may go out now; `null` for a stream. */
+  readonly budgetLeft: number | null;
+}
+
+/** A series whose answers cannot be read. */
+interface FailingSeries {
+  readonly key: string;
+  /** Answers in a row. */
+  readonly failures: number;
+  /** What was wrong with the last of them. */
+  readonly fault: string;
+}
+
+/** How one provider is doing, with all that the operator wants to know. */
+export interface ProviderReport extends Standing {
+  /** The longest failing first. */
+  readonly failingSeries: readonly FailingSeries[];
+  /** Symbols that it says it does not have. */
+  readonly unknown: readonly string[];
+  /** Data set apart in the last 30 days, the newest first. */
+  readonly rejected: readonly RejectedBody[];
+}
+
+/** How all providers are doing. */
+export interface Report extends Omit<Setup, "providers"> {
+  readonly providers: readonly ProviderReport[];
+}
+
+/** Where the state of the ingest is. */
+export interface StandingsOptions {
+  readonly records: Pick<Records, "get">;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Where all that is reported on is. */
+export interface ReportOptions extends StandingsOptions {
+  readonly records: Records;
+  readonly archive: Pick<Archive, "read">;
+}
+
+/** The standing of every provider; a few reads. @returns `undefined` where no live market was ever
+ *  followed. */
+export async function standingsOf({ records, now }: StandingsOptions) {
+  const setup = await records.get(setups, SETUP_KEY);
+  if (setup === undefined) return undefined;
+  const standings = setup.value.providers.map(async (one): Promise<Standing> => {
+    const progress = (await records.get(providerProgress, one.id))?.value ?? NEW_PROVIDER;
+    return { ...one, progress, budgetLeft: leftOf(one, progress, now()) };
+  });
+  return { ...setup.value, providers: await Promise.all(standings) };
+}
+
+/** Reports on every provider. @returns `undefined` where no live market was ever followed. */
+export async function reportOf(options: ReportOptions): Promise<Report | undefined> {
+  const { archive, now } = options;
+  const standings = await standingsOf(options);
+  if (standings === undefined) return undefined;
+  const since = { from: now() - REJECTED_WITHIN_MS, order: "newest", limit: MAX_REJECTED } as const;
+  const rejected = (await archive.read(REJECTED_KIND, since)).map(
+    ({ body }) => body as RejectedBody,
+  );
+  const reports = standings.providers.map(async (one) => ({
+    ...one,
+    ...(await seriesOf(one, options)),
+    rejected: rejected.filter(({ provider }) => provider === one.id),
+  }));
+  return { ...standings, providers: await Promise.all(reports) };
+}
+
+/** The fault that stands, `null` when the provider has answered since. */
+export function faultIn({ progress }: Standing): ProviderProgress["lastFault"] {
+  const { lastFault, lastSuccessAt, failures } = progress;
+  if (lastFault === null) return null;
+  return failures > 0 || lastFault.at > (lastSuccessAt ?? 0) ? lastFault : null;
+}
+
+async function seriesOf(
+  { id }: Standing,
+  { records, now }: ReportOptions,
+): Promise<Pick<ProviderReport, "failingSeries" | "unknown">> {
+  const stored = await readAll(records, seriesProgress, seriesGroup(id));
+  const followed = stored
+    .map(({ key, value }) => ({ key, ...NEW_SERIES, ...value }))
+    .filter(({ askedAt }) => askedAt > now() - FOLLOWED_WITHIN_MS);
+  const failing = followed.filter(({ failures }) => failures > 0);
+  return {
+    failingSeries: failing
+      .sort((one, other) => other.failures - one.failures)
+      .map(({ key, failures, fault }) => ({
+        ...{ key: key.slice(seriesKey(id, "").length), failures, fault: fault ?? "" },
+      })),
+    unknown: [...new Set(followed.flatMap(({ unknown }) => unknown))].sort(),
+  };
+}
+
+function leftOf({ budget }: ProviderSetup, { sentAt }: ProviderProgress, now: number) {
+  if (budget === null) return null;
+  return budget.requests - sentAt.filter((at) => at + budget.perMs > now).length;
+}

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { providerIds } from "./sources/live/providers.ts";
+
+/** Printable, since it becomes a header field. */
+const ProviderKey = z.string().regex(/^[!-~]{1,500}$/);
+
+/** What providers are let in with; each is described with its provider. */
+const providerVariables = {
+  SEC_USER_AGENT: {
+    schema: z
+      .string()
+      .regex(/^[ -~]*[^\s@]+@[^\s@]+\.[^\s@]+[ -~]*$/)
+      .optional(),
+    allowed: "a name and an e-mail address, such as Example Ltd data@example.com",
+  },
+  APCA_API_KEY_ID: { schema: ProviderKey.optional(), allowed: "a key of Alpaca", secret: true },
+  APCA_API_SECRET_KEY: {
+    schema: ProviderKey.optional(),
+    allowed: "a secret of Alpaca",
+    secret: true,
+  },
+  MASSIVE_API_KEY: { schema: ProviderKey.optional(), allowed: "a key of Massive", secret: true },
+  UNUSUAL_WHALES_API_KEY: {
+    schema: ProviderKey.optional(),
+    allowed: "a key of Unusual Whales",
+    secret: true,
+  },
+} as const;
+
+/** Their names. */
+export const providerSettings = Object.keys(
+  providerVariables,
+) as readonly (keyof typeof providerVariables)[];
+
+/** What a live market is followed by. */
+export const liveVariables = {
+  ...providerVariables,
+  UNIVERSE: {
+    schema: z.string().optional(),
+    allowed: "symbols such as AAPL,BTC-USD, or a file with the columns of instruments.csv",
+  },
+  PROVIDERS: {
+    schema: z
+      .string()
+      .transform((text) => text.split(/[\s,]+/).filter((part) => part !== ""))
+      .refine((ids) => ids.every((id) => providerIds.includes(id)))
+      .optional(),
+    allowed: `names of providers, separated by spaces, of ${providerIds.join(", ")}`,
+  },
+  PROVIDER_URLS: {
+    schema: z
+      .string()
+      .transform(providerUrls)
+      .refine((urls) => urls !== undefined)
+      .optional(),
+    allowed: `<provider>=<address without a path>, separated by spaces, such as coinbase=https://mirror.example; providers: ${providerIds.join(", ")}`,
+  },
+} as const;
+
+/** @returns `undefined` when one is not as it should be. */
+function providerUrls(text: string): Readonly<Record<string, string>> | undefined {
+  const entries = text
+    .split(/\s+/)
+    .filter((part) => part !== "")
+    .map((part) => {
+      const [id = "", ...rest] = part.split("=");
+      return [id, rest.join("=")] as const;
+    });
+  const isKnown = entries.every(([id, url]) => providerIds.includes(id) && isOrigin(url));
+  return isKnown ? Object.fromEntries(entries) : undefined;
+}
+
+const isOrigin = (text: string): boolean =>
+  /^(https?|wss?):\/\/[^/?#]+$/.test(text) && URL.canParse(text);

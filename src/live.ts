@@ -1,0 +1,153 @@
+import { join } from "node:path";
+import type { Logger } from "pino";
+import type { LiveChoice } from "./config.ts";
+import type { Check } from "./http/readiness.ts";
+import { type AnswerCache, openAnswerCache } from "./ingest/answer-cache.ts";
+import { openLine } from "./ingest/ask.ts";
+import { type Assigned, assign } from "./ingest/assign.ts";
+import { createListener } from "./ingest/listener.ts";
+import { openReader, readObserved, startReading } from "./ingest/news-reader.ts";
+import { createPoller } from "./ingest/poller.ts";
+import { missingOf, SETUP_KEY, type Setup, setupOf, setups } from "./ingest/setup.ts";
+import { shortcomings } from "./ingest/shortcomings.ts";
+import { FEEDS } from "./market/records.ts";
+import { liveClock, type MarketClock } from "./market-clock.ts";
+import { createLiveMarket, type LiveMarket, MENTIONS_KEPT_MS } from "./sources/live/live-market.ts";
+import type { ProviderOptions } from "./sources/live/provider.ts";
+import { providers } from "./sources/live/providers.ts";
+import { openUniverse } from "./sources/live/universe.ts";
+import { put } from "./store/operations.ts";
+import type { Store } from "./store/store.ts";
+import type { LeadersWork } from "./store/upkeep.ts";
+
+const DAY_MS = 86_400_000;
+
+/** History that is wanted before the walk begins, so that a year of returns is there, in
+ *  milliseconds. */
+const BEFORE_WALK_MS = 400 * DAY_MS;
+
+/** Pause between two looks for something to ask, in milliseconds; budgets are of seconds. */
+const ASK_EVERY_MS = 500;
+
+/** Days begin before the history that is wanted, and the filings of a year long before, in
+ *  milliseconds. */
+const EARLIER_MS = 800 * DAY_MS;
+
+/** What live markets are followed with. */
+export interface LiveOptions {
+  readonly store: Pick<Store, "records" | "archive">;
+  /** Directory of what belongs to this machine alone. */
+  readonly folder: string;
+  readonly now: () => number;
+  readonly log: Logger;
+  /** Told how many of the lists have been read. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** Live markets. */
+export interface Live {
+  readonly market: LiveMarket;
+  readonly clock: MarketClock;
+  /** What is followed, and what was left out and why. */
+  readonly setup: Setup;
+  /** Asking providers, which only one process does. */
+  readonly work: readonly LeadersWork[];
+  /** What is missing. */
+  check(): Promise<Check>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens live markets: what providers gave so far is read from the archive, and what they give from
+ * now on is taken in as it comes, in every process.
+ *
+ * @throws {Error} When the universe is not as it should be.
+ */
+export async function openLive(choice: LiveChoice, options: LiveOptions): Promise<Live> {
+  const { store, now, log } = options;
+  const { records } = store;
+  const instruments = await openUniverse(choice.universe);
+  const { settings } = choice;
+  const wanted = providers.filter(({ id }) => choice.providers?.includes(id) ?? true);
+  const usable = wanted.filter((provider) => missingOf(provider, settings).length === 0);
+  const assigned = assign(usable, instruments);
+  const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
+  const market = createLiveMarket(instruments, new Map(sources));
+  const historyFrom = market.walkStart(now()) - BEFORE_WALK_MS;
+  const reading = await followNews(market, { ...options, historyFrom });
+  const setup = setupOf({ instruments, providers, wanted, assigned, settings });
+  await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);
+  const cache = openAnswerCache(join(options.folder, "answers"));
+  const following = assigned.map((one) => follow(one, { ...choice, historyFrom, cache }, options));
+  return {
+    ...{ market, setup },
+    clock: liveClock(),
+    work: following.map(({ work }) => work),
+    check: () => shortcomings({ ...store, now }),
+    async close() {
+      for (const { close } of following) await close();
+      await reading.stop();
+      log.debug("live markets are no longer followed");
+    },
+  };
+}
+
+const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, name, terms });
+
+/** What is read, and from when on history is wanted. */
+type Following = LiveOptions & Pick<ProviderOptions, "historyFrom">;
+
+/** Takes in everything that was ever kept, then what this process or another one keeps. */
+async function followNews(market: LiveMarket, options: Following) {
+  const { store, now, log } = options;
+  let { onProgress } = options;
+  const step = await openReader({
+    ...{ store, now, take: market.take },
+    async takeAll() {
+      await takeAll(market, { ...options, onProgress });
+      // Later times are nobody's start.
+      onProgress = undefined;
+    },
+  });
+  return startReading(step, {
+    records: store.records,
+    onError: (error) => log.error({ err: error }, "market data could not be read"),
+  });
+}
+
+async function takeAll(
+  market: LiveMarket,
+  { store: { archive }, now, historyFrom, onProgress }: Following,
+): Promise<void> {
+  const days = historyFrom - EARLIER_MS;
+  for (const [index, feed] of FEEDS.entries()) {
+    const from = feed === "mentions" ? now() - MENTIONS_KEPT_MS : days;
+    for await (const page of readObserved(archive, { feed, symbol: null, from })) market.take(page);
+    onProgress?.(index + 1, FEEDS.length);
+  }
+}
+
+/** What one provider is followed with. */
+type Place = LiveChoice & Pick<ProviderOptions, "historyFrom"> & { readonly cache: AnswerCache };
+
+function follow(
+  { provider, instruments, feeds }: Assigned,
+  { historyFrom, settings, origins, cache }: Place,
+  { store: { records, archive }, now }: LiveOptions,
+) {
+  const options = { instruments, feeds, historyFrom, settings };
+  const common = { records, archive, now, random: Math.random };
+  if (provider.kind === "streamed") {
+    const listener = createListener({
+      ...{ ...common, provider, options },
+      origin: origins[provider.id] ?? provider.origin,
+    });
+    const work = { step: listener.step, everyMs: ASK_EVERY_MS };
+    return { work, close: async () => listener.close() };
+  }
+  const mirror = origins[provider.id];
+  const line = openLine({ origin: provider.origin, mirror, now });
+  const series = provider.series(options);
+  const { step } = createPoller({ ...common, provider, series, ask: line.ask, cache, mirror });
+  return { work: { step, everyMs: ASK_EVERY_MS }, close: line.close };
+}

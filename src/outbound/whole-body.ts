@@ -1,0 +1,19 @@
+/**
+ * Reads a body whose size nobody answers for.
+ *
+ * @param maxBytes Largest size, decompressed.
+ * @throws {Error} When there is more; the rest is not read.
+ */
+export async function wholeBody(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Buffer<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Error(`The body has more than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

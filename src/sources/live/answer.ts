@@ -1,0 +1,51 @@
+import type { z } from "zod";
+import { ProviderFault } from "./fault.ts";
+
+/** What a provider answered. */
+export interface Answer {
+  /** 200, or one of those that the request accepts. */
+  readonly status: number;
+  /** A header field by its name in lower case. */
+  header(name: string): string | undefined;
+  readonly body: Buffer;
+  /** When it was here, Unix milliseconds. */
+  readonly receivedAt: number;
+}
+
+/** Most characters of an answer that a fault quotes. */
+const QUOTED_CHARACTERS = 80;
+
+/**
+ * The answer as JSON of a shape.
+ *
+ * @throws {ProviderFault} `malformed`, with the place that is wrong.
+ */
+export const jsonOf = <S extends z.ZodType>({ body }: Answer, schema: S): z.output<S> =>
+  jsonOfText(body.toString("utf8"), schema);
+
+/**
+ * A text as JSON of a shape.
+ *
+ * @throws {ProviderFault} `malformed`, with the place that is wrong.
+ */
+export function jsonOfText<S extends z.ZodType>(text: string, schema: S): z.output<S> {
+  const result = schema.safeParse(parsed(text));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const place = issue?.path.join(".") || "the answer";
+  throw new ProviderFault("malformed", `${place}: ${issue?.message ?? "not as documented"}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ProviderFault("malformed", `not JSON: ${quoted(text)}`);
+  }
+}
+
+/** The beginning of what a provider sent, on one line. */
+export function quoted(text: string): string {
+  const line = text.slice(0, QUOTED_CHARACTERS).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+  return JSON.stringify(line.toWellFormed());
+}

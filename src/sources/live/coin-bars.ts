@@ -1,0 +1,91 @@
+import { z } from "zod";
+import type { Bar } from "../../market/records.ts";
+import { barFault } from "./bar-fault.ts";
+import { cursorAt } from "./cursor.ts";
+import type { Datum, Reading, Rejected } from "./provider.ts";
+import { addDays, coinBarAsked, coinBarKnown, isFuture, lastDayKnown } from "./when.ts";
+
+/** When a day is looked for again that a venue does not have yet, in milliseconds: before it counts,
+ *  and afterwards. */
+const AGAIN_MS = { early: 60_000, late: 10 * 60_000 } as const;
+
+/** How long a venue is left alone that does not trade a coin, in milliseconds. */
+const NOT_TRADED_MS = 86_400_000;
+
+/** When a day begins, Unix seconds; later than the year 9999 is no date. */
+export const Seconds = z.int().min(0).max(253_402_300_799);
+
+/** A bar of a UTC day; `volume` in quote currency. */
+export type CoinDay = Pick<Bar, "session" | "open" | "high" | "low" | "close" | "volume">;
+
+/** What a venue answered for a coin. */
+interface CoinPage {
+  readonly symbol: string;
+  /** In any order; the day under way may be among them, and is not over. */
+  readonly days: readonly CoinDay[];
+  /** First and last day that were asked for. */
+  readonly from: string;
+  readonly through: string;
+  /** Last day that is over even if no later one is there. */
+  readonly surelyOver?: string;
+  /** When the answer was here, Unix milliseconds. */
+  readonly receivedAt: number;
+}
+
+/**
+ * The bars of the days that are over. A day is over when the venue has begun a later one: our own
+ * clock, should it be ahead, must not make a bar of half a day.
+ */
+export function readCoinDays(page: CoinPage): Reading {
+  const { symbol, from, through, surelyOver = "", receivedAt } = page;
+  const days = page.days.toSorted((one, other) => (one.session < other.session ? -1 : 1));
+  const isEarly = ({ session }: CoinDay) => isFuture(Date.parse(session), receivedAt);
+  const newest = days.findLast((day) => !isEarly(day));
+  const ended = newest ? addDays(newest.session, -1) : "";
+  const over = ended > surelyOver ? ended : surelyOver;
+  const last = over < through ? over : through;
+  const isInTime = receivedAt < coinBarKnown(through);
+  const wanted = days
+    .filter(({ session }) => session >= from && session <= last)
+    .map((day) => barOf(day, symbol));
+  return {
+    data: wanted.filter((one) => "record" in one),
+    rejected: [
+      ...wanted.filter((one) => "reason" in one),
+      ...days.filter(isEarly).map((day) => rejectedDay(day, symbol, "it has not begun")),
+    ],
+    cursor: cursorAt(last < from ? from : addDays(last, 1)),
+    ...(last < through && { notBefore: receivedAt + (isInTime ? AGAIN_MS.early : AGAIN_MS.late) }),
+  };
+}
+
+/** The reading of an answer that says that the venue does not trade the coin: it may one day. */
+export const readNotTraded = (
+  { symbol, from }: Pick<CoinPage, "symbol" | "from">,
+  receivedAt: number,
+): Reading => ({
+  data: [],
+  cursor: cursorAt(from),
+  unknown: [symbol],
+  notBefore: receivedAt + NOT_TRADED_MS,
+});
+
+function barOf(day: CoinDay, symbol: string): Datum | Rejected {
+  const { session, open, high, low, close, volume } = day;
+  const reason = barFault(day);
+  if (reason !== undefined) return rejectedDay(day, symbol, reason);
+  const availableAt = coinBarKnown(session);
+  const record = { session, availableAt, open, high, low, close, volume, dividend: 0, split: 1 };
+  return { ...place(day, symbol), record };
+}
+
+const rejectedDay = (day: CoinDay, symbol: string, reason: string): Rejected => ({
+  ...place(day, symbol),
+  reason,
+});
+
+const place = ({ session }: CoinDay, symbol: string) =>
+  ({ feed: "bars", symbol, at: Date.parse(session), id: session }) as const;
+
+/** The last day of which there can be a bar at an instant, Unix milliseconds. */
+export const lastCoinDay = (at: number): string => lastDayKnown(at, coinBarAsked);

@@ -1,0 +1,40 @@
+import type { PolledProvider } from "../provider.ts";
+import { KEY_SETTINGS } from "./alpaca/ask.ts";
+import { barSeries } from "./alpaca/bars.ts";
+import { tradeSeries } from "./alpaca/trades.ts";
+
+/** Symbols of one question: what is kept of them between its halves must fit into a cursor. */
+const BATCH = 20;
+
+/**
+ * Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. The bars
+ * tell splits and no dividends. Trades come without quotes, so that no block can be signed.
+ */
+export const alpaca: PolledProvider = {
+  id: "alpaca",
+  name: "Alpaca Market Data",
+  terms:
+    "Alpaca Market Data agreement: for your own use, not to be passed on; off-exchange prints of regular trading from 10,000 shares or USD 200,000 on, without quotes; dividends are not told and count as 0.",
+  isForOwnUse: true,
+  origin: "https://data.alpaca.markets",
+  feeds: ["bars", "prints"],
+  classes: ["stock", "etf"],
+  needs: KEY_SETTINGS,
+  kind: "polled",
+  // Documented are 200 a minute for an account.
+  budget: { requests: 180, perMs: 60_000 },
+  series(options) {
+    const { instruments, feeds } = options;
+    const symbols = instruments.map(({ symbol }) => symbol);
+    const bars = batches(symbols).map((batch) => barSeries(batch, options));
+    const trades = symbols.map((symbol) => tradeSeries(symbol, options));
+    return [...(feeds.has("bars") ? bars : []), ...(feeds.has("prints") ? trades : [])];
+  },
+};
+
+function batches(symbols: readonly string[]): readonly (readonly string[])[] {
+  const count = Math.ceil(symbols.length / BATCH);
+  return Array.from({ length: count }, (_, index) =>
+    symbols.slice(index * BATCH, (index + 1) * BATCH),
+  );
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { type Answer, jsonOf, quoted } from "../../answer.ts";
+import { ProviderFault } from "../../fault.ts";
+import type { ProviderOptions, ProviderRequest } from "../../provider.ts";
+
+/** What the free plan waits for the consolidated tape, in milliseconds. */
+const TAPE_DELAY_MS = 15 * 60_000;
+
+/** Names of the two halves of a key. */
+export const KEY_SETTINGS = ["APCA_API_KEY_ID", "APCA_API_SECRET_KEY"] as const;
+
+const Refusal = z.looseObject({ message: z.string() });
+
+/** A question about stocks, from the consolidated tape: the free feed of one exchange lacks `D`. */
+export function stockRequest(
+  list: "bars" | "trades",
+  query: Readonly<Record<string, string | undefined>>,
+  settings: ProviderOptions["settings"],
+): ProviderRequest {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => !!entry[1]);
+  const parameters = new URLSearchParams([...given, ["feed", "sip"], ["limit", "10000"]]);
+  return {
+    path: `/v2/stocks/${list}?${parameters}`,
+    headers: {
+      "APCA-API-KEY-ID": settings[KEY_SETTINGS[0]] ?? "",
+      "APCA-API-SECRET-KEY": settings[KEY_SETTINGS[1]] ?? "",
+    },
+    accepts: [400, 403],
+  };
+}
+
+/**
+ * The symbol that a question is refused for, `undefined` when it is answered.
+ *
+ * @param asked Symbols that were asked for, as they are spelled there.
+ * @throws {ProviderFault} For every other refusal. "Too recent" comes with 403 like a wrong key,
+ *   and means that one of the two clocks is wrong.
+ */
+export function refusedSymbol(answer: Answer, asked: readonly string[]): string | undefined {
+  if (answer.status === 200) return undefined;
+  const { message } = jsonOf(answer, Refusal);
+  if (answer.status === 403) {
+    if (!/recent sip data/i.test(message)) throw new ProviderFault("refused", quoted(message));
+    throw new ProviderFault("limited", quoted(message), TAPE_DELAY_MS);
+  }
+  const symbol = /invalid symbol: ([A-Z0-9.-]{1,20})/.exec(message)?.[1];
+  if (symbol !== undefined && asked.includes(symbol)) return symbol;
+  throw new ProviderFault("malformed", quoted(message));
+}

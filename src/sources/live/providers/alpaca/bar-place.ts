@@ -1,0 +1,114 @@
+import { z } from "zod";
+import {
+  nextSession,
+  previousSession,
+  sessionOf,
+  sessionsBetween,
+} from "../../../../market/calendar.ts";
+import { ProviderFault } from "../../fault.ts";
+import { addDays, stockBarAsked, utcDay } from "../../when.ts";
+import { Edges } from "./splits.ts";
+
+/** Most sessions of a window. */
+export const MAX_SPAN = 60;
+
+/** Days that a window reaches back, so that names have a bar before their new ones. */
+const OVERLAP_DAYS = 9;
+
+/**
+ * A symbol that is unknown there: the last session that was through when it was refused first, and
+ * the UTC day on which it was refused last.
+ */
+const Unknown = z.tuple([z.string(), z.iso.date(), z.iso.date()]);
+
+/** Where the bars of a batch stand. */
+export const BarPlace = z.object({
+  /** Last session that is through. */
+  done: z.iso.date(),
+  /** Most sessions of the next window. */
+  span: z.int().min(1).max(MAX_SPAN),
+  without: z.array(Unknown),
+  /** A window whose adjusted closes are here and whose prices as traded are still to come. */
+  half: z.object({ end: z.iso.date(), edges: z.array(Edges.nullable()) }).optional(),
+});
+export type BarPlace = z.infer<typeof BarPlace>;
+
+/** Sessions to ask for. */
+export interface BarWindow {
+  /** First day of the question. */
+  readonly from: string;
+  /** Last session that is through. */
+  readonly done: string;
+  /** Sessions after it, oldest first, at least one. */
+  readonly sessions: readonly string[];
+  /** The last of them. */
+  readonly end: string;
+}
+
+/** Before the first bar. @param historyFrom Unix milliseconds. */
+export const firstPlace = (historyFrom: number): BarPlace => ({
+  done: previousSession(sessionOf(historyFrom)),
+  span: MAX_SPAN,
+  without: [],
+});
+
+/** The last session whose bars are due at an instant, Unix milliseconds. */
+export function newestDue(at: number): string {
+  const session = sessionOf(at);
+  return stockBarAsked(session) <= at ? session : previousSession(session);
+}
+
+/** The window of a place; `newest` lies behind what is through. */
+export function windowAt({ done, span, half }: BarPlace, newest: string): BarWindow {
+  const sessions = sessionsBetween(nextSession(done), half?.end ?? newest).slice(0, span);
+  return { from: addDays(done, -OVERLAP_DAYS), done, sessions, end: sessions.at(-1) ?? done };
+}
+
+/**
+ * Half as many sessions, beginning anew with adjusted closes.
+ *
+ * @throws {ProviderFault} `malformed` where one session is too much.
+ */
+export function narrower({ done, without }: BarPlace, { sessions }: BarWindow): BarPlace {
+  if (sessions.length < 2) throw new ProviderFault("malformed", "a session takes several pages");
+  return { done, span: Math.ceil(sessions.length / 2), without };
+}
+
+/** Symbols of a batch that are asked for: one that was refused is again on the next day. */
+export function askedFor(
+  batch: readonly string[],
+  { without, half }: BarPlace,
+  now: number,
+): readonly string[] {
+  // Both halves of a window are about the same symbols.
+  const left = without.filter(([, , refused]) => half !== undefined || refused >= utcDay(now));
+  const names = new Set(left.map(([name]) => name));
+  return batch.filter((symbol) => !names.has(symbol));
+}
+
+/** The place once a symbol was refused; its window begins anew. */
+export function placeWithout(
+  { done, span, without }: BarPlace,
+  { symbol, receivedAt }: { readonly symbol: string; readonly receivedAt: number },
+): BarPlace {
+  const others = without.filter(([name]) => name !== symbol);
+  const before = without.find(([name]) => name === symbol);
+  return {
+    ...{ done, span },
+    without: [...others, [symbol, before?.[1] ?? done, utcDay(receivedAt)]],
+  };
+}
+
+/**
+ * The place once symbols were answered that had been refused: back to where the first of them was.
+ * What is read again of the others is there.
+ *
+ * @returns `undefined` where none of them had been.
+ */
+export function placeWith(place: BarPlace, symbols: readonly string[]): BarPlace | undefined {
+  const without = place.without.filter(([name]) => !symbols.includes(name));
+  if (without.length === place.without.length) return undefined;
+  const since = place.without.filter(([name]) => symbols.includes(name)).map(([, done]) => done);
+  const done = since.reduce((one, other) => (one < other ? one : other), place.done);
+  return { done, span: MAX_SPAN, without };
+}

@@ -1,0 +1,134 @@
+import { nextSession, previousSession } from "../../../../market/calendar.ts";
+import { newYorkInstant } from "../../../../market/new-york.ts";
+import { type Answer, jsonOf } from "../../answer.ts";
+import { readCursor } from "../../cursor.ts";
+import type { ProviderOptions, Reading, Series } from "../../provider.ts";
+import { withDot } from "../../symbols.ts";
+import { stockBarAsked, stockBarKnown, utcDay, utcEnd } from "../../when.ts";
+import { refusedSymbol, stockRequest } from "./ask.ts";
+import {
+  askedFor,
+  BarPlace,
+  type BarWindow,
+  firstPlace,
+  MAX_SPAN,
+  narrower,
+  newestDue,
+  placeWith,
+  placeWithout,
+  windowAt,
+} from "./bar-place.ts";
+import { BarPage, type BarRow, rowsOf, sift } from "./bar-rows.ts";
+import { edgesOf, splitIn } from "./splits.ts";
+
+/** When a window is asked for again that lacks the newest bar of a name, in milliseconds. */
+const AGAIN_MS = 15 * 60_000;
+
+/** How long after the bar was due, in milliseconds; then the name did not trade. */
+const PATIENCE_MS = 12 * 3_600_000;
+
+/**
+ * Follows the daily bars of some symbols, window by window: first adjusted by splits, then as
+ * traded. Where the two tell of a split its window is halved until the ex-date stands alone.
+ */
+export function barSeries(batch: readonly string[], options: ProviderOptions): Series {
+  return {
+    key: `bars ${batch.join(",")}`,
+    next(cursor, now) {
+      const place = readCursor(cursor, BarPlace) ?? firstPlace(options.historyFrom);
+      const newest = newestDue(now);
+      if (place.half === undefined && place.done >= newest) {
+        return { waitUntil: stockBarAsked(nextSession(newest)) };
+      }
+      const symbols = askedFor(batch, place, now);
+      if (symbols.length === 0) return { waitUntil: utcEnd(utcDay(now)) };
+      const window = windowAt(place, newest);
+      return {
+        request: stockRequest("bars", queryOf(symbols, window, place), options.settings),
+        read: (answer) => readWindow(answer, { place, symbols, window }),
+      };
+    },
+  };
+}
+
+const queryOf = (symbols: readonly string[], { from, end }: BarWindow, { half }: BarPlace) => ({
+  symbols: symbols.map(withDot).join(","),
+  timeframe: "1Day",
+  start: `${from}T00:00:00Z`,
+  // Before now by more than the 15 minutes that are not free.
+  end: new Date(newYorkInstant(end, "16:00")).toISOString(),
+  adjustment: half === undefined ? "split" : "raw",
+  sort: "asc",
+});
+
+interface Asked {
+  readonly place: BarPlace;
+  readonly symbols: readonly string[];
+  readonly window: BarWindow;
+}
+
+function readWindow(answer: Answer, asked: Asked): Reading {
+  const { place, symbols, window } = asked;
+  const spelled = symbols.map(withDot);
+  const refused = refusedSymbol(answer, spelled);
+  if (refused !== undefined) {
+    const symbol = symbols[spelled.indexOf(refused)] as string;
+    return goOn(placeWithout(place, { symbol, receivedAt: answer.receivedAt }));
+  }
+  const page = jsonOf(answer, BarPage);
+  if (page.next_page_token) return goOn(narrower(place, window));
+  const lists = symbols.map((symbol) => rowsOf(page, symbol, window.end));
+  if (place.half !== undefined) return readTraded(lists, place.half, { ...asked, answer });
+  const earlier = placeWith(place, symbols);
+  if (earlier !== undefined) return goOn(earlier);
+  const edges = lists.map((rows) => edgesOf(rows, window));
+  return goOn({ ...place, half: { end: window.end, edges } });
+}
+
+const goOn = (place: BarPlace): Reading => ({
+  data: [],
+  cursor: JSON.stringify(place),
+  unknown: unknownIn(place),
+});
+
+const unknownIn = ({ without }: BarPlace): readonly string[] => without.map(([symbol]) => symbol);
+
+/** @param lists Bars as traded, of each symbol. */
+function readTraded(
+  lists: readonly (readonly BarRow[])[],
+  { edges }: NonNullable<BarPlace["half"]>,
+  { place, symbols, window, answer }: Asked & { readonly answer: Answer },
+): Reading {
+  const found = lists.map((rows, index) => splitIn(rows, edges[index] ?? null, window));
+  const isLocated = found.every((split) => split?.isLocated ?? true);
+  if (!isLocated && window.sessions.length > 1) return goOn(narrower(place, window));
+
+  const { receivedAt } = answer;
+  const sifted = lists.flatMap((rows, index) =>
+    sift(rows, {
+      symbol: symbols[index] as string,
+      done: window.done,
+      split: found[index],
+      receivedAt,
+    }),
+  );
+  const isEarly = lists.some((rows) => isWaitedFor(rows, window, receivedAt));
+  const next: BarPlace = {
+    done: isEarly ? previousSession(window.end) : window.end,
+    span: Math.min(MAX_SPAN, place.span * 2),
+    without: place.without,
+  };
+  return {
+    data: sifted.filter((one) => "record" in one),
+    rejected: sifted.filter((one) => "reason" in one),
+    cursor: JSON.stringify(next),
+    unknown: unknownIn(next),
+    ...(isEarly && { notBefore: receivedAt + AGAIN_MS }),
+  };
+}
+
+/** Whether a name that traded before may still get its bar of the newest session. */
+function isWaitedFor(rows: readonly BarRow[], { end }: BarWindow, now: number): boolean {
+  const isNew = end === newestDue(now) && now < stockBarKnown(end) + PATIENCE_MS;
+  return isNew && rows.length > 0 && rows.at(-1)?.session !== end;
+}

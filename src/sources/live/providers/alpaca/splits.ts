@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { barFault } from "../../bar-fault.ts";
+import type { BarRow } from "./bar-rows.ts";
+import { splitRatio } from "./split-ratio.ts";
+
+/**
+ * Adjusted closes at both edges of a window, as many days after its first day: those of the last
+ * bar before the new ones (the first new one where there is none) and of the last bar. Two answers
+ * must be compared, and this is what is kept of the first.
+ */
+export const Edges = z.tuple([
+  z.int().min(0),
+  z.number().positive(),
+  z.int().min(0),
+  z.number().positive(),
+]);
+export type Edges = z.infer<typeof Edges>;
+
+/** Digits that are kept of an adjusted close. */
+const DIGITS = 8;
+
+const DAY_MS = 86_400_000;
+
+/** Its days: the first that was asked for, and the last session whose bars are known already. */
+interface Span {
+  readonly from: string;
+  readonly done: string;
+}
+
+/** The edges of bars with adjusted prices, `null` without a bar. */
+export function edgesOf(rows: readonly BarRow[], { from, done }: Span): Edges | null {
+  const sound = rows.filter((row) => barFault(row) === undefined);
+  const first = sound.findLast(({ session }) => session <= done) ?? sound[0];
+  const last = sound.at(-1);
+  if (first === undefined || last === undefined) return null;
+  const kept = ({ session, close }: BarRow) =>
+    [daysFrom(from, session), Number(close.toPrecision(DIGITS))] as const;
+  return [...kept(first), ...kept(last)];
+}
+
+/** A split between the edges of a window. */
+export interface FoundSplit {
+  /** Session of the last bar. */
+  readonly session: string;
+  /** New shares per old share. */
+  readonly ratio: number;
+  /** Whether no bar lies between: then the session is the ex-date. */
+  readonly isLocated: boolean;
+}
+
+/** What bars as traded and the edges of the adjusted ones tell together. */
+export function splitIn(
+  rows: readonly BarRow[],
+  edges: Edges | null,
+  { from }: Pick<Span, "from">,
+): FoundSplit | undefined {
+  if (edges === null) return undefined;
+  const [firstDay, firstAdjusted, lastDay, lastAdjusted] = edges;
+  const sound = rows.filter((row) => barFault(row) === undefined);
+  const places = sound.map(({ session }) => daysFrom(from, session));
+  const [first, last] = [places.indexOf(firstDay), places.indexOf(lastDay)];
+  const [earlier, later] = [sound[first], sound[last]];
+  if (earlier === undefined || later === undefined) return undefined;
+  const ratio = splitRatio(
+    { traded: earlier.close, adjusted: firstAdjusted },
+    { traded: later.close, adjusted: lastAdjusted },
+  );
+  if (ratio === 1) return undefined;
+  return { session: later.session, ratio, isLocated: last - first === 1 };
+}
+
+const daysFrom = (from: string, day: string): number =>
+  (Date.parse(day) - Date.parse(from)) / DAY_MS;

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { jsonOf } from "../../answer.ts";
+import { printSeries, type ToldPrint } from "../../prints.ts";
+import type { ProviderOptions, Series } from "../../provider.ts";
+import { withDot } from "../../symbols.ts";
+import { refusedSymbol, stockRequest } from "./ask.ts";
+
+/** When everybody may know a trade without paying for the tape, milliseconds after it. */
+const PUBLIC_AFTER_MS = 15 * 60_000;
+
+/** Exchange code of everything that was reported to a facility of FINRA. */
+const OFF_EXCHANGE = "D";
+
+/** Sale conditions of a regular sale: tapes A and B write a blank, tape C an at sign. */
+const REGULAR: ReadonlySet<string> = new Set(["", " ", "@"]);
+
+/**
+ * Updates that make a trade void. `corrected` is the trade that stands in place of an `incorrect`
+ * one.
+ */
+const VOID: ReadonlySet<string> = new Set(["canceled", "incorrect"]);
+
+const Trade = z.looseObject({
+  /** RFC 3339 with nanoseconds. */
+  t: z.iso.datetime(),
+  x: z.string(),
+  p: z.number(),
+  s: z.number(),
+  c: z.array(z.string().max(20)).max(20).nullish(),
+  i: z.union([z.number(), z.string().max(40)]),
+  u: z.string().max(20).nullish(),
+});
+
+const Page = z.looseObject({
+  trades: z.record(z.string(), z.array(Trade)).nullable(),
+  next_page_token: z.string().nullable(),
+});
+
+/** Follows the off-exchange blocks of one symbol. */
+export function tradeSeries(
+  symbol: string,
+  { historyFrom, settings }: Pick<ProviderOptions, "historyFrom" | "settings">,
+): Series {
+  const spelled = withDot(symbol);
+  return printSeries({ key: `trades ${symbol}`, symbol, historyFrom }, (place) => ({
+    request: stockRequest(
+      "trades",
+      {
+        symbols: spelled,
+        start: new Date(place.opensAt).toISOString(),
+        // Both ends are part of the window.
+        end: new Date(place.closesAt - 1).toISOString(),
+        sort: "asc",
+        page_token: place.page,
+      },
+      settings,
+    ),
+    read(answer) {
+      if (refusedSymbol(answer, [spelled]) !== undefined) return { prints: [], isUnknown: true };
+      const { trades, next_page_token: next } = jsonOf(answer, Page);
+      const told = (trades?.[spelled] ?? []).filter(({ x }) => x === OFF_EXCHANGE).map(printOf);
+      return { prints: told, next: next ?? undefined };
+    },
+  }));
+}
+
+function printOf({ t, p, s, c, i, u }: z.infer<typeof Trade>): ToldPrint {
+  const tradedAt = Date.parse(t);
+  return {
+    // Trade ids are unique within a day and a facility.
+    id: `${t}/${i}`,
+    tradedAt,
+    availableAt: tradedAt + PUBLIC_AFTER_MS,
+    price: p,
+    sizeShares: s,
+    venue: "FINRA",
+    conditions: (c ?? []).filter((code) => !REGULAR.has(code)).join(","),
+    bid: null,
+    ask: null,
+    canceled: VOID.has(u ?? ""),
+    signable: false,
+  };
+}

@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { type Answer, jsonOf, quoted } from "../answer.ts";
+import { cursorAt, DayCursor, readCursor } from "../cursor.ts";
+import { ProviderFault } from "../fault.ts";
+import type { Datum, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
+import { coinOf } from "../symbols.ts";
+import { addDays, lastDayKnown, onChainKnown, utcDay } from "../when.ts";
+
+/**
+ * What is the same in every question: market value over realised value and market value (NVT is for
+ * paying customers), oldest days first (otherwise the newest come first, and what is before them
+ * would be skipped), and a coin of which there is one figure only is no error.
+ */
+const FIXED =
+  "metrics=CapMVRVCur,CapMrktCurUSD&frequency=1d&paging_from=start&page_size=1000&ignore_unsupported_errors=true&ignore_forbidden_errors=true";
+
+/** When a day is looked for again that is not complete, in milliseconds. */
+const AGAIN_MS = 30 * 60_000;
+
+/** How long a day can be waited for until it is complete: some coins have one figure only. */
+const PATIENCE_MS = 48 * 3_600_000;
+
+/** How long a coin is left alone that the plan does not cover, in milliseconds. */
+const NOT_COVERED_MS = 86_400_000;
+
+/** A decimal in text; `null` or absent where there is none, not a number for anything else. */
+const Figure = z
+  .string()
+  .nullish()
+  .transform((text) => (text ? Number(text) : null));
+
+const Row = z.looseObject({
+  time: z.iso.datetime(),
+  CapMVRVCur: Figure,
+  CapMrktCurUSD: Figure,
+});
+type Row = z.infer<typeof Row>;
+
+const Page = z.looseObject({ data: z.array(Row), next_page_token: z.string().nullish() });
+
+const Refusal = z.looseObject({ error: z.looseObject({ type: z.string(), message: z.string() }) });
+
+/** How it says, with 400 or 403, that it has nothing of a coin. */
+const NOT_COVERED = /^forbidden |^bad_parameter Bad parameter '(?:assets|metrics)'/;
+
+/** Network figures of coins, the free part of Coin Metrics. */
+export const coinMetrics: PolledProvider = {
+  id: "coin-metrics",
+  name: "Coin Metrics Community Data",
+  terms: "Coin Metrics, Creative Commons BY-NC 4.0: name it, not for commercial use.",
+  isForOwnUse: false,
+  origin: "https://community-api.coinmetrics.io",
+  feeds: ["onChain"],
+  classes: ["crypto"],
+  needs: [],
+  kind: "polled",
+  budget: { requests: 10, perMs: 6_000 },
+  series: ({ instruments, historyFrom }) =>
+    instruments.map(({ symbol }) => figures(symbol, utcDay(historyFrom))),
+};
+
+/** What was asked for: a coin, the first and the last day. */
+interface Asked {
+  readonly symbol: string;
+  readonly from: string;
+  readonly through: string;
+}
+
+function figures(symbol: string, first: string): Series {
+  const asset = coinOf(symbol).toLowerCase();
+  return {
+    key: symbol,
+    next(cursor, now) {
+      const from = readCursor(cursor, DayCursor)?.day ?? first;
+      const through = lastDayKnown(now, onChainKnown);
+      if (from > through) return { waitUntil: onChainKnown(from) };
+      const query = `assets=${asset}&start_time=${from}&end_time=${through}&${FIXED}`;
+      return {
+        request: { path: `/v4/timeseries/asset-metrics?${query}`, accepts: [400, 403] },
+        read: (answer) => read(answer, { symbol, from, through }),
+      };
+    },
+  };
+}
+
+/**
+ * Days are taken up to the first that may still become complete: what is given once stays. The next
+ * page begins after the last day of this one, so that no token has to outlive a restart.
+ */
+function read(answer: Answer, asked: Asked): Reading {
+  const { symbol, from, through } = asked;
+  const { status, receivedAt } = answer;
+  if (status !== 200) return readRefusal(answer, asked);
+  const { data, next_page_token: more } = jsonOf(answer, Page);
+  const days = new Map(data.map((row) => [row.time.slice(0, 10), row]));
+  const newest = [...days.keys()].reduce((one, other) => (one > other ? one : other), "");
+  if (more && newest < from) throw new ProviderFault("malformed", "more pages, but no days");
+
+  const last = more && newest < through ? newest : through;
+  const open = firstOpen(days, { from, last, receivedAt });
+  const end = open ?? addDays(last, 1);
+  const given = [...days]
+    .filter(([day]) => day >= from && day < end)
+    .flatMap(([day, row]) => datumOf(row, { day, symbol }));
+  return {
+    data: given.filter((one) => "record" in one),
+    rejected: given.filter((one) => "reason" in one),
+    cursor: cursorAt(end),
+    ...(open && { notBefore: receivedAt + AGAIN_MS }),
+  };
+}
+
+function readRefusal(answer: Answer, { symbol, from }: Asked): Reading {
+  const { type, message } = jsonOf(answer, Refusal).error;
+  if (!NOT_COVERED.test(`${type} ${message}`)) {
+    throw new ProviderFault("malformed", `it says ${quoted(message)}`);
+  }
+  const notBefore = answer.receivedAt + NOT_COVERED_MS;
+  return { data: [], cursor: cursorAt(from), notBefore, unknown: [symbol] };
+}
+
+/** The first of the newest days that lacks a figure and may yet get it. */
+function firstOpen(
+  days: ReadonlyMap<string, Row>,
+  page: { readonly from: string; readonly last: string; readonly receivedAt: number },
+): string | undefined {
+  let open: string | undefined;
+  for (let day = page.last; day >= page.from; day = addDays(day, -1)) {
+    if (onChainKnown(day) + PATIENCE_MS <= page.receivedAt) break;
+    const { CapMVRVCur = null, CapMrktCurUSD = null } = days.get(day) ?? {};
+    if (CapMVRVCur === null || CapMrktCurUSD === null) open = day;
+  }
+  return open;
+}
+
+/** What is said of one day: nothing when neither figure is published. */
+function datumOf(
+  { CapMVRVCur: mvrv, CapMrktCurUSD: marketCapUsd }: Row,
+  { day, symbol }: { readonly day: string; readonly symbol: string },
+): readonly (Datum | Rejected)[] {
+  const figures = [mvrv, marketCapUsd].filter((figure) => figure !== null);
+  if (figures.length === 0) return [];
+  const place = { feed: "onChain", symbol, at: Date.parse(day), id: day } as const;
+  const wrong = figures.find((figure) => !(figure > 0 && figure < Number.POSITIVE_INFINITY));
+  if (wrong !== undefined) return [{ ...place, reason: `${wrong} is no figure above 0` }];
+  const record = { session: day, availableAt: onChainKnown(day), mvrv, nvt: null, marketCapUsd };
+  return [{ ...place, record }];
+}

@@ -1,0 +1,29 @@
+import type { PolledProvider } from "../provider.ts";
+import { coinOf } from "../symbols.ts";
+import { rfqSeries } from "./deribit/rfqs.ts";
+import { tradeSeries } from "./deribit/trades.ts";
+
+/** Coins whose futures are settled in the coin itself and counted in dollars. */
+const COINS: readonly string[] = ["BTC", "ETH"];
+
+/**
+ * Block trades in futures on Deribit: those that two parties brought there, and those that came of
+ * a request for quotes. Options are not among them: their prices are no prices of the coin.
+ */
+export const deribit: PolledProvider = {
+  id: "deribit",
+  name: "Deribit",
+  terms: "Deribit Terms of Service: for your own use, not to be passed on.",
+  isForOwnUse: true,
+  origin: "https://www.deribit.com",
+  feeds: ["prints"],
+  classes: ["crypto"],
+  needs: [],
+  kind: "polled",
+  // Far under the 20 a second that an account may keep up; for addresses no number is documented.
+  budget: { requests: 5, perMs: 1_000 },
+  series: ({ instruments, historyFrom }) =>
+    instruments
+      .filter(({ symbol }) => COINS.includes(coinOf(symbol)))
+      .flatMap(({ symbol }) => [tradeSeries(symbol, historyFrom), rfqSeries(symbol, historyFrom)]),
+};

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import type { Datum, Rejected } from "../../provider.ts";
+import { coinOf } from "../../symbols.ts";
+import { isFuture, utcDay } from "../../when.ts";
+
+/** Unix milliseconds; later than the year 9999 is no date. */
+export const Millis = z.int().min(0).max(253_402_300_799_999);
+
+/** One leg of a block trade. */
+export interface Block {
+  readonly id: string;
+  readonly instrument: string;
+  /** Unix milliseconds. */
+  readonly tradedAt: number;
+  /** USD for a coin. */
+  readonly price: number;
+  readonly amountUsd: number;
+}
+
+/** `BTC-PERPETUAL` and `BTC-26DEC25`, not `BTC-26DEC25-90000-C` and not `BTC_USDC-PERPETUAL`. */
+const FUTURE = /^([A-Z]+)-(?:PERPETUAL|\d{1,2}[A-Z]{3}\d{2})$/;
+
+/** Whether an instrument is a future on a coin that is counted in dollars. */
+export const isFutureOn = (instrument: string, symbol: string): boolean =>
+  FUTURE.exec(instrument)?.[1] === coinOf(symbol);
+
+/**
+ * A block as a print. Its price was agreed and not set by quotes, and no quotes are told: nothing
+ * says who was in a hurry, so it is shown and never signed.
+ */
+export function printOf(block: Block, symbol: string, receivedAt: number): Datum | Rejected {
+  const { id, instrument, tradedAt, price, amountUsd } = block;
+  const place = { feed: "prints", symbol, at: tradedAt, id } as const;
+  const reason = blockFault(block, receivedAt);
+  if (reason !== undefined) return { ...place, reason };
+  return {
+    ...place,
+    record: {
+      id,
+      session: utcDay(tradedAt),
+      tradedAt,
+      availableAt: tradedAt,
+      price,
+      sizeShares: amountUsd / price,
+      venue: "Deribit block",
+      conditions: instrument,
+      bid: null,
+      ask: null,
+      canceled: false,
+      signable: false,
+    },
+  };
+}
+
+function blockFault({ tradedAt, price, amountUsd }: Block, receivedAt: number): string | undefined {
+  if (isFuture(tradedAt, receivedAt)) return "its time has not come";
+  if (price <= 0) return `the price ${price} is not above 0`;
+  return amountUsd > 0 ? undefined : `the amount ${amountUsd} is not above 0`;
+}

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { type Answer, jsonOf, quoted } from "../../answer.ts";
+import { type FaultKind, ProviderFault } from "../../fault.ts";
+import type { ProviderRequest } from "../../provider.ts";
+
+/** Its errors by code that are not about the request. */
+const FAULTS: Readonly<Record<number, FaultKind>> = {
+  /** too_many_requests */
+  10028: "limited",
+  /** too_many_concurrent_requests */
+  10066: "limited",
+  /** retry */
+  10040: "failing",
+  /** settlement_in_progress */
+  10041: "failing",
+  /** system_maintenance */
+  11051: "failing",
+};
+
+const Refusal = z.looseObject({ error: z.looseObject({ code: z.number(), message: z.string() }) });
+
+/** The request that calls a public method; 400 comes with an error of JSON-RPC. */
+export const call = (
+  method: string,
+  parameters: Readonly<Record<string, string>>,
+): ProviderRequest => ({
+  path: `/api/v2/public/${method}?${new URLSearchParams(parameters)}`,
+  accepts: [400],
+});
+
+/**
+ * What a call answers.
+ *
+ * @throws {ProviderFault} When it is not of the shape, or an error.
+ */
+export function resultOf<S extends z.ZodType>(answer: Answer, schema: S): z.output<S> {
+  const { error } = jsonOf(answer, z.looseObject({ error: z.unknown().optional() }));
+  if (error !== undefined) throw faultOf(answer);
+  if (answer.status !== 200) throw new ProviderFault("malformed", `status ${answer.status}`);
+  return jsonOf(answer, schema);
+}
+
+function faultOf(answer: Answer): ProviderFault {
+  const { code, message } = jsonOf(answer, Refusal).error;
+  return new ProviderFault(FAULTS[code] ?? "malformed", `it says ${code} ${quoted(message)}`);
+}

@@ -1,0 +1,132 @@
+import { z } from "zod";
+import type { Answer } from "../../answer.ts";
+import { readCursor } from "../../cursor.ts";
+import { ProviderFault } from "../../fault.ts";
+import type { Reading, Series } from "../../provider.ts";
+import { coinOf } from "../../symbols.ts";
+import { FINAL_MS } from "../../when.ts";
+import { isFutureOn, Millis, printOf } from "./block.ts";
+import { call, resultOf } from "./call.ts";
+
+/** Most trades of an answer. */
+const PAGE_TRADES = 1_000;
+
+/** Time that one request spans at most, in milliseconds. */
+const WINDOW_MS = 6 * 3_600_000;
+
+/** Pause between requests once it has caught up, in milliseconds. */
+const PAUSE_MS = 60_000;
+
+/** How long a trade may need until it is told, in milliseconds. */
+const LATE_MS = 5_000;
+
+/** Age from which trades stay what they are, in milliseconds. */
+const SETTLED_MS = 86_400_000;
+
+/**
+ * How far back it begins at most, in milliseconds. Blocks cannot be asked for alone: every trade
+ * has to be paged through, a hundred pages a day and more.
+ */
+const HISTORY_MS = 7 * 86_400_000;
+
+/** The first instant that was not read, Unix milliseconds. */
+const Cursor = z.object({ from: Millis });
+const cursorAt = (from: number): string =>
+  JSON.stringify({ from } satisfies z.infer<typeof Cursor>);
+
+const Trade = z.looseObject({
+  trade_id: z.string().max(100),
+  timestamp: Millis,
+  price: z.number(),
+  /** USD for futures that are settled in the coin. */
+  amount: z.number(),
+  instrument_name: z.string().max(100),
+  block_trade_id: z.string().optional(),
+  block_rfq_id: z.number().optional(),
+});
+
+const Page = z.looseObject({
+  result: z.looseObject({ trades: z.array(Trade), has_more: z.boolean() }),
+  /** When it answered by its own clock, Unix microseconds. */
+  usOut: z.number().optional(),
+});
+
+/** What was asked for: from one instant to another, both included, Unix milliseconds. */
+interface Asked {
+  readonly symbol: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Follows the trades in futures on a coin for those that are blocks. */
+export function tradeSeries(symbol: string, historyFrom: number): Series {
+  return {
+    key: `${symbol} trades`,
+    next(cursor, now) {
+      const from = readCursor(cursor, Cursor)?.from ?? beginning(historyFrom, now);
+      if (now < from + PAUSE_MS) return { waitUntil: from + PAUSE_MS };
+      const to = Math.min(from + WINDOW_MS, now - LATE_MS);
+      const request = call("get_last_trades_by_currency_and_time", {
+        currency: coinOf(symbol),
+        kind: "future",
+        start_timestamp: `${from}`,
+        end_timestamp: `${to}`,
+        count: `${PAGE_TRADES}`,
+        sorting: "asc",
+      });
+      return {
+        request: { ...request, keepMs: to < now - SETTLED_MS ? FINAL_MS : 0 },
+        read: (answer) => read(answer, { symbol, from, to }),
+      };
+    },
+  };
+}
+
+/** The same for all of a day, so that a start that is repeated begins where it began. */
+function beginning(historyFrom: number, now: number): number {
+  const earliest = now - HISTORY_MS;
+  return Math.max(historyFrom, earliest - (earliest % 86_400_000));
+}
+
+function read(answer: Answer, { symbol, from, to }: Asked): Reading {
+  const { receivedAt } = answer;
+  const { result, usOut } = resultOf(answer, Page);
+  const blocks = result.trades.filter(
+    (trade) =>
+      trade.block_trade_id !== undefined &&
+      // Told by the requests for quotes, where they can be had for as long as there are any.
+      trade.block_rfq_id === undefined &&
+      isFutureOn(trade.instrument_name, symbol),
+  );
+  const prints = blocks.map((trade) =>
+    printOf(
+      {
+        id: trade.trade_id,
+        instrument: trade.instrument_name,
+        tradedAt: trade.timestamp,
+        price: trade.price,
+        amountUsd: trade.amount,
+      },
+      symbol,
+      receivedAt,
+    ),
+  );
+  // Where our clock is ahead, what it has not seen yet is asked for again.
+  const seenUntil = Math.min(to, (usOut === undefined ? receivedAt : usOut / 1_000) - LATE_MS);
+  const next = result.has_more ? lastOf(result.trades, from) : Math.floor(seenUntil) + 1;
+  return {
+    data: prints.filter((one) => "record" in one),
+    rejected: prints.filter((one) => "reason" in one),
+    cursor: cursorAt(Math.max(from, next)),
+    ...(next <= from && { notBefore: receivedAt + PAUSE_MS }),
+  };
+}
+
+/** Where the next page begins: with the instant of the last trade, others of which may be on it. */
+function lastOf(trades: readonly z.infer<typeof Trade>[], from: number): number {
+  const [first, last] = [trades.at(0)?.timestamp, trades.at(-1)?.timestamp];
+  if (first === undefined || last === undefined || last < first || first < from) {
+    throw new ProviderFault("malformed", "result.trades: not ascending from the time asked for");
+  }
+  return Math.max(last, from + 1);
+}

@@ -1,0 +1,151 @@
+import { z } from "zod";
+import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
+import { type Answer, jsonOf } from "../answer.ts";
+import { readCursor } from "../cursor.ts";
+import { ProviderFault } from "../fault.ts";
+import type { PolledProvider, ProviderRequest, Reading, Series } from "../provider.ts";
+import { addDays } from "../when.ts";
+import { requireLetIn } from "./edgar/access.ts";
+import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
+import { figuresOf } from "./edgar/figures.ts";
+import { readCik, tickersRequest } from "./edgar/tickers.ts";
+
+/** Largest answer in bytes; the oldest and largest companies have ten millions. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** Minutes after midnight over which companies are asked for, so before the next session. */
+const ASKED_OVER_MINUTES = 360;
+
+/** Days after which a ticker is looked up again: it may name another company. */
+const NAMED_FOR_DAYS = 30;
+
+/** Days before the history whose filings are wanted too: a year's figures are four quarters'. */
+const EARLIER_DAYS = 400;
+
+/** Days ahead that a filing may be dated: what comes in the evening has the next business day's. */
+const MAX_DAYS_AHEAD = 7;
+
+/** Longest validator that is kept, in characters. */
+const MAX_VALIDATOR = 200;
+
+const Place = z.object({
+  /** Central Index Key of the company; `null` when the ticker names none. */
+  cik: z.int().positive().nullable(),
+  /** New York date on which the ticker was looked up. */
+  named: z.iso.date(),
+  /** New York date on which figures were asked for last. */
+  asked: z.iso.date().optional(),
+  /** Validators of the last figures. */
+  etag: z.string().optional(),
+  modified: z.string().optional(),
+});
+type Place = z.infer<typeof Place>;
+
+/** Figures of quarterly and annual reports to the SEC, one series for each stock. */
+export const edgar: PolledProvider = {
+  id: "edgar",
+  name: "SEC EDGAR",
+  terms: "Public domain: filings with the U.S. Securities and Exchange Commission.",
+  isForOwnUse: false,
+  origin: "https://data.sec.gov",
+  feeds: ["fundamentals"],
+  classes: ["stock"],
+  // Name and address of who asks, for example `Ada Example ada@example.org`.
+  needs: ["SEC_USER_AGENT"],
+  kind: "polled",
+  // Ten a second are allowed, over all machines.
+  budget: { requests: 8, perMs: 1_000 },
+  series({ instruments, historyFrom, settings: { SEC_USER_AGENT = "" } }) {
+    const from = addDays(newYorkDate(historyFrom), -EARLIER_DAYS);
+    return instruments.map(({ symbol }) => company({ symbol, from, agent: SEC_USER_AGENT }));
+  },
+};
+
+/** Of which company what is wanted. */
+interface Wanted {
+  readonly symbol: string;
+  /** ISO date of the first filing. */
+  readonly from: string;
+  readonly agent: string;
+}
+
+function company(wanted: Wanted): Series {
+  const headers = { "user-agent": wanted.agent };
+  return {
+    key: wanted.symbol,
+    next(cursor, now) {
+      const place = readCursor(cursor, Place);
+      const dueAt = place === undefined ? now : whenDue(place);
+      if (now < dueAt) return { waitUntil: dueAt };
+      const { cik = null, named = "" } = place ?? {};
+      if (place === undefined || cik === null || !isNamed(named, now)) {
+        return {
+          request: tickersRequest(headers),
+          read: (answer) => readTicker(answer, wanted.symbol, place),
+        };
+      }
+      const known = { ...place, cik };
+      return {
+        request: factsRequest(known, headers),
+        read: (answer) => readFacts(answer, known, wanted),
+      };
+    },
+  };
+}
+
+/** When to ask again: each company at a minute of its own, and at once after it was looked up. */
+function whenDue({ cik, named, asked }: Place): number {
+  if (cik === null) return newYorkInstant(addDays(named, 1), "00:00");
+  if (asked === undefined) return 0;
+  return newYorkInstant(addDays(asked, 1), "00:00") + (cik % ASKED_OVER_MINUTES) * 60_000;
+}
+
+const isNamed = (named: string, now: number): boolean =>
+  newYorkDate(now) < addDays(named, NAMED_FOR_DAYS);
+
+function readTicker(answer: Answer, symbol: string, before: Place | undefined): Reading {
+  const cik = readCik(answer, symbol);
+  const kept = cik === before?.cik ? before : {};
+  const place = { ...kept, cik, named: newYorkDate(answer.receivedAt) };
+  const cursor = JSON.stringify(place satisfies Place);
+  return { data: [], cursor, ...(cik === null && { unknown: [symbol] }) };
+}
+
+/** A place whose company is known. */
+type Known = Place & { readonly cik: number };
+
+const factsRequest = (
+  { cik, etag, modified }: Known,
+  headers: Readonly<Record<string, string>>,
+): ProviderRequest => ({
+  path: `/api/xbrl/companyfacts/CIK${String(cik).padStart(10, "0")}.json`,
+  headers: {
+    ...headers,
+    ...(etag !== undefined && { "if-none-match": etag }),
+    ...(modified !== undefined && { "if-modified-since": modified }),
+  },
+  accepts: [304, 403, 404],
+  maxBytes: MAX_BYTES,
+});
+
+function readFacts(answer: Answer, place: Known, wanted: Wanted): Reading {
+  requireLetIn(answer);
+  const asked = newYorkDate(answer.receivedAt);
+  // 304: nothing new. 404: nothing at all, as of a company that has not reported yet.
+  if (answer.status !== 200) return { data: [], cursor: JSON.stringify({ ...place, asked }) };
+  const facts = jsonOf(answer, CompanyFacts);
+  const { cik, named } = place;
+  if (facts.cik !== cik) {
+    throw new ProviderFault("malformed", `company ${facts.cik} came for ${cik}`);
+  }
+  const [etag, modified] = [validator(answer, "etag"), validator(answer, "last-modified")];
+  const cursor = JSON.stringify({ cik, named, asked, etag, modified } satisfies Place);
+  const latest = addDays(asked, MAX_DAYS_AHEAD);
+  const filings = filingsOf(facts).filter(({ filed }) => filed <= latest);
+  return { ...figuresOf(filings, wanted), cursor };
+}
+
+function validator(answer: Answer, name: string): string | undefined {
+  const value = answer.header(name);
+  return value !== undefined && value.length <= MAX_VALIDATOR ? value : undefined;
+}

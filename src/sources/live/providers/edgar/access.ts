@@ -1,0 +1,20 @@
+import { type Answer, quoted } from "../../answer.ts";
+import { ProviderFault } from "../../fault.ts";
+
+/** Who is too fast is let in again when it has been slow for ten minutes. */
+const TOO_FAST_MS = 10 * 60_000;
+
+/**
+ * Tells apart what the SEC answers 403 for; other answers pass.
+ *
+ * @throws {ProviderFault} `limited` when we were too fast, otherwise `refused`.
+ */
+export function requireLetIn({ status, body }: Answer): void {
+  if (status !== 403) return;
+  const text = body.toString("utf8");
+  if (/request rate threshold/i.test(text)) {
+    throw new ProviderFault("limited", "answered 403: too many requests", TOO_FAST_MS);
+  }
+  const hint = "SEC_USER_AGENT must be a name and an e-mail address";
+  throw new ProviderFault("refused", `answered 403 (${hint}): ${quoted(text)}`);
+}

@@ -1,0 +1,113 @@
+import type { FundamentalMetric } from "../../../../market/records.ts";
+import type { Datum, Reading, Rejected } from "../../provider.ts";
+import { addDays, dateKnown, utcEnd } from "../../when.ts";
+import { type Fact, type Filing, MAX_LAG_DAYS, TAGS } from "./facts.ts";
+import { createLedger, type Ledger } from "./quarters.ts";
+
+/** Largest figure that is believed, USD or shares: no company has a thousandth of it. */
+const MAX_FIGURE = 1e16;
+
+/** One figure as a filing made it known. */
+interface Figure {
+  readonly metric: FundamentalMetric;
+  /** ISO date. */
+  readonly end: string;
+  readonly value: number;
+}
+
+/** What the filings so far say of a quarter that ended on a day; `undefined` when they do not. */
+const METRICS = {
+  netIncome: (known, end) => known.quarter(TAGS.netIncome, end),
+  freeCashFlow: (known, end) => {
+    const spent = known.quarter(TAGS.capitalExpenditure, end);
+    return sum(known.quarter(TAGS.operatingCashFlow, end), spent && -spent);
+  },
+  ebitda: (known, end) =>
+    sum(known.quarter(TAGS.operatingIncome, end), known.quarter(TAGS.depreciation, end)),
+  equity: (known, end) => known.instant(TAGS.equity, end),
+  cash: (known, end) => known.instant(TAGS.cash, end),
+  debt: (known, end) => {
+    const later = known.instant(TAGS.laterDebt, end);
+    const parts = sum(later, known.instant(TAGS.currentDebt, end) ?? 0);
+    const longTerm = known.instant(TAGS.longTermDebt, end) ?? parts;
+    const both = sum(longTerm, known.instant(TAGS.shortTermDebt, end) ?? 0);
+    return known.instant(TAGS.allDebt, end) ?? both;
+  },
+} as const satisfies Partial<
+  Record<FundamentalMetric, (known: Ledger, end: string) => number | undefined>
+>;
+
+const sum = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? undefined : one + other;
+
+/**
+ * The figures of the method as each filing made them known, without any knowledge of later filings.
+ * One that changes a figure tells it again under its own accession number.
+ *
+ * @param filings Oldest first.
+ * @param from ISO date; earlier filings are read and not told.
+ */
+export function figuresOf(
+  filings: readonly Filing[],
+  { symbol, from }: { readonly symbol: string; readonly from: string },
+): Pick<Required<Reading>, "data" | "rejected"> {
+  const known = createLedger();
+  const told = new Map<string, number>();
+  const data: Datum[] = [];
+  const rejected: Rejected[] = [];
+  for (const filing of filings) {
+    known.add(filing.facts);
+    const figures = [...changes({ known, told }, filing), ...shareCount(filing, symbol)];
+    if (filing.filed < from) continue;
+    for (const { metric, end, value } of figures) {
+      const at = utcEnd(end) - 1;
+      const place = { feed: "fundamentals", symbol, at, id: `${metric} ${filing.accn}` } as const;
+      const record = { metric, periodEnd: at, value, availableAt: dateKnown(filing.filed) };
+      if (isPossible(metric, value)) data.push({ ...place, record });
+      else rejected.push({ ...place, reason: `${metric} cannot be ${value}` });
+    }
+  }
+  return { data, rejected };
+}
+
+/** Figures that are others than were told before. */
+function* changes(
+  { known, told }: { readonly known: Ledger; readonly told: Map<string, number> },
+  { filed }: Filing,
+): Generator<Figure> {
+  for (const end of known.endsFrom(addDays(filed, -MAX_LAG_DAYS))) {
+    for (const [metric, read] of Object.entries(METRICS)) {
+      const value = read(known, end);
+      const key = `${metric} ${end}`;
+      if (value === undefined || value === told.get(key)) continue;
+      told.set(key, value);
+      yield { metric: metric as keyof typeof METRICS, end, value };
+    }
+  }
+}
+
+/**
+ * The shares that a filing counts: on its cover, else in its balance sheet, else diluted over the
+ * period. They count as of the day before the filing at the latest. Shares of a class (`BRK-B`) are
+ * believed on the cover alone: elsewhere all classes may be counted in shares of another.
+ */
+function shareCount({ facts, filed }: Filing, symbol: string): readonly Figure[] {
+  const { sharesOnCover, sharesOutstanding, sharesDiluted } = TAGS;
+  const places = symbol.includes("-")
+    ? [sharesOnCover]
+    : [sharesOnCover, sharesOutstanding, sharesDiluted];
+  const counted = places
+    .map(([tag]) => facts.filter((fact) => fact.tag === tag).sort(byNewest))
+    .find((counts) => counts.length > 0);
+  if (counted === undefined) return [];
+  const [{ end, value }] = counted as [Fact];
+  const before = addDays(filed, -1);
+  return [{ metric: "shares", end: end < before ? end : before, value }];
+}
+
+/** By the end of the period, the latest first; of equal ends the shortest period. */
+const byNewest = (one: Fact, other: Fact): number =>
+  other.end.localeCompare(one.end) || (other.start ?? "").localeCompare(one.start ?? "");
+
+const isPossible = (metric: FundamentalMetric, value: number): boolean =>
+  Math.abs(value) <= MAX_FIGURE && (metric !== "shares" || value > 0);

@@ -1,0 +1,73 @@
+import type { Fact } from "./facts.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Days of a fiscal quarter: from 12 weeks to the 17 of some retailers. */
+const QUARTER_DAYS = { min: 75, max: 125 } as const;
+
+/** What has been filed up to some day, of each period the newest. */
+export interface Ledger {
+  /** Takes in the facts of the next filing. */
+  add(facts: readonly Fact[]): void;
+  /** Ends of periods from a day on, ISO dates. */
+  endsFrom(day: string): readonly string[];
+  /** What is counted at the end of a day, by the first of the tags that tells it. */
+  instant(tags: readonly string[], end: string): number | undefined;
+  /** What flowed in the quarter up to a day, by the first of the tags that tells it. */
+  quarter(tags: readonly string[], end: string): number | undefined;
+}
+
+/** Values of one tag by the first day of their period, `undefined` for an instant. */
+type ByStart = Map<string | undefined, number>;
+/** These by the last day. */
+type ByEnd = Map<string, ByStart>;
+
+/** A ledger without facts. */
+export function createLedger(): Ledger {
+  const byTag = new Map<string, ByEnd>();
+  const ends = new Set<string>();
+  const first = (tags: readonly string[], read: (values: ByEnd) => number | undefined) => {
+    for (const tag of tags) {
+      const values = byTag.get(tag);
+      const value = values && read(values);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  };
+  return {
+    add(facts) {
+      for (const { tag, start, end, value } of facts) {
+        const byEnd = byTag.get(tag) ?? new Map<string, ByStart>();
+        const byStart = byEnd.get(end) ?? new Map<string | undefined, number>();
+        byTag.set(tag, byEnd.set(end, byStart.set(start, value)));
+        ends.add(end);
+      }
+    },
+    endsFrom: (day) => [...ends].filter((end) => end >= day),
+    instant: (tags, end) => first(tags, (values) => values.get(end)?.get(undefined)),
+    quarter: (tags, end) => first(tags, (values) => quarterOf(values, end)),
+  };
+}
+
+/**
+ * The flow of the quarter up to a day: as it was filed, or a longer flow less one from the same
+ * start that ended a quarter earlier. So is the second quarter the half year less the first, and
+ * the fourth the year less nine months.
+ */
+function quarterOf(values: ByEnd, end: string): number | undefined {
+  const flows = [...(values.get(end) ?? [])].filter(([start]) => start !== undefined);
+  const filed = flows.find(([start]) => isQuarter(start as string, end));
+  if (filed !== undefined) return filed[1];
+  if (flows.length === 0) return undefined;
+  const before = [...values].filter(([earlier]) => isQuarter(earlier, end));
+  for (const [start, value] of flows) {
+    const part = before.map(([, byStart]) => byStart.get(start)).find((one) => one !== undefined);
+    if (part !== undefined) return value - part;
+  }
+  return undefined;
+}
+
+function isQuarter(from: string, to: string): boolean {
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS;
+  return days >= QUARTER_DAYS.min && days <= QUARTER_DAYS.max;
+}

@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { type Answer, jsonOf } from "../../answer.ts";
+import type { ProviderRequest } from "../../provider.ts";
+import { requireLetIn } from "./access.ts";
+
+/** Where the list of tickers is; figures are elsewhere. */
+const ORIGIN = "https://www.sec.gov";
+
+/** Largest list in bytes; it has about one million. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Every company asks for the same list: one answer does for all that ask within a day, in
+ *  milliseconds. */
+const KEEP_MS = 86_400_000;
+
+const Tickers = z.record(
+  z.string(),
+  z.looseObject({ cik_str: z.int().positive(), ticker: z.string() }),
+);
+
+/** Asks for the list of all tickers and their companies. */
+export const tickersRequest = (headers: Readonly<Record<string, string>>): ProviderRequest => ({
+  origin: ORIGIN,
+  path: "/files/company_tickers.json",
+  headers,
+  accepts: [403],
+  maxBytes: MAX_BYTES,
+  keepMs: KEEP_MS,
+});
+
+/**
+ * Central Index Key of the company that a ticker names, `null` when it names none.
+ *
+ * @throws {ProviderFault} When the answer is not the list.
+ */
+export function readCik(answer: Answer, symbol: string): number | null {
+  requireLetIn(answer);
+  const entries = Object.values(jsonOf(answer, Tickers));
+  const named = entries.find(({ ticker }) => ticker.toUpperCase().replace(/[./]/, "-") === symbol);
+  return named?.cik_str ?? null;
+}

@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { nextSession, previousSession } from "../../../market/calendar.ts";
+import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
+import { type Answer, quoted } from "../answer.ts";
+import { readCursor } from "../cursor.ts";
+import { ProviderFault } from "../fault.ts";
+import type { PolledProvider, ProviderOptions, Reading, Series, Step } from "../provider.ts";
+import { withSlash } from "../symbols.ts";
+import { addDays, FINAL_MS } from "../when.ts";
+import { readShortVolumeFile } from "./finra-daily/file.ts";
+
+/** No file of an earlier day is offered. */
+const FIRST_DAY = "2020-01-01";
+
+/** Files have come at about 17:20 New York; by 18:00 they are promised. */
+const LOOK_FROM = "17:30";
+
+/** Pause between two looks on the day itself, in milliseconds. */
+const LOOK_EVERY_MS = 10 * 60_000;
+
+/** Pause between two looks for a day that is over, in milliseconds. */
+const LOOK_AGAIN_MS = 60 * 60_000;
+
+/** Days after a session for which its file is looked for when a later one is there. */
+const PATIENCE_DAYS = 3;
+
+/** So many sessions in a row without a file are no days off: the files have moved. */
+const MAX_MISSING = 5;
+
+/** Largest file in bytes; a day has about 11,000 lines of 40. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+const Place = z.object({
+  /** For which symbols: a new one needs the past, too. */
+  universe: z.string(),
+  /** Last session that was asked for. */
+  asked: z.iso.date(),
+  /** Whether there has been any file; before the first, the past is not waited for. */
+  found: z.boolean(),
+  /** Sessions up to `asked` whose files were not there and may still come. */
+  missing: z.array(z.iso.date()).max(MAX_MISSING),
+});
+type Place = z.infer<typeof Place>;
+
+/** FINRA's daily short sale volume: one file a session for all symbols. */
+export const finraDaily: PolledProvider = {
+  id: "finra-daily",
+  name: "FINRA daily short sale volume",
+  terms:
+    "FINRA Data terms: for your own use, not to be passed on without FINRA's consent. Short volume is not short interest.",
+  isForOwnUse: true,
+  origin: "https://cdn.finra.org",
+  feeds: ["shortVolumes"],
+  classes: ["stock", "etf"],
+  needs: [],
+  kind: "polled",
+  // None is documented.
+  budget: { requests: 2, perMs: 1_000 },
+  series: (options) => (options.instruments.length === 0 ? [] : [files(options)]),
+};
+
+function files({ instruments, historyFrom }: ProviderOptions): Series {
+  const symbols = new Map(instruments.map(({ symbol }) => [withSlash(symbol), symbol]));
+  const names = [...symbols.keys()].sort().join(" ");
+  const universe = createHash("sha256").update(names).digest("hex").slice(0, 16);
+  const wantedFrom = newYorkDate(historyFrom);
+  const first = wantedFrom > FIRST_DAY ? wantedFrom : FIRST_DAY;
+  const start = { universe, asked: previousSession(first), found: false, missing: [] };
+  return {
+    key: "CNMS",
+    next(cursor, now) {
+      const last = readCursor(cursor, Place);
+      const place = last?.universe === universe ? last : start;
+      const front = nextSession(place.asked);
+      const [missing] = place.missing;
+      const isFrontDue = lookFrom(front) <= now && place.missing.length < MAX_MISSING;
+      if (!isFrontDue && missing === undefined) return { waitUntil: lookFrom(front) };
+      return ask({ place, session: isFrontDue ? front : (missing as string), symbols }, now);
+    },
+  };
+}
+
+/** A session whose file is asked for. */
+interface Asked {
+  readonly place: Place;
+  readonly session: string;
+  readonly symbols: ReadonlyMap<string, string>;
+}
+
+function ask({ place, session, symbols }: Asked, now: number): Step {
+  return {
+    request: {
+      path: `/equity/regsho/daily/CNMSshvol${session.replaceAll("-", "")}.txt`,
+      accepts: [403],
+      maxBytes: MAX_BYTES,
+      keepMs: newYorkDate(now) > session ? FINAL_MS : 0,
+    },
+    read(answer) {
+      if (answer.status === 403) return readAbsent(answer, { place, session });
+      const read = readShortVolumeFile(answer.body.toString("utf8"), { session, symbols });
+      // From here on it goes forward, so a file that came late takes those after it along once more.
+      const isWanted = (one: string) => one < session && isExpected(one, answer.receivedAt);
+      const missing = place.missing.filter(isWanted);
+      return {
+        ...read,
+        cursor: JSON.stringify({ ...place, asked: session, found: true, missing }),
+      };
+    },
+  };
+}
+
+/** @throws {ProviderFault} `refused` when it is not the file that is missing. */
+function readAbsent(
+  { body, receivedAt }: Answer,
+  { place, session }: Pick<Asked, "place" | "session">,
+): Reading {
+  const text = body.toString("utf8");
+  // Files that do not exist are answered in XML; who guards them answers with a page.
+  if (/<(!doctype )?html/i.test(text)) {
+    throw new ProviderFault("refused", `answered 403: ${quoted(text)}`);
+  }
+  const turn = (next: Partial<Place>, notBefore: number): Reading => ({
+    data: [],
+    cursor: JSON.stringify({ ...place, ...next }),
+    notBefore,
+  });
+  if (session <= place.asked) {
+    if (place.missing.length === MAX_MISSING) {
+      throw new ProviderFault("refused", `no file for ${MAX_MISSING} sessions from ${session} on`);
+    }
+    const nextFile = lookFrom(nextSession(place.asked));
+    const missing = [...place.missing.slice(1), session];
+    return turn({ missing }, Math.min(receivedAt + LOOK_AGAIN_MS, nextFile));
+  }
+  if (newYorkDate(receivedAt) === session) return turn({}, receivedAt + LOOK_EVERY_MS);
+  const isWaitedFor = place.found || isExpected(session, receivedAt);
+  const missing = isWaitedFor ? [...place.missing, session] : place.missing;
+  return turn({ asked: session, missing }, receivedAt);
+}
+
+const lookFrom = (session: string): number => newYorkInstant(session, LOOK_FROM);
+
+/** Whether a file may still come although a later one is there. */
+const isExpected = (session: string, at: number): boolean =>
+  newYorkDate(at) <= addDays(session, PATIENCE_DAYS);

@@ -1,0 +1,152 @@
+import { z } from "zod";
+import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
+import { type Answer, jsonOf, quoted } from "../answer.ts";
+import { readCursor } from "../cursor.ts";
+import type { Datum, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
+import { withDot } from "../symbols.ts";
+import { addDays, dateKnown } from "../when.ts";
+
+/** What a week is told of with: all that alternative trading systems traded, and all the rest. */
+const KINDS = { ats: "ATS_W_SMBL", otc: "OTC_W_SMBL" } as const;
+
+/** Fields that are read. */
+const FIELDS = [
+  "issueSymbolIdentifier",
+  "weekStartDate",
+  "initialPublishedDate",
+  "summaryTypeCode",
+  "totalWeeklyShareQuantity",
+] as const;
+
+/** Most rows of an answer; two a week for a year are a fiftieth of it. */
+const LIMIT = 5_000;
+
+/** Days of the past that are on offer. */
+const OFFERED_DAYS = 371;
+
+/** Days before the newest week that are asked for again: a week may be told of late. */
+const AGAIN_DAYS = 42;
+
+/** Days from the Monday of a week to its publication at the latest; large companies have 21. */
+const PUBLISHED_AFTER_DAYS = 35;
+
+/** Looked for every night at this time in New York, for what was published on the day before. */
+const LOOK_AT = "01:00";
+
+const Row = z.looseObject({
+  issueSymbolIdentifier: z.string(),
+  weekStartDate: z.iso.date(),
+  initialPublishedDate: z.iso.date().nullish(),
+  summaryTypeCode: z.string(),
+  totalWeeklyShareQuantity: z.number(),
+});
+type Row = z.infer<typeof Row>;
+
+const Place = z.object({
+  /** Monday of the newest week that was told. */
+  newest: z.iso.date().optional(),
+});
+type Place = z.infer<typeof Place>;
+
+/** FINRA's weekly off-exchange volumes, one series for each security. */
+export const finraWeekly: PolledProvider = {
+  id: "finra-weekly",
+  name: "FINRA OTC transparency",
+  terms: "FINRA Data terms: for your own use, not to be passed on without FINRA's consent.",
+  isForOwnUse: true,
+  origin: "https://api.finra.org",
+  feeds: ["weeklyVolumes"],
+  classes: ["stock", "etf"],
+  needs: [],
+  kind: "polled",
+  budget: { requests: 5, perMs: 1_000 },
+  series: ({ instruments, historyFrom }) =>
+    instruments.map(({ symbol }) => weeks(symbol, newYorkDate(historyFrom))),
+};
+
+function weeks(symbol: string, wantedFrom: string): Series {
+  return {
+    key: symbol,
+    next(cursor, now) {
+      const { newest } = readCursor(cursor, Place) ?? {};
+      const today = newYorkDate(now);
+      const offeredFrom = addDays(today, -OFFERED_DAYS);
+      const first = newest === undefined ? wantedFrom : addDays(newest, -AGAIN_DAYS);
+      const from = first > offeredFrom ? first : offeredFrom;
+      return {
+        request: {
+          path: "/data/group/otcMarket/name/weeklySummary",
+          headers: { accept: "application/json" },
+          post: { type: "application/json", body: question(symbol, from, today) },
+          accepts: [204],
+        },
+        read: (answer) => read(answer, symbol, { newest }),
+      };
+    },
+  };
+}
+
+const question = (symbol: string, from: string, to: string): string =>
+  JSON.stringify({
+    fields: FIELDS,
+    limit: LIMIT,
+    compareFilters: [
+      { fieldName: "issueSymbolIdentifier", fieldValue: withDot(symbol), compareType: "EQUAL" },
+    ],
+    domainFilters: [{ fieldName: "summaryTypeCode", values: Object.values(KINDS) }],
+    dateRangeFilters: [{ fieldName: "weekStartDate", startDate: from, endDate: to }],
+  });
+
+function read(answer: Answer, symbol: string, { newest }: Place): Reading {
+  const today = newYorkDate(answer.receivedAt);
+  const notBefore = newYorkInstant(addDays(today, 1), LOOK_AT);
+  // 204: there is nothing of the kind.
+  const rows = answer.status === 204 ? [] : jsonOf(answer, z.array(Row));
+  const own = rows.filter((row) => row.issueSymbolIdentifier === withDot(symbol));
+  const data: Datum[] = [];
+  const rejected: Rejected[] = [];
+  const told = newest === undefined ? [] : [newest];
+  for (const [weekStart, ofWeek] of Map.groupBy(own, (row) => row.weekStartDate)) {
+    const place = { feed: "weeklyVolumes", symbol, at: Date.parse(weekStart), id: "week" } as const;
+    const reason = ofWeek.map((row) => faultOf(row, today)).find((fault) => fault !== undefined);
+    if (reason !== undefined) {
+      rejected.push({ ...place, reason });
+      continue;
+    }
+    const record = recordOf(weekStart, ofWeek);
+    if (record === undefined) continue;
+    data.push({ ...place, record });
+    told.push(weekStart);
+  }
+  const place: Place = { newest: told.sort().at(-1) };
+  return { data, rejected, cursor: JSON.stringify(place), notBefore };
+}
+
+/** `undefined` when one of the two kinds is not told: none traded, or it is still to come. */
+function recordOf(weekStart: string, rows: readonly Row[]) {
+  const [ats, otc] = Object.values(KINDS).map((kind) =>
+    rows.find((row) => row.summaryTypeCode === kind),
+  );
+  if (ats === undefined || otc === undefined) return undefined;
+  const availableAt = Math.max(...[ats, otc].map((row) => dateKnown(publishedOn(row))));
+  return {
+    weekStart,
+    availableAt,
+    atsShares: ats.totalWeeklyShareQuantity,
+    otcShares: otc.totalWeeklyShareQuantity,
+  };
+}
+
+const publishedOn = ({ initialPublishedDate, weekStartDate }: Row): string =>
+  initialPublishedDate ?? addDays(weekStartDate, PUBLISHED_AFTER_DAYS);
+
+/** Why a row cannot be true, `undefined` when it can. */
+function faultOf(row: Row, today: string): string | undefined {
+  const { totalWeeklyShareQuantity: shares, weekStartDate, initialPublishedDate } = row;
+  if (shares < 0) return `${shares} shares cannot be`;
+  const latest = initialPublishedDate ?? weekStartDate;
+  if (latest > today) return `${quoted(latest)} has not come yet`;
+  const published = publishedOn(row);
+  if (published >= addDays(weekStartDate, 7)) return undefined;
+  return `${quoted(published)} is before the end of the week that it tells of`;
+}

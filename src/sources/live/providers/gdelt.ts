@@ -1,0 +1,153 @@
+import { z } from "zod";
+import { type Answer, jsonOf, quoted } from "../answer.ts";
+import { readCursor } from "../cursor.ts";
+import { ProviderFault } from "../fault.ts";
+import { filed, MESSAGE_HISTORY_MS, messageText, opaque } from "../message.ts";
+import { type NewsTopic, newsTopic } from "../news-topic.ts";
+import type { PolledProvider, Reading, Series } from "../provider.ts";
+
+/** Most articles of an answer. */
+const MAX_ARTICLES = 250;
+
+/** Time between two requests that it asks for, in milliseconds. */
+const EVERY_MS = 5_000;
+
+/** It goes through the world's news every 15 minutes; articles are dated by that. */
+const ROUND_MS = 15 * 60_000;
+
+/** Shortest time between two visits to an instrument, in milliseconds. */
+const MIN_PERIOD_MS = 3_600_000;
+
+const Found = z.looseObject({
+  articles: z
+    .array(
+      z.looseObject({
+        url: z.string().min(1),
+        title: z.string(),
+        seendate: z.string().regex(/^\d{8}T\d{6}Z$/),
+      }),
+    )
+    .max(MAX_ARTICLES),
+});
+
+/** Nothing at all when nothing was found. */
+const Articles = z.union([z.strictObject({}).transform(() => ({ articles: [] })), Found]);
+
+/** Articles seen before this instant have been read, Unix milliseconds. */
+const Cursor = z.object({ from: z.int() });
+
+/**
+ * Headlines of the world's online news, as GDELT finds them: articles that call a company by its
+ * legal name, or a coin by a name that means nothing else, and do so in the headline. Publishers are
+ * no authors, so none is named.
+ */
+export const gdelt: PolledProvider = {
+  kind: "polled",
+  id: "gdelt",
+  name: "GDELT Project",
+  terms:
+    "GDELT DOC 2.0: free for any use with a reference to the GDELT Project and its address, https://www.gdeltproject.org/; headlines belong to their publishers.",
+  isForOwnUse: false,
+  origin: "https://api.gdeltproject.org",
+  feeds: ["mentions"],
+  classes: ["stock", "crypto"],
+  needs: [],
+  budget: { requests: 1, perMs: EVERY_MS },
+  series({ instruments, historyFrom }) {
+    const periodMs = Math.max(MIN_PERIOD_MS, 2 * instruments.length * EVERY_MS);
+    return instruments.flatMap((instrument) => {
+      const topic = newsTopic(instrument);
+      return topic ? [news(instrument.symbol, topic, { historyFrom, periodMs })] : [];
+    });
+  },
+};
+
+/** How an instrument is followed. */
+interface Habit {
+  /** Unix milliseconds. */
+  readonly historyFrom: number;
+  /** Time between two visits. */
+  readonly periodMs: number;
+}
+
+function news(symbol: string, topic: NewsTopic, { historyFrom, periodMs }: Habit): Series {
+  return {
+    key: symbol,
+    next(cursor, now) {
+      const reached = readCursor(cursor, Cursor)?.from ?? historyFrom;
+      const from = Math.max(reached, roundOf(now - MESSAGE_HISTORY_MS));
+      const until = roundOf(now - ROUND_MS);
+      if (until <= from) return { waitUntil: from + 2 * ROUND_MS };
+      const query = new URLSearchParams({
+        query: `${topic.query} sourcelang:english`,
+        mode: "artlist",
+        format: "json",
+        sort: "dateasc",
+        maxrecords: String(MAX_ARTICLES),
+        startdatetime: stamp(from),
+        enddatetime: stamp(until - 1_000),
+      });
+      return {
+        request: { path: `/api/v2/doc/doc?${query}`, maxBytes: 1_048_576 },
+        read: (answer) => read(answer, { symbol, topic, from, until, periodMs }),
+      };
+    },
+  };
+}
+
+interface Asked {
+  readonly symbol: string;
+  readonly topic: NewsTopic;
+  /** First and last instant of the articles that were asked for, Unix milliseconds. */
+  readonly from: number;
+  readonly until: number;
+  readonly periodMs: number;
+}
+
+function read(answer: Answer, { symbol, topic, from, until, periodMs }: Asked): Reading {
+  const { receivedAt } = answer;
+  const articles = articlesOf(answer);
+  const sorted = articles
+    .filter(({ title }) => topic.isAbout(title))
+    .map(({ url, title, at }) => filed(mention({ url, title, at }), [symbol], receivedAt));
+  // Where the service is behind, what it has not found yet comes after the newest that it has.
+  const newest = Math.min(until, articles.at(-1)?.at ?? from);
+  const cutAt = articles.length < MAX_ARTICLES ? undefined : newest;
+  const isOver = cutAt === undefined || Math.max(cutAt, from + ROUND_MS) >= until;
+  // Of one round no more can be had.
+  const next = cutAt === undefined ? newest : Math.max(cutAt, from + ROUND_MS);
+  return {
+    data: sorted.flatMap(({ data }) => data),
+    rejected: sorted.flatMap(({ rejected }) => rejected),
+    cursor: JSON.stringify({ from: next } satisfies z.infer<typeof Cursor>),
+    ...(isOver && { notBefore: receivedAt + periodMs }),
+  };
+}
+
+/** Its errors are sentences with status 200. */
+function articlesOf(answer: Answer) {
+  const text = answer.body.toString("utf8", 0, 500).trimStart();
+  if (/^please limit requests/i.test(text)) {
+    throw new ProviderFault("limited", `it says ${quoted(text)}`, 12 * EVERY_MS);
+  }
+  const { articles } = jsonOf(answer, Articles);
+  return articles.map(({ url, title, seendate }) => ({ url, title, at: instantOf(seendate) }));
+}
+
+function mention({ url, title, at }: { url: string; title: string; at: number }) {
+  const id = `gdelt-${opaque("gdelt", url)}`;
+  const text = messageText(title);
+  return { id, at, text, author: null, followers: null, symbolCount: 1, stance: null } as const;
+}
+
+const roundOf = (at: number): number => Math.floor(at / ROUND_MS) * ROUND_MS;
+
+/** `20261120T150000Z` as Unix milliseconds. */
+const instantOf = (seen: string): number => {
+  const [, year, month, day, hour, minute, second] =
+    /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(seen)?.map(Number) ?? [];
+  return Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);
+};
+
+/** `20261120150000`. */
+const stamp = (at: number): string => new Date(at).toISOString().replace(/\D/g, "").slice(0, 14);

@@ -1,0 +1,110 @@
+import { z } from "zod";
+import { jsonOfText } from "../answer.ts";
+import { filed, messageText, opaque } from "../message.ts";
+import type { ProviderOptions, Reading, StreamedProvider } from "../provider.ts";
+import { createTickerReader } from "../tickers.ts";
+import { isFuture } from "../when.ts";
+
+const POSTS = "app.bsky.feed.post";
+
+/** How far to go back when a connection is made again; what comes twice is kept once. */
+const REWIND_MICROS = 5_000_000;
+
+/** How often the place in the stream is told though nothing matters, in microseconds. */
+const TELL_EVERY_MICROS = 10_000_000;
+
+/** A message of Jetstream takes a few kilobytes; longer ones are not sent. */
+const MAX_MESSAGE_BYTES = 65_536;
+
+/** Age at which a post is an import from elsewhere and no news, in milliseconds. */
+const MAX_AGE_MS = 24 * 3_600_000;
+
+/** What Jetstream itself says of an event. Times are Unix microseconds. */
+const Event = z.looseObject({
+  did: z.string().max(2_048),
+  time_us: z.int().positive(),
+  kind: z.string(),
+  commit: z
+    .looseObject({
+      operation: z.string(),
+      collection: z.string(),
+      rkey: z.string().max(512),
+      record: z.unknown().optional(),
+    })
+    .optional(),
+});
+type Event = z.infer<typeof Event>;
+
+/** What a person's program wrote: anything may be wrong with it. */
+const Post = z.looseObject({
+  text: z.string(),
+  createdAt: z.iso.datetime({ offset: true }),
+  langs: z.array(z.string()).nullish(),
+});
+
+/** Posts on Bluesky that name instruments by cashtag, all of the network as it is written. */
+export const jetstream: StreamedProvider = {
+  kind: "streamed",
+  id: "jetstream",
+  name: "Bluesky Jetstream",
+  terms: "Public posts of the Bluesky network; each belongs to its author, who may delete it.",
+  isForOwnUse: false,
+  origin: "wss://jetstream2.us-east.bsky.network",
+  feeds: ["mentions"],
+  classes: ["stock", "etf", "crypto"],
+  needs: [],
+  path(cursor) {
+    const query = new URLSearchParams({
+      wantedCollections: POSTS,
+      maxMessageSizeBytes: String(MAX_MESSAGE_BYTES),
+    });
+    const from = Number(cursor ?? 0) - REWIND_MICROS;
+    if (Number.isSafeInteger(from) && from > 0) query.set("cursor", String(from));
+    return `/subscribe?${query}`;
+  },
+  reader(options) {
+    const readPost = postReader(options);
+    let told = 0;
+    return (message, now) => {
+      const event = jsonOfText(message, Event);
+      const sorted = readPost(event, now);
+      const isLongSilent = Math.abs(event.time_us - told) >= TELL_EVERY_MICROS;
+      if (sorted === undefined && !isLongSilent) return undefined;
+      told = event.time_us;
+      return { data: [], ...sorted, cursor: String(event.time_us) };
+    };
+  },
+};
+
+function postReader({ instruments }: ProviderOptions) {
+  const named = createTickerReader(instruments);
+  return (event: Event, now: number): Omit<Reading, "cursor"> | undefined => {
+    const post = postOf(event);
+    if (post === undefined) return undefined;
+    const at = Date.parse(post.createdAt);
+    // Its author says when it was written, whatever the day: nothing is kept of what cannot be.
+    const isRecent = at > event.time_us / 1_000 - MAX_AGE_MS && !isFuture(at, now);
+    if (!isRecent) return undefined;
+    const { symbols, count } = named(post.text, at);
+    if (symbols.length === 0) return undefined;
+    const message = {
+      id: `bluesky-${opaque("bluesky", `${event.did}/${event.commit?.rkey}`)}`,
+      at,
+      text: messageText(post.text),
+      author: opaque("bluesky", event.did),
+      followers: null,
+      symbolCount: count,
+      stance: null,
+    };
+    return filed(message, symbols, now);
+  };
+}
+
+/** A new post in English or in no language; `undefined` for anything else. */
+function postOf({ kind, commit }: Event): z.infer<typeof Post> | undefined {
+  if (kind !== "commit" || commit?.operation !== "create" || commit.collection !== POSTS) return;
+  const { data: post } = Post.safeParse(commit.record);
+  const langs = post?.langs ?? [];
+  const isRead = langs.length === 0 || langs.some((lang) => /^en\b/i.test(lang));
+  return isRead ? post : undefined;
+}

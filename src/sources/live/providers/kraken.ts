@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { type Answer, jsonOf, quoted } from "../answer.ts";
+import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
+import { DayCursor, readCursor } from "../cursor.ts";
+import { type FaultKind, ProviderFault } from "../fault.ts";
+import type { PolledProvider, Reading, Series } from "../provider.ts";
+import { coinOf } from "../symbols.ts";
+import { coinBarAsked, utcDay } from "../when.ts";
+
+/** Minutes of a day. */
+const DAY_MINUTES = 1_440;
+
+/** Names that only Kraken uses. */
+const COINS: Readonly<Record<string, string>> = { BTC: "XBT", DOGE: "XDG" };
+
+/** Prices and volumes are decimals in text. */
+const Decimal = z.string().regex(/^-?\d+(?:\.\d+)?$/);
+
+/** Day, open, high, low, close, mean price by volume, coins, trades. */
+const Row = z.tuple(
+  [Seconds, Decimal, Decimal, Decimal, Decimal, Decimal, Decimal, z.number()],
+  z.unknown(),
+);
+
+/** The rows stand under a name that need not be the one asked for, beside `last`. */
+const Ohlc = z.looseObject({
+  error: z.array(z.string()),
+  result: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** What Kraken says with status 200, by how it begins; warnings begin with W and mean nothing. */
+const FAULTS: readonly (readonly [string, FaultKind])[] = [
+  ["EAPI:Rate limit", "limited"],
+  ["EGeneral:Too many requests", "limited"],
+  ["EGeneral:Temporary lockout", "limited"],
+  ["EGeneral:Permission denied", "refused"],
+  ["EGeneral:Internal error", "failing"],
+  ["EService:", "failing"],
+];
+
+/** Its error for a pair that it does not trade. */
+const UNKNOWN_PAIR = "EQuery:Unknown asset pair";
+
+/**
+ * Daily bars of Kraken, of the last 720 days at most. The last row of an answer is always the day
+ * under way. Volume is coins times their mean price: what was paid.
+ */
+export const kraken: PolledProvider = {
+  id: "kraken",
+  name: "Kraken",
+  terms: "Kraken Terms of Service: for your own use, not to be passed on.",
+  isForOwnUse: true,
+  origin: "https://api.kraken.com",
+  feeds: ["bars"],
+  classes: ["crypto"],
+  needs: [],
+  kind: "polled",
+  // Documented is about one a second for an address.
+  budget: { requests: 1, perMs: 1_100 },
+  series: ({ instruments, historyFrom }) =>
+    instruments.map(({ symbol }) => bars(symbol, utcDay(historyFrom))),
+};
+
+function bars(symbol: string, first: string): Series {
+  return {
+    key: symbol,
+    next(cursor, now) {
+      const from = readCursor(cursor, DayCursor)?.day ?? first;
+      const through = lastCoinDay(now);
+      if (from > through) return { waitUntil: coinBarAsked(from) };
+      // Rows after this second: the first day itself is meant.
+      const since = Date.parse(from) / 1_000 - 1;
+      const query = `pair=${pairOf(symbol)}&interval=${DAY_MINUTES}&since=${since}`;
+      return {
+        request: { path: `/0/public/OHLC?${query}` },
+        read: (answer) => read(answer, { symbol, from, through }),
+      };
+    },
+  };
+}
+
+/** `XBTUSD` for `BTC-USD`. */
+function pairOf(symbol: string): string {
+  const coin = coinOf(symbol);
+  return `${COINS[coin] ?? coin}USD`;
+}
+
+function read(
+  answer: Answer,
+  asked: { readonly symbol: string; readonly from: string; readonly through: string },
+): Reading {
+  const { error, result = {} } = jsonOf(answer, Ohlc);
+  const wrong = error.find((text) => text.startsWith("E"));
+  if (wrong === UNKNOWN_PAIR) return readNotTraded(asked, answer.receivedAt);
+  if (wrong !== undefined) throw faultOf(wrong);
+  const days = rowsOf(result).map(dayOf);
+  return readCoinDays({ ...asked, days, receivedAt: answer.receivedAt });
+}
+
+function faultOf(error: string): ProviderFault {
+  const known = FAULTS.find(([beginning]) => error.startsWith(beginning));
+  return new ProviderFault(known?.[1] ?? "malformed", `it says ${quoted(error)}`);
+}
+
+function rowsOf(result: Readonly<Record<string, unknown>>): readonly z.infer<typeof Row>[] {
+  const lists = Object.entries(result).filter(([name]) => name !== "last");
+  const rows = z.array(Row).safeParse(lists[0]?.[1]);
+  if (lists.length === 1 && rows.success) return rows.data;
+  throw new ProviderFault("malformed", "result: not one pair with rows as documented");
+}
+
+function dayOf([time, ...cells]: z.infer<typeof Row>): CoinDay {
+  const [open, high, low, close, mean, coins] = cells.map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { session: utcDay(time * 1_000), open, high, low, close, volume: mean * coins };
+}

@@ -1,0 +1,121 @@
+import { z } from "zod";
+import type { Instrument } from "../../../market/instrument.ts";
+import type { Answer } from "../answer.ts";
+import { readCursor } from "../cursor.ts";
+import { filed, MESSAGE_HISTORY_MS } from "../message.ts";
+import type { PolledProvider, Reading, Series } from "../provider.ts";
+import { coinOf, withDot } from "../symbols.ts";
+import { isFuture } from "../when.ts";
+import { type Message, mentionOf, messagesOf, PAGE } from "./stocktwits/message.ts";
+
+/** Requests an hour that one address may send. */
+const REQUESTS_AN_HOUR = 200;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Pages by which one visit goes back, so that no symbol uses up what all of them share. */
+const MAX_PAGES = 4;
+
+/** Shortest time between two visits to a symbol, in milliseconds. */
+const MIN_PERIOD_MS = 5 * 60_000;
+
+/** Requests a symbol and visit that fit into the budget: older pages take what is left. */
+const PAGES_A_VISIT = 2;
+
+/** A visit goes from the newest message back to those seen on the visit before. */
+const Cursor = z.object({
+  /** Newest message that was seen on the visit before; 0 before the first. */
+  seen: z.int(),
+  /** Newest and oldest message of the visit under way, `null` between visits. */
+  visit: z.object({ newest: z.int(), oldest: z.int(), pages: z.int() }).nullable(),
+});
+type Cursor = z.infer<typeof Cursor>;
+
+/** Messages on Stocktwits by symbol, with the stance that many authors declare. */
+export const stocktwits: PolledProvider = {
+  kind: "polled",
+  id: "stocktwits",
+  name: "Stocktwits",
+  terms: "Stocktwits Terms of Service: for your own use; messages belong to their authors.",
+  isForOwnUse: true,
+  origin: "https://api.stocktwits.com",
+  feeds: ["mentions"],
+  classes: ["stock", "etf", "crypto"],
+  needs: [],
+  budget: { requests: REQUESTS_AN_HOUR, perMs: HOUR_MS },
+  series({ instruments, historyFrom }) {
+    const visitMs = (PAGES_A_VISIT * HOUR_MS) / REQUESTS_AN_HOUR;
+    const periodMs = Math.max(MIN_PERIOD_MS, instruments.length * visitMs);
+    return instruments.map((instrument) => stream(instrument, { historyFrom, periodMs }));
+  },
+};
+
+/** How a symbol is followed. */
+interface Habit {
+  /** Unix milliseconds. */
+  readonly historyFrom: number;
+  /** Time between two visits. */
+  readonly periodMs: number;
+}
+
+function stream({ symbol, assetClass }: Instrument, habit: Habit): Series {
+  const ticker = assetClass === "crypto" ? `${coinOf(symbol)}.X` : withDot(symbol);
+  return {
+    key: symbol,
+    next(cursor) {
+      const from = readCursor(cursor, Cursor) ?? { seen: 0, visit: null };
+      const query = new URLSearchParams({ limit: String(PAGE) });
+      if (from.seen > 0) query.set("since", String(from.seen));
+      if (from.visit) query.set("max", String(from.visit.oldest));
+      return {
+        request: {
+          path: `/api/2/streams/symbol/${encodeURIComponent(ticker)}.json?${query}`,
+          accepts: [404],
+          maxBytes: 1_048_576,
+        },
+        read: (answer) =>
+          answer.status === 404
+            ? readUnknown(from, symbol, answer.receivedAt)
+            : read(answer, { symbol, from, habit }),
+      };
+    },
+  };
+}
+
+/** The reading of an answer that says that there is no such symbol. */
+const readUnknown = (from: Cursor, symbol: string, receivedAt: number): Reading => ({
+  data: [],
+  cursor: JSON.stringify(from),
+  notBefore: receivedAt + DAY_MS,
+  unknown: [symbol],
+});
+
+function read(
+  answer: Answer,
+  { symbol, from, habit }: { symbol: string; from: Cursor; habit: Habit },
+): Reading {
+  const { receivedAt } = answer;
+  const messages = messagesOf(answer);
+  const floor = Math.max(habit.historyFrom, receivedAt - MESSAGE_HISTORY_MS);
+  const before = from.visit?.oldest ?? Number.POSITIVE_INFINITY;
+  const isNew = ({ id, created_at }: Message) =>
+    id > from.seen && id < before && Date.parse(created_at) >= floor;
+  const fresh = messages.filter(isNew);
+  const sorted = fresh.map((message) => filed(mentionOf(message), [symbol], receivedAt));
+  const ids = fresh.map(({ id }) => id);
+  // Where its clock is ahead, messages of the future come again when their time has come.
+  const known = fresh.filter(({ created_at }) => !isFuture(Date.parse(created_at), receivedAt));
+  const newest = Math.max(from.visit?.newest ?? from.seen, ...known.map(({ id }) => id));
+  const pages = (from.visit?.pages ?? 0) + 1;
+  const isOver = messages.length < PAGE || fresh.length < PAGE - 1 || pages >= MAX_PAGES;
+  const next: Cursor = isOver
+    ? { seen: newest, visit: null }
+    : { seen: from.seen, visit: { newest, oldest: Math.min(...ids), pages } };
+  return {
+    data: sorted.flatMap(({ data }) => data),
+    rejected: sorted.flatMap(({ rejected }) => rejected),
+    cursor: JSON.stringify(next),
+    ...(isOver && { notBefore: receivedAt + habit.periodMs }),
+  };
+}

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { type Answer, jsonOf } from "../../answer.ts";
+import { ProviderFault } from "../../fault.ts";
+import { decoded, messageText, opaque } from "../../message.ts";
+
+/** Most messages of an answer. */
+export const PAGE = 30;
+
+const DAY_MS = 86_400_000;
+
+/** A message as Stocktwits tells of it. */
+const Message = z.looseObject({
+  id: z.int().positive(),
+  body: z.string(),
+  created_at: z.iso.datetime(),
+  user: z.looseObject({
+    id: z.int(),
+    followers: z.int().nonnegative().nullish(),
+    join_date: z.iso.date().nullish(),
+  }),
+  symbols: z.array(z.looseObject({ symbol: z.string() })).nullish(),
+  entities: z
+    .looseObject({ sentiment: z.looseObject({ basic: z.string().nullish() }).nullish() })
+    .nullish(),
+});
+export type Message = z.infer<typeof Message>;
+
+const Answered = z.looseObject({
+  response: z.looseObject({ status: z.int() }).optional(),
+  messages: z
+    .array(Message)
+    .max(10 * PAGE)
+    .optional(),
+});
+
+/**
+ * The messages of an answer, newest first.
+ *
+ * @throws {ProviderFault} When it is no stream; some errors come with 200 and the status inside.
+ */
+export function messagesOf(answer: Answer): readonly Message[] {
+  const { response, messages } = jsonOf(answer, Answered);
+  const status = response?.status ?? 200;
+  if (status === 429) throw new ProviderFault("limited", "the answer says 429");
+  if (status === 401 || status === 403) throw new ProviderFault("refused", `it says ${status}`);
+  if (messages === undefined)
+    throw new ProviderFault("malformed", `no messages; it says ${status}`);
+  return messages;
+}
+
+/** The message as it is kept, without its author's name. */
+export function mentionOf({ id, body, created_at, user, symbols, entities }: Message) {
+  const at = Date.parse(created_at);
+  const stance = entities?.sentiment?.basic?.toLowerCase();
+  const joined = Date.parse(user.join_date ?? "");
+  return {
+    id: `stocktwits-${id}`,
+    at,
+    text: messageText(decoded(body)),
+    author: opaque("stocktwits", String(user.id)),
+    followers: user.followers ?? null,
+    accountAgeDays: Number.isNaN(joined) ? null : Math.max(0, Math.floor((at - joined) / DAY_MS)),
+    symbolCount: Math.max(1, new Set(symbols?.map((named) => named.symbol)).size),
+    stance: stance === "bullish" || stance === "bearish" ? stance : null,
+  } as const;
+}

@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { newYorkDate } from "../../../market/new-york.ts";
+import { type Answer, jsonOf, quoted } from "../answer.ts";
+import { ProviderFault } from "../fault.ts";
+import { BLOCK, type PrintPage, type PrintPlace, printSeries, type ToldPrint } from "../prints.ts";
+import type { PolledProvider, ProviderRequest } from "../provider.ts";
+import { withDot } from "../symbols.ts";
+
+/** Most prints of a page. */
+const PAGE_PRINTS = 500;
+
+/**
+ * What the plan's history begins with, in the answer to a question about an older day: status 403
+ * like that for a wrong key.
+ */
+const TOO_OLD = "historic_data_access_missing";
+
+/**
+ * Codes that leave the price to the quotes at execution. Others, among them ones that are added some
+ * day, say that it came from elsewhere: an average, an earlier price, a derivative, another time.
+ */
+const QUOTED: ReadonlySet<string> = new Set(["odd_lot_execution", "intermarket_sweep"]);
+const REGULAR_SETTLEMENT: ReadonlySet<string> = new Set(["regular", "regular_settlement"]);
+
+const Code = z.string().max(80).nullish();
+const Quote = z.union([z.string().max(40), z.number()]).nullish();
+
+const Row = z.looseObject({
+  size: z.number(),
+  price: z.union([z.string().max(40), z.number()]),
+  executed_at: z.iso.datetime({ offset: true }),
+  created_at: z.iso.datetime({ offset: true }).nullish(),
+  nbbo_bid: Quote,
+  nbbo_ask: Quote,
+  market_center: z.string().max(8).nullish(),
+  canceled: z.boolean(),
+  sale_cond_codes: Code,
+  ext_hour_sold_codes: Code,
+  trade_code: Code,
+  trade_settlement: Code,
+  tracking_id: z.number(),
+});
+type Row = z.infer<typeof Row>;
+
+const Page = z.looseObject({ data: z.array(Row) });
+const Refusal = z.looseObject({ code: z.string().optional(), message: z.string() });
+
+/** Off-exchange blocks of US stocks and funds with the quotes at their execution. */
+export const unusualWhales: PolledProvider = {
+  id: "unusual-whales",
+  name: "Unusual Whales",
+  terms:
+    "Unusual Whales API terms, paid plan: for your own use, not to be passed on; off-exchange prints of regular trading from 10,000 shares or USD 200,000 on.",
+  isForOwnUse: true,
+  origin: "https://api.unusualwhales.com",
+  feeds: ["prints"],
+  classes: ["stock", "etf"],
+  needs: ["UNUSUAL_WHALES_API_KEY"],
+  kind: "polled",
+  // 120 a minute are usual; plans differ, and 429 tells.
+  budget: { requests: 100, perMs: 60_000 },
+  series: ({ instruments, historyFrom, settings }) =>
+    instruments.flatMap(({ symbol }) =>
+      // A block is large by shares or by value, and filters of one question must all be met.
+      [`min_premium=${BLOCK.notionalUsd}`, `min_size=${BLOCK.shares}`].map((filter) =>
+        printSeries({ key: `${symbol} ${filter}`, symbol, historyFrom }, (place) => ({
+          request: requestOf(withDot(symbol), filter, place, settings),
+          read: (answer) => readPage(answer, place),
+        })),
+      ),
+    ),
+};
+
+function requestOf(
+  symbol: string,
+  filter: string,
+  { session, closesAt, page }: PrintPlace,
+  settings: Readonly<Record<string, string>>,
+): ProviderRequest {
+  const olderThan = page ?? new Date(closesAt).toISOString();
+  const query = `date=${session}&older_than=${olderThan}&limit=${PAGE_PRINTS}&${filter}`;
+  return {
+    path: `/api/darkpool/${symbol}?${query}`,
+    headers: {
+      authorization: `Bearer ${settings.UNUSUAL_WHALES_API_KEY}`,
+      accept: "application/json",
+    },
+    accepts: [403],
+  };
+}
+
+function readPage(answer: Answer, place: PrintPlace): PrintPage {
+  if (answer.status === 403) return { prints: [], availableFrom: historyBegin(answer, place) };
+  const { data } = jsonOf(answer, Page);
+  const prints = data
+    .map((row) => printOf(row, place.session))
+    .filter(({ tradedAt }) => tradedAt >= place.opensAt && tradedAt < place.closesAt);
+  return { prints, next: pageBehind(data, place) };
+}
+
+/** @throws {ProviderFault} `refused` unless the day is too old for the plan. */
+function historyBegin(answer: Answer, { session }: PrintPlace): string {
+  const { code, message } = jsonOf(answer, Refusal);
+  const date = /\d{4}-\d{2}-\d{2}/.exec(message)?.[0];
+  const today = newYorkDate(answer.receivedAt);
+  if (code === TOO_OLD && date !== undefined && date > session && date <= today) return date;
+  throw new ProviderFault("refused", quoted(message));
+}
+
+/**
+ * The instant that the next page is older than. Pages run back in time by whole seconds, so the last
+ * second is asked for again, unless it fills a page alone.
+ */
+function pageBehind(rows: readonly Row[], { page, opensAt, closesAt }: PrintPlace) {
+  const oldest = Math.min(...rows.map(({ executed_at: at }) => Date.parse(at)));
+  if (rows.length < PAGE_PRINTS || oldest < opensAt) return undefined;
+  const before = page === undefined ? closesAt : Date.parse(page);
+  const again = oldest + 1_000;
+  return new Date(again < before ? again : oldest).toISOString();
+}
+
+function printOf(row: Row, session: string): ToldPrint {
+  const tradedAt = Date.parse(row.executed_at);
+  const { sale_cond_codes: sale, ext_hour_sold_codes: hours, trade_code: trade } = row;
+  const settlement = REGULAR_SETTLEMENT.has(row.trade_settlement ?? "regular")
+    ? null
+    : row.trade_settlement;
+  const conditions = [sale, hours, trade, settlement].filter((code) => code != null);
+  return {
+    id: `${session}/${row.tracking_id}`,
+    tradedAt,
+    availableAt: Math.max(tradedAt, Date.parse(row.created_at ?? row.executed_at)),
+    price: Number(row.price),
+    sizeShares: row.size,
+    venue: row.market_center ? `FINRA-${row.market_center}` : "FINRA-TRF",
+    conditions: conditions.join(","),
+    bid: quoteOf(row.nbbo_bid),
+    ask: quoteOf(row.nbbo_ask),
+    canceled: row.canceled,
+    signable: conditions.every((code) => QUOTED.has(code)),
+  };
+}
+
+/** A quote; `null` for none, which is also told as 0. */
+function quoteOf(quote: string | number | null | undefined): number | null {
+  const price = Number(quote ?? 0);
+  return price > 0 && Number.isFinite(price) ? price : null;
+}

@@ -1,0 +1,56 @@
+/** A security whose ticker changed. */
+interface Rename {
+  readonly from: string;
+  readonly to: string;
+  /** ISO date of the first session under the new ticker. */
+  readonly on: string;
+}
+
+/**
+ * Well-known changes in the S&P 500 by date, as the companies announced them; not complete. Tickers
+ * are given again: HCP became HashiCorp's, and GOOG belongs to another class of shares than before.
+ */
+const RENAMES: readonly Rename[] = [
+  { from: "GOOG", to: "GOOGL", on: "2014-04-03" },
+  { from: "COH", to: "TPR", on: "2017-10-31" },
+  { from: "PCLN", to: "BKNG", on: "2018-02-27" },
+  { from: "KORS", to: "CPRI", on: "2019-01-02" },
+  { from: "HRS", to: "LHX", on: "2019-07-01" },
+  { from: "SYMC", to: "NLOK", on: "2019-11-05" },
+  { from: "HCP", to: "PEAK", on: "2019-11-05" },
+  { from: "CBS", to: "VIAC", on: "2019-12-05" },
+  { from: "BBT", to: "TFC", on: "2019-12-09" },
+  { from: "JEC", to: "J", on: "2019-12-10" },
+  { from: "UTX", to: "RTX", on: "2020-04-03" },
+  { from: "LB", to: "BBWI", on: "2021-08-03" },
+  { from: "WLTW", to: "WTW", on: "2022-01-10" },
+  { from: "VIAC", to: "PARA", on: "2022-02-17" },
+  { from: "DISCA", to: "WBD", on: "2022-04-11" },
+  { from: "FB", to: "META", on: "2022-06-09" },
+  { from: "ANTM", to: "ELV", on: "2022-06-28" },
+  { from: "NLOK", to: "GEN", on: "2022-11-08" },
+  { from: "PKI", to: "RVTY", on: "2023-05-16" },
+  { from: "FISV", to: "FI", on: "2023-06-07" },
+  { from: "RE", to: "EG", on: "2023-07-10" },
+  { from: "ABC", to: "COR", on: "2023-08-30" },
+  { from: "CDAY", to: "DAY", on: "2024-02-01" },
+  { from: "PEAK", to: "DOC", on: "2024-03-04" },
+  { from: "FLT", to: "CPAY", on: "2024-03-25" },
+  { from: "GPS", to: "GAP", on: "2024-08-22" },
+  { from: "SQ", to: "XYZ", on: "2025-01-21" },
+  { from: "PARA", to: "PSKY", on: "2025-08-07" },
+  { from: "FI", to: "FISV", on: "2025-11-11" },
+];
+
+/**
+ * What the security is called today that a ticker named on a day.
+ *
+ * @param day ISO date in New York.
+ * @returns The ticker itself where no change is known; `undefined` where it named another security
+ *   then, or none: META before 2022-06-09.
+ */
+export function presentTicker(ticker: string, day: string): string | undefined {
+  const next = RENAMES.find(({ from, to, on }) => on > day && (from === ticker || to === ticker));
+  if (next === undefined) return ticker;
+  return next.from === ticker ? presentTicker(next.to, next.on) : undefined;
+}

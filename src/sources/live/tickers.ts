@@ -1,0 +1,155 @@
+import type { Instrument } from "../../market/instrument.ts";
+import { newYorkDates } from "../../market/new-york.ts";
+import { coinsNamedIn } from "./coin-names.ts";
+import { presentTicker } from "./renames.ts";
+import { coinOf } from "./symbols.ts";
+
+/** Characters of a text that are searched, before and after they are normalised. */
+const MAX_CHARACTERS = 2_000;
+
+/** Most instruments that a text is filed under; the rest of a long list counts only. */
+const MAX_FILED = 20;
+
+/** Nothing that a reader sees; it could part a ticker or hide one. */
+const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Variation_Selector}]/gu;
+
+/** What no ticker touches: letters, other money, and what swear words are masked with: `S%$T`. */
+const JOINED = String.raw`[\p{L}\p{N}\p{M}\p{Sc}_@#%^&*~=]`;
+
+/** A ticker, and what tells a class of shares, a coin, a pair or another exchange from it. */
+const TICKER = `([A-Za-z]{1,10})(?:[./-](USD|usd|[A-Za-z]{1,2})(?!${JOINED}))?(?!${JOINED})`;
+
+/** `$AAPL`, `$BRK.B`, `$BTC.X`, `$T.TO`; not `US$AAPL`, `$5B`, `$ES_F`, `$SPYhttp`, `BE€$T`. */
+const CASHTAG = new RegExp(String.raw`(?<!${JOINED}|!)\$${TICKER}`, "gu");
+
+/** As press releases name a company: `(NYSE: T)`, `(NASDAQ:AAPL)`. */
+const LISTING = new RegExp(
+  String.raw`[([](?:NYSE ?Arca|NYSE ?American|NYSE|NASDAQ|Nasdaq|CBOE|Cboe|AMEX): ?${TICKER} ?[)\]]`,
+  "gu",
+);
+
+/** A ticker at the end of a text that was cut may be the beginning of another. */
+const CUT_OFF = /\$[A-Za-z]{1,10}…/gu;
+
+/** Variables of shells and names of money, which are written with a dollar, too. */
+const NO_TICKERS = new Set(["PATH", "HOME", "USER", "SHELL", "CASH", "USD", "EUR", "CAD", "AUD"]);
+
+/**
+ * In small letters a dollar also stands for an S, and for a variable in a program. Tickers of one
+ * and two letters are read in capitals only.
+ */
+const NO_SMALL_TICKERS = new Set(
+  "ale app car cat data eat elf hit hop ink key kin lab low now oil pay pin post pot tap tar team ten top way well".split(
+    " ",
+  ),
+);
+
+/**
+ * Coins that are meant where a ticker stands alone after a dollar, although funds have some of these
+ * tickers, too. Every other one may be a listed company's: `$LTC` is LTC Properties as well, `$STX`
+ * Seagate, `$NEAR` a bond fund, and new ones are listed every day.
+ */
+const COINS_BY_TICKER = new Set("ADA AVAX BNB BTC DOGE DOT ETH SHIB SOL XLM XMR XRP".split(" "));
+
+/** What a text is about. */
+interface Named {
+  /** Symbols of the universe in the order in which they are named, at most 20. */
+  readonly symbols: readonly string[];
+  /** Number of instruments that it names, in the universe or not. */
+  readonly count: number;
+}
+
+/**
+ * Makes a reader that finds the instruments that a text names beyond doubt: by a cashtag, by
+ * exchange and ticker in brackets, coins by name as well. A ticker alone never counts, since too many
+ * are words: IT, ALL, NOW, DTE, YOU, V. Its time grows with the length of the text, 2,000 characters
+ * at most.
+ *
+ * @returns A function of the text and of when it was written, Unix milliseconds: tickers are read as
+ *   they were on that day.
+ */
+export function createTickerReader(
+  instruments: readonly Instrument[],
+): (text: string, writtenAt: number) => Named {
+  const byTicker = symbolsByTicker(instruments);
+  const byListing = new Set(
+    instruments.filter(({ assetClass }) => assetClass !== "crypto").map(({ symbol }) => symbol),
+  );
+  const dayOf = newYorkDates();
+  return (text, writtenAt) => {
+    const plain = visible(text);
+    const all = namesIn(plain);
+    if (all.length === 0) return { symbols: [], count: 0 };
+    const day = dayOf(writtenAt);
+    const named = all.map(({ ticker, isListing }) => {
+      const present = presentTicker(ticker, day) ?? "";
+      const listed = byListing.has(present) ? present : undefined;
+      const symbol = isListing ? listed : byTicker.get(present);
+      return { symbol, name: symbol ?? ticker.replace(/-(?:USD|X)$/, "") };
+    });
+    const found = new Set(named.flatMap(({ symbol }) => symbol ?? []));
+    return {
+      symbols: [...found].slice(0, MAX_FILED),
+      count: new Set(named.map(({ name }) => name)).size,
+    };
+  };
+}
+
+/** One spelling of each character; cut again because NFKC can lengthen a text 18 times. */
+function visible(text: string): string {
+  const cut = text.slice(0, MAX_CHARACTERS).replace(INVISIBLE, "").replace(CUT_OFF, "");
+  return cut.normalize("NFKC").slice(0, MAX_CHARACTERS);
+}
+
+/** One name in a text. */
+interface Name {
+  /** As the universe spells it: `AAPL`, `BRK-B`, `BTC-USD`, `BTC-X`. */
+  readonly ticker: string;
+  /** What is listed on an exchange is a company or a fund, never a coin: `(NYSE Arca: BTC)`. */
+  readonly isListing: boolean;
+}
+
+function namesIn(text: string): readonly Name[] {
+  const cashtags = [...text.matchAll(CASHTAG)].filter(([, ticker = ""]) => isTicker(ticker));
+  const listed = new Set(Array.from(text.matchAll(LISTING), spelled));
+  // Names of some coins are tickers of funds as well: BTC, XRP.
+  const coins = coinsNamedIn(text.replace(LISTING, " "));
+  return [
+    // Also where it stands a second time: `Emeren (NYSE: SOL), $SOL`.
+    ...cashtags.map(spelled).map((ticker) => ({ ticker, isListing: listed.has(ticker) })),
+    ...[...listed].map((ticker) => ({ ticker, isListing: true })),
+    ...coins.map((coin) => ({ ticker: `${coin}-USD`, isListing: false })),
+  ];
+}
+
+const spelled = ([, ticker, suffix]: RegExpExecArray): string =>
+  [ticker, suffix].filter(Boolean).join("-").toUpperCase();
+
+/** Whether what stands after a dollar is no word: capitalised it is one, `$Oil`, or a name, `$Ford`. */
+function isTicker(ticker: string): boolean {
+  if (NO_TICKERS.has(ticker.toUpperCase())) return false;
+  if (ticker === ticker.toUpperCase()) return true;
+  const isSmall = ticker === ticker.toLowerCase();
+  return isSmall && ticker.length >= 3 && !NO_SMALL_TICKERS.has(ticker);
+}
+
+/** Symbols by what they are called after a `$`; what two of them are called names neither. */
+function symbolsByTicker(instruments: readonly Instrument[]): ReadonlyMap<string, string> {
+  const symbols = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const instrument of instruments) {
+    for (const ticker of tickersOf(instrument)) {
+      if (taken.has(ticker)) symbols.delete(ticker);
+      else symbols.set(ticker, instrument.symbol);
+      taken.add(ticker);
+    }
+  }
+  return symbols;
+}
+
+function tickersOf({ symbol, assetClass }: Instrument): readonly string[] {
+  if (assetClass !== "crypto") return [symbol];
+  const coin = coinOf(symbol);
+  const sure = [`${coin}-USD`, `${coin}-X`, `${coin}USD`];
+  return COINS_BY_TICKER.has(coin) ? [coin, ...sure] : sure;
+}

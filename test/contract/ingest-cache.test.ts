@@ -1,0 +1,83 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { type AnswerCache, openAnswerCache } from "../../src/ingest/answer-cache.ts";
+import { newYorkInstant } from "../../src/market/new-york.ts";
+import type { PolledProvider } from "../../src/sources/live/provider.ts";
+import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
+import { edgar } from "../../src/sources/live/providers/edgar.ts";
+import { finraDaily } from "../../src/sources/live/providers/finra-daily.ts";
+import { serveCoinbase } from "../support/providers/coinbase.ts";
+import type { Serve } from "../support/providers/drive.ts";
+import { serveEdgar } from "../support/providers/edgar.ts";
+import { serveFinraDaily } from "../support/providers/finra-daily.ts";
+import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";
+import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
+import { startProvider } from "../support/providers/server.ts";
+import { model, openStore, START } from "../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+const NOW = START;
+
+async function newCache(): Promise<AnswerCache> {
+  const folder = await mkdtemp(join(tmpdir(), "answers-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return openAnswerCache(folder);
+}
+
+/** Follows a provider into a store of its own. */
+async function followed(
+  provider: PolledProvider,
+  { serve, cache, until }: { serve: Serve; cache: AnswerCache; until: number },
+) {
+  const store = await openStore(model);
+  store.clock.now = NOW;
+  const { origin, asked } = await startProvider(serve, () => store.clock.now);
+  const options = {
+    instruments: RIG_INSTRUMENTS.filter(({ assetClass }) => provider.classes.includes(assetClass)),
+    ...{ feeds: new Set(provider.feeds), historyFrom: NOW - 700 * DAY_MS },
+    settings: { SEC_USER_AGENT: "Ada Example ada@example.org" },
+  };
+  const poller = pollerOf({ provider, options, origin, store, cache });
+  await follow(poller, store.clock, until);
+  return { content: await contentOf(store, provider.feeds), asked: asked.length };
+}
+
+it("gives what does not change again after a store is lost, and asks for the rest alone", async () => {
+  const world = { products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" };
+  const cache = await newCache();
+  const around = { cache, until: NOW + 60_000 };
+  const first = await followed(coinbase, { ...around, serve: serveCoinbase(world) });
+  const again = await followed(coinbase, { ...around, serve: serveCoinbase(world) });
+  expect(again.content).toEqual(first.content);
+  expect([first.asked, again.asked]).toEqual([6, 2]);
+});
+
+it("asks once for what all companies need", async () => {
+  const companies = ["AAPL", "BRK-B"].map((ticker, cik) => ({ ticker, cik: cik + 1, since: 2022 }));
+  const { asked } = await followed(edgar, {
+    ...{ cache: await newCache(), until: NOW + 60_000 },
+    serve: serveEdgar(companies),
+  });
+  expect(asked).toBe(1 + 2);
+});
+
+it("sees a file that was missing once it is there", async () => {
+  const session = "2026-11-18";
+  const late = new Map([[session, newYorkInstant("2026-11-21", "15:00")]]);
+  const { content } = await followed(finraDaily, {
+    ...{ cache: await newCache(), until: NOW + 2 * DAY_MS },
+    serve: serveFinraDaily({ symbols: ["AAPL"], late }),
+  });
+  const sessions = content.map(({ record }) => (record as { session?: string }).session);
+  expect(sessions).toContain(session);
+});
+
+it("asks once a day for a coin that is not traded", async () => {
+  const { asked } = await followed(coinbase, {
+    ...{ cache: await newCache(), until: NOW + 2.5 * DAY_MS },
+    serve: serveCoinbase({ products: [], since: "2020-01-01" }),
+  });
+  expect(asked).toBe(2 * 3);
+});

@@ -1,0 +1,117 @@
+import { setImmediate as settled } from "node:timers/promises";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { keep } from "../../src/ingest/keep.ts";
+import { openReader, startReading } from "../../src/ingest/news-reader.ts";
+import { NEWS_KEPT_MS, tellOf } from "../../src/ingest/rows.ts";
+import type { Observed } from "../../src/sources/live/ledger.ts";
+import type { Datum } from "../../src/sources/live/provider.ts";
+import { coinBarKnown } from "../../src/sources/live/when.ts";
+import type { Store } from "../../src/store/store.ts";
+import { coinDay, utcDays } from "../support/providers/coins.ts";
+import { describeStores, model, openStore, START } from "../support/stores.ts";
+
+const GIVEN = { provider: "test", observedAt: START };
+
+const daysOf = (symbol: string, from: string, to: string): readonly Datum[] =>
+  utcDays(from, to).map((session) => ({
+    ...{ feed: "bars", symbol, at: Date.parse(session), id: session },
+    record: {
+      ...{ session, availableAt: coinBarKnown(session), dividend: 0, split: 1 },
+      ...coinDay(symbol, session),
+    },
+  }));
+
+/** A process that follows what another one keeps. */
+async function following(
+  { records, archive, clock }: Awaited<ReturnType<typeof openStore>>,
+  read: Store["archive"]["read"] = archive.read,
+) {
+  const taken: string[] = [];
+  let times = 0;
+  const take = (observed: readonly Observed[]) => {
+    for (const { symbol, id } of observed) taken.push(`${symbol} ${id}`);
+  };
+  const readOn = await openReader({
+    store: { records, archive: { ...archive, read } },
+    ...{ now: () => clock.now, take },
+    takeAll: async () => void times++,
+  });
+  return {
+    ...{ taken, readOn, timesOfAll: () => times },
+    /** What the other process does; the announcement gets lost. */
+    async tell(data: readonly Datum[]) {
+      const { announcements } = await keep({ data }, GIVEN, { archive });
+      await records.commit(announcements.filter(({ kind }) => kind !== "announce"));
+    },
+  };
+}
+
+describeStores("what another process kept", (engine) => {
+  it("is read though nobody was told, page by page and however old it is", async () => {
+    const { tell, readOn, taken } = await following(await openStore(engine));
+    await tell(daysOf("BTC-USD", "2025-01-01", "2025-01-03"));
+    await tell(daysOf("ETH-USD", "2024-12-31", "2024-12-31"));
+    expect(await readOn()).toBe(2);
+    expect(taken.toSorted()).toEqual([
+      ...["BTC-USD 2025-01-01", "BTC-USD 2025-01-02", "BTC-USD 2025-01-03"],
+      "ETH-USD 2024-12-31",
+    ]);
+    expect(await readOn()).toBe(0);
+  });
+});
+
+it("a process that was away for longer than news are kept reads everything again, once", async () => {
+  const store = await openStore(model);
+  const { readOn, timesOfAll } = await following(store);
+  await readOn();
+  expect(timesOfAll()).toBe(1);
+  store.clock.now += NEWS_KEPT_MS;
+  await readOn();
+  await readOn();
+  expect(timesOfAll()).toBe(2);
+});
+
+it("news that could not be read are read again", async () => {
+  const store = await openStore(model);
+  let isDown = true;
+  const read: Store["archive"]["read"] = async (kind, selection) => {
+    if (isDown) throw new Error("down");
+    return store.archive.read(kind, selection);
+  };
+  const { tell, readOn, taken } = await following(store, read);
+  await tell(daysOf("BTC-USD", "2025-01-01", "2025-01-01"));
+  await expect(readOn()).rejects.toThrow("down");
+  isDown = false;
+  await readOn();
+  expect(taken).toEqual(["BTC-USD 2025-01-01"]);
+});
+
+it("what was written right before a kill is told when it is given again", async () => {
+  const store = await openStore(model);
+  const { tell, readOn, taken } = await following(store);
+  const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
+  await keep({ data }, GIVEN, store);
+  await readOn();
+  expect(taken).toEqual([]);
+  await tell(data);
+  await readOn();
+  expect(taken).toEqual(["BTC-USD 2025-01-01"]);
+});
+
+it("an announcement wakes the reader, and no time has to pass", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { records } = await openStore(model);
+  let looks = 0;
+  const looked = Promise.withResolvers<void>();
+  const step = async () => {
+    if (++looks === 2) looked.resolve();
+    return 0;
+  };
+  const reading = startReading(step, { records, onError: looked.reject });
+  await settled();
+  expect(looks).toBe(1);
+  await records.commit(tellOf(daysOf("BTC-USD", "2025-01-01", "2025-01-01")));
+  await looked.promise;
+  await reading.stop();
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { providerProgress } from "../../src/ingest/progress.ts";
+import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
+import { serveCoinbase } from "../support/providers/coinbase.ts";
+import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";
+import { startProvider } from "../support/providers/server.ts";
+import { describeStores, openStore, START, type TestStore } from "../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Time enough for the budget. */
+const CAUGHT_UP = START + 60_000;
+
+const coin = (symbol: string) => ({
+  ...{ symbol, name: symbol, assetClass: "crypto" as const },
+  ...{ exchange: null, currency: "USD", sector: null },
+});
+
+const options = {
+  instruments: ["BTC-USD", "ETH-USD", "SOL-USD"].map(coin),
+  feeds: new Set(["bars"] as const),
+  historyFrom: START - 700 * DAY_MS,
+  settings: {},
+};
+
+const world = { products: ["BTC-USD", "ETH-USD", "SOL-USD"], since: "2020-01-01" };
+
+async function rig(store: TestStore) {
+  const server = await startProvider(serveCoinbase(world), () => store.clock.now);
+  const start = (on: TestStore = store) =>
+    pollerOf({ provider: coinbase, options, origin: server.origin, store: on });
+  return { server, start };
+}
+
+describeStores("a provider that is followed", (engine) => {
+  it("gives all of its history, and then each day as it ends", async () => {
+    const store = await openStore(engine);
+    const { server, start } = await rig(store);
+    const poller = start();
+    await follow(poller, store.clock, CAUGHT_UP);
+    expect(await contentOf(store, ["bars"])).toHaveLength(3 * 700);
+    const before = server.asked.length;
+    expect(before).toBeLessThanOrEqual(3 * 3);
+    await follow(poller, store.clock, CAUGHT_UP + 3 * DAY_MS);
+    expect(await contentOf(store, ["bars"])).toHaveLength(3 * 703);
+    expect(server.asked.length - before).toBeLessThanOrEqual(3 * 3);
+  });
+
+  it("is followed on from where it was left, and nothing is kept twice", async () => {
+    const [undisturbed, killed] = [await openStore(engine), await openStore(engine)];
+    const whole = await rig(undisturbed);
+    await follow(whole.start(), undisturbed.clock, CAUGHT_UP);
+    const { start, server } = await rig(killed);
+    let store = killed;
+    for (let kill = 0; kill < 3; kill++) {
+      await follow(start(store), store.clock, CAUGHT_UP, 2);
+      store = await store.reopen();
+    }
+    await follow(start(store), store.clock, CAUGHT_UP);
+    expect(await contentOf(store, ["bars"])).toEqual(await contentOf(undisturbed, ["bars"]));
+    expect(server.asked.length).toBe(whole.server.asked.length);
+  });
+
+  it("is counted by whoever leads next", async () => {
+    const store = await openStore(engine);
+    const { start } = await rig(store);
+    const [one, other] = [start(), start()];
+    await follow(one, store.clock, CAUGHT_UP, 4);
+    await follow(other, store.clock, CAUGHT_UP);
+    const progress = (await store.records.get(providerProgress, "coinbase"))?.value;
+    expect(progress?.lastSuccessAt).toBe(store.clock.now);
+    // What the first one remembers is no longer true: it looks again before it asks.
+    expect(await follow(one, store.clock, CAUGHT_UP)).toBe(0);
+    expect(await contentOf(store, ["bars"])).toHaveLength(3 * 700);
+  });
+});
+
+describe("the budget", () => {
+  it("is kept at the server's clock", async () => {
+    const { model } = await import("../support/stores.ts");
+    const store = await openStore(model);
+    const { server, start } = await rig(store);
+    await follow(start(), store.clock, START + DAY_MS);
+    const { requests, perMs } = coinbase.budget;
+    for (const at of server.asked) {
+      const within = server.asked.filter((other) => other <= at && other > at - perMs);
+      expect(within.length).toBeLessThanOrEqual(requests);
+    }
+  });
+});

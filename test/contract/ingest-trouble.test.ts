@@ -1,0 +1,339 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type AnswerCache, openAnswerCache } from "../../src/ingest/answer-cache.ts";
+import type { Ask } from "../../src/ingest/ask.ts";
+import { createPoller } from "../../src/ingest/poller.ts";
+import {
+  NEW_PROVIDER,
+  NEW_SERIES,
+  providerProgress,
+  seriesKey,
+  seriesProgress,
+} from "../../src/ingest/progress.ts";
+import type { PolledProvider, Series } from "../../src/sources/live/provider.ts";
+import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
+import { put } from "../../src/store/operations.ts";
+import { serveCoinbase } from "../support/providers/coinbase.ts";
+import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";
+import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
+import { startProvider } from "../support/providers/server.ts";
+import { describeStores, model, openStore, START, type TestStore } from "../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
+
+/** Days of two coins. */
+const CONTENT = 2 * 400;
+
+const options = {
+  instruments: RIG_INSTRUMENTS.filter(({ symbol }) => ["BTC-USD", "ETH-USD"].includes(symbol)),
+  ...{ feeds: new Set(["bars"] as const), historyFrom: START - 400 * DAY_MS, settings: {} },
+};
+
+/** Coinbase, which says by its own clock when it answers. */
+async function startCoinbase(clock: () => number) {
+  const serve = serveCoinbase({ products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" });
+  const dated = (...[request]: Parameters<typeof serve>) => {
+    const answer = serve(request, clock());
+    return { ...answer, headers: { ...answer.headers, date: new Date(clock()).toUTCString() } };
+  };
+  return startProvider(dated, clock);
+}
+
+/** A store whose writes fail for as long as it is said. */
+function failing(store: TestStore, isBroken: { append?: boolean; commit?: boolean }): TestStore {
+  const { archive, records } = store;
+  const broken = () => Promise.reject(new Error("no space left"));
+  return {
+    ...store,
+    archive: {
+      append: (rows) => (isBroken.append ? broken() : archive.append(rows)),
+      read: (kind, selection) => archive.read(kind, selection),
+      prune: (kind, before) => archive.prune(kind, before),
+    },
+    records: {
+      get: (from, key) => records.get(from, key),
+      list: (from, selection) => records.list(from, selection),
+      commit: (operations) => (isBroken.commit ? broken() : records.commit(operations)),
+      claimDue: (from, selection) => records.claimDue(from, selection),
+      purgeExpired: (limit) => records.purgeExpired(limit),
+      onAnnounce: (topic, listener) => records.onAnnounce(topic, listener),
+    },
+  };
+}
+
+const progressOf = async (store: TestStore, id: string) =>
+  (await store.records.get(providerProgress, id))?.value;
+
+/** Looks for something to ask twice a second. @returns How many looks failed. */
+async function lookFor(ms: number, store: TestStore, poller: { step(): Promise<number> }) {
+  let failed = 0;
+  for (const until = store.clock.now + ms; store.clock.now < until; store.clock.now += 500) {
+    await poller.step().catch(() => failed++);
+  }
+  return failed;
+}
+
+describeStores("a store that does not take what comes", (engine) => {
+  it.each([
+    ["the archive", { append: true }],
+    ["the records", { commit: true }],
+    ["all of it", { append: true, commit: true }],
+  ])("rests the provider, and nothing is lost: %s", async (_, what) => {
+    const store = await openStore(engine);
+    const server = await startCoinbase(() => store.clock.now);
+    const isBroken: { append?: boolean; commit?: boolean } = { ...what };
+    const place = failing(store, isBroken);
+    const poller = pollerOf({ provider: coinbase, options, origin: server.origin, store: place });
+    expect(await lookFor(60_000, store, poller)).toBeGreaterThan(1);
+    expect(server.asked.length).toBeLessThanOrEqual(6);
+    if (!isBroken.commit) {
+      expect(await progressOf(store, "coinbase")).toMatchObject({
+        lastFault: { kind: "unkept", text: expect.stringContaining("no space left") },
+      });
+    }
+    isBroken.append = false;
+    isBroken.commit = false;
+    await follow(poller, store.clock, store.clock.now + 120_000);
+    expect(await contentOf(store, ["bars"])).toHaveLength(CONTENT);
+    expect(await progressOf(store, "coinbase")).toMatchObject({ failures: 0 });
+  });
+
+  it("is asked for an answer again whose place was not noted before a kill", async () => {
+    const store = await openStore(engine);
+    const server = await startCoinbase(() => store.clock.now);
+    const isBroken = { commit: true };
+    const rig = { provider: coinbase, options, origin: server.origin };
+    const killed = pollerOf({ ...rig, store: failing(store, isBroken) });
+    await expect(killed.step()).rejects.toThrow("no space left");
+    const before = await contentOf(store, ["bars"]);
+    expect(before.length).toBeGreaterThan(100);
+    const after = await store.reopen();
+    await follow(pollerOf({ ...rig, store: after }), after.clock, START + 60_000);
+    expect(await contentOf(after, ["bars"])).toHaveLength(CONTENT);
+    expect(server.asked).toHaveLength(1 + 4);
+  });
+});
+
+describe("our own clock", () => {
+  it("that was a year ahead costs no day, neither while it was nor afterwards", async () => {
+    const store = await openStore(model);
+    let aheadMs = YEAR_MS;
+    const server = await startCoinbase(() => store.clock.now - aheadMs);
+    const rig = { provider: coinbase, options, origin: server.origin, store };
+    const poller = pollerOf(rig);
+    store.clock.now = START + YEAR_MS;
+    await lookFor(DAY_MS / 48, store, poller);
+    expect(await contentOf(store, ["bars"])).toEqual([]);
+    const { lastFault } = (await progressOf(store, "coinbase")) ?? {};
+    expect(lastFault).toMatchObject({
+      kind: "clock",
+      text: expect.stringMatching(
+        /^its clock says Sat, 21 Nov 2026 12:[\d:]+ GMT, ours Sun, 21 Nov 2027 12:/,
+      ),
+    });
+    aheadMs = 0;
+    for (const one of [poller, pollerOf(rig)]) {
+      store.clock.now = START;
+      await follow(one, store.clock, START + 300_000);
+      expect(await contentOf(store, ["bars"])).toHaveLength(CONTENT);
+    }
+  });
+
+  it.each([
+    ["a little apart", 9 * 60_000, {}, null],
+    ["behind", -11 * 60_000, {}, "clock"],
+    ["apart as long as a cache has kept the answer", DAY_MS, { age: "86400" }, null],
+    ["apart from no date at all", DAY_MS, { date: "soon" }, null],
+  ])("may be %s", async (_, aheadMs, headers, kind) => {
+    const store = await openStore(model);
+    const date = new Date(START - aheadMs).toUTCString();
+    const dated = () => ({ status: 200, headers: { date, ...headers }, body: "[]" });
+    const { origin } = await startProvider(dated, () => START);
+    await pollerOf({ provider: coinbase, options, origin, store }).step();
+    expect((await progressOf(store, "coinbase"))?.lastFault?.kind ?? null).toBe(kind);
+  });
+
+  it("that was ahead when a pause was noted does not make it longer", async () => {
+    const store = await openStore(model);
+    const server = await startCoinbase(() => store.clock.now);
+    const later = START + YEAR_MS;
+    const noted = { sentAt: [later, later], openUntil: later, newestAt: later, failures: 3 };
+    await store.records.commit([
+      put(providerProgress, { key: "coinbase", value: { ...NEW_PROVIDER, ...noted } }),
+      put(seriesProgress, {
+        key: seriesKey("coinbase", "BTC-USD"),
+        value: { ...NEW_SERIES, notBefore: later },
+        groups: ["ingest coinbase"],
+      }),
+    ]);
+    const poller = pollerOf({ provider: coinbase, options, origin: server.origin, store });
+    await follow(poller, store.clock, START + 60_000);
+    expect(await contentOf(store, ["bars"])).toHaveLength(CONTENT);
+    const { newestAt, sentAt = [] } = (await progressOf(store, "coinbase")) ?? {};
+    expect(Math.max(newestAt ?? 0, ...sentAt)).toBeLessThanOrEqual(store.clock.now);
+  });
+});
+
+/** A provider of some series, each of which does as told. */
+function provided(
+  all: Readonly<Record<string, Partial<Pick<Series, "next">> & { read?: () => never }>>,
+  perMs = 1_000,
+): PolledProvider {
+  const series = Object.entries(all).map(
+    ([key, { next, read }]): Series => ({
+      key,
+      next:
+        next ??
+        (() => ({
+          request: { path: `/${key}` },
+          read: read ?? (({ receivedAt }) => ({ data: [], cursor: "", notBefore: receivedAt + 1 })),
+        })),
+    }),
+  );
+  return { ...coinbase, id: "made", budget: { requests: 2, perMs }, series: () => series };
+}
+
+async function asking(
+  provider: PolledProvider,
+  { ask, cache, mirror }: { ask?: Ask; cache?: AnswerCache; mirror?: string } = {},
+) {
+  const store = await openStore(model);
+  const asked: string[] = [];
+  const { records, archive, clock } = store;
+  const now = () => clock.now;
+  const start = (origin = mirror) =>
+    createPoller({
+      ...{ provider, series: provider.series(options), records, archive, now, cache },
+      mirror: origin,
+      random: () => 0.5,
+      ask: async (request) => {
+        asked.push(request.path);
+        if (ask) return ask(request);
+        const body = Buffer.from("[]");
+        return { status: 200, header: () => undefined, body, receivedAt: now() };
+      },
+    });
+  const series = async (key: string) =>
+    (await records.get(seriesProgress, seriesKey("made", key)))?.value;
+  return { store, asked, start, series };
+}
+
+const breaks = (): never => {
+  throw new RangeError("Invalid time value");
+};
+
+describe("a series that a provider's own code fails on", () => {
+  it.each([
+    ["reading", { read: breaks }, "its answer cannot be read"],
+    ["asking", { next: breaks }, "its next question cannot be read"],
+  ])("is left alone longer and longer, and the others go on: %s", async (_, bad, said) => {
+    const { store, asked, start, series } = await asking(provided({ bad, good: {} }));
+    expect(await lookFor(60_000, store, start())).toBe(0);
+    expect(asked.filter((path) => path === "/bad").length).toBeLessThanOrEqual(2);
+    expect(asked.filter((path) => path === "/good").length).toBeGreaterThan(50);
+    expect((await series("bad"))?.failures).toBeGreaterThan(0);
+    expect((await series("bad"))?.fault).toBe(`${said}: "RangeError: Invalid time value"`);
+    expect(await series("good")).toMatchObject({ failures: 0, fault: null });
+  });
+
+  it("knows how often it has failed, so that it can begin a walk anew", async () => {
+    const known: unknown[] = [];
+    const next: Series["next"] = (_cursor, _now, failures) => {
+      known.push(failures);
+      return { request: { path: "/" }, read: breaks };
+    };
+    const { store, start } = await asking(provided({ bad: { next } }));
+    await follow(start(), store.clock, START + DAY_MS, 6);
+    expect(known).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+});
+
+it("what a provider does not have is noted until it has it", async () => {
+  let unknown: readonly string[] = ["AAA"];
+  const next: Series["next"] = () => ({
+    request: { path: "/" },
+    read: () => ({ data: [], cursor: "", unknown }),
+  });
+  const { store, start, series } = await asking(provided({ one: { next } }));
+  const poller = start();
+  await poller.step();
+  expect((await series("one"))?.unknown).toEqual(["AAA"]);
+  unknown = [];
+  store.clock.now += 1_000;
+  await poller.step();
+  expect((await series("one"))?.unknown).toEqual([]);
+});
+
+it("a request of an hour's budget counts even when a kill takes its answer", async () => {
+  const killed = () => Promise.reject(new Error("killed"));
+  const { store, asked, start } = await asking(provided({ one: {} }, 3_600_000), { ask: killed });
+  const isBroken = { commit: true };
+  for (let life = 0; life < 5; life++) {
+    store.clock.now += 60_000;
+    await start()
+      .step()
+      .catch(() => undefined);
+  }
+  expect(asked).toHaveLength(2);
+  expect((await progressOf(store, "made"))?.sentAt).toHaveLength(2);
+  const { archive, clock } = store;
+  const { records } = failing(store, isBroken);
+  clock.now += 3_600_000;
+  const provider = provided({ one: {} }, 3_600_000);
+  const poller = createPoller({
+    ...{ provider, series: provider.series(options), records, archive, random: () => 0.5 },
+    now: () => clock.now,
+    ask: () => Promise.reject(new Error("asked though it could not be noted")),
+  });
+  await expect(poller.step()).rejects.toThrow("no space left");
+});
+
+describe("an answer that was kept", () => {
+  async function newCache(): Promise<AnswerCache> {
+    const folder = await mkdtemp(join(tmpdir(), "answers-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    return openAnswerCache(folder);
+  }
+
+  const kept = (read: (body: string) => void): Pick<Series, "next"> => ({
+    next: (cursor) =>
+      cursor === "read"
+        ? { waitUntil: START + YEAR_MS }
+        : {
+            request: { path: "/kept", keepMs: YEAR_MS },
+            read({ body }) {
+              read(body.toString());
+              return { data: [], cursor: "read" };
+            },
+          },
+  });
+
+  it("is asked for anew when it cannot be read any more", async () => {
+    const cache = await newCache();
+    const first = await asking(provided({ one: kept(() => undefined) }), { cache });
+    await first.start().step();
+    let isNew = false;
+    const picky = provided({ one: kept(() => isNew || breaks()) });
+    const again = await asking(picky, { cache });
+    const poller = again.start();
+    await poller.step();
+    expect([first.asked, again.asked]).toEqual([["/kept"], []]);
+    isNew = true;
+    await follow(poller, again.store.clock, START + DAY_MS);
+    expect(again.asked).toEqual(["/kept"]);
+    expect(await again.series("one")).toMatchObject({ cursor: "read", failures: 0 });
+  });
+
+  it("is not taken for that of another place", async () => {
+    const cache = await newCache();
+    for (const mirror of ["http://one.example", "http://two.example", undefined]) {
+      const around = mirror === undefined ? { cache } : { cache, mirror };
+      const { asked, start } = await asking(provided({ one: kept(() => undefined) }), around);
+      await start().step();
+      expect(asked).toEqual(["/kept"]);
+    }
+  });
+});

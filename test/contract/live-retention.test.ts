@@ -1,0 +1,33 @@
+import pino from "pino";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { kindOf, REJECTED_KIND } from "../../src/ingest/rows.ts";
+import { FEEDS } from "../../src/market/records.ts";
+import { openState } from "../../src/state.ts";
+import { temporaryFolder } from "../support/process.ts";
+
+const DAY_MS = 86_400_000;
+const NOW = Date.UTC(2026, 10, 21, 12);
+
+it("messages, prints and what cannot be true go after 400 days, everything else stays", async () => {
+  const state = await openState({
+    choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },
+    ...{ mode: "live", now: () => NOW, log: pino({ level: "silent" }) },
+  });
+  onTestFinished(() => state.close());
+  const { archive } = state.store;
+  const kinds = [...FEEDS.map(kindOf), REJECTED_KIND];
+  const rows = kinds.flatMap((kind) =>
+    [399, 401].map((days) => ({ kind, at: NOW - days * DAY_MS, id: String(days), body: {} })),
+  );
+  await archive.append(rows);
+  state.startUpkeep([]);
+  const left = async () => {
+    const read = kinds.map((kind) => archive.read(kind, { order: "oldest", limit: 10 }));
+    return (await Promise.all(read)).flat().filter(({ id }) => id === "401");
+  };
+  await vi.waitFor(async () => {
+    const stay = ["bars", "fundamentals", "shortVolumes", "weeklyVolumes", "onChain"] as const;
+    expect((await left()).map(({ kind }) => kind)).toEqual(stay.map(kindOf));
+  });
+  expect(await archive.read(kindOf("mentions"), { order: "oldest", limit: 10 })).toHaveLength(1);
+});

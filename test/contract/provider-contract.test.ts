@@ -1,0 +1,140 @@
+import { describe, expect, it } from "vitest";
+import { providerProgress, seriesGroup, seriesProgress } from "../../src/ingest/progress.ts";
+import { createLiveMarket } from "../../src/sources/live/live-market.ts";
+import { providers } from "../../src/sources/live/providers.ts";
+import { readAll } from "../../src/store/read-all.ts";
+import { contentOf, follow } from "../support/providers/follow.ts";
+import { wrongIn } from "../support/providers/record-shapes.ts";
+import {
+  dying,
+  KILLED,
+  keptOf,
+  mostAtOnce,
+  NOW,
+  publicBy,
+  type RigRun,
+  runRig,
+  truthOf,
+} from "../support/providers/rig-run.ts";
+import { RIG_INSTRUMENTS, type Rig, rigsFor } from "../support/providers/rigs.ts";
+import { engines, model, openStore, PATIENT, type TestStore } from "../support/stores.ts";
+
+/** Time in which history is there, whatever the budget. */
+const HISTORY_MS = 3_600_000;
+
+/** Time that a process takes to start, in milliseconds. */
+const RESTART_MS = 1_000;
+
+/** Most characters of a cursor. */
+const MAX_CURSOR = 1_000;
+
+const rigs = rigsFor();
+
+it("has a local server for every provider that is asked", () => {
+  const asked = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
+  expect(rigs.map(({ provider }) => provider.id).sort()).toEqual(asked.toSorted());
+});
+
+/** Follows through the history and what comes later. */
+async function followed(rig: Rig, store: TestStore): Promise<RigRun> {
+  const run = await runRig(rig, store);
+  await follow(run.start(), store.clock, NOW + rig.laterMs);
+  return run;
+}
+
+describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT, (_, rig) => {
+  const { provider, laterMs, lagMs } = rig;
+  const until = NOW + laterMs;
+  const settled = (data: readonly string[]) => publicBy(data, until - lagMs);
+
+  it("gives its history and then what comes, all of it and nothing else", async () => {
+    const store = await openStore(model);
+    await followed(rig, store);
+    const kept = await keptOf(rig, store);
+    const truth = truthOf(rig, until);
+    expect(settled(kept)).toEqual(settled(truth));
+    expect(publicBy(kept, NOW - lagMs).length).toBeGreaterThan(0);
+    const cursors = await readAll(store.records, seriesProgress, seriesGroup(provider.id));
+    expect(cursors.length).toBeGreaterThan(0);
+    for (const { value } of cursors) {
+      expect(value.cursor?.length).toBeLessThanOrEqual(MAX_CURSOR);
+      expect(value.failures).toBe(0);
+    }
+    expect((await store.records.get(providerProgress, provider.id))?.value.lastFault).toBeNull();
+  });
+
+  it("gives records that can be true, and that a market puts in order", async () => {
+    const store = await openStore(model);
+    await followed(rig, store);
+    const content = await contentOf(store, provider.feeds);
+    expect(content.map(wrongIn).filter((wrong) => wrong !== undefined)).toEqual([]);
+    const market = createLiveMarket(RIG_INSTRUMENTS, new Map());
+    market.take(content.map((one) => ({ ...one, observedAt: one.record.availableAt }) as never));
+    const lists = market
+      .recordsUntil(until)
+      .flatMap(({ instrument: _one, ...all }) =>
+        Object.values(all as Record<string, readonly { readonly availableAt: number }[]>),
+      );
+    for (const list of lists) {
+      const times = list.map(({ availableAt }) => availableAt);
+      expect(times).toEqual(times.toSorted((one, other) => one - other));
+    }
+  });
+
+  it("is asked within its budget, by its own clock", async () => {
+    const store = await openStore(model);
+    const { server } = await followed(rig, store);
+    expect(mostAtOnce(rig, server.asked)).toBeLessThanOrEqual(provider.budget.requests);
+  });
+
+  it("goes on after kills at any place as if there had been none", async () => {
+    const { whole, before } = await history(rig);
+    const store = await openStore(model);
+    const { kept, asked, deaths } = await killed(rig, store, Math.ceil(before / 3));
+    expect(publicBy(kept, NOW - lagMs)).toEqual(publicBy(whole, NOW - lagMs));
+    expect(deaths).toBeGreaterThan(0);
+    expect(asked.length).toBeLessThanOrEqual(before + deaths);
+    expect(mostAtOnce(rig, asked)).toBeLessThanOrEqual(provider.budget.requests);
+  });
+});
+
+/** What an undisturbed process makes of the history, and in how many requests. */
+async function history(rig: Rig) {
+  const store = await openStore(model);
+  const { start, server } = await runRig(rig, store);
+  await follow(start(), store.clock, NOW + HISTORY_MS);
+  return { whole: await keptOf(rig, store), before: server.asked.length };
+}
+
+/** The same in several lives, each of which ends before the answer or its place is noted. */
+async function killed(rig: Rig, store: TestStore, pace: number) {
+  const run = await runRig(rig, store);
+  let place = store;
+  let deaths = 0;
+  for (const writes of [0, 1, 2, pace]) {
+    const life = follow(run.start(dying(place, writes)), store.clock, NOW + HISTORY_MS);
+    deaths += await life.then(() => 0, ifKilled);
+    store.clock.now += RESTART_MS;
+    place = await place.reopen();
+  }
+  await follow(run.start(place), store.clock, NOW + HISTORY_MS);
+  return { asked: run.server.asked, kept: await keptOf(rig, place), deaths };
+}
+
+function ifKilled(error: unknown): number {
+  if (error instanceof Error && error.message === KILLED) return 1;
+  throw error;
+}
+
+describe.each(engines.filter(({ isMissing }) => !isMissing))("a provider on $name", (engine) => {
+  it("is the same there", PATIENT, async () => {
+    await engine.start();
+    const [rig] = rigs;
+    if (rig === undefined) throw new Error("there is no provider");
+    const store = await openStore(engine);
+    await followed(rig, store);
+    const until = NOW + rig.laterMs;
+    const settled = (data: readonly string[]) => publicBy(data, until - rig.lagMs);
+    expect(settled(await keptOf(rig, store))).toEqual(settled(truthOf(rig, until)));
+  });
+});

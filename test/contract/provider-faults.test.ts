@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { providerProgress, seriesGroup, seriesProgress } from "../../src/ingest/progress.ts";
+import type { FaultKind } from "../../src/sources/live/fault.ts";
+import { readAll } from "../../src/store/read-all.ts";
+import { follow } from "../support/providers/follow.ts";
+import { keptOf, NOW, publicBy, runRig, truthOf } from "../support/providers/rig-run.ts";
+import { type Rig, rigsFor } from "../support/providers/rigs.ts";
+import { type Fault, RETRY_AFTER_S } from "../support/providers/server.ts";
+import { model, openStore, PATIENT, type TestStore } from "../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Time in which a provider recovers and its history is there, in milliseconds. */
+const RECOVERED = NOW + 45 * 60_000;
+
+/** A fault lasts for so many questions; those that take real time for one. */
+const TWICE = 2;
+
+/** Bytes of an answer without end that may be taken, with all buffers on the way. */
+const MOST_POURED = 64 * 1024 * 1024;
+
+/** What is noted of a fault. */
+interface Noted {
+  readonly kind: FaultKind;
+  readonly text: RegExp;
+  readonly questions: number;
+  /** Pause after the first in milliseconds, where chance has drawn the middle. */
+  readonly pauseMs: number;
+}
+
+const UNREACHABLE = { kind: "unreachable", questions: TWICE, pauseMs: 3_750 } as const;
+const MALFORMED = { kind: "malformed", questions: TWICE, pauseMs: 45_000, text: /\w/ } as const;
+const NO_ANSWER = /^no (whole )?answer/;
+
+const expected: Readonly<Record<Fault, Noted>> = {
+  silence: { ...UNREACHABLE, questions: 1, text: /^no answer \(UND_ERR_HEADERS_TIMEOUT\)$/ },
+  reset: { ...UNREACHABLE, text: NO_ANSWER },
+  "limited with a time": {
+    ...{ kind: "limited", text: /^answered 429$/, questions: TWICE },
+    pauseMs: RETRY_AFTER_S * 1_000,
+  },
+  "limited without": {
+    ...{ kind: "limited", text: /^answered 429$/, questions: TWICE },
+    pauseMs: 22_500,
+  },
+  broken: { kind: "failing", text: /^answered 500$/, questions: TWICE, pauseMs: 3_750 },
+  "a page with 200": MALFORMED,
+  "half an answer": { ...UNREACHABLE, text: NO_ANSWER },
+  "half a text": MALFORMED,
+  "another shape": MALFORMED,
+  "an endless answer": { ...UNREACHABLE, questions: 1, text: /^The body has more than \d+ bytes/ },
+};
+
+const rigs = rigsFor();
+const cases = Object.entries(expected) as readonly (readonly [Fault, Noted])[];
+
+describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT, (_, rig) => {
+  const truth = truthOf(rig, RECOVERED);
+  const settled = (data: readonly string[]) => publicBy(data, NOW - rig.lagMs);
+
+  it.each(cases)("comes through: %s", async (fault, noted) => {
+    const store = await openStore(model);
+    const { server, start } = await runRig(rig, store);
+    const poller = start();
+    await follow(poller, store.clock, RECOVERED, 1);
+    server.become(fault);
+    expect(await follow(poller, store.clock, RECOVERED, 1)).toBe(1);
+    await expectNoted(rig, store, noted);
+    await follow(poller, store.clock, RECOVERED, noted.questions - 1);
+    expectAmong(truth, await keptOf(rig, store));
+    expect(server.poured()).toBeLessThan(MOST_POURED);
+
+    server.become(undefined);
+    await follow(poller, store.clock, RECOVERED);
+    expect(settled(await keptOf(rig, store))).toEqual(settled(truth));
+    await expectWell(rig, store);
+  });
+
+  it.each([
+    ["ahead", DAY_MS],
+    ["behind", -DAY_MS],
+  ])("tells nothing false while its clock is a day %s", async (_way, skewMs) => {
+    let skew = skewMs;
+    const store = await openStore(model);
+    const { start } = await runRig(rig, store, () => skew);
+    const poller = start();
+    await follow(poller, store.clock, RECOVERED);
+    expectAmong(truthOf(rig, RECOVERED + rig.laterMs), await keptOf(rig, store));
+    skew = 0;
+    const until = RECOVERED + rig.laterMs;
+    await follow(poller, store.clock, until);
+    const well = publicBy(truthOf(rig, until), until - rig.lagMs);
+    expect(publicBy(await keptOf(rig, store), until - rig.lagMs)).toEqual(well);
+    await expectWell(rig, store);
+  });
+});
+
+/** Nothing was kept that is not true. */
+function expectAmong(truth: readonly string[], kept: readonly string[]) {
+  const known = new Set(truth);
+  expect(kept.filter((datum) => !known.has(datum))).toEqual([]);
+}
+
+/** The operator sees the first fault, and it is left alone for as long as it should be. */
+async function expectNoted({ provider: { id } }: Rig, store: TestStore, noted: Noted) {
+  const progress = (await store.records.get(providerProgress, id))?.value;
+  expect(progress?.lastFault).toEqual({
+    at: store.clock.now,
+    kind: noted.kind,
+    text: expect.stringMatching(noted.text),
+  });
+  const series = await seriesOf(id, store);
+  const paused = series.filter(({ failures }) => failures > 0);
+  const until = noted.kind === "malformed" ? paused[0]?.notBefore : progress?.openUntil;
+  expect(until).toBe(store.clock.now + noted.pauseMs);
+}
+
+/** Nothing is left of it. */
+async function expectWell({ provider: { id } }: Rig, store: TestStore) {
+  expect((await store.records.get(providerProgress, id))?.value.failures).toBe(0);
+  const series = await seriesOf(id, store);
+  expect(series.filter(({ failures }) => failures > 0)).toEqual([]);
+}
+
+const seriesOf = async (id: string, { records }: TestStore) =>
+  (await readAll(records, seriesProgress, seriesGroup(id))).map(({ value }) => value);

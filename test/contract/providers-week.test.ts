@@ -1,0 +1,214 @@
+import { setImmediate as settled } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Assigned, assign } from "../../src/ingest/assign.ts";
+import { createListener } from "../../src/ingest/listener.ts";
+import { openReader, readObserved } from "../../src/ingest/news-reader.ts";
+import type { Poller } from "../../src/ingest/poller.ts";
+import { FEEDS } from "../../src/market/records.ts";
+import { createLiveMarket } from "../../src/sources/live/live-market.ts";
+import type { Datum, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";
+import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
+import { unusualWhales } from "../../src/sources/live/providers/unusual-whales.ts";
+import { providers } from "../../src/sources/live/providers.ts";
+import { type Driven, drive } from "../support/providers/drive.ts";
+import { contentOf, pollerOf, rejectedIn } from "../support/providers/follow.ts";
+import { drawnEvents, serveJetstream } from "../support/providers/jetstream.ts";
+import { mostAtOnce, named, publicBy } from "../support/providers/rig-run.ts";
+import { RIG_INSTRUMENTS, type Rig, rigsFor } from "../support/providers/rigs.ts";
+import { startProvider } from "../support/providers/server.ts";
+import { model, openStore, START, type TestStore } from "../support/stores.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Sunday noon: a week of trading is to come. */
+const BEGIN = START + DAY_MS;
+const END = BEGIN + 7 * DAY_MS;
+
+/** Time that one look takes, in which budgets let it work on, in milliseconds. */
+const LOOK_MS = 50_000;
+
+/** Time in which nothing is lost, so seldom as it may be looked at. */
+const SLOW_MS = 6 * HOUR_MS;
+
+/** So often it is checked, at all times of the day. */
+const CHECK_EVERY_MS = 10 * HOUR_MS;
+
+/** Time that the history of the beginning takes, in milliseconds. */
+const HISTORY_MS = HOUR_MS;
+
+const POSTS = { from: BEGIN + HISTORY_MS, until: END, everyMs: HOUR_MS };
+const CASHTAGS = ["$AAPL", "$BTC"];
+
+/** A provider that is asked, in the week. */
+interface Followed {
+  readonly rig: Rig;
+  readonly poller: Poller;
+  readonly asked: readonly number[];
+  /** All that there is to know of it, with the instants at which it is public. */
+  readonly truth: readonly string[];
+}
+
+async function followed({ provider, feeds }: Assigned, store: TestStore): Promise<Followed> {
+  const rig = rigsFor().find((one) => one.provider === provider);
+  if (rig === undefined) throw new Error(`${provider.id} has no rig`);
+  const { settings, shortMs, serve } = rig;
+  const instruments = RIG_INSTRUMENTS.filter((one) => provider.classes.includes(one.assetClass));
+  const options = { instruments, feeds, historyFrom: BEGIN - shortMs, settings };
+  const { origin, asked } = await startProvider(serve(), () => store.clock.now);
+  const poller = pollerOf({ provider: rig.provider, options, origin, store });
+  return { rig, poller, asked, truth: truthOf(rig, options) };
+}
+
+/** Everything that a provider tells in the week, without HTTP, ingest and store. */
+function truthOf({ provider, serve }: Rig, options: ProviderOptions): readonly string[] {
+  const server = serve();
+  const data: Datum[] = [];
+  let cursors: Driven["cursors"] = {};
+  for (let now = BEGIN; now <= END + DAY_MS; now += SLOW_MS) {
+    const driven = drive(provider, server, { ...options, now, cursors });
+    data.push(...driven.data);
+    cursors = driven.cursors;
+  }
+  return [...new Set(named(data.map((datum) => ({ ...datum, provider: provider.id }))))];
+}
+
+/** Asks all that is due, one provider at a time, as far as budgets allow until an instant. */
+async function look(all: readonly Followed[], clock: { now: number }, until: number) {
+  for (;;) {
+    const [next] = all.toSorted((one, other) => one.poller.nextAt() - other.poller.nextAt());
+    if (next === undefined || next.poller.nextAt() > until) return;
+    clock.now = Math.max(clock.now, next.poller.nextAt());
+    if ((await next.poller.step()) === 0) clock.now++;
+  }
+}
+
+/** Follows the stream, whose connection is dead whenever it is looked at again. */
+async function followStream(store: TestStore) {
+  const events = drawnEvents(CASHTAGS, POSTS);
+  const server = await serveJetstream();
+  const { records, archive, clock } = store;
+  const listener = createListener({
+    provider: jetstream,
+    options: {
+      ...{ instruments: RIG_INSTRUMENTS, settings: {} },
+      ...{ feeds: new Set(["mentions"] as const), historyFrom: BEGIN },
+    },
+    ...{ origin: server.origin, records, archive, now: () => clock.now, random: () => 0.5 },
+  });
+  onTestFinished(() => listener.close());
+  onTestFinished(server.close);
+  let told = 0;
+  const posts = () =>
+    events.slice(0, told).filter(({ commit }) => /"text":"\$/.test(JSON.stringify(commit)));
+  const kept = async () =>
+    (await contentOf(store, ["mentions"])).filter(({ provider }) => provider === "jetstream");
+  return {
+    visits: server.visits,
+    posts,
+    kept,
+    /** Lets it work until everything is there that was posted by now. */
+    async look() {
+      const visits = server.visits.length;
+      await listener.step();
+      clock.now += MINUTE_MS;
+      while (server.visits.length === visits) {
+        await listener.step();
+        await settled();
+      }
+      for (const event of events.slice(told)) {
+        if (event.time_us > clock.now * 1_000) break;
+        server.tell(event);
+        told++;
+      }
+      while ((await kept()).length < posts().length) {
+        await listener.step();
+        await settled();
+      }
+    },
+  };
+}
+
+/** A market that takes in what the ingest announces, as the service does. */
+async function createFollower(store: TestStore) {
+  const market = createLiveMarket(RIG_INSTRUMENTS, new Map());
+  const readOn = await openReader({
+    ...{ store, take: market.take },
+    // It misses nothing in between.
+    now: () => BEGIN,
+    async takeAll() {
+      for (const feed of FEEDS) {
+        const all = { feed, symbol: null, from: 0 };
+        for await (const page of readObserved(store.archive, all)) market.take(page);
+      }
+    },
+  });
+  return {
+    market,
+    async catchUp() {
+      while ((await readOn()) > 0);
+    },
+  };
+}
+
+/** What was public when it was looked at last is here. */
+async function expectFresh(all: readonly Followed[], store: TestStore, lookedAt: number) {
+  const kept = new Set(named(await contentOf(store, FEEDS)));
+  for (const { rig, truth } of all) {
+    const wanted = publicBy(truth, lookedAt - rig.lagMs);
+    expect(wanted.filter((datum) => !kept.has(datum))).toEqual([]);
+  }
+}
+
+/** The newest bar of each instrument is the one that was due. */
+function expectBars({ market }: Awaited<ReturnType<typeof createFollower>>, lookedAt: number) {
+  for (const { instrument, bars } of market.recordsUntil(lookedAt + HOUR_MS)) {
+    const due = market.barsDue?.(lookedAt - 7 * DAY_MS, lookedAt, instrument.assetClass);
+    const session = (at: number) => market.sessionAt(at - DAY_MS / 2, instrument.assetClass);
+    expect(bars.at(-1)?.session).toBe(session(due?.at(-1) ?? 0));
+  }
+}
+
+describe.each([
+  ["the preferred of each kind, often", providers, 30 * MINUTE_MS],
+  ["the others, now and then", [unusualWhales, ...providers.toReversed()], 2 * HOUR_MS],
+] as const)("a week of trading with all providers: %s", (_, order, everyMs) => {
+  it("keeps all budgets, is fresh all the time, and has everything once", async () => {
+    const store = await openStore(model);
+    store.clock.now = BEGIN;
+    const polled = assign(order, RIG_INSTRUMENTS).filter(({ provider }) => isPolled(provider));
+    const all = await Promise.all(polled.map((one) => followed(one, store)));
+    const stream = await followStream(store);
+
+    await look(all, store.clock, BEGIN + HISTORY_MS);
+    const follower = await createFollower(store);
+    for (let at = BEGIN + 2 * HOUR_MS; at <= END; at += everyMs) {
+      store.clock.now = Math.max(store.clock.now, at);
+      await look(all, store.clock, at + LOOK_MS);
+      await follower.catchUp();
+      if ((at - BEGIN) % CHECK_EVERY_MS !== 0) continue;
+      await stream.look();
+      await expectFresh(all, store, at);
+      expectBars(follower, at);
+    }
+
+    for (const { rig, asked } of all) {
+      expect(mostAtOnce(rig, asked)).toBeLessThanOrEqual(rig.provider.budget.requests);
+    }
+    const content = await contentOf(store, FEEDS);
+    const truth = all.flatMap((one) => publicBy(one.truth, END - one.rig.lagMs));
+    const everything = new Set(all.flatMap((one) => one.truth));
+    const kept = named(content.filter(({ provider }) => provider !== "jetstream"));
+    expect(kept.filter((datum) => !everything.has(datum))).toEqual([]);
+    const known = new Set(kept);
+    expect(truth.filter((datum) => !known.has(datum))).toEqual([]);
+    const places = content.map(({ symbol, record }) => `${symbol} ${JSON.stringify(record)}`);
+    expect(new Set(places).size).toBe(places.length);
+    expect(await stream.kept()).toHaveLength(stream.posts().length);
+    expect(stream.visits.length).toBeGreaterThan(10);
+    expect(await rejectedIn(store)).toEqual([]);
+  }, 120_000);
+});
+
+const isPolled = ({ kind }: Provider): boolean => kind === "polled";

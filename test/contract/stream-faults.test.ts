@@ -1,0 +1,281 @@
+import { createServer, type RequestListener } from "node:http";
+import { setImmediate as settled } from "node:timers/promises";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createListener, type Listener } from "../../src/ingest/listener.ts";
+import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/progress.ts";
+import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
+import { contentOf, rejectedIn } from "../support/providers/follow.ts";
+import {
+  type LocalJetstream,
+  postEvent,
+  type StreamedEvent,
+  serveJetstream,
+} from "../support/providers/jetstream.ts";
+import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
+import { model, openStore, PATIENT, START, type TestStore } from "../support/stores.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Longer than any pause after two faults. */
+const PAUSE_MS = 5 * MINUTE_MS;
+
+const options = {
+  instruments: RIG_INSTRUMENTS,
+  feeds: new Set(["mentions"] as const),
+  historyFrom: START,
+  settings: {},
+};
+
+let store: TestStore;
+let server: LocalJetstream;
+let listener: Listener;
+beforeEach(async () => {
+  store = await openStore(model);
+  server = await serveJetstream();
+  listener = startListener(server.origin);
+  onTestFinished(server.close);
+});
+
+function startListener(origin: string): Listener {
+  const { records, archive, clock } = store;
+  const now = () => clock.now;
+  const started = createListener({
+    ...{ provider: jetstream, options, origin, records, archive, now, random: () => 0.5 },
+  });
+  onTestFinished(started.close);
+  return started;
+}
+
+/** A post on Apple, so many seconds after the start. */
+const post = (second: number): StreamedEvent =>
+  postEvent({ text: `$AAPL at ${second}`, at: START + second * 1_000, rkey: `r${second}` });
+
+/** Lets the listener work until something is so. */
+async function until(isSo: () => Promise<boolean> | boolean, on: Listener = listener) {
+  do {
+    await on.step();
+    await settled();
+  } while (!(await isSo()));
+}
+
+const texts = async () =>
+  (await contentOf(store, ["mentions"])).map(({ record }) => (record as { text: string }).text);
+const written = (count: number) => async () => (await texts()).length === count;
+const progress = async () => (await store.records.get(providerProgress, "jetstream"))?.value;
+const isFaulty = async () => ((await progress())?.failures ?? 0) > 0;
+
+/** Connects, which takes the server's time. */
+async function connected(visits = 1) {
+  await until(() => server.visits.length === visits);
+}
+
+/** Follows a first post, so that there is a place to go on from. */
+async function following() {
+  await connected();
+  server.tell(post(0));
+  await until(written(1));
+}
+
+/** Comes back after a fault and reads on. */
+async function expectRecovery() {
+  const { at = 0 } = (await progress())?.lastFault ?? {};
+  expect(await listener.step()).toBe(0);
+  store.clock.now = at + PAUSE_MS;
+  await connected(2);
+  server.tell(post(240));
+  await until(async () => (await texts()).includes("$AAPL at 240"));
+  expect(await progress()).toMatchObject({ failures: 0 });
+}
+
+describe("a stream that breaks off", PATIENT, () => {
+  it("is gone on with where it was left, and what comes twice is kept once", async () => {
+    await following();
+    server.tell(post(60));
+    await until(written(2));
+    server.breakOff();
+    await until(isFaulty);
+    expect((await progress())?.lastFault).toMatchObject({
+      kind: "unreachable",
+      text: "it was closed with 1006",
+    });
+    server.tell(post(120));
+    await expectRecovery();
+    const [first, second] = server.visits.map(({ searchParams }) => searchParams.get("cursor"));
+    expect([first, second]).toEqual([null, String((START + 55_000) * 1_000)]);
+    expect(await texts()).toEqual([0, 60, 120, 240].map((at) => `$AAPL at ${at}`));
+  });
+
+  it("is gone on with by another process, too", async () => {
+    await following();
+    listener.close();
+    server.tell(post(30));
+    store.clock.now += MINUTE_MS;
+    const next = startListener(server.origin);
+    await until(written(2), next);
+    expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 30"]);
+  });
+
+  it("loses nothing when its process dies before the place is noted", async () => {
+    await connected();
+    const { commit } = store.records;
+    store.records.commit = () => Promise.reject(new Error("killed"));
+    server.tell(post(0));
+    server.tell(post(1));
+    await expect(until(() => false)).rejects.toThrow("killed");
+    listener.close();
+    store.records.commit = commit;
+    expect(
+      (await store.records.get(seriesProgress, seriesKey("jetstream", "stream")))?.value,
+    ).toBeUndefined();
+    const next = startListener(server.origin);
+    await until(() => server.visits.length === 2, next);
+    server.tell(post(2));
+    await until(written(3), next);
+    expect(await texts()).toEqual([0, 1, 2].map((at) => `$AAPL at ${at}`));
+  });
+});
+
+describe("a stream whose messages cannot be kept", PATIENT, () => {
+  it.each(["append", "commit"] as const)("gives them again: %s fails", async (what) => {
+    await following();
+    const { append } = store.archive;
+    const { commit } = store.records;
+    const broken = () => Promise.reject(new Error("no space left"));
+    if (what === "append") store.archive.append = broken;
+    else store.records.commit = broken;
+    server.tell(post(10));
+    await expect(until(() => false)).rejects.toThrow("no space left");
+    // It rests, and nobody is connected to meanwhile.
+    await listener.step();
+    expect(server.visits).toHaveLength(1);
+    if (what === "append") {
+      expect((await progress())?.lastFault).toMatchObject({
+        kind: "unkept",
+        text: expect.stringContaining("no space left"),
+      });
+    }
+    store.archive.append = append;
+    store.records.commit = commit;
+    server.tell(post(20));
+    store.clock.now += PAUSE_MS;
+    await until(written(3));
+    expect(await texts()).toEqual([0, 10, 20].map((at) => `$AAPL at ${at}`));
+    expect(await progress()).toMatchObject({ failures: 0 });
+  });
+
+  it("goes on from there even when the clock is set back by a year meanwhile", async () => {
+    await following();
+    server.breakOff();
+    await until(isFaulty);
+    store.clock.now -= 365 * 86_400_000;
+    await connected(2);
+  });
+});
+
+describe("a stream with a fault", PATIENT, () => {
+  it("passes a message over that comes again and cannot be read", async () => {
+    await following();
+    server.tell({ ...post(10), kind: 7 as never });
+    await until(isFaulty);
+    store.clock.now += PAUSE_MS;
+    await connected(2);
+    server.tell(post(310));
+    await until(written(2));
+    server.tell(post(320));
+    await until(written(3));
+    expect(server.visits).toHaveLength(2);
+    expect(await progress()).toMatchObject({ failures: 0, lastFault: { kind: "malformed" } });
+  });
+
+  it.each([
+    ["garbage", "<html>", "malformed", /^not JSON: "<html>"$/],
+    ["another shape", '{"unexpected":true}', "malformed", /^did: /],
+    ["half a message", JSON.stringify(post(1)).slice(0, 50), "malformed", /^not JSON/],
+    ["a message without end", "x".repeat(300_000), "unreachable", /^Max payload size exceeded$/],
+  ])("is left alone for a while, and then followed on: %s", async (_, text, kind, said) => {
+    await following();
+    server.sendRaw(text);
+    await until(isFaulty);
+    expect((await progress())?.lastFault).toMatchObject({
+      kind,
+      text: expect.stringMatching(said),
+    });
+    await expectRecovery();
+    expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 240"]);
+  });
+
+  it("is taken for dead when it says nothing for a minute", async () => {
+    await following();
+    for (let second = 0; second < 65; second += 5) {
+      store.clock.now += 5_000;
+      await listener.step();
+    }
+    expect((await progress())?.lastFault?.text).toBe("nothing came for a minute");
+    await expectRecovery();
+  });
+
+  it("ends where more comes than can be written, and all of it comes in the end", async () => {
+    // More than twice as many as may wait, so that too many come whenever the first are taken.
+    const many = Array.from({ length: 10_100 }, (_, second) => post(second));
+    const full = await serveJetstream(many);
+    onTestFinished(full.close);
+    await following();
+    listener.close();
+    const { append } = store.archive;
+    store.archive.append = async (rows) => {
+      store.archive.append = append;
+      // Everything comes while the disk is busy with the first of it.
+      await vi.waitFor(() => expect(full.open()).toBe(0), { timeout: 10_000 });
+      return append(rows);
+    };
+    const slow = startListener(full.origin);
+    store.clock.now += 10_101_000;
+    await until(async () => {
+      store.clock.now = Math.max(store.clock.now, (await progress())?.openUntil ?? 0);
+      return (await texts()).length === many.length;
+    }, slow);
+    expect((await progress())?.lastFault?.text).toBe("more came than could be written");
+  });
+
+  it("keeps nothing of what cannot have been written yet, whatever its author says", async () => {
+    await following();
+    const years = ["2026-11-22", "3000-01-15", "9999-12-31", "1000-01-01", "+012026-11-21"];
+    for (const [second, day] of years.entries()) {
+      const at = START + second * 1_000;
+      const said = { text: "$AAPL", at, rkey: `x${second}`, createdAt: `${day}T12:00:00.000Z` };
+      server.tell(postEvent(said));
+    }
+    server.tell(post(60));
+    await until(written(2));
+    expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 60"]);
+    expect(await rejectedIn(store)).toEqual([]);
+  });
+});
+
+describe("a stream that cannot be had", PATIENT, () => {
+  async function answering(answer: RequestListener): Promise<string> {
+    const http = createServer(answer).listen(0, "127.0.0.1");
+    await new Promise((resolve) => http.once("listening", resolve));
+    onTestFinished(() => void http.close());
+    const address = http.address();
+    return `ws://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  }
+
+  it.each<[string, RequestListener, RegExp]>([
+    ["an error", (_, res) => res.writeHead(500).end(), /^Unexpected server response: 500$/],
+    ["a page", (_, res) => res.end("<html>"), /^Unexpected server response: 200$/],
+    ["a limit", (_, res) => res.writeHead(429).end(), /^Unexpected server response: 429$/],
+    ["a reset", (req) => req.socket.resetAndDestroy(), /ECONNRESET|socket hang up/],
+  ])("is tried again after longer and longer pauses: %s", async (_, answer, said) => {
+    const refusing = startListener(await answering(answer));
+    const pauses: number[] = [];
+    for (let failures = 1; failures <= 3; failures++) {
+      await until(async () => (await progress())?.failures === failures, refusing);
+      const { lastFault, openUntil = 0 } = (await progress()) ?? {};
+      expect(lastFault).toMatchObject({ kind: "unreachable", text: expect.stringMatching(said) });
+      pauses.push(openUntil - store.clock.now);
+      store.clock.now = openUntil;
+    }
+    expect(pauses).toEqual([3_750, 7_500, 15_000]);
+  });
+});

@@ -1,0 +1,39 @@
+import { openLine } from "../../src/ingest/ask.ts";
+import { createPoller } from "../../src/ingest/poller.ts";
+import { openEmbedded } from "../../src/store/embedded/open.ts";
+import type { Store } from "../../src/store/store.ts";
+import { follow } from "../support/providers/follow.ts";
+import type { Rig } from "../support/providers/rigs.ts";
+import { type BackFill, CLOCK_HEADER, endOf, optionsOf, rigsOf } from "./back-fill-plan.ts";
+
+/** What this process does. */
+interface Task {
+  readonly plan: BackFill;
+  readonly folder: string;
+  /** Where the providers are, each under its id. */
+  readonly origin: string;
+  /** What their clocks showed when they were asked last, Unix milliseconds. */
+  readonly clocks: Readonly<Record<string, number>>;
+}
+
+const task = JSON.parse(process.argv[2] ?? "") as Task;
+const { plan, folder } = task;
+const store = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
+await Promise.all(rigsOf(plan).map((rig) => fillFrom(rig, store)));
+await store.close();
+
+/** Asks one provider for all of its history, by a clock of its own. */
+async function fillFrom(rig: Rig, { records, archive }: Store): Promise<void> {
+  const { provider } = rig;
+  const clock = { now: task.clocks[provider.id] ?? plan.begins };
+  const now = () => clock.now;
+  const line = openLine({ origin: provider.origin, mirror: `${task.origin}/${provider.id}`, now });
+  const poller = createPoller({
+    ...{ provider, records, archive, now, random: () => 0.5 },
+    series: provider.series(optionsOf(plan, rig)),
+    ask: ({ headers, ...request }) =>
+      line.ask({ ...request, headers: { ...headers, [CLOCK_HEADER]: String(now()) } }),
+  });
+  await follow(poller, clock, endOf(plan, rig));
+  await line.close();
+}

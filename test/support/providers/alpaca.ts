@@ -1,0 +1,142 @@
+import { isSession } from "../../../src/market/calendar.ts";
+import { newYorkDate, newYorkInstant } from "../../../src/market/new-york.ts";
+import { allowance } from "./allowance.ts";
+import type { Serve, ServedAnswer } from "./drive.ts";
+import { adjustedBar, type ListedWorld, tradedBar, tradesOf } from "./listed.ts";
+
+/** What its data and limits are like. */
+export interface AlpacaWorld extends ListedWorld {
+  readonly keyId: string;
+  readonly secret: string;
+  /** Most rows of a page, whatever is asked for; 10,000 unless given. */
+  readonly pageRows?: number;
+}
+
+/** A row with the symbol it stands under. */
+type Row = readonly [symbol: string, fields: Readonly<Record<string, unknown>>];
+
+const TAPE_DELAY_MS = 15 * 60_000;
+const DAY_MS = 86_400_000;
+
+/** Alpaca's market data, free plan: 200 requests a minute, nothing younger than 15 minutes. */
+export function serveAlpaca(world: AlpacaWorld): Serve {
+  const isAllowed = allowance(200, 60_000);
+  return ({ url, headers }, now) => {
+    if (!isAllowed(now)) return refusal(429, "too many requests.");
+    const isKnown =
+      headers.get("apca-api-key-id") === world.keyId &&
+      headers.get("apca-api-secret-key") === world.secret;
+    if (!isKnown) return refusal(403, "forbidden.");
+    const list = /^\/v2\/stocks\/(bars|trades)$/.exec(url.pathname)?.[1] as List | undefined;
+    if (list === undefined) return refusal(404, "endpoint not found.");
+    return served(world, { list, query: url.searchParams, now });
+  };
+}
+
+type List = "bars" | "trades";
+
+interface Question {
+  readonly list: List;
+  readonly query: URLSearchParams;
+  readonly now: number;
+}
+
+const refusal = (status: number, message: string): ServedAnswer => ({
+  status,
+  body: JSON.stringify({ message }),
+});
+
+function served(world: AlpacaWorld, question: Question): ServedAnswer {
+  const { list, query, now } = question;
+  const symbols = (query.get("symbols") ?? "").split(",");
+  const invalid = symbols.find((symbol) => !/^[A-Z]{1,5}(\.[A-Z])?$/.test(symbol));
+  if (invalid !== undefined) return refusal(400, `invalid symbol: ${invalid}`);
+  const [from, to] = [query.get("start"), query.get("end")].map((text) => Date.parse(text ?? ""));
+  if (from === undefined || to === undefined || !(from <= to)) return refusal(400, "invalid time");
+  if (query.get("feed") !== "sip") return refusal(400, "this server has one feed");
+  if (to > now - TAPE_DELAY_MS) {
+    return refusal(403, "subscription does not permit querying recent SIP data");
+  }
+  const known = symbols
+    .map(withDash)
+    .filter((symbol) => world.symbols.includes(symbol))
+    .sort();
+  const rowsOf = list === "bars" ? barRows : tradeRows;
+  const rows = known.flatMap((symbol) => rowsOf(world, { ...question, symbol, from, to }));
+  return paged(rows, world, question);
+}
+
+const withDash = (symbol: string): string => symbol.replace(".", "-");
+const withDot = (symbol: string): string => symbol.replace("-", ".");
+
+interface Range extends Question {
+  readonly symbol: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Daily bars stand at midnight New York; they are there 15 minutes after the close. */
+function barRows(world: AlpacaWorld, { symbol, from, to, now, query }: Range): Row[] {
+  const today = newYorkDate(now);
+  return sessionsIn(from, to).flatMap((session): Row[] => {
+    const at = newYorkInstant(session, "00:00");
+    const missingUntil = world.missing?.get(`${symbol} ${session}`) ?? 0;
+    const isThere = now >= Math.max(newYorkInstant(session, "16:15"), missingUntil);
+    if (at < from || at > to || !isThere) return [];
+    const isRaw = query.get("adjustment") === "raw";
+    const bar = isRaw
+      ? tradedBar(world, symbol, session)
+      : adjustedBar(world, { symbol, session, until: today });
+    const t = new Date(at).toISOString().replace(".000Z", "Z");
+    const { open, high, low, close, volume } = bar;
+    const n = Math.ceil(volume / 100);
+    return [
+      [symbol, { t, o: open, h: high, l: low, c: close, v: volume, n, vw: (high + low) / 2 }],
+    ];
+  });
+}
+
+function tradeRows(world: AlpacaWorld, { symbol, from, to, now }: Range): Row[] {
+  return sessionsIn(from, to)
+    .flatMap((session) => tradesOf(world, symbol, session))
+    .filter(({ at }) => at >= from && at <= to)
+    .map((trade): Row => {
+      const t = `${new Date(trade.at).toISOString().slice(0, -1)}${trade.nanoseconds}Z`;
+      const isCanceled = trade.isCanceled && now >= trade.at + 10 * 60_000;
+      return [
+        symbol,
+        {
+          t,
+          x: trade.isOffExchange ? "D" : "V",
+          p: trade.price,
+          s: trade.shares,
+          c: ["@", ...(trade.isAverage ? ["W"] : [])],
+          i: trade.number,
+          z: "C",
+          ...(isCanceled && { u: "canceled" }),
+        },
+      ];
+    });
+}
+
+function sessionsIn(from: number, to: number): string[] {
+  const days = Math.floor((to - from) / DAY_MS) + 2;
+  const dates = Array.from({ length: days }, (_, day) => newYorkDate(from + day * DAY_MS));
+  return [...new Set(dates)].filter(isSession);
+}
+
+/** A page by symbol and time; its token names the row that it begins with. */
+function paged(rows: readonly Row[], { pageRows = 10_000 }: AlpacaWorld, question: Question) {
+  const { list, query } = question;
+  const start = Number(Buffer.from(query.get("page_token") ?? "", "base64url").toString());
+  const size = Math.min(pageRows, Number(query.get("limit") ?? 1_000));
+  const page = Map.groupBy(rows.slice(start, start + size), ([symbol]) => withDot(symbol));
+  const isLast = start + size >= rows.length;
+  const body = {
+    [list]: Object.fromEntries(
+      [...page].map(([symbol, own]) => [symbol, own.map((row) => row[1])]),
+    ),
+    next_page_token: isLast ? null : Buffer.from(String(start + size)).toString("base64url"),
+  };
+  return { status: 200, body: JSON.stringify(body) };
+}

@@ -1,0 +1,66 @@
+import type { Instrument } from "../../../src/market/instrument.ts";
+import { drawn } from "./drawn.ts";
+
+const DAY_MS = 86_400_000;
+
+/** A UTC day of a coin as its venue has traded it. */
+export interface CoinDay {
+  readonly open: number;
+  readonly high: number;
+  readonly low: number;
+  readonly close: number;
+  /** Coins. */
+  readonly volume: number;
+}
+
+/** Price of a coin at the end of a UTC day (ISO date) in USD: it moves by a few per cent a day. */
+export function coinClose(coin: string, day: string): number {
+  const days = Date.parse(day) / DAY_MS;
+  const wave = 0.4 * Math.sin(days / 70 + 6 * drawn("phase", coin));
+  const level = 10 ** (1 + 4 * drawn("level", coin));
+  return cents(level * Math.exp(wave + 0.06 * drawn("close", coin, day)));
+}
+
+/** A whole day. */
+export function coinDay(coin: string, day: string): CoinDay {
+  const open = coinClose(coin, dayBefore(day));
+  const close = coinClose(coin, day);
+  const reach = 1 + 0.02 * drawn("reach", coin, day);
+  return {
+    open,
+    close,
+    high: cents(Math.max(open, close) * reach + 0.01),
+    low: cents(Math.min(open, close) / reach),
+    volume: Math.round(1e8 * (50 + 1_000 * drawn("volume", coin, day))) / 1e8,
+  };
+}
+
+/** What there is of a day half way through it: another close, and half of the volume. */
+export function halfDay(coin: string, day: string): CoinDay {
+  const { open, high, low, volume } = coinDay(coin, day);
+  return { open, high, low, close: cents((high + low) / 2), volume: volume / 2 };
+}
+
+/** The UTC days of [from, to], ISO dates, ascending. */
+export function utcDays(from: string, to: string): readonly string[] {
+  const [first, last] = [Date.parse(from), Date.parse(to)];
+  const count = Math.max(0, Math.floor((last - first) / DAY_MS) + 1);
+  return Array.from({ length: count }, (_, day) => isoDay(first + day * DAY_MS));
+}
+
+/** The UTC day of an instant (Unix milliseconds), an ISO date. */
+export const isoDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+const dayBefore = (day: string) => isoDay(Date.parse(day) - DAY_MS);
+
+const cents = (price: number) => Math.max(0.01, Math.round(price * 100) / 100);
+
+/** A coin as it is followed, such as `BTC-USD`. */
+export const coin = (symbol: string): Instrument => ({
+  symbol,
+  name: symbol,
+  assetClass: "crypto",
+  exchange: null,
+  currency: "USD",
+  sector: null,
+});

@@ -1,0 +1,265 @@
+import type { Answer } from "../../../src/sources/live/answer.ts";
+import { ProviderFault } from "../../../src/sources/live/fault.ts";
+import type {
+  Datum,
+  PolledProvider,
+  ProviderOptions,
+  ProviderRequest,
+  Reading,
+  Rejected,
+  Series,
+} from "../../../src/sources/live/provider.ts";
+
+/** A request as a provider's local server sees it. */
+export interface ServedRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** What a provider's local server answers. */
+export interface ServedAnswer {
+  readonly status: number;
+  /** By names in lower case. */
+  readonly headers?: Record<string, string>;
+  readonly body: string | Buffer;
+}
+
+/** A provider's local server: pure, `now` in Unix milliseconds. */
+export type Serve = (request: ServedRequest, now: number) => ServedAnswer;
+
+/** How far to drive. */
+export interface Drive extends Omit<ProviderOptions, "feeds"> {
+  /** Those that are wanted of the provider; all of its own unless given. */
+  readonly feeds?: ProviderOptions["feeds"];
+  /** Where the clock begins, Unix milliseconds. It is set forward by waits and by the budget. */
+  readonly now: number;
+  /** Waits up to this instant are passed over, Unix milliseconds; `now` unless given. */
+  readonly until?: number;
+  /** Cursors to go on from, by the keys of series. */
+  readonly cursors?: Readonly<Record<string, string>>;
+  /** Requests after which it stops as if killed; the data and cursors so far are given. */
+  readonly killAfter?: number;
+}
+
+/** A request that was sent. */
+interface Sent extends ProviderRequest {
+  /** Key of the series. */
+  readonly key: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+/** What came of it. */
+export interface Driven {
+  /** Each datum once, as it was given first, in the order given. */
+  readonly data: readonly Datum[];
+  readonly rejected: readonly Rejected[];
+  readonly requests: readonly Sent[];
+  /** Instants that series wait for, in the order in which they said so. */
+  readonly waits: readonly { readonly key: string; readonly until: number }[];
+  /** Where every series stands. */
+  readonly cursors: Readonly<Record<string, string>>;
+  /** What the last answer of each series said that the provider does not have. */
+  readonly unknown: Readonly<Record<string, readonly string[]>>;
+  /** What the clock shows at the end, Unix milliseconds. */
+  readonly now: number;
+}
+
+/** Requests after which a provider is taken to go in circles. */
+const MAX_REQUESTS = 20_000;
+const MAX_DATA_PER_READING = 20_000;
+const MAX_CURSOR_CHARACTERS = 1_000;
+const MAX_BODY_BYTES = 16 * 1_048_576;
+
+interface Followed {
+  readonly series: Series;
+  cursor: string | undefined;
+  dueAt: number;
+}
+
+/**
+ * Asks a provider's local server as the service would, in virtual time: each series in turn, within
+ * the provider's budget, until all of them wait for later than `until`.
+ *
+ * @throws {ProviderFault} As the service would see it; there is no second try.
+ * @throws {Error} When the provider breaks a rule of `src/sources/live/provider.ts`.
+ */
+export function drive(provider: PolledProvider, serve: Serve, options: Drive): Driven {
+  const { until = options.now, killAfter = Number.POSITIVE_INFINITY } = options;
+  const followed = followedSeries(provider, options);
+  const clock = createBudgetClock(provider, options.now);
+  const kept = createKeeper(provider, options);
+  const requests: Sent[] = [];
+  const waits: { key: string; until: number }[] = [];
+  const unknown: Record<string, readonly string[]> = {};
+  for (;;) {
+    const next = earliest(followed);
+    if (next === undefined || next.dueAt > until || requests.length >= killAfter) break;
+    if (requests.length >= MAX_REQUESTS) throw new Error(`${provider.id} does not come to an end`);
+    clock.setForward(next.dueAt);
+    const { series, cursor } = next;
+    const step = series.next(cursor, clock.now());
+    if ("waitUntil" in step) {
+      waits.push({ key: series.key, until: step.waitUntil });
+      next.dueAt = requireLater(step.waitUntil, clock.now(), series);
+      continue;
+    }
+    const at = clock.takeTurn();
+    requests.push({ ...step.request, key: series.key, at });
+    const answer = sendRequest(provider, serve, { request: step.request, at });
+    const reading = step.read(answer);
+    requireProgress(reading, { cursor, at, series });
+    kept.keep(reading);
+    unknown[series.key] = reading.unknown ?? [];
+    next.cursor = reading.cursor;
+    next.dueAt = reading.notBefore ?? next.dueAt;
+  }
+  const cursors = Object.fromEntries(
+    followed.flatMap(({ series, cursor }) => (cursor === undefined ? [] : [[series.key, cursor]])),
+  );
+  return { ...kept.all(), requests, waits, cursors, unknown, now: clock.now() };
+}
+
+function followedSeries(provider: PolledProvider, options: Drive): Followed[] {
+  const { feeds = new Set(provider.feeds), instruments } = options;
+  const ofClass = instruments.filter(({ assetClass }) => provider.classes.includes(assetClass));
+  const all = provider.series({ ...options, feeds, instruments: ofClass });
+  const keys = new Set(all.map(({ key }) => key));
+  if (keys.size !== all.length) throw new Error(`${provider.id} has two series of one key`);
+  return all.map((series) => ({
+    series,
+    cursor: options.cursors?.[series.key],
+    dueAt: options.now,
+  }));
+}
+
+/** The series that has waited longest; the one asked last comes last among equals. */
+function earliest(followed: Followed[]): Followed | undefined {
+  let first: Followed | undefined;
+  for (const one of followed) if (first === undefined || one.dueAt < first.dueAt) first = one;
+  if (first === undefined) return undefined;
+  followed.push(...followed.splice(followed.indexOf(first), 1));
+  return first;
+}
+
+/** A clock that keeps the provider's budget: at most `requests` turns in any `perMs`. */
+function createBudgetClock({ budget }: PolledProvider, start: number) {
+  const turns: number[] = [];
+  let now = start;
+  const setForward = (at: number) => {
+    now = Math.max(now, at);
+  };
+  return {
+    now: () => now,
+    setForward,
+    takeTurn() {
+      if (turns.length >= budget.requests) setForward((turns.shift() as number) + budget.perMs);
+      turns.push(now);
+      return now;
+    },
+  };
+}
+
+function sendRequest(
+  provider: PolledProvider,
+  serve: Serve,
+  { request, at }: { readonly request: ProviderRequest; readonly at: number },
+): Answer {
+  const { path, post, headers, accepts = [], maxBytes = MAX_BODY_BYTES } = request;
+  if (!path.startsWith("/") || path.startsWith("//")) throw new Error(`${path} is no path`);
+  const sentHeaders = new Headers(headers);
+  if (post) sentHeaders.set("content-type", post.type);
+  const served = serve(
+    {
+      method: post ? "POST" : "GET",
+      url: new URL(path, provider.origin),
+      headers: sentHeaders,
+      body: post?.body ?? "",
+    },
+    at,
+  );
+  const { status } = served;
+  const received = new Headers(served.headers);
+  if (status !== 200 && !accepts.includes(status)) throw faultOf(status, received);
+  const body = Buffer.from(served.body);
+  if (body.length > maxBytes) throw new ProviderFault("malformed", "the answer is too large");
+  return { status, header: (name) => received.get(name) ?? undefined, body, receivedAt: at };
+}
+
+/** The fault that a status stands for. */
+function faultOf(status: number, headers: Headers): ProviderFault {
+  const message = `HTTP ${status}`;
+  if (status === 401 || status === 403) return new ProviderFault("refused", message);
+  if (status >= 500) return new ProviderFault("failing", message);
+  if (status !== 429) return new ProviderFault("malformed", message);
+  const seconds = headers.get("retry-after");
+  return new ProviderFault("limited", message, seconds === null ? undefined : +seconds * 1_000);
+}
+
+function requireLater(waitUntil: number, now: number, { key }: Series): number {
+  if (waitUntil > now) return waitUntil;
+  throw new Error(`${key} waits for ${waitUntil}, which has passed at ${now}`);
+}
+
+function requireProgress(
+  { cursor, notBefore, data }: Reading,
+  before: { readonly cursor: string | undefined; readonly at: number; readonly series: Series },
+): void {
+  const { key } = before.series;
+  if (cursor.length > MAX_CURSOR_CHARACTERS) throw new Error(`${key}: the cursor is too long`);
+  if (data.length > MAX_DATA_PER_READING) throw new Error(`${key}: ${data.length} data at once`);
+  const isPaused = notBefore !== undefined && notBefore > before.at;
+  if (cursor === before.cursor && !isPaused) throw new Error(`${key} stands still at ${cursor}`);
+}
+
+/** Keeps each datum once, and refuses those that the provider has no business to give. */
+function createKeeper(provider: PolledProvider, { instruments }: Drive) {
+  const symbols = new Set(instruments.map(({ symbol }) => symbol));
+  const data = new Map<string, Datum>();
+  const rejected: Rejected[] = [];
+  return {
+    keep(reading: Reading) {
+      for (const datum of reading.data) {
+        requireOwn(provider, symbols, datum);
+        requireFinite(datum);
+        const key = JSON.stringify([datum.feed, datum.symbol, datum.at, datum.id]);
+        if (!data.has(key)) data.set(key, datum);
+      }
+      for (const one of reading.rejected ?? []) requireOwn(provider, symbols, one);
+      rejected.push(...(reading.rejected ?? []));
+    },
+    all: () => ({ data: [...data.values()], rejected }),
+  };
+}
+
+function requireOwn(
+  { id, feeds }: PolledProvider,
+  symbols: ReadonlySet<string>,
+  { feed, symbol }: Pick<Datum, "feed" | "symbol">,
+): void {
+  if (!feeds.includes(feed)) throw new Error(`${id} does not fill ${feed}`);
+  if (!symbols.has(symbol)) throw new Error(`${id} was not asked for ${symbol}`);
+}
+
+function requireFinite({ at, id, record }: Datum): void {
+  const numbers = [at, ...Object.values(record).filter((value) => typeof value === "number")];
+  if (!numbers.every(Number.isFinite)) throw new Error(`${id} holds a number that is none`);
+}
+
+/** A local server that gives one answer to everything. */
+export const always =
+  (body: unknown, status = 200): Serve =>
+  () => ({ status, body: typeof body === "string" ? body : JSON.stringify(body) });
+
+/** What a provider is found to be wrong with, `undefined` when it is not. */
+export function faultIn(run: () => unknown): ProviderFault | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ProviderFault) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+import { isSession } from "../../../src/market/calendar.ts";
+import { newYorkInstant } from "../../../src/market/new-york.ts";
+import { drawn } from "./drawn.ts";
+import type { Serve, ServedAnswer } from "./drive.ts";
+
+/** What FINRA's files tell of. */
+export interface ShortVolumeWorld {
+  /** As the files spell them: `BRK/B`, `ABRpD`. */
+  readonly symbols: readonly string[];
+  /** Sessions without a file, ISO dates, with the instant from which they have one after all (Unix
+   *  milliseconds). */
+  readonly late?: ReadonlyMap<string, number>;
+}
+
+const HEADER = "Date|Symbol|ShortVolume|ShortExemptVolume|TotalVolume|Market";
+
+/** Files before this day are not offered any more. */
+const FLOOR = "2020-01-02";
+
+/** Volumes have decimals from this day on. */
+const DECIMALS_FROM = "2026-01-02";
+
+/** When the file of a session is there, New York time. */
+const PUBLISHED_AT = "17:19";
+
+/** FINRA's CDN with the consolidated daily files of the exchanges' securities. */
+export function serveFinraDaily({ symbols, late = new Map() }: ShortVolumeWorld): Serve {
+  return ({ method, url }, now) => {
+    const name = /^\/equity\/regsho\/daily\/CNMSshvol(\d{4})(\d\d)(\d\d)\.txt$/.exec(url.pathname);
+    if (method !== "GET" || name === null) return DENIED;
+    const session = name.slice(1).join("-");
+    if (session < FLOOR || !isSession(session)) return DENIED;
+    if (now < (late.get(session) ?? newYorkInstant(session, PUBLISHED_AT))) return DENIED;
+    return { status: 200, headers: { "content-type": "text/plain" }, body: file(session, symbols) };
+  };
+}
+
+/** What a store of files answers for one that does not exist to those who may not list it. */
+const DENIED: ServedAnswer = {
+  status: 403,
+  headers: { "content-type": "application/xml" },
+  body: '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code></Error>',
+};
+
+function file(session: string, symbols: readonly string[]): string {
+  const day = session.replaceAll("-", "");
+  const lines = symbols.map((symbol) => {
+    const { short, exempt, total } = shortVolumes(symbol, session);
+    return [day, symbol, short, exempt, total, "B,Q,N"].join("|");
+  });
+  return [HEADER, ...lines, lines.length, ""].join("\r\n");
+}
+
+/** The volumes of a symbol on a session, in shares. */
+export function shortVolumes(symbol: string, session: string) {
+  const digits = session < DECIMALS_FROM ? 0 : 6;
+  const total = 10_000 + 5_000_000 * drawn("total", symbol, session);
+  const short = total * (0.2 + 0.5 * drawn("short", symbol, session));
+  const rounded = (shares: number) => Number(shares.toFixed(digits));
+  return { short: rounded(short), exempt: rounded(short / 300), total: rounded(total) };
+}

@@ -1,0 +1,77 @@
+import type { AnswerCache } from "../../../src/ingest/answer-cache.ts";
+import { openLine } from "../../../src/ingest/ask.ts";
+import { readObserved } from "../../../src/ingest/news-reader.ts";
+import { createPoller, type Poller } from "../../../src/ingest/poller.ts";
+import { REJECTED_KIND, type RejectedBody } from "../../../src/ingest/rows.ts";
+import type { Feed } from "../../../src/market/records.ts";
+import type { Observed } from "../../../src/sources/live/ledger.ts";
+import type { PolledProvider, ProviderOptions } from "../../../src/sources/live/provider.ts";
+import type { TestStore } from "../stores.ts";
+
+/** Patience of tests with a provider that does not answer, in milliseconds. */
+const PATIENCE = { totalMs: 2_000, silenceMs: 250 };
+
+/** What is followed, where and into what. */
+export interface Followed {
+  readonly provider: PolledProvider;
+  readonly options: ProviderOptions;
+  /** Origin of its local server. */
+  readonly origin: string;
+  readonly store: TestStore;
+  /** None unless given. */
+  readonly cache?: AnswerCache;
+}
+
+/** A poller over real HTTP, by the clock of the store. */
+export function pollerOf({ provider, options, origin, store, cache }: Followed): Poller {
+  const { records, archive, clock } = store;
+  const now = () => clock.now;
+  const { ask } = openLine({ origin: provider.origin, mirror: origin, now, patience: PATIENCE });
+  const series = provider.series(options);
+  return createPoller({
+    ...{ provider, series, ask, cache, records, archive, now, random: () => 0.5 },
+  });
+}
+
+/**
+ * Follows until nothing is due before an instant, in virtual time.
+ *
+ * @param mostSteps Stops after so many requests, as if killed.
+ * @returns How many requests went out.
+ */
+export async function follow(
+  poller: Poller,
+  clock: { now: number },
+  until: number,
+  mostSteps = Number.POSITIVE_INFINITY,
+): Promise<number> {
+  let asked = 0;
+  while (asked < mostSteps) {
+    if ((await poller.step()) > 0) {
+      asked++;
+      continue;
+    }
+    const next = poller.nextAt();
+    if (next > until) return asked;
+    clock.now = Math.max(clock.now + 1, next);
+  }
+  return asked;
+}
+
+/** Everything that was kept of some feeds, without when it was observed. */
+export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
+  const content: Omit<Observed, "observedAt">[] = [];
+  for (const feed of feeds) {
+    for await (const page of readObserved(archive, { feed, symbol: null, from: 0 })) {
+      content.push(...page.map(({ observedAt: _, ...one }) => one));
+    }
+  }
+  return content;
+}
+
+/** What was set apart, with the reasons. */
+export const rejectedIn = async ({ archive }: TestStore) =>
+  (await archive.read(REJECTED_KIND, { order: "oldest", limit: 1_000 })).map(({ body }) => {
+    const { symbol, reason } = body as RejectedBody;
+    return { symbol, reason };
+  });

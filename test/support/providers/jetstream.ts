@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
+import { chatter } from "./chatter.ts";
+
+/** One event of the stream. */
+export interface StreamedEvent {
+  readonly did: string;
+  /** Unix microseconds. */
+  readonly time_us: number;
+  readonly kind: "commit" | "identity" | "account";
+  readonly [member: string]: unknown;
+}
+
+/** What a person posts. */
+export interface Post {
+  readonly text: string;
+  /** When the network saw it, Unix milliseconds. */
+  readonly at: number;
+  readonly did?: string;
+  readonly rkey?: string;
+  /** As the author's program says, by default `at`. */
+  readonly createdAt?: string;
+  readonly langs?: readonly string[];
+}
+
+const COLLECTION = "app.bsky.feed.post";
+
+/** A new post as the stream tells of it. */
+export function postEvent({ text, at, ...post }: Post): StreamedEvent {
+  const { did = "did:plc:writer1", rkey = `r${at}`, langs = ["en"] } = post;
+  const createdAt = post.createdAt ?? new Date(at).toISOString();
+  return {
+    did,
+    time_us: at * 1_000,
+    kind: "commit",
+    commit: {
+      rev: `v${at}`,
+      operation: "create",
+      collection: COLLECTION,
+      rkey,
+      record: { $type: COLLECTION, createdAt, langs, text },
+      cid: `c${at}`,
+    },
+  };
+}
+
+/** The end of a post. */
+export const deletionEvent = (at: number): StreamedEvent => ({
+  did: "did:plc:writer1",
+  time_us: at * 1_000,
+  kind: "commit",
+  commit: { rev: `v${at}`, operation: "delete", collection: COLLECTION, rkey: `r${at}` },
+});
+
+/** News of an account, which is told whatever collections are wanted. */
+export const identityEvent = (at: number): StreamedEvent => ({
+  did: "did:plc:writer1",
+  time_us: at * 1_000,
+  kind: "identity",
+  identity: { did: "did:plc:writer1", handle: "writer1.example", seq: at },
+});
+
+/** Posts on some cashtags in [from, until) (Unix milliseconds), oldest first, among other talk. */
+export function drawnEvents(
+  cashtags: readonly string[],
+  span: { readonly from: number; readonly until: number; readonly everyMs: number },
+): readonly StreamedEvent[] {
+  const posts = [...cashtags, "lunch"].flatMap((cashtag) =>
+    chatter(cashtag, span).map(({ at, author, text }) =>
+      postEvent({ text, at, did: `did:plc:writer${author}`, rkey: `${cashtag}${at}` }),
+    ),
+  );
+  return posts.sort((one, other) => one.time_us - other.time_us);
+}
+
+/** A local Jetstream. */
+export interface LocalJetstream {
+  /** `ws://…`, without a trailing slash. */
+  readonly origin: string;
+  /** Addresses that were connected to, in order. */
+  readonly visits: readonly URL[];
+  /** Tells everybody of an event and keeps it for those who come later. */
+  tell(event: StreamedEvent): void;
+  /** Sends a text as it is to those who listen. */
+  sendRaw(text: string): void;
+  /** Breaks all connections off. */
+  breakOff(): void;
+  /** Connections there are. */
+  open(): number;
+  /** The next connection. */
+  visited(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Serves a stream: with `cursor` everything from there on again, otherwise what comes. */
+export async function serveJetstream(past: readonly StreamedEvent[] = []): Promise<LocalJetstream> {
+  const events = [...past];
+  const visits: URL[] = [];
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1", path: "/subscribe" });
+  await once(server, "listening");
+  const send = (socket: WebSocket, event: StreamedEvent) => socket.send(JSON.stringify(event));
+  server.on("connection", (socket, { url = "" }) => {
+    const visit = new URL(url, "ws://local");
+    visits.push(visit);
+    const from = Number(visit.searchParams.get("cursor") ?? Number.POSITIVE_INFINITY);
+    for (const event of events) if (event.time_us >= from) send(socket, event);
+  });
+  return {
+    origin: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    visits,
+    tell(event) {
+      events.push(event);
+      for (const socket of server.clients) send(socket, event);
+    },
+    sendRaw(text) {
+      for (const socket of server.clients) socket.send(text);
+    },
+    breakOff() {
+      for (const socket of server.clients) socket.terminate();
+    },
+    open: () => server.clients.size,
+    async visited() {
+      await once(server, "connection");
+    },
+    async close() {
+      for (const socket of server.clients) socket.terminate();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { allowance } from "./allowance.ts";
+import { type CoinDay, coinDay, halfDay, isoDay, utcDays } from "./coins.ts";
+import type { Serve, ServedAnswer } from "./drive.ts";
+
+/** What Kraken trades. */
+export interface KrakenWorld {
+  /** As it spells them: `XBTUSD`. */
+  readonly pairs: readonly string[];
+}
+
+const DAY_MS = 86_400_000;
+/** Days beside the one under way. */
+const MAX_DAYS = 720;
+
+/** Under what name rows come back where it is not the one asked for. */
+const LONG_NAMES: Readonly<Record<string, string>> = { XBTUSD: "XXBTZUSD", ETHUSD: "XETHZUSD" };
+
+/** Daily bars of Kraken; whatever is wrong, the status is 200. */
+export function serveKraken({ pairs }: KrakenWorld): Serve {
+  const mayAsk = allowance(1, 1_000);
+  return ({ url: { pathname, searchParams: query } }, now) => {
+    if (!mayAsk(now)) return refusal("EGeneral:Too many requests");
+    if (pathname !== "/0/public/OHLC") return refusal("EGeneral:Unknown method");
+    const pair = query.get("pair") ?? "";
+    if (!pairs.includes(pair)) return refusal("EQuery:Unknown asset pair");
+    if (query.get("interval") !== "1440") return refusal("EGeneral:Invalid arguments");
+    const since = Number(query.get("since")) * 1_000;
+    const last = Date.parse(isoDay(now - DAY_MS)) / 1_000;
+    return json({ error: [], result: { [longName(pair)]: rows(pair, since, now), last } });
+  };
+}
+
+const longName = (pair: string) => LONG_NAMES[pair] ?? pair;
+
+const refusal = (error: string): ServedAnswer => json({ error: [error] });
+
+function rows(pair: string, since: number, now: number) {
+  const today = isoDay(now);
+  const ended = utcDays(isoDay(now - MAX_DAYS * DAY_MS), isoDay(now - DAY_MS))
+    .filter((day) => Date.parse(day) > since)
+    .map((day) => row(day, coinDay(pair, day)));
+  return [...ended, row(today, halfDay(pair, today))];
+}
+
+const row = (day: string, { open, high, low, close, volume }: CoinDay) => [
+  Date.parse(day) / 1_000,
+  ...[open, high, low, close, krakenMean({ high, low })].map((price) => price.toFixed(2)),
+  volume.toFixed(8),
+  1 + Math.round(volume * 3),
+];
+
+/** Mean price of a day by volume, in cents. */
+export const krakenMean = ({ high, low }: Pick<CoinDay, "high" | "low">): number =>
+  Math.round(50 * (high + low)) / 100;
+
+const json = (body: unknown): ServedAnswer => ({
+  status: 200,
+  headers: { "content-type": "application/json; charset=utf-8" },
+  body: JSON.stringify(body),
+});

@@ -1,0 +1,165 @@
+import { hash } from "node:crypto";
+import { closeAt } from "../../../src/market/calendar.ts";
+import { newYorkInstant } from "../../../src/market/new-york.ts";
+import { drawn } from "./drawn.ts";
+
+/** Stocks and funds as several vendors tell of them, each in its own way. */
+export interface ListedWorld {
+  /** As the service spells them, for example `BRK-B`. */
+  readonly symbols: readonly string[];
+  readonly splits?: readonly ListedSplit[];
+  /** Trades of a symbol and session; 40 unless given. */
+  readonly tradesADay?: number;
+  /** Bars that are missing, as `AAPL 2026-03-02`, until the instant, Unix milliseconds. */
+  readonly missing?: ReadonlyMap<string, number>;
+}
+
+/** A split of one symbol. */
+interface ListedSplit {
+  readonly symbol: string;
+  /** Ex-date. */
+  readonly session: string;
+  /** New shares per old share. */
+  readonly ratio: number;
+}
+
+/** A bar, in USD and shares. */
+interface ListedBar {
+  readonly open: number;
+  readonly high: number;
+  readonly low: number;
+  readonly close: number;
+  readonly volume: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A daily bar as traded. Prices wander around a level without end. */
+export function tradedBar(world: ListedWorld, symbol: string, session: string): ListedBar {
+  const bar = presentBar(symbol, session);
+  return scaled(bar, ratioAfter(world, { symbol, session, until: "9999-12-31" }));
+}
+
+/** The same adjusted by the splits until a day, prices in cents. */
+export function adjustedBar(
+  world: ListedWorld,
+  bar: { readonly symbol: string; readonly session: string; readonly until: string },
+): ListedBar {
+  const traded = tradedBar(world, bar.symbol, bar.session);
+  return scaled(traded, 1 / ratioAfter(world, bar));
+}
+
+/** Old shares of a session are worth so many at the end of a later day. */
+function ratioAfter(
+  { splits = [] }: ListedWorld,
+  {
+    symbol,
+    session,
+    until,
+  }: { readonly symbol: string; readonly session: string; readonly until: string },
+): number {
+  return splits
+    .filter((split) => split.symbol === symbol)
+    .filter((split) => split.session > session && split.session <= until)
+    .reduce((product, { ratio }) => product * ratio, 1);
+}
+
+/** Numbers in [0, 1) that belong to these words: all in one draw, for there are millions. */
+function parts<N extends string>(names: readonly N[], ...words: readonly string[]) {
+  const digest = hash("sha512", words.join(" "), "buffer");
+  const entries = names.map((name, index) => [name, digest.readUInt32BE(4 * index) / 2 ** 32]);
+  return Object.fromEntries(entries) as Record<N, number>;
+}
+
+const BAR_PARTS = ["close", "open", "high", "low", "volume"] as const;
+
+function presentBar(symbol: string, session: string): ListedBar {
+  const part = parts(BAR_PARTS, "bar", symbol, session);
+  const level = 30 + 200 * drawn("level", symbol);
+  const wave = 1 + 0.1 * Math.sin(Date.parse(session) / DAY_MS / 17 + 6 * drawn("phase", symbol));
+  const close = level * wave * (0.99 + 0.02 * part.close);
+  const open = level * wave * (0.99 + 0.02 * part.open);
+  return {
+    open,
+    close,
+    high: Math.max(open, close) * (1 + 0.01 * part.high),
+    low: Math.min(open, close) * (1 - 0.01 * part.low),
+    volume: 100_000 + 5_000_000 * part.volume,
+  };
+}
+
+const scaled = (bar: ListedBar, factor: number): ListedBar => ({
+  open: cents(bar.open * factor),
+  high: cents(bar.high * factor),
+  low: cents(bar.low * factor),
+  close: cents(bar.close * factor),
+  volume: Math.round(bar.volume / factor),
+});
+
+const cents = (price: number): number => Math.round(price * 100) / 100;
+
+/** One trade. */
+export interface ListedTrade {
+  /** From 1 within symbol and session. */
+  readonly number: number;
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** Nanoseconds beyond `at`, six digits. */
+  readonly nanoseconds: string;
+  readonly price: number;
+  readonly shares: number;
+  readonly bid: number;
+  readonly ask: number;
+  readonly isOffExchange: boolean;
+  /** The price is an average over some time. */
+  readonly isAverage: boolean;
+  /** Cancelled ten minutes later. */
+  readonly isCanceled: boolean;
+}
+
+const TRADES_A_DAY = 40;
+
+const TRADE_PARTS = [
+  "at",
+  "ns",
+  "bid",
+  "spread",
+  "place",
+  "size",
+  "venue",
+  "average",
+  "cancel",
+] as const;
+
+/** The trades of a symbol's session in regular hours and the half hour behind them, in order. */
+export function tradesOf(
+  world: ListedWorld,
+  symbol: string,
+  session: string,
+): readonly ListedTrade[] {
+  const count = world.tradesADay ?? TRADES_A_DAY;
+  const opensAt = newYorkInstant(session, "09:30");
+  const lengthMs = closeAt(session) + 30 * 60_000 - opensAt;
+  const { low, high } = tradedBar(world, symbol, session);
+  return Array.from({ length: count }, (_, index) => {
+    const part = parts(TRADE_PARTS, "trade", symbol, session, String(index));
+    const bid = cents(low + (high - low) * part.bid);
+    const ask = cents(bid + 0.01 + 0.05 * part.spread);
+    return {
+      number: index + 1,
+      at: Math.floor(opensAt + ((index + part.at) / count) * lengthMs),
+      nanoseconds: String(Math.floor(1e6 * part.ns)).padStart(6, "0"),
+      price: cents(bid + (ask - bid) * part.place),
+      shares: Math.ceil(10 ** (1 + 4 * part.size)),
+      bid,
+      ask,
+      isOffExchange: part.venue < 0.6,
+      isAverage: part.average < 0.1,
+      isCanceled: part.cancel < 0.05,
+    };
+  });
+}
+
+/** Whether a trade is one of those that the service keeps: a block off the exchanges, in hours. */
+export const isKept = (session: string, { at, shares, price, isOffExchange }: ListedTrade) =>
+  isOffExchange && at < closeAt(session) && (shares >= 10_000 || shares * price >= 200_000);

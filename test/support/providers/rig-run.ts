@@ -1,0 +1,111 @@
+import type { Feed } from "../../../src/market/records.ts";
+import { START, type TestStore } from "../stores.ts";
+import { drive } from "./drive.ts";
+import { contentOf, pollerOf } from "./follow.ts";
+import { RIG_INSTRUMENTS, type Rig } from "./rigs.ts";
+import { type ProviderServer, startProvider } from "./server.ts";
+
+/** When it is looked at: Sunday noon, so that the last week is history and Monday is to come. */
+export const NOW = START + 86_400_000;
+
+/** What is asked of a rig: its short history. */
+function optionsOf({ provider, settings, shortMs }: Rig) {
+  const instruments = RIG_INSTRUMENTS.filter(({ assetClass }) =>
+    provider.classes.includes(assetClass),
+  );
+  const feeds: ReadonlySet<Feed> = new Set(provider.feeds);
+  return { instruments, feeds, historyFrom: NOW - shortMs, settings };
+}
+
+/** A rig over real HTTP. */
+export interface RigRun {
+  readonly server: ProviderServer;
+  /** A process that follows it, into the store or the same one after a restart. */
+  start(on?: TestStore): ReturnType<typeof pollerOf>;
+}
+
+/** Starts the server of a rig. @param skew How far its clock is ahead of the store's, in milliseconds. */
+export async function runRig(
+  rig: Rig,
+  store: TestStore,
+  skew: () => number = () => 0,
+): Promise<RigRun> {
+  store.clock.now = Math.max(store.clock.now, NOW);
+  const server = await startProvider(rig.serve(), () => store.clock.now + skew());
+  const { provider } = rig;
+  return {
+    server,
+    start: (on = store) =>
+      pollerOf({ provider, options: optionsOf(rig), origin: server.origin, store: on }),
+  };
+}
+
+/** What the port alone makes of a rig, without HTTP, ingest and store. */
+export function truthOf(rig: Rig, until: number): readonly string[] {
+  const { data } = drive(rig.provider, rig.serve(), { ...optionsOf(rig), now: NOW, until });
+  return named(data.map((datum) => ({ ...datum, provider: rig.provider.id })));
+}
+
+/** What a store has of a rig. */
+export const keptOf = async (rig: Rig, store: TestStore): Promise<readonly string[]> =>
+  named(await contentOf(store, rig.provider.feeds));
+
+/** Data as words, in order. */
+export const named = (data: Awaited<ReturnType<typeof contentOf>>): readonly string[] =>
+  data
+    .map(({ feed, symbol, at, id, provider, record }) =>
+      JSON.stringify([feed, symbol, record.availableAt, at, id, provider, sorted(record)]),
+    )
+    .sort();
+
+const sorted = (record: object) =>
+  Object.fromEntries(Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1)));
+
+/** Those of some data that were public by an instant, Unix milliseconds. */
+export const publicBy = (data: readonly string[], at: number): readonly string[] =>
+  data.filter((datum) => JSON.parse(datum)[2] <= at);
+
+/** How a process says that it has died. */
+export const KILLED = "killed";
+
+/** A store whose process dies before it has written so many times, data and places together. */
+export function dying(store: TestStore, writes: number): TestStore {
+  let left = writes;
+  const { records, archive } = store;
+  const live = () => {
+    if (left-- <= 0) throw new Error(KILLED);
+  };
+  return {
+    ...store,
+    archive: {
+      async append(rows) {
+        live();
+        return archive.append(rows);
+      },
+      read: (kind, selection) => archive.read(kind, selection),
+      prune: (kind, before) => archive.prune(kind, before),
+    },
+    records: {
+      get: (from, key) => records.get(from, key),
+      list: (from, selection) => records.list(from, selection),
+      async commit(operations) {
+        live();
+        return records.commit(operations);
+      },
+      claimDue: (from, selection) => records.claimDue(from, selection),
+      purgeExpired: (limit) => records.purgeExpired(limit),
+      onAnnounce: (topic, listener) => records.onAnnounce(topic, listener),
+    },
+  };
+}
+
+/** Most requests of any time that the budget is for. @param asked Ascending instants. */
+export function mostAtOnce({ provider: { budget } }: Rig, asked: readonly number[]): number {
+  let first = 0;
+  let most = 0;
+  for (const [index, at] of asked.entries()) {
+    while ((asked[first] ?? at) <= at - budget.perMs) first++;
+    most = Math.max(most, index - first + 1);
+  }
+  return most;
+}

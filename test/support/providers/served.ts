@@ -1,0 +1,79 @@
+import type { Instrument } from "../../../src/market/instrument.ts";
+import { providers } from "../../../src/sources/live/providers.ts";
+import type { Serve } from "./drive.ts";
+import { RIG_INSTRUMENTS, rigsFor } from "./rigs.ts";
+import { type ProviderServer, startProvider } from "./server.ts";
+
+/** A provider's local server that remembers what it was asked for. */
+export interface RememberingServer extends ProviderServer {
+  /** Path and query of the requests that it answered, in order. */
+  readonly addresses: readonly string[];
+}
+
+/** Local servers of some providers. They end with the test. */
+export interface Served {
+  /** Settings with which the service follows these providers and no other. */
+  readonly env: Readonly<Record<string, string>>;
+  /** @throws {Error} When it is none of them. */
+  server(id: string): RememberingServer;
+}
+
+/** What is served. */
+interface ServedWorld {
+  /** Polled providers. */
+  readonly ids: readonly string[];
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** What is followed; a few stocks and coins unless given. */
+  readonly symbols?: readonly string[];
+  /** Origins of others that are followed besides, by their ids. */
+  readonly others?: Readonly<Record<string, string>>;
+}
+
+/** Starts them. */
+export async function serveProviders({ ids, now, symbols, others = {} }: ServedWorld) {
+  const instruments = RIG_INSTRUMENTS.filter(({ symbol }) => symbols?.includes(symbol) ?? true);
+  const rigs = rigsFor(instruments).filter(({ provider }) => ids.includes(provider.id));
+  const started = rigs.map(
+    async ({ provider, serve }) => [provider.id, await remembering(serve(), now)] as const,
+  );
+  const servers = new Map(await Promise.all(started));
+  const origins = Object.entries({
+    ...Object.fromEntries([...servers].map(([id, { origin }]) => [id, origin])),
+    ...others,
+  });
+  return {
+    env: {
+      MARKET: "live",
+      UNIVERSE: spelled(instruments),
+      PROVIDERS: origins.map(([id]) => id).join(" "),
+      PROVIDER_URLS: origins.map(([id, origin]) => `${id}=${origin}`).join(" "),
+      ...Object.assign({}, ...rigs.map(({ settings }) => settings)),
+    },
+    server(id) {
+      const found = servers.get(id);
+      if (found === undefined) throw new Error(`${id} is not served`);
+      return found;
+    },
+  } satisfies Served;
+}
+
+const spelled = (instruments: readonly Instrument[]) =>
+  instruments.map(({ symbol }) => symbol).join(" ");
+
+async function remembering(serve: Serve, now: () => number): Promise<RememberingServer> {
+  const addresses: string[] = [];
+  const server = await startProvider((request, at) => {
+    addresses.push(request.url.pathname + request.url.search);
+    return serve(request, at);
+  }, now);
+  return { ...server, addresses };
+}
+
+/** Settings with which nobody answers: every provider is at an address where nobody listens. */
+export const unreachable = (port: string): Readonly<Record<string, string>> => ({
+  MARKET: "live",
+  PROVIDER_URLS: providers
+    .map(({ id, kind }) => `${id}=${kind === "polled" ? "http" : "ws"}://127.0.0.1:${port}`)
+    .join(" "),
+});

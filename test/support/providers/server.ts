@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+import type { Serve, ServedAnswer, ServedRequest } from "./drive.ts";
+
+/** What a provider can do to whoever asks it. */
+export type Fault =
+  | "silence"
+  | "reset"
+  | "limited with a time"
+  | "limited without"
+  | "broken"
+  | "a page with 200"
+  | "half an answer"
+  | "half a text"
+  | "another shape"
+  | "an endless answer";
+
+/** A provider's local server behind real HTTP. */
+export interface ProviderServer {
+  /** Where it is, without a trailing slash. */
+  readonly origin: string;
+  /** Instants of the requests so far, by its clock. */
+  readonly asked: readonly number[];
+  /** Bytes of endless answers that were taken from it. */
+  readonly poured: () => number;
+  /** From now on it does this; `undefined`: it answers well. */
+  become(fault: Fault | undefined): void;
+  close(): Promise<void>;
+}
+
+/** What a limited provider asks for, in seconds: more than would be waited anyway. */
+export const RETRY_AFTER_S = 600;
+
+const JSON_TYPE = { "content-type": "application/json" };
+const PAGE = "<!doctype html><title>Just a moment</title><p>Checking your browser.";
+
+/** A piece of an endless answer: it compresses well, so a bound on the wire would not see it. */
+const PIECE = Buffer.alloc(1024 * 1024, "[");
+
+/** Starts a provider's local server. It ends with the test. @param now Its clock. */
+export async function startProvider(serve: Serve, now: () => number): Promise<ProviderServer> {
+  let fault: Fault | undefined;
+  let poured = 0;
+  const count = (bytes: number) => {
+    poured += bytes;
+  };
+  const asked: number[] = [];
+  const server = createServer(async (req, res) => {
+    asked.push(now());
+    // By its own clock, where it says so; the machine's has nothing to do with it.
+    res.sendDate = false;
+    const request = await read(req);
+    const good = () => serve(request, now());
+    if (fault === undefined) send(res, good());
+    else if (fault !== "an endless answer") misbehaviours[fault](res, good);
+    else pour(res, count);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  onTestFinished(close);
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    poured: () => poured,
+    become(next) {
+      fault = next;
+    },
+    close,
+  };
+}
+
+async function read(req: IncomingMessage): Promise<ServedRequest> {
+  const body = (await buffer(req)).toString();
+  const headers = new Headers(req.headers as Record<string, string>);
+  const url = new URL(req.url ?? "/", `http://${req.headers.host}`);
+  return { method: req.method ?? "GET", url, headers, body };
+}
+
+function send(res: ServerResponse, { status, headers, body }: ServedAnswer): void {
+  res.writeHead(status, headers).end(body);
+}
+
+type Misbehaviour = (res: ServerResponse, good: () => ServedAnswer) => void;
+
+const answering =
+  (answer: ServedAnswer): Misbehaviour =>
+  (res) =>
+    send(res, answer);
+
+const misbehaviours: Readonly<Record<Exclude<Fault, "an endless answer">, Misbehaviour>> = {
+  silence: () => undefined,
+  reset: (res) => res.socket?.resetAndDestroy(),
+  "limited with a time": answering({
+    status: 429,
+    headers: { "retry-after": String(RETRY_AFTER_S) },
+    body: "slow down",
+  }),
+  "limited without": answering({ status: 429, body: "slow down" }),
+  broken: answering({ status: 500, body: "oops" }),
+  "a page with 200": answering({
+    status: 200,
+    headers: { "content-type": "text/html" },
+    body: PAGE,
+  }),
+  "another shape": answering({ status: 200, headers: JSON_TYPE, body: '{"unexpected":true}' }),
+  "half an answer"(res, good) {
+    const { headers, body } = good();
+    const whole = Buffer.from(body);
+    res.writeHead(200, { ...headers, "content-length": whole.length + 1 });
+    res.write(whole.subarray(0, whole.length / 2), () => res.destroy());
+  },
+  "half a text"(res, good) {
+    const { headers, body } = good();
+    const whole = Buffer.from(body);
+    const half = whole.subarray(0, whole.length / 2);
+    send(res, { status: 200, ...(headers && { headers }), body: half });
+  },
+};
+
+function pour(res: ServerResponse, onBytes: (bytes: number) => void): void {
+  res.writeHead(200, JSON_TYPE);
+  const more = () => {
+    while (!res.destroyed) {
+      onBytes(PIECE.length);
+      if (res.write(PIECE)) continue;
+      res.once("drain", more);
+      return;
+    }
+  };
+  more();
+}

@@ -1,0 +1,70 @@
+import {
+  NEW_PROVIDER,
+  NEW_SERIES,
+  type ProviderProgress,
+  providerProgress,
+  type SeriesProgress,
+  seriesGroup,
+  seriesKey,
+  seriesProgress,
+} from "../../../src/ingest/progress.ts";
+import { rejectedRow } from "../../../src/ingest/rows.ts";
+import { type ProviderSetup, SETUP_KEY, setups } from "../../../src/ingest/setup.ts";
+import { put } from "../../../src/store/operations.ts";
+import { model, openStore, START, type TestStore } from "../stores.ts";
+
+/** A provider of which nothing has been said. */
+export const provider = (id: string, changes: Partial<ProviderSetup> = {}): ProviderSetup => ({
+  ...{ id, name: id.toUpperCase(), missing: [], feeds: ["bars"], isForOwnUse: false },
+  ...{ budget: { requests: 10, perMs: 60_000 }, ...changes },
+});
+
+/** How a provider has fared that answers well. */
+export const answering: Partial<ProviderProgress> = {
+  ...{ lastSuccessAt: START - 90_000, newestAt: START - 7_200_000 },
+  sentAt: [START - 70_000, START - 50_000, START - 10_000],
+};
+
+/** A fault of some seconds before now. */
+export const faultOf = (seconds: number): Pick<ProviderProgress, "lastFault"> => ({
+  lastFault: { at: START - seconds * 1_000, kind: "failing", text: "answered 500" },
+});
+
+/** A store in which live markets are followed, with how providers have fared by their ids. */
+export async function followedStore(
+  providers: readonly ProviderSetup[],
+  progress: Readonly<Record<string, Partial<ProviderProgress>>> = {},
+): Promise<TestStore> {
+  const store = await openStore(model);
+  const setup = { instruments: 39, unpriced: 27, providers };
+  await store.records.commit([
+    put(setups, { key: SETUP_KEY, value: setup }),
+    ...Object.entries(progress).map(([key, value]) =>
+      put(providerProgress, { key, value: { ...NEW_PROVIDER, ...value } }),
+    ),
+  ]);
+  return store;
+}
+
+/** Sets a bar of a provider apart, some days ago. */
+export async function setApart(
+  { archive }: TestStore,
+  { id, days, reason }: { readonly id: string; readonly days: number; readonly reason: string },
+): Promise<void> {
+  const at = START - days * 86_400_000;
+  const rejected = { symbol: "AAA", feed: "bars", at, id: `${days}`, reason } as const;
+  await archive.append([rejectedRow(rejected, { provider: id, observedAt: at })]);
+}
+
+/** Notes how series of a provider have fared that were asked a minute ago. */
+export async function notedSeries(
+  { records }: TestStore,
+  id: string,
+  all: Readonly<Record<string, Partial<SeriesProgress>>>,
+): Promise<void> {
+  const operations = Object.entries(all).map(([series, changes]) => {
+    const value = { ...NEW_SERIES, askedAt: START - 60_000, ...changes };
+    return put(seriesProgress, { key: seriesKey(id, series), value, groups: [seriesGroup(id)] });
+  });
+  await records.commit(operations);
+}

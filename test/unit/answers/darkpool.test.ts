@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { atsShare } from "../../../src/answers/darkpool.ts";
+import { offExchangeView } from "../../../src/factors/off-exchange-view.ts";
+import type { Instrument } from "../../../src/market/instrument.ts";
+import type { WeeklyVolume } from "../../../src/market/records.ts";
+
+const INSTRUMENT: Instrument = {
+  symbol: "ACME",
+  name: "Acme",
+  assetClass: "stock",
+  exchange: null,
+  currency: "USD",
+  sector: null,
+};
+const DAY_MS = 86_400_000;
+
+const week = (weekStart: string, atsShares: number, otcShares: number): WeeklyVolume => ({
+  weekStart,
+  atsShares,
+  otcShares,
+  availableAt: Date.parse(weekStart) + 22 * DAY_MS,
+});
+
+/** The week that is shown of these, from a week before to a day at noon. */
+function shown(weeklyVolumes: readonly WeeklyVolume[] | undefined, day: string, to = day) {
+  const [at, until] = [Date.parse(`${day}T12:00:00Z`), Date.parse(`${to}T12:00:00Z`)];
+  const records = { instrument: INSTRUMENT, bars: [], ...(weeklyVolumes && { weeklyVolumes }) };
+  return atsShare(
+    offExchangeView(records, { at, from: until - 7 * DAY_MS, to: until, dayMs: DAY_MS }).week,
+  );
+}
+
+describe("the share of alternative trading systems", () => {
+  const WEEKS = [week("2026-05-04", 25, 75), week("2026-05-11", 40, 60), week("2026-05-18", 1, 1)];
+
+  it("is that of the newest week that was public", () => {
+    expect(shown(WEEKS, "2026-06-05")).toEqual({
+      weekStart: "2026-05-11",
+      value: 0.4,
+      atsShares: 40,
+      otcShares: 60,
+      knownAt: "2026-06-02T00:00:00.000Z",
+    });
+    expect(shown(WEEKS, "2026-06-01")?.weekStart).toBe("2026-05-04");
+  });
+
+  it("is that of a week of the past when the past is asked for", () => {
+    expect(shown(WEEKS, "2026-06-30", "2026-05-10")?.weekStart).toBe("2026-05-04");
+  });
+
+  it("is that of the later week when an earlier one was told after it", () => {
+    const late = { ...week("2026-05-04", 9, 1), availableAt: Date.parse("2026-06-29") };
+    const weeks = [...WEEKS.slice(1), late];
+    expect(shown(weeks, "2026-06-30")?.weekStart).toBe("2026-05-18");
+  });
+
+  it("is none where no week is known, and has no value where nothing traded", () => {
+    expect(shown(undefined, "2026-06-05")).toBeNull();
+    expect(shown(WEEKS, "2026-05-20")).toBeNull();
+    expect(shown([week("2026-05-04", 0, 0)], "2026-06-05")).toMatchObject({ value: null });
+  });
+});

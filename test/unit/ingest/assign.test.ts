@@ -1,0 +1,106 @@
+import { expect, it } from "vitest";
+import { assign } from "../../../src/ingest/assign.ts";
+import { missingOf, setupOf } from "../../../src/ingest/setup.ts";
+import type { AssetClass } from "../../../src/market/instrument.ts";
+import type { Feed } from "../../../src/market/records.ts";
+import type { PolledProvider, StreamedProvider } from "../../../src/sources/live/provider.ts";
+
+const instrument = (symbol: string, assetClass: AssetClass) => ({
+  ...{ symbol, name: symbol, assetClass, exchange: null, currency: "USD", sector: null },
+});
+const [stock, fund, coin] = [
+  instrument("AAA", "stock"),
+  instrument("FFF", "etf"),
+  instrument("C-USD", "crypto"),
+];
+const ALL = [stock, fund, coin];
+
+const base = (id: string, feeds: readonly Feed[], classes: readonly AssetClass[]) => ({
+  ...{ id, feeds, classes, name: id.toUpperCase(), terms: "", isForOwnUse: true },
+  ...{ origin: "https://example.org", needs: [] as readonly string[] },
+});
+const polled = (...of: Parameters<typeof base>): PolledProvider => ({
+  ...{ ...base(...of), kind: "polled", budget: { requests: 3, perMs: 1_000 } },
+  series: () => [],
+});
+const streamed = (...of: Parameters<typeof base>): StreamedProvider => ({
+  ...{ ...base(...of), kind: "streamed", path: () => "/" },
+  reader: () => () => undefined,
+});
+
+const table = (...of: Parameters<typeof assign>) =>
+  assign(...of).map(({ provider, instruments, feeds }) => [
+    provider.id,
+    instruments.map(({ symbol }) => symbol).join(" "),
+    [...feeds].join(" "),
+  ]);
+
+it("asks the first that has a feed of a class, and leaves out who has nothing more", () => {
+  const first = polled("first", ["bars"], ["crypto"]);
+  const second = polled("second", ["bars", "onChain"], ["crypto"]);
+  const third = polled("third", ["bars"], ["crypto"]);
+  expect(table([first, second, third], ALL)).toEqual([
+    ["first", "C-USD", "bars"],
+    ["second", "C-USD", "onChain"],
+  ]);
+  expect(table([third, second], ALL)).toEqual([
+    ["third", "C-USD", "bars"],
+    ["second", "C-USD", "onChain"],
+  ]);
+});
+
+it("asks one for stocks and another for coins", () => {
+  const coins = polled("coins", ["bars"], ["crypto"]);
+  const listed = polled("listed", ["bars", "prints"], ["stock", "etf"]);
+  expect(table([coins, listed], ALL)).toEqual([
+    ["coins", "C-USD", "bars"],
+    ["listed", "AAA FFF", "bars prints"],
+  ]);
+});
+
+it("asks everybody who has messages", () => {
+  const [one, other] = [
+    polled("one", ["mentions", "bars"], ["stock", "crypto"]),
+    streamed("other", ["mentions", "bars"], ["stock", "crypto"]),
+  ];
+  expect(table([one, other], ALL)).toEqual([
+    ["one", "AAA C-USD", "mentions bars"],
+    ["other", "AAA C-USD", "mentions"],
+  ]);
+});
+
+it("asks nobody for classes that are not followed", () => {
+  expect(table([polled("coins", ["bars"], ["crypto"])], [stock, fund])).toEqual([]);
+  expect(table([], ALL)).toEqual([]);
+});
+
+it("tells the operator who is asked for what, what is lacking, and whose prices nobody has", () => {
+  const open = polled("open", ["bars"], ["crypto"]);
+  const spare = polled("spare", ["bars"], ["crypto"]);
+  const locked = { ...polled("locked", ["bars"], ["stock", "etf"]), needs: ["THE_KEY", "A_KEY"] };
+  const stream = streamed("stream", ["mentions"], ["stock"]);
+  const wanted = [open, spare, locked, stream];
+  const refused = { ...locked, id: "refused", name: "REFUSED" };
+  const settings = { A_KEY: "k" };
+  const usable = wanted.filter((one) => missingOf(one, settings).length === 0);
+  const assigned = assign(usable, ALL);
+  const { instruments, unpriced, ...setup } = setupOf({
+    ...{ instruments: ALL, providers: [...wanted, refused], wanted, assigned, settings },
+  });
+  expect([instruments, unpriced]).toEqual([3, 2]);
+  const budget = { requests: 3, perMs: 1_000 };
+  expect(setup.providers).toEqual([
+    { id: "open", name: "OPEN", isForOwnUse: true, missing: [], feeds: ["bars"], budget },
+    { id: "spare", name: "SPARE", isForOwnUse: true, missing: [], feeds: [], budget },
+    { id: "locked", name: "LOCKED", isForOwnUse: true, missing: ["THE_KEY"], feeds: [], budget },
+    {
+      id: "stream",
+      name: "STREAM",
+      isForOwnUse: true,
+      missing: [],
+      feeds: ["mentions"],
+      budget: null,
+    },
+    { id: "refused", name: "REFUSED", isForOwnUse: true, missing: [], feeds: [], budget },
+  ]);
+});

@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { pauseMs } from "../../../src/ingest/pause.ts";
+import { type FaultKind, ProviderFault } from "../../../src/sources/live/fault.ts";
+
+const HALF_AN_HOUR_MS = 1_800_000;
+const DAY_MS = 86_400_000;
+
+const KINDS: readonly FaultKind[] = ["unreachable", "failing", "limited", "malformed", "refused"];
+const OURS: readonly FaultKind[] = ["clock", "unkept"];
+const fault = (kind: FaultKind, retryAfterMs?: number) =>
+  new ProviderFault(kind, "x", retryAfterMs);
+
+/** The longest pause, which nothing is drawn off. */
+const full = (kind: FaultKind, failures: number) => pauseMs(fault(kind), failures, 1);
+
+describe("the pause after a fault", () => {
+  it("is short for a network and long for a key, and doubles up to half an hour", () => {
+    expect(KINDS.map((kind) => full(kind, 1) / 1_000)).toEqual([5, 5, 30, 60, 300]);
+    expect([2, 3, 9, 10, 2_000].map((failures) => full("unreachable", failures) / 1_000)).toEqual([
+      10, 20, 1_280, 1_800, 1_800,
+    ]);
+  });
+
+  it("is short where the trouble is our own, since no provider can mend it", () => {
+    expect([1, 2, 9].map((failures) => full("unkept", failures) / 1_000)).toEqual([5, 10, 60]);
+    expect([1, 2, 9].map((failures) => full("clock", failures) / 1_000)).toEqual([60, 120, 600]);
+  });
+
+  it("is drawn between half of it and all of it", () => {
+    const cases = fc.record({
+      kind: fc.constantFrom(...KINDS, ...OURS),
+      failures: fc.integer({ min: 1, max: 5_000 }),
+      random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(cases, ({ kind, failures, random }) => {
+        const ms = pauseMs(fault(kind), failures, random);
+        expect(ms).toBeGreaterThanOrEqual(full(kind, failures) / 2);
+        expect(ms).toBeLessThanOrEqual(full(kind, failures));
+        expect(full(kind, failures)).toBeLessThanOrEqual(HALF_AN_HOUR_MS);
+      }),
+      { seed: 8 },
+    );
+    expect(pauseMs(fault("failing"), 1, 0)).toBe(2_500);
+    expect(pauseMs(fault("failing"), 1, 0.5)).toBe(3_750);
+  });
+
+  it("is never shorter than what is asked for, which is believed up to a day", () => {
+    expect(pauseMs(fault("limited", 7_000), 1, 0)).toBe(15_000);
+    expect(pauseMs(fault("limited", 45_000), 1, 0.9)).toBe(45_000);
+    expect(pauseMs(fault("failing", 3 * HALF_AN_HOUR_MS), 1, 0.5)).toBe(3 * HALF_AN_HOUR_MS);
+    expect(pauseMs(fault("limited", 30 * DAY_MS), 1, 0.5)).toBe(DAY_MS);
+    expect(pauseMs(fault("limited", Number.POSITIVE_INFINITY), 1, 0.5)).toBe(DAY_MS);
+  });
+});

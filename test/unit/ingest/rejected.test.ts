@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { rejectedRow, rejectedSubject } from "../../../src/ingest/rows.ts";
+import { START } from "../../support/stores.ts";
+
+const DAY_MS = 86_400_000;
+const TODAY = Date.UTC(2026, 10, 21);
+
+const rowAt = (at: number) =>
+  rejectedRow(
+    { feed: "mentions", symbol: "AAA", at, id: "m1", reason: "why" },
+    { provider: "one", observedAt: START },
+  );
+
+it("what is set apart is filed when it was, as far as that can be", () => {
+  expect(rowAt(START - 400 * DAY_MS).at).toBe(START - 400 * DAY_MS);
+  expect(rowAt(START).at).toBe(START);
+});
+
+it.each([
+  ["to come", START + 1],
+  ["of the year 3000", Date.UTC(3000, 0)],
+  ["of the year 1000", Date.UTC(1000, 0)],
+  ["of no time", Number.NaN],
+  ["of no end", Number.POSITIVE_INFINITY],
+])("what is set apart is filed under the day it was seen, once a day: %s", (_, at) => {
+  expect(rowAt(at).at).toBe(TODAY);
+});
+
+it("what is set apart is found by its feed", () => {
+  expect(rowAt(START).subject).toBe(rejectedSubject({ feed: "mentions", symbol: "AAA" }));
+  expect(rejectedSubject({ feed: "bars", symbol: "AAA" })).not.toBe(rowAt(START).subject);
+});

@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { shortcomings } from "../../../src/ingest/shortcomings.ts";
+import { answering, faultOf, followedStore, provider } from "../../support/providers/states.ts";
+import { model, openStore, START } from "../../support/stores.ts";
+
+const lacking = async (...of: Parameters<typeof followedStore>) =>
+  shortcomings({ ...(await followedStore(...of)), now: () => START });
+
+it("names nobody where all is well, nor who is not wanted", async () => {
+  const found = await lacking(
+    [provider("one"), provider("two", { feeds: [] }), provider("three", { missing: ["KEY"] })],
+    { one: answering, three: answering, two: { failures: 3, ...faultOf(3) } },
+  );
+  expect(found).toEqual({ ok: true, detail: "2 of 2 providers answer" });
+});
+
+it("says which have a fault that stands, and which have not answered", async () => {
+  const found = await lacking(
+    ["well", "failing", "unread", "new", "mended"].map((id) => provider(id)),
+    {
+      well: answering,
+      failing: { ...answering, ...faultOf(200), failures: 1 },
+      unread: { ...answering, ...faultOf(5) },
+      mended: { ...answering, ...faultOf(95) },
+    },
+  );
+  expect(found).toEqual({
+    ok: true,
+    detail: [
+      "2 of 5 providers answer",
+      "failing: failing",
+      "unread: failing",
+      "new: no answer yet",
+    ].join("; "),
+  });
+});
+
+it("is not ready before anything is here, and afterwards whatever fails", async () => {
+  const providers = [provider("one"), provider("two")];
+  const empty = { lastSuccessAt: START };
+  const fault = { failures: 9, ...faultOf(1) };
+  expect(await lacking(providers, { one: fault })).toMatchObject({ ok: false });
+  expect(await lacking(providers, { one: empty, two: empty })).toMatchObject({ ok: false });
+  expect(await lacking(providers, { two: { ...answering, ...fault } })).toMatchObject({ ok: true });
+});
+
+it("says what is needed where nobody can be asked", async () => {
+  const locked = provider("locked", { feeds: [], missing: ["ID", "SECRET"] });
+  expect(await lacking([locked, provider("left-out", { feeds: [] })])).toEqual({
+    ok: false,
+    detail: "0 of 0 providers answer; locked needs ID, SECRET",
+  });
+  const never = await shortcomings({ ...(await openStore(model)), now: () => START });
+  expect(never).toEqual({ ok: false, detail: "0 of 0 providers answer" });
+});

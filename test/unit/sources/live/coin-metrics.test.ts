@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { OnChain } from "../../../../src/market/records.ts";
+import { coinMetrics } from "../../../../src/sources/live/providers/coin-metrics.ts";
+import { coinCap, coinMvrv, serveCoinMetrics } from "../../../support/providers/coin-metrics.ts";
+import { coin, utcDays } from "../../../support/providers/coins.ts";
+import {
+  always,
+  type Drive,
+  type Driven,
+  drive,
+  faultIn,
+  type Serve,
+} from "../../../support/providers/drive.ts";
+
+const HOUR_MS = 3_600_000;
+const at = (time: string) => Date.parse(`${time}Z`);
+
+const BOTH = ["CapMVRVCur", "CapMrktCurUSD"] as const;
+const WORLD = {
+  assets: { btc: BOTH, eth: BOTH, xrp: ["CapMrktCurUSD"], usdt: [] },
+  since: "2015-01-01",
+} as const;
+
+let serve: Serve;
+beforeEach(() => {
+  serve = serveCoinMetrics(WORLD);
+});
+
+/** From a morning on, for half a day. */
+const A_DAY: Drive = {
+  instruments: [coin("BTC-USD")],
+  historyFrom: at("2026-06-05T00:00"),
+  settings: {},
+  now: at("2026-06-10T00:00"),
+  until: at("2026-06-10T12:00"),
+};
+
+const figuresOf = ({ data }: Driven) => data.map(({ record }) => record as OnChain);
+const sessionsOf = (driven: Driven) => figuresOf(driven).map(({ session }) => session);
+const askedAt = ({ requests }: Driven) =>
+  requests.map((sent) => new Date(sent.at).toISOString().slice(8, 16));
+
+describe("Coin Metrics", () => {
+  it("gives market value and its ratio to realised value, public at six the next morning", () => {
+    const driven = drive(coinMetrics, serve, A_DAY);
+    expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
+    expect(figuresOf(driven)[0]).toEqual({
+      session: "2026-06-05",
+      availableAt: at("2026-06-06T06:00"),
+      mvrv: Number(coinMvrv("btc", "2026-06-05")),
+      nvt: null,
+      marketCapUsd: Number(coinCap("btc", "2026-06-05")),
+    });
+    expect(askedAt(driven)).toEqual(["10T00:00", "10T06:00"]);
+    expect(driven.waits.at(-1)?.until).toBe(at("2026-06-11T06:00"));
+  });
+
+  it("reads ten years from the oldest page on, each day once", () => {
+    const driven = drive(coinMetrics, serve, { ...A_DAY, historyFrom: at("2016-01-01T00:00") });
+    expect(sessionsOf(driven)).toEqual(utcDays("2016-01-01", "2026-06-09"));
+    expect(driven.requests.length).toBeGreaterThan(3);
+  });
+
+  it("gives the same when it is killed between pages", () => {
+    const options = { ...A_DAY, historyFrom: at("2016-01-01T00:00") };
+    const whole = drive(coinMetrics, serve, options).data;
+    const first = drive(coinMetrics, serve, { ...options, killAfter: 2 });
+    const second = drive(coinMetrics, serve, { ...options, cursors: first.cursors });
+    expect([...first.data, ...second.data]).toEqual(whole);
+  });
+
+  it("keeps ten requests in six seconds for a whole universe", () => {
+    const many = Object.fromEntries(Array.from({ length: 45 }, (_, index) => [`c${index}`, BOTH]));
+    const instruments = Object.keys(many).map((name) => coin(`${name.toUpperCase()}-USD`));
+    const crowd = serveCoinMetrics({ ...WORLD, assets: many });
+    const driven = drive(coinMetrics, crowd, { ...A_DAY, instruments, until: A_DAY.now });
+    expect(driven.data).toHaveLength(45 * 4);
+    expect(driven.now - A_DAY.now).toBe(24_000);
+  });
+});
+
+describe("Coin Metrics, figures that come late", () => {
+  it("waits for a day until both are there", () => {
+    const late = serveCoinMetrics({ ...WORLD, late: { "2026-06-08": at("2026-06-10T03:10") } });
+    const driven = drive(coinMetrics, late, A_DAY);
+    expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
+    expect(figuresOf(driven)[3]?.mvrv).toBe(Number(coinMvrv("btc", "2026-06-08")));
+    expect(askedAt(driven).slice(0, 2)).toEqual(["10T00:00", "10T00:30"]);
+    expect(askedAt(driven).at(-2)).toBe("10T03:30");
+  });
+
+  it("takes a day with one of them after two days", () => {
+    const instruments = [coin("XRP-USD")];
+    const driven = drive(coinMetrics, serve, { ...A_DAY, instruments });
+    expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-07"));
+    expect(figuresOf(driven)[0]).toMatchObject({
+      mvrv: null,
+      marketCapUsd: Number(coinCap("xrp", "2026-06-05")),
+    });
+  });
+
+  it("gives nothing of days without either, and goes on", () => {
+    const driven = drive(coinMetrics, serve, { ...A_DAY, instruments: [coin("USDT-USD")] });
+    expect(driven.data).toEqual([]);
+    expect(driven.cursors).toEqual({ "USDT-USD": '{"day":"2026-06-08"}' });
+  });
+});
+
+describe("Coin Metrics, what it refuses", () => {
+  const error = (type: string, message: string, status: number) =>
+    always({ error: { type, message } }, status);
+
+  it("leaves a coin alone for a day that it does not know", () => {
+    const until = A_DAY.now + 50 * HOUR_MS;
+    const driven = drive(coinMetrics, serve, { ...A_DAY, instruments: [coin("XYZ-USD")], until });
+    expect(driven.data).toEqual([]);
+    expect(driven.requests).toHaveLength(3);
+  });
+
+  it("leaves a coin alone that the free plan does not cover", () => {
+    const paid = error("forbidden", "Requested metric is not available.", 403);
+    const { requests, unknown } = drive(coinMetrics, paid, A_DAY);
+    expect(requests).toHaveLength(1);
+    expect(Object.entries(unknown)).toEqual([["BTC-USD", ["BTC-USD"]]]);
+  });
+
+  it.each([
+    [400, error("bad_parameter", "Bad parameter 'frequency'.", 400), "malformed"],
+    [429, error("too_many_requests", "Rate limit exceeded.", 429), "limited"],
+    [500, error("internal", "Oops.", 500), "failing"],
+  ])("takes another %i for what it is", (_, wrong, kind) => {
+    expect(faultIn(() => drive(coinMetrics, wrong, A_DAY))?.kind).toBe(kind);
+  });
+});
+
+describe("Coin Metrics, what must not be believed", () => {
+  const row = (day: string, mvrv: unknown, cap: unknown) => ({
+    asset: "btc",
+    time: `${day}T00:00:00.000000000Z`,
+    CapMVRVCur: mvrv,
+    CapMrktCurUSD: cap,
+  });
+  const rest = utcDays("2026-06-06", "2026-06-08");
+  const good = rest.map((day) => row(day, "1.5", "2e12"));
+
+  it.each([
+    ["nothing", "0"],
+    ["less than nothing", "-1.5"],
+    ["no number", "n/a"],
+    ["no finite number", "1e999"],
+  ])("sets a day with %s apart and keeps the rest", (_, figure) => {
+    const page = always({ data: [row("2026-06-05", figure, "2e12"), ...good] });
+    const driven = drive(coinMetrics, page, { ...A_DAY, until: A_DAY.now });
+    expect(sessionsOf(driven)).toEqual(rest);
+    expect(driven.rejected).toMatchObject([{ id: "2026-06-05", feed: "onChain" }]);
+  });
+
+  it("ignores days that were not asked for", () => {
+    const page = always({
+      data: [row("2026-06-04", "1", "1"), ...good, row("2026-06-09", "1", "1")],
+    });
+    expect(sessionsOf(drive(coinMetrics, page, { ...A_DAY, until: A_DAY.now }))).toEqual(rest);
+  });
+
+  it.each([
+    ["numbers for text", always({ data: [row("2026-06-08", 1.5, 2e12)] })],
+    ["a day that does not exist", always({ data: [row("2026-06-31", "1.5", "2e12")] })],
+    ["more pages without a day", always({ data: [], next_page_token: "abc" })],
+    ["no data", always({})],
+    ["a page", always("<html></html>")],
+  ])("takes %s for malformed", (_, wrong) => {
+    expect(faultIn(() => drive(coinMetrics, wrong, A_DAY))?.kind).toBe("malformed");
+  });
+});

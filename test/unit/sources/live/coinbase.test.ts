@@ -1,0 +1,236 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Bar } from "../../../../src/market/records.ts";
+import { coinbase } from "../../../../src/sources/live/providers/coinbase.ts";
+import { serveCoinbase } from "../../../support/providers/coinbase.ts";
+import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
+import {
+  always,
+  type Drive,
+  type Driven,
+  drive,
+  faultIn,
+  type Serve,
+} from "../../../support/providers/drive.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const at = (time: string) => Date.parse(`${time}Z`);
+
+let serve: Serve;
+beforeEach(() => {
+  serve = serveCoinbase({ products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" });
+});
+
+const TWO_YEARS: Drive = {
+  instruments: [coin("BTC-USD")],
+  historyFrom: at("2024-06-01T00:00"),
+  settings: {},
+  now: at("2026-06-10T12:00"),
+};
+
+/** From a morning on, for a day. */
+const A_DAY: Drive = {
+  ...TWO_YEARS,
+  historyFrom: at("2026-06-08T00:00"),
+  now: at("2026-06-10T00:00"),
+  until: at("2026-06-10T23:00"),
+};
+
+const barsOf = ({ data }: Driven, symbol = "BTC-USD") =>
+  data.filter((datum) => datum.symbol === symbol).map(({ record }) => record as Bar);
+const sessionsOf = (driven: Driven, symbol?: string) =>
+  barsOf(driven, symbol).map(({ session }) => session);
+const askedAt = ({ requests }: Driven) =>
+  requests.map((sent) => new Date(sent.at).toISOString().slice(11, 16));
+
+describe("Coinbase", () => {
+  it("gives every day of two years once, in the order of its columns", () => {
+    const driven = drive(coinbase, serve, TWO_YEARS);
+    const days = utcDays("2024-06-01", "2026-06-09");
+    const bars = barsOf(driven);
+    expect(bars.map(({ session }) => session)).toEqual(days);
+    for (const [index, day] of days.entries()) {
+      const { open, high, low, close } = coinDay("BTC-USD", day);
+      expect(bars[index]).toMatchObject({ open, high, low, close, dividend: 0, split: 1 });
+    }
+    expect(driven.rejected).toEqual([]);
+  });
+
+  it("makes dollars of its coins at the typical price", () => {
+    const [bar] = barsOf(drive(coinbase, serve, A_DAY));
+    const { high, low, close, volume } = coinDay("BTC-USD", "2026-06-08");
+    expect(bar?.volume).toBeCloseTo(volume * ((high + low + close) / 3), 4);
+  });
+
+  it("gives a bar that is public five minutes after its day", () => {
+    const { data } = drive(coinbase, serve, A_DAY);
+    expect(data[0]).toMatchObject({ at: at("2026-06-08T00:00"), id: "2026-06-08" });
+    expect(data[0]?.record.availableAt).toBe(at("2026-06-09T00:05"));
+  });
+
+  it("asks for at most 300 candles at once, and lets answers be kept that never change", () => {
+    const { requests } = drive(coinbase, serve, TWO_YEARS);
+    expect(requests).toHaveLength(3);
+    expect(requests.map(({ keepMs = 0 }) => keepMs > 0)).toEqual([true, true, false]);
+  });
+
+  it("looks again when the next day is over", () => {
+    const driven = drive(coinbase, serve, A_DAY);
+    expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
+    expect(driven.waits.at(-1)?.until).toBe(at("2026-06-11T00:02"));
+  });
+
+  it("gives the same when it is killed after every request", () => {
+    const whole = drive(coinbase, serve, TWO_YEARS).data;
+    let cursors: Driven["cursors"] = {};
+    const pieces: Driven["data"][number][] = [];
+    for (let kill = 0; kill < 4; kill++) {
+      const piece = drive(coinbase, serve, { ...TWO_YEARS, cursors, killAfter: 1 });
+      pieces.push(...piece.data);
+      cursors = piece.cursors;
+    }
+    expect(pieces).toEqual(whole);
+  });
+
+  it("begins again with a cursor that it cannot read", () => {
+    for (const cursor of ["", "{", '"2026-06-09"', '{"day":"2026-13-09"}']) {
+      const driven = drive(coinbase, serve, { ...A_DAY, cursors: { "BTC-USD": cursor } });
+      expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
+    }
+  });
+
+  it("goes past the time before a coin was traded", () => {
+    const young = serveCoinbase({ products: ["BTC-USD"], since: "2026-05-01" });
+    expect(sessionsOf(drive(coinbase, young, TWO_YEARS))).toEqual(
+      utcDays("2026-05-01", "2026-06-09"),
+    );
+  });
+
+  it("follows every coin within its budget", () => {
+    const instruments = ["BTC-USD", "ETH-USD"].map(coin);
+    const driven = drive(coinbase, serve, { ...TWO_YEARS, instruments });
+    expect(sessionsOf(driven, "ETH-USD")).toHaveLength(739);
+    expect(sessionsOf(driven, "BTC-USD")).toHaveLength(739);
+  });
+});
+
+describe("Coinbase, days without a candle", () => {
+  it("leaves them out", () => {
+    const silent = { "BTC-USD": ["2026-05-03", "2026-05-04", "2026-06-07"] };
+    const gaps = serveCoinbase({ products: ["BTC-USD"], since: "2020-01-01", silent });
+    const sessions = sessionsOf(drive(coinbase, gaps, TWO_YEARS));
+    expect(sessions).toHaveLength(739 - 3);
+    expect(sessions).not.toContain("2026-05-03");
+    expect(sessions.at(-1)).toBe("2026-06-09");
+  });
+
+  /** Nothing of 9 June and later until some hour from 10 June on. */
+  const lateUntil = (hour: number): Serve => {
+    const silent = { "BTC-USD": utcDays("2026-06-09", "2026-06-12") };
+    const late = serveCoinbase({ products: ["BTC-USD"], since: "2020-01-01", silent });
+    return (request, now) =>
+      (now < at("2026-06-10T00:00") + hour * HOUR_MS ? late : serve)(request, now);
+  };
+
+  it("waits for one that comes late", () => {
+    const driven = drive(coinbase, lateUntil(2), A_DAY);
+    expect(sessionsOf(driven)).toEqual(["2026-06-08", "2026-06-09"]);
+    expect(askedAt(driven).slice(0, 4)).toEqual(["00:00", "00:10", "00:20", "00:30"]);
+    expect(askedAt(driven).at(-1)).toBe("02:00");
+  });
+
+  it("goes on after two days", () => {
+    const driven = drive(coinbase, lateUntil(72), { ...A_DAY, until: at("2026-06-12T00:04") });
+    expect(sessionsOf(driven)).toEqual(["2026-06-08"]);
+    expect(driven.cursors).toEqual({ "BTC-USD": '{"day":"2026-06-10"}' });
+  });
+
+  it("makes no bar of half a day where the venue is a day behind", () => {
+    const behind: Serve = (request, now) => serve(request, now - 24 * HOUR_MS);
+    const driven = drive(coinbase, behind, A_DAY);
+    expect(sessionsOf(driven)).toEqual(["2026-06-08"]);
+  });
+});
+
+describe("Coinbase, what must not be believed", () => {
+  it("makes no bar of a day that is under way there, though it is over by our clock", () => {
+    const behind: Serve = (request, now) => serve(request, now - 3 * HOUR_MS);
+    const driven = drive(coinbase, behind, { ...A_DAY, until: at("2026-06-10T04:00") });
+    const [, last] = barsOf(driven);
+    expect(last).toMatchObject({
+      session: "2026-06-09",
+      close: coinDay("BTC-USD", "2026-06-09").close,
+    });
+    expect(askedAt(driven).at(-1)).toBe("03:05");
+  });
+
+  const seconds = (day: string) => at(`${day}T00:00`) / 1_000;
+  const page = (...rows: readonly unknown[]): Serve => always(rows);
+  const good = [seconds("2026-06-08"), 95, 105, 100, 101, 7];
+  const next = [seconds("2026-06-10"), 95, 105, 100, 101, 7];
+
+  it.each([
+    [
+      "a price of nothing",
+      [seconds("2026-06-09"), 0, 105, 100, 101, 7],
+      "the price 0 is not above 0",
+    ],
+    [
+      "a high under the low",
+      [seconds("2026-06-09"), 105, 95, 100, 101, 7],
+      "the high 95 is under the low 105",
+    ],
+    ["less than no volume", [seconds("2026-06-09"), 95, 105, 100, 101, -7], "the volume -702.33"],
+  ])("sets %s apart and keeps the rest", (_, row, reason) => {
+    const driven = drive(coinbase, page(next, row, good), A_DAY);
+    expect(sessionsOf(driven)).toEqual(["2026-06-08"]);
+    expect(driven.rejected).toHaveLength(1);
+    expect(driven.rejected[0]).toMatchObject({ symbol: "BTC-USD", feed: "bars", id: "2026-06-09" });
+    expect(driven.rejected[0]?.reason).toContain(reason);
+  });
+
+  it("sets a day apart that has not begun, and does not take others for over by it", () => {
+    const future = [seconds("2026-06-12"), 95, 105, 100, 101, 7];
+    const newest = [seconds("2026-06-09"), 95, 105, 100, 101, 7];
+    const now = at("2026-06-10T00:06");
+    const driven = drive(coinbase, page(future, newest, good), { ...A_DAY, now, until: now });
+    expect(sessionsOf(driven)).toEqual(["2026-06-08"]);
+    expect(driven.rejected).toMatchObject([{ id: "2026-06-12", reason: "it has not begun" }]);
+    expect(driven.cursors).toEqual({ "BTC-USD": '{"day":"2026-06-09"}' });
+  });
+
+  it.each([
+    ["an error with status 200", always({ message: "NotFound" })],
+    ["a page", always("<html><body>Maintenance</body></html>")],
+    ["a broken answer", always("[[1780876800,95,105,100,")],
+    ["rows with too few columns", page([seconds("2026-06-08"), 95, 105, 100, 101])],
+    ["text for numbers", page([seconds("2026-06-08"), "95", 105, 100, 101, 7])],
+    ["a time that is no date", page([1e18, 95, 105, 100, 101, 7])],
+  ])("takes %s for malformed", (_, wrong) => {
+    expect(faultIn(() => drive(coinbase, wrong, A_DAY))?.kind).toBe("malformed");
+  });
+});
+
+describe("Coinbase, a coin that it does not trade", () => {
+  it("is asked for once a day, and told of", () => {
+    const instruments = [coin("XYZ-USD")];
+    const driven = drive(coinbase, serve, {
+      ...A_DAY,
+      instruments,
+      until: A_DAY.now + 50 * HOUR_MS,
+    });
+    expect(driven.data).toEqual([]);
+    expect(driven.requests).toHaveLength(3);
+    expect(driven.unknown).toEqual({ "XYZ-USD": ["XYZ-USD"] });
+  });
+
+  it("is followed from the beginning once it is there", () => {
+    const instruments = [coin("XYZ-USD")];
+    const listed = serveCoinbase({ products: ["XYZ-USD"], since: "2026-06-09" });
+    const later: Serve = (request, now) =>
+      (now < at("2026-06-10T12:00") ? serve : listed)(request, now);
+    const until = at("2026-06-11T12:00");
+    const driven = drive(coinbase, later, { ...A_DAY, instruments, until });
+    expect(sessionsOf(driven, "XYZ-USD")).toEqual(["2026-06-09", "2026-06-10"]);
+  });
+});

@@ -1,0 +1,508 @@
+import { describe, expect, it } from "vitest";
+import type { Instrument } from "../../../../src/market/instrument.ts";
+import { newYorkDate, newYorkInstant } from "../../../../src/market/new-york.ts";
+import type { Fundamental, FundamentalMetric } from "../../../../src/market/records.ts";
+import { ProviderFault } from "../../../../src/sources/live/fault.ts";
+import type { Datum } from "../../../../src/sources/live/provider.ts";
+import { CompanyFacts, filingsOf } from "../../../../src/sources/live/providers/edgar/facts.ts";
+import { figuresOf } from "../../../../src/sources/live/providers/edgar/figures.ts";
+import { edgar } from "../../../../src/sources/live/providers/edgar.ts";
+import { type Drive, drive, type Serve } from "../../../support/providers/drive.ts";
+import {
+  amendedIncome,
+  counted,
+  quarterFlow,
+  serveEdgar,
+} from "../../../support/providers/edgar.ts";
+
+const instrument = (symbol: string): Instrument => ({
+  symbol,
+  name: symbol,
+  assetClass: "stock",
+  exchange: null,
+  currency: "USD",
+  sector: null,
+});
+const at = newYorkInstant;
+const MINUTE_MS = 60_000;
+
+const COMPANIES = [
+  { ticker: "ACME", cik: 1_000_042, since: 2022 },
+  { ticker: "BRK-B", cik: 7, since: 2023, amended: ["2024-06-30"] },
+];
+/** Counts requests from anew. */
+const serve = () => serveEdgar(COMPANIES);
+
+/** One evening, for filings from 2024 on. */
+const EVENING: Drive = {
+  instruments: ["ACME", "BRK-B"].map(instrument),
+  feeds: new Set(["fundamentals"]),
+  historyFrom: at("2025-02-05", "00:00"),
+  settings: { SEC_USER_AGENT: "Ada Example ada@example.org" },
+  now: at("2026-02-20", "18:00"),
+  until: at("2026-02-20", "18:10"),
+};
+
+const told = (data: readonly Datum[], symbol: string, metric: FundamentalMetric) =>
+  data
+    .filter((datum) => datum.symbol === symbol)
+    .map(({ record }) => record as Fundamental)
+    .filter((record) => record.metric === metric)
+    .map(({ periodEnd, value, availableAt }) => ({
+      end: new Date(periodEnd).toISOString(),
+      value,
+      known: newYorkDate(availableAt - 1),
+    }));
+
+const faultOf = (run: () => unknown): ProviderFault => {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ProviderFault) return error;
+    throw error;
+  }
+  throw new Error("there was no fault");
+};
+
+const END_OF_DAY = "T23:59:59.999Z";
+
+describe("SEC EDGAR", () => {
+  const driven = drive(edgar, serve(), EVENING);
+
+  it("looks each ticker up once, then reads all figures of the company", () => {
+    expect(driven.requests.map(({ origin, path }) => `${origin ?? ""}${path}`)).toEqual([
+      "https://www.sec.gov/files/company_tickers.json",
+      "https://www.sec.gov/files/company_tickers.json",
+      "/api/xbrl/companyfacts/CIK0001000042.json",
+      "/api/xbrl/companyfacts/CIK0000000007.json",
+    ]);
+    for (const { headers } of driven.requests) {
+      expect(headers?.["user-agent"]).toBe("Ada Example ada@example.org");
+    }
+  });
+
+  it("gives quarters for flows that are filed by the quarter, by the year so far and by the year", () => {
+    const flow = (tag: string, end: string) => quarterFlow("ACME", tag, end);
+    const quarters = ["2025-03-31", "2025-06-30", "2025-09-30", "2025-12-31"];
+    const income = told(driven.data, "ACME", "netIncome").slice(-4);
+    expect(income).toEqual(
+      quarters.map((end, index) => ({
+        end: `${end}${END_OF_DAY}`,
+        value: flow("NetIncomeLoss", end),
+        known: ["2025-04-30", "2025-07-30", "2025-10-30", "2026-02-14"][index],
+      })),
+    );
+    expect(
+      told(driven.data, "ACME", "freeCashFlow")
+        .slice(-4)
+        .map(({ value }) => value),
+    ).toEqual(
+      quarters.map(
+        (end) =>
+          flow("NetCashProvidedByUsedInOperatingActivities", end) -
+          flow("PaymentsToAcquirePropertyPlantAndEquipment", end),
+      ),
+    );
+    expect(
+      told(driven.data, "ACME", "ebitda")
+        .slice(-4)
+        .map(({ value }) => value),
+    ).toEqual(
+      quarters.map(
+        (end) =>
+          flow("OperatingIncomeLoss", end) + flow("DepreciationDepletionAndAmortization", end),
+      ),
+    );
+  });
+
+  it("gives what is counted at the end of a quarter, debt as the sum of its parts", () => {
+    const newest = (metric: FundamentalMetric) => told(driven.data, "ACME", metric).at(-1);
+    const at = (tag: string) => counted("ACME", tag, "2025-12-31");
+    const common = { end: `2025-12-31${END_OF_DAY}`, known: "2026-02-14" };
+    expect(newest("equity")).toEqual({ ...common, value: at("StockholdersEquity") });
+    expect(newest("cash")).toEqual({
+      ...common,
+      value: at("CashAndCashEquivalentsAtCarryingValue"),
+    });
+    const debt = at("LongTermDebtNoncurrent") + at("LongTermDebtCurrent");
+    expect(newest("debt")).toEqual({ ...common, value: debt });
+    const cover = "2026-02-04";
+    const shares = counted("ACME", "shares", cover);
+    expect(newest("shares")).toEqual({ ...common, end: `${cover}${END_OF_DAY}`, value: shares });
+  });
+
+  it("tells every figure of a filing once, and amendments as records of their own", () => {
+    const income = told(driven.data, "BRK-B", "netIncome");
+    const second = income.filter(({ end }) => end.startsWith("2024-06-30"));
+    const first = quarterFlow("BRK-B", "NetIncomeLoss", "2024-06-30");
+    expect(second.map(({ value, known }) => [value, known])).toEqual([
+      [first, "2024-07-30"],
+      [amendedIncome(first), "2024-08-13"],
+    ]);
+    const others = income.filter(({ end }) => !end.startsWith("2024-06-30"));
+    expect(new Set(others.map(({ end }) => end)).size).toBe(others.length);
+    expect(told(driven.data, "BRK-B", "equity")).toHaveLength(others.length + 1);
+  });
+
+  it("counts a filing as known from the midnight in New York after it", () => {
+    const known = driven.data.map(({ record }) => record.availableAt);
+    expect(known).toContain(at("2025-10-31", "00:00"));
+    expect(known).toContain(at("2026-02-15", "00:00"));
+    expect(known.every((instant) => instant === at(newYorkDate(instant), "00:00"))).toBe(true);
+  });
+
+  it("begins a year before the history, so that its first day has four quarters", () => {
+    const [first] = told(driven.data, "ACME", "netIncome");
+    expect(first?.known).toBe("2024-02-14");
+  });
+
+  it("waits for the day after, at a minute of the company's own", () => {
+    const midnight = at("2026-02-21", "00:00");
+    expect(driven.waits).toEqual([
+      { key: "ACME", until: midnight + (1_000_042 % 360) * MINUTE_MS },
+      { key: "BRK-B", until: midnight + 7 * MINUTE_MS },
+    ]);
+  });
+
+  it("asks once a day whether there is anything new, and reads a report the night it came", () => {
+    const onward = drive(edgar, serve(), {
+      ...EVENING,
+      instruments: [instrument("ACME")],
+      cursors: driven.cursors,
+      now: driven.now,
+      until: at("2026-05-02", "12:00"),
+    });
+    const facts = onward.requests.filter(({ path }) => path.includes("companyfacts"));
+    expect(facts).toHaveLength(71);
+    expect(facts[0]?.headers).toHaveProperty("if-none-match");
+    const names = onward.requests.filter(({ path }) => path.includes("tickers"));
+    expect(names.map((sent) => newYorkDate(sent.at))).toEqual(["2026-03-22", "2026-04-21"]);
+    const news = told(onward.data, "ACME", "netIncome").at(-1);
+    expect(news?.known).toBe("2026-04-30");
+    const known = at("2026-05-01", "00:00") + (1_000_042 % 360) * MINUTE_MS;
+    expect(facts.at(-2)?.at).toBe(known);
+  });
+
+  it("keeps what it knows when the answer has not changed", () => {
+    const next = drive(edgar, serve(), {
+      ...EVENING,
+      cursors: driven.cursors,
+      now: at("2026-02-21", "08:00"),
+      until: at("2026-02-21", "08:10"),
+    });
+    expect(next.requests).toHaveLength(2);
+    expect(next.data).toEqual([]);
+    expect(JSON.parse(next.cursors.ACME ?? "")).toEqual({
+      ...JSON.parse(driven.cursors.ACME ?? ""),
+      asked: "2026-02-21",
+    });
+  });
+
+  it("sees no report before it is filed, whenever it is read", () => {
+    const early = drive(edgar, serve(), {
+      ...EVENING,
+      now: at("2025-08-20", "18:00"),
+      until: at("2025-08-20", "18:10"),
+    });
+    const then = driven.data.filter(
+      ({ record }) => record.availableAt <= at("2025-08-20", "18:00"),
+    );
+    expect(early.data.length).toBeGreaterThan(40);
+    expect(new Set(early.data.map((datum) => JSON.stringify(datum)))).toEqual(
+      new Set(then.map((datum) => JSON.stringify(datum))),
+    );
+  });
+
+  it("looks again the next day for a ticker that names no company, and for its first report", () => {
+    const waiting: Drive = { ...EVENING, instruments: [instrument("NEWCO")] };
+    const unknown = drive(edgar, serve(), waiting);
+    expect(unknown.data).toEqual([]);
+    expect(unknown.unknown).toEqual({ NEWCO: ["NEWCO"] });
+    expect(unknown.waits).toEqual([{ key: "NEWCO", until: at("2026-02-21", "00:00") }]);
+    const listed = serveEdgar([{ ticker: "NEWCO", cik: 99, since: 2026 }]);
+    const until = at("2026-05-05", "12:00");
+    const found = drive(edgar, listed, { ...waiting, cursors: unknown.cursors, until });
+    expect(told(found.data, "NEWCO", "netIncome").map(({ known }) => known)).toEqual([
+      "2026-04-30",
+    ]);
+    expect(found.unknown).toEqual({ NEWCO: [] });
+  });
+
+  it("takes no filing of another century, but one of the next business day", () => {
+    const USD = ["2026-02-23", "3000-02-01"].map((filed) => ({
+      ...{ end: `${filed.slice(0, 4)}-01-01`, val: 7, accn: filed, form: "10-Q", filed },
+    }));
+    const facts = { "us-gaap": { StockholdersEquity: { units: { USD } } } };
+    const body = JSON.stringify({ cik: 1_000_042, entityName: "Acme", facts });
+    const listed = serve();
+    const served: Serve = (request, now) =>
+      request.url.pathname.includes("companyfacts") ? { status: 200, body } : listed(request, now);
+    const instruments = [instrument("ACME")];
+    const given = drive(edgar, served, { ...EVENING, instruments });
+    expect(given.data.map(({ at: end }) => new Date(end).getUTCFullYear())).toEqual([2026]);
+  });
+
+  it("forgets the validators when a ticker passes on to another company", () => {
+    const other = serveEdgar([{ ticker: "ACME", cik: 5, since: 2022 }]);
+    const onward = drive(edgar, other, {
+      ...EVENING,
+      instruments: [instrument("ACME")],
+      cursors: driven.cursors,
+      now: at("2026-03-25", "12:00"),
+      until: at("2026-03-25", "12:10"),
+    });
+    expect(onward.requests.at(-1)?.path).toContain("CIK0000000005");
+    expect(onward.requests.at(-1)?.headers).not.toHaveProperty("if-none-match");
+  });
+
+  it("starts over from a cursor that it does not know", () => {
+    const again = drive(edgar, serve(), { ...EVENING, cursors: { ACME: "CIK42", "BRK-B": "{}" } });
+    expect(again.data).toHaveLength(driven.data.length);
+  });
+
+  const refusal =
+    (body: string): Serve =>
+    () => ({ status: 403, body });
+  it.each([
+    ["limited", "<h1>Request Rate Threshold Exceeded</h1>", 600_000],
+    ["refused", "<h1>Undeclared Automated Tool</h1>", undefined],
+  ])("is %s when the SEC says so with 403", (kind, body, retryAfterMs) => {
+    const fault = faultOf(() => drive(edgar, refusal(body), EVENING));
+    expect({ kind: fault.kind, after: fault.retryAfterMs }).toEqual({ kind, after: retryAfterMs });
+  });
+
+  it("is refused without a name and address", () => {
+    const nameless = { ...EVENING, settings: { SEC_USER_AGENT: "market-signal" } };
+    const fault = faultOf(() => drive(edgar, serve(), nameless));
+    expect(fault).toMatchObject({ kind: "refused", message: expect.stringContaining("e-mail") });
+  });
+
+  it.each([
+    ["an HTML page", "<html>Sorry</html>"],
+    ["figures of another company", '{"cik":8,"entityName":"X","facts":{}}'],
+    ["no figures", '{"cik":1000042,"entityName":"X"}'],
+    ["words for numbers", factsText({ val: "1" })],
+    ["no dates", factsText({ end: "soon" })],
+    ["figures that break off", factsText({}).slice(0, -9)],
+  ])("is malformed with status 200: %s", (_, body) => {
+    const served = serve();
+    const wrong: Serve = (request, now) =>
+      request.url.pathname.includes("companyfacts") ? { status: 200, body } : served(request, now);
+    expect(faultOf(() => drive(edgar, wrong, EVENING)).kind).toBe("malformed");
+  });
+});
+
+function factsText(row: object): string {
+  const whole = { end: "2025-12-31", val: 1, accn: "1-1-1", form: "10-K", filed: "2026-02-01" };
+  const equity = { units: { USD: [{ ...whole, ...row }] } };
+  return JSON.stringify({ cik: 1_000_042, facts: { "us-gaap": { StockholdersEquity: equity } } });
+}
+
+/** A row without what is the same everywhere. */
+interface ShortRow {
+  readonly start?: string;
+  readonly end: string;
+  readonly val: number;
+  readonly filed: string;
+  readonly form?: string;
+  readonly accn?: string;
+}
+
+/** The figures of a company that has filed these rows, by tag. */
+function figures(
+  rows: Readonly<Record<string, readonly ShortRow[]>>,
+  { symbol = "ACME", from = "2000-01-01" } = {},
+) {
+  const concepts = Object.entries(rows).map(([tag, list]) => {
+    const isCount = tag.includes("Shares") || tag.includes("SharesOutstanding");
+    const full = list.map((row) => ({ accn: `a-${row.filed}`, form: "10-Q", ...row }));
+    return [tag, { units: { [isCount ? "shares" : "USD"]: full } }] as const;
+  });
+  const facts = { dei: Object.fromEntries(concepts), "us-gaap": Object.fromEntries(concepts) };
+  const parsed = CompanyFacts.parse({ cik: 1, entityName: "Acme", facts });
+  return figuresOf(filingsOf({ ...parsed, facts: { "us-gaap": parsed.facts["us-gaap"] } }), {
+    symbol,
+    from,
+  });
+}
+
+const brief = ({ data }: Pick<ReturnType<typeof figures>, "data">, metric: FundamentalMetric) =>
+  told(data, data[0]?.symbol ?? "", metric).map(
+    ({ end, value, known }) => `${end.slice(0, 10)} ${value} ${known}`,
+  );
+
+describe("figures from filings", () => {
+  const YEAR = "2024-01-01";
+
+  it("takes the fourth quarter from the year and nine months", () => {
+    const NetIncomeLoss = [
+      { start: "2024-07-01", end: "2024-09-30", val: 30, filed: "2024-10-30" },
+      { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
+      { start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" },
+    ];
+    expect(brief(figures({ NetIncomeLoss }), "netIncome")).toEqual([
+      "2024-09-30 30 2024-10-30",
+      "2024-12-31 40 2025-02-10",
+    ]);
+  });
+
+  it("gives no quarter for a half year whose first quarter is not known", () => {
+    const NetIncomeLoss = [{ start: YEAR, end: "2024-06-30", val: 50, filed: "2024-07-30" }];
+    expect(figures({ NetIncomeLoss }).data).toEqual([]);
+  });
+
+  it("knows quarters of 12 and of 17 weeks", () => {
+    const NetIncomeLoss = [
+      { start: "2024-09-02", end: "2024-11-24", val: 12, filed: "2024-12-20" },
+      { start: "2024-09-02", end: "2025-05-11", val: 40, filed: "2025-06-05" },
+      { start: "2024-09-02", end: "2025-09-07", val: 57, filed: "2025-10-08", form: "10-K" },
+    ];
+    expect(brief(figures({ NetIncomeLoss }), "netIncome")).toEqual([
+      "2024-11-24 12 2024-12-20",
+      "2025-09-07 17 2025-10-08",
+    ]);
+  });
+
+  it("never takes the figure of one tag from that of another", () => {
+    const rows = {
+      NetIncomeLoss: [{ start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" }],
+      ProfitLoss: [{ start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" }],
+    };
+    expect(figures(rows).data).toEqual([]);
+  });
+
+  it("prefers the first tag of a filing to those that stand in for it", () => {
+    const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K" };
+    const StockholdersEquity = [{ ...row, val: 7 }];
+    const whole = "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest";
+    expect(brief(figures({ [whole]: [{ ...row, val: 8 }] }), "equity")).toEqual([
+      "2024-12-31 8 2025-02-10",
+    ]);
+    expect(brief(figures({ [whole]: [{ ...row, val: 8 }], StockholdersEquity }), "equity")).toEqual(
+      ["2024-12-31 7 2025-02-10"],
+    );
+  });
+
+  it("uses the newest of what was known on the day, amendments of the part included", () => {
+    const NetIncomeLoss = [
+      { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
+      { start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" },
+      { start: YEAR, end: "2024-09-30", val: 50, filed: "2025-03-03", form: "10-Q/A" },
+      { start: YEAR, end: "2024-12-31", val: 110, filed: "2025-04-04", form: "10-K/A" },
+    ];
+    expect(brief(figures({ NetIncomeLoss }), "netIncome")).toEqual([
+      "2024-12-31 40 2025-02-10",
+      "2024-12-31 50 2025-03-03",
+      "2024-12-31 60 2025-04-04",
+    ]);
+  });
+
+  it("leaves out what is filed for comparison, in proxies, and before its period ends", () => {
+    const StockholdersEquity = [
+      { end: "2024-12-31", val: 1, filed: "2025-06-29", form: "10-Q" },
+      { end: "2024-12-31", val: 2, filed: "2025-06-30", form: "10-Q" },
+      { end: "2025-03-31", val: 3, filed: "2025-04-20", form: "DEF 14A" },
+      { end: "2025-03-31", val: 4, filed: "2025-03-01", form: "10-Q" },
+    ];
+    expect(brief(figures({ StockholdersEquity }), "equity")).toEqual(["2024-12-31 1 2025-06-29"]);
+  });
+
+  it("does not tell a figure again that the next filing repeats", () => {
+    const StockholdersEquity = [
+      { end: "2024-12-31", val: 7, filed: "2025-02-10", form: "10-K" },
+      { end: "2024-12-31", val: 7, filed: "2025-04-30" },
+      { end: "2025-03-31", val: 8, filed: "2025-04-30" },
+    ];
+    expect(brief(figures({ StockholdersEquity }), "equity")).toEqual([
+      "2024-12-31 7 2025-02-10",
+      "2025-03-31 8 2025-04-30",
+    ]);
+  });
+
+  it("reads earlier filings for what follows from them, and tells those that are wanted", () => {
+    const NetIncomeLoss = [
+      { start: YEAR, end: "2024-09-30", val: 60, filed: "2024-10-30" },
+      { start: "2024-07-01", end: "2024-09-30", val: 30, filed: "2024-10-30" },
+      { start: YEAR, end: "2024-12-31", val: 100, filed: "2025-02-10", form: "10-K" },
+    ];
+    const wanted = figures({ NetIncomeLoss }, { from: "2025-01-01" });
+    expect(brief(wanted, "netIncome")).toEqual(["2024-12-31 40 2025-02-10"]);
+  });
+
+  it("has no debt where a filing tells of none, and adds what is due soon", () => {
+    const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K" };
+    const debt = (tags: Readonly<Record<string, number>>) =>
+      brief(
+        figures(
+          Object.fromEntries(Object.entries(tags).map(([tag, val]) => [tag, [{ ...row, val }]])),
+        ),
+        "debt",
+      ).map((line) => Number(line.split(" ")[1]));
+    expect(debt({ StockholdersEquity: 1 })).toEqual([]);
+    expect(debt({ ShortTermBorrowings: 5 })).toEqual([]);
+    expect(debt({ LongTermDebtNoncurrent: 10 })).toEqual([10]);
+    expect(debt({ LongTermDebtNoncurrent: 10, LongTermDebtCurrent: 2 })).toEqual([12]);
+    expect(debt({ LongTermDebt: 13, LongTermDebtNoncurrent: 10, CommercialPaper: 5 })).toEqual([
+      18,
+    ]);
+    expect(debt({ DebtLongtermAndShorttermCombinedAmount: 20, LongTermDebt: 13 })).toEqual([20]);
+  });
+
+  it("has no free cash flow without capital expenditure", () => {
+    const row = { start: "2024-07-01", end: "2024-09-30", filed: "2024-10-30" };
+    const NetCashProvidedByUsedInOperatingActivities = [{ ...row, val: 50 }];
+    const rows = { NetCashProvidedByUsedInOperatingActivities };
+    expect(figures(rows).data).toEqual([]);
+    const PaymentsToAcquirePropertyPlantAndEquipment = [{ ...row, val: 0 }];
+    const whole = { ...rows, PaymentsToAcquirePropertyPlantAndEquipment };
+    expect(brief(figures(whole), "freeCashFlow")).toEqual(["2024-09-30 50 2024-10-30"]);
+  });
+
+  describe("shares", () => {
+    const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K" };
+    const EntityCommonStockSharesOutstanding = [{ ...row, end: "2025-01-31", val: 100 }];
+    const CommonStockSharesOutstanding = [{ ...row, val: 99 }];
+    const WeightedAverageNumberOfDilutedSharesOutstanding = [
+      { ...row, start: "2024-01-01", val: 95 },
+      { ...row, start: "2024-10-01", val: 97 },
+      { ...row, start: "2023-10-01", end: "2023-12-31", val: 90 },
+    ];
+
+    it("are those of the cover, of the balance sheet, or the diluted ones of the last quarter", () => {
+      const diluted = { WeightedAverageNumberOfDilutedSharesOutstanding };
+      const balance = { ...diluted, CommonStockSharesOutstanding };
+      const cover = { ...balance, EntityCommonStockSharesOutstanding };
+      expect(brief(figures(cover), "shares")).toEqual(["2025-01-31 100 2025-02-10"]);
+      expect(brief(figures(balance), "shares")).toEqual(["2024-12-31 99 2025-02-10"]);
+      expect(brief(figures(diluted), "shares")).toEqual(["2024-12-31 97 2025-02-10"]);
+    });
+
+    it("of a class are those of the cover only", () => {
+      const symbol = "BRK-B";
+      expect(figures({ CommonStockSharesOutstanding }, { symbol }).data).toEqual([]);
+      const cover = figures({ EntityCommonStockSharesOutstanding }, { symbol });
+      expect(brief(cover, "shares")).toEqual(["2025-01-31 100 2025-02-10"]);
+    });
+
+    it("counted on the day of the filing count as of the day before", () => {
+      const today = [{ ...row, end: row.filed, val: 100 }];
+      const rows = { EntityCommonStockSharesOutstanding: today };
+      expect(brief(figures(rows), "shares")).toEqual(["2025-02-09 100 2025-02-10"]);
+    });
+
+    it("are set apart when there are none", () => {
+      const none = [{ ...row, val: 0 }];
+      const { data, rejected } = figures({ EntityCommonStockSharesOutstanding: none });
+      expect(data).toEqual([]);
+      expect(rejected).toMatchObject([{ symbol: "ACME", reason: "shares cannot be 0" }]);
+    });
+  });
+
+  it("sets apart an amount that no company has", () => {
+    const row = { end: "2024-12-31", filed: "2025-02-10", form: "10-K", val: -1e17 };
+    expect(figures({ StockholdersEquity: [row] })).toMatchObject({
+      data: [],
+      rejected: [{ feed: "fundamentals", id: "equity a-2025-02-10" }],
+    });
+  });
+});

@@ -1,0 +1,302 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { sessionsBetween } from "../../../../src/market/calendar.ts";
+import type { Instrument } from "../../../../src/market/instrument.ts";
+import { newYorkDate, newYorkInstant } from "../../../../src/market/new-york.ts";
+import type { ShortVolume } from "../../../../src/market/records.ts";
+import { ProviderFault } from "../../../../src/sources/live/fault.ts";
+import { readShortVolumeFile } from "../../../../src/sources/live/providers/finra-daily/file.ts";
+import { finraDaily } from "../../../../src/sources/live/providers/finra-daily.ts";
+import {
+  type Drive,
+  type Driven,
+  drive,
+  type Serve,
+  type ServedAnswer,
+} from "../../../support/providers/drive.ts";
+import { serveFinraDaily, shortVolumes } from "../../../support/providers/finra-daily.ts";
+import { sharedFolder } from "../../../support/shared.ts";
+
+const instrument = (symbol: string): Instrument => ({
+  symbol,
+  name: symbol,
+  assetClass: "stock",
+  exchange: null,
+  currency: "USD",
+  sector: null,
+});
+
+const serve = serveFinraDaily({ symbols: ["AAPL", "ABRpD", "BRK/B", "FB", "META", "ZZZ"] });
+const at = newYorkInstant;
+const MINUTE_MS = 60_000;
+
+/** From Monday 2026-06-01 on, to the evening of Friday 2026-06-12. */
+const TWO_WEEKS: Drive = {
+  instruments: ["AAPL", "BRK-B"].map(instrument),
+  feeds: new Set(["shortVolumes"]),
+  historyFrom: at("2026-06-01", "00:00"),
+  settings: {},
+  now: at("2026-06-12", "20:00"),
+  until: at("2026-06-12", "21:00"),
+};
+const SESSIONS = sessionsBetween("2026-06-01", "2026-06-12");
+
+const sessionsIn = ({ data }: Driven, symbol = "AAPL") =>
+  data
+    .filter((datum) => datum.symbol === symbol)
+    .map(({ record }) => (record as ShortVolume).session);
+
+const daysAsked = ({ requests }: Driven) => requests.map(({ path }) => path.slice(-12, -4));
+
+/** FINRA's files, but another answer for what `other` has one for. */
+const instead =
+  (other: (...asked: Parameters<Serve>) => ServedAnswer | undefined): Serve =>
+  (request, now) =>
+    other(request, now) ?? serve(request, now);
+
+const faultOf = (run: () => unknown): ProviderFault => {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ProviderFault) return error;
+    throw error;
+  }
+  throw new Error("there was no fault");
+};
+
+describe("FINRA's daily short volume", () => {
+  it("reads one file a session, with decimals and class shares", () => {
+    const driven = drive(finraDaily, serve, TWO_WEEKS);
+    expect(sessionsIn(driven)).toEqual(SESSIONS);
+    expect(driven.data).toHaveLength(2 * SESSIONS.length);
+    expect(driven.rejected).toEqual([]);
+    expect(daysAsked(driven)).toEqual(SESSIONS.map((session) => session.replaceAll("-", "")));
+    const { short, total } = shortVolumes("BRK/B", "2026-06-03");
+    expect(Number.isInteger(total)).toBe(false);
+    const about = Date.parse("2026-06-03");
+    expect(driven.data.find((datum) => datum.symbol === "BRK-B" && datum.at === about)).toEqual({
+      feed: "shortVolumes",
+      symbol: "BRK-B",
+      at: about,
+      id: "CNMS",
+      record: {
+        session: "2026-06-03",
+        availableAt: at("2026-06-03", "18:00"),
+        shortShares: short,
+        totalShares: total,
+      },
+    });
+  });
+
+  it("goes on after a kill and gives the same", () => {
+    const whole = drive(finraDaily, serve, TWO_WEEKS);
+    const killed = drive(finraDaily, serve, { ...TWO_WEEKS, killAfter: 4 });
+    const rest = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: killed.cursors });
+    expect([...killed.data, ...rest.data]).toEqual(whole.data);
+    expect(killed.requests.length + rest.requests.length).toBe(whole.requests.length);
+  });
+
+  it("asks for nothing on a weekend and waits for the next session's file", () => {
+    const { waits } = drive(finraDaily, serve, TWO_WEEKS);
+    expect(waits.at(-1)?.until).toBe(at("2026-06-15", "17:30"));
+  });
+
+  it("looks every ten minutes for the file of the day", () => {
+    const late = new Map([["2026-06-12", at("2026-06-12", "18:05")]]);
+    const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
+      ...TWO_WEEKS,
+      historyFrom: at("2026-06-12", "00:00"),
+      now: at("2026-06-12", "12:00"),
+    });
+    expect(driven.waits[0]?.until).toBe(at("2026-06-12", "17:30"));
+    const asked = driven.requests.map((sent) => (sent.at - at("2026-06-12", "17:30")) / MINUTE_MS);
+    expect(asked).toEqual([0, 10, 20, 30, 40]);
+    expect(sessionsIn(driven)).toEqual(["2026-06-12"]);
+  });
+
+  it("calls a file final when its day is over, and not before", () => {
+    const { requests } = drive(finraDaily, serve, TWO_WEEKS);
+    expect(requests.map(({ keepMs = 0 }) => keepMs > 0)).toEqual(
+      SESSIONS.map((session) => session !== "2026-06-12"),
+    );
+  });
+
+  it("does not let a missing day stop those after it, and takes it when it comes", () => {
+    const late = new Map([["2026-06-09", at("2026-06-11", "12:10")]]);
+    const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
+      ...TWO_WEEKS,
+      now: at("2026-06-08", "20:00"),
+    });
+    expect(sessionsIn(driven).toSorted()).toEqual(SESSIONS);
+    const tenth = driven.requests.find(({ path }) => path.includes("20260610"));
+    expect(tenth?.at).toBe(at("2026-06-10", "17:30"));
+    const looks = driven.requests.filter(({ path }) => path.includes("20260609"));
+    const dayAfter = looks.filter((sent) => newYorkDate(sent.at) === "2026-06-10");
+    expect(dayAfter.length).toBeGreaterThan(20);
+    expect(dayAfter.length).toBeLessThan(27);
+    expect(looks.at(-1)?.at).toBeLessThanOrEqual(at("2026-06-11", "13:10"));
+  });
+
+  it("gives a day up that is still missing three days later", () => {
+    const late = new Map([["2026-06-02", Number.POSITIVE_INFINITY]]);
+    const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), {
+      ...TWO_WEEKS,
+      now: at("2026-06-01", "20:00"),
+    });
+    expect(sessionsIn(driven)).toEqual(SESSIONS.filter((session) => session !== "2026-06-02"));
+    const looks = driven.requests.filter(({ path }) => path.includes("20260602"));
+    expect(newYorkDate(looks.at(-1)?.at ?? 0)).toBe("2026-06-08");
+  });
+
+  it("passes over a missing day of the past at once", () => {
+    const late = new Map([["2026-06-02", Number.POSITIVE_INFINITY]]);
+    const driven = drive(finraDaily, serveFinraDaily({ symbols: ["AAPL"], late }), TWO_WEEKS);
+    expect(sessionsIn(driven)).toEqual(SESSIONS.filter((session) => session !== "2026-06-02"));
+    expect(driven.requests).toHaveLength(SESSIONS.length);
+  });
+
+  it("begins where the files begin when history is wanted of before", () => {
+    const driven = drive(finraDaily, serve, {
+      ...TWO_WEEKS,
+      historyFrom: at("2017-01-01", "00:00"),
+      killAfter: 3,
+    });
+    expect(sessionsIn(driven)).toEqual(["2020-01-02", "2020-01-03", "2020-01-06"]);
+  });
+
+  it("finds the first file when the oldest are no longer there", () => {
+    const gone = instead(({ url }) => {
+      const day = url.pathname.slice(-12, -4);
+      return day < "20210301" ? { status: 403, body: "<Error/>" } : undefined;
+    });
+    const driven = drive(finraDaily, gone, {
+      ...TWO_WEEKS,
+      historyFrom: at("2020-06-01", "00:00"),
+      killAfter: sessionsBetween("2020-06-01", "2021-03-02").length,
+    });
+    expect(sessionsIn(driven)).toEqual(["2021-03-01", "2021-03-02"]);
+  });
+
+  it("is refused, and loses nothing, when many sessions in a row are missing", () => {
+    const moved = instead(({ url }) =>
+      url.pathname.slice(-12, -4) > "20260603" ? { status: 403, body: "<Error/>" } : undefined,
+    );
+    expect(faultOf(() => drive(finraDaily, moved, TWO_WEEKS)).kind).toBe("refused");
+    const stopped = drive(finraDaily, moved, { ...TWO_WEEKS, killAfter: 8 });
+    const next = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: stopped.cursors });
+    expect([...sessionsIn(stopped), ...sessionsIn(next)]).toEqual(SESSIONS);
+  });
+
+  it("is refused when a page bars the way, so that no day counts as missing", () => {
+    const barred = instead(() => ({ status: 403, body: "<!DOCTYPE html><html>Blocked</html>" }));
+    expect(faultOf(() => drive(finraDaily, barred, TWO_WEEKS))).toMatchObject({
+      kind: "refused",
+      message: expect.stringContaining("Blocked"),
+    });
+  });
+
+  it("reads the past anew for an instrument that is added, and not otherwise", () => {
+    const before = drive(finraDaily, serve, TWO_WEEKS);
+    const onward = { ...TWO_WEEKS, cursors: before.cursors };
+    expect(drive(finraDaily, serve, onward).requests).toEqual([]);
+    const instruments = ["BRK-B", "ZZZ", "AAPL"].map(instrument);
+    const after = drive(finraDaily, serve, { ...onward, instruments });
+    expect(sessionsIn(after, "ZZZ")).toEqual(SESSIONS);
+  });
+
+  it("starts over from a cursor that it does not know", () => {
+    for (const cursor of ["", "20260601", '{"asked":"yesterday"}']) {
+      const driven = drive(finraDaily, serve, { ...TWO_WEEKS, cursors: { CNMS: cursor } });
+      expect(sessionsIn(driven)).toEqual(SESSIONS);
+    }
+  });
+
+  it("follows nothing without instruments", () => {
+    expect(drive(finraDaily, serve, { ...TWO_WEEKS, instruments: [] }).requests).toEqual([]);
+  });
+
+  it("knows a company by the ticker that it had on the day", () => {
+    const driven = drive(finraDaily, serve, {
+      ...TWO_WEEKS,
+      instruments: [instrument("META")],
+      historyFrom: at("2022-06-08", "00:00"),
+      killAfter: 2,
+    });
+    expect(driven.data.map(({ record }) => (record as ShortVolume).totalShares)).toEqual([
+      shortVolumes("FB", "2022-06-08").total,
+      shortVolumes("META", "2022-06-09").total,
+    ]);
+  });
+});
+
+describe("a file of FINRA's daily short volume", () => {
+  const HEADER = "Date|Symbol|ShortVolume|ShortExemptVolume|TotalVolume|Market";
+  const symbols = new Map([
+    ["AAPL", "AAPL"],
+    ["BRK/B", "BRK-B"],
+  ]);
+  const text = (...lines: string[]) => [HEADER, ...lines, lines.length, ""].join("\r\n");
+  const read = (content: string) =>
+    readShortVolumeFile(content, { session: "2026-06-01", symbols });
+
+  it.each([
+    ["an HTML page", "<html><body>Sorry</body></html>", "header"],
+    ["nothing", "", "header"],
+    ["a header that is new", text().replace("Market", "Facility"), "header"],
+    ["a file that breaks off between lines", `${HEADER}\r\n20260601|AAPL|1|0|2|Q\r\n`, "missing"],
+    ["a file that breaks off in a line", `${HEADER}\r\n20260601|AAPL|1|0|2|Q\r\n202606`, "missing"],
+    ["a count that is too large", text("20260601|AAPL|1|0|2|Q").replace("1\r\n", "2\r\n"), ""],
+    ["a line that is short of a cell", text("20260601|AAPL|1|0|2"), "no line"],
+    ["the file of another day", text("20260529|AAPL|1|0|2|Q"), "no line"],
+  ])("is malformed: %s", (_, content, words) => {
+    const fault = faultOf(() => read(content));
+    expect(fault.kind).toBe("malformed");
+    expect(fault.message).toContain(words);
+    expect(fault.message.length).toBeLessThan(300);
+  });
+
+  it.each([
+    ["more short than there are in all", "20260601|AAPL|3|0|2|Q"],
+    ["a negative volume", "20260601|AAPL|-1|0|2|Q"],
+    ["no volume", "20260601|AAPL||0|2|Q"],
+    ["a word for a volume", "20260601|AAPL|NaN|0|2|Q"],
+    ["a volume that is no number any more", "20260601|AAPL|1|0|1e400|Q"],
+  ])("sets apart %s and keeps the rest", (_, line) => {
+    const { data, rejected } = read(text(line, "20260601|BRK/B|5.25|0|7.5|Q"));
+    expect(data.map(({ symbol, record }) => [symbol, (record as ShortVolume).totalShares])).toEqual(
+      [["BRK-B", 7.5]],
+    );
+    expect(rejected).toMatchObject([{ feed: "shortVolumes", symbol: "AAPL", id: "CNMS" }]);
+    expect(rejected[0]?.reason).toBeTruthy();
+  });
+
+  it("reads a day without trading, and lines that end the Unix way", () => {
+    expect(read(text())).toEqual({ data: [], rejected: [] });
+    const unix = text("20260601|AAPL|1|0|2|Q").replaceAll("\r\n", "\n");
+    expect(read(unix).data).toHaveLength(1);
+  });
+});
+
+const providers = sharedFolder("providers", "a full day of FINRA's short volume");
+
+describe.skipIf(providers.isMissing)("a full day of FINRA (needs ../shared/providers)", () => {
+  it("is read whole", () => {
+    const content = readFileSync(join(providers.path, "CNMSshvol20250910.txt"), "utf8");
+    const lines = content.split("\r\n").slice(1, -2);
+    const symbols = new Map(
+      lines.map((line) => [line.split("|")[1] ?? "", line.split("|")[1] ?? ""]),
+    );
+    expect(symbols.size).toBe(10_795);
+    const { data, rejected } = readShortVolumeFile(content, { session: "2025-09-10", symbols });
+    expect(rejected).toEqual([]);
+    const days = data.map(({ record }) => record as ShortVolume);
+    // One ticker of that day is another company's today.
+    expect(days).toHaveLength(10_794);
+    const sum = (pick: (day: ShortVolume) => number) =>
+      days.reduce((all, day) => all + pick(day), 0);
+    const ratio = sum((day) => day.shortShares) / sum((day) => day.totalShares);
+    expect(ratio).toBeGreaterThan(0.46);
+    expect(ratio).toBeLessThan(0.48);
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import type { Instrument } from "../../../../src/market/instrument.ts";
+import { newsTopic } from "../../../../src/sources/live/news-topic.ts";
+import type { Reading } from "../../../../src/sources/live/provider.ts";
+import { gdelt } from "../../../../src/sources/live/providers/gdelt.ts";
+import { chatter } from "../../../support/providers/chatter.ts";
+import { type Drive, drive } from "../../../support/providers/drive.ts";
+import { serveGdelt } from "../../../support/providers/gdelt.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const NOW = Date.parse("2026-11-20T15:07:00Z");
+
+const instrument = (symbol: string, name: string): Instrument => ({
+  symbol,
+  name,
+  assetClass: symbol.endsWith("-USD") ? "crypto" : "stock",
+  exchange: null,
+  currency: "USD",
+  sector: null,
+});
+
+const APPLE = instrument("AAPL", "Apple Inc.");
+const BITCOIN = instrument("BTC-USD", "Bitcoin");
+const OPTIONS = { instruments: [APPLE, BITCOIN], historyFrom: 0, settings: {}, now: NOW };
+
+const TOPICS = new Map([
+  ["apple inc", "Apple"],
+  ["bitcoin", "Bitcoin"],
+]);
+
+describe("what an instrument is called in the news", () => {
+  it.each([
+    ["Apple Inc.", '("Apple Incorporated" OR "Apple Inc")'],
+    ["Netflix, Inc.", '("Netflix Incorporated" OR "Netflix Inc")'],
+    ["The Walt Disney Company", '("Walt Disney Company" OR "Walt Disney Co")'],
+    ["JPMorgan Chase & Co.", '("JPMorgan Chase Company" OR "JPMorgan Chase Co")'],
+    [
+      "Berkshire Hathaway Inc. Class B",
+      '("Berkshire Hathaway Incorporated" OR "Berkshire Hathaway Inc")',
+    ],
+    ["Linde plc", '"Linde PLC"'],
+  ])("is the legal name of %s in each spelling", (name, query) => {
+    expect(newsTopic(instrument("X", name))?.query).toBe(query);
+  });
+
+  it("is unknown where the name could be a word", () => {
+    const names = ["Apple", "AAPL", "Johnson & Johnson", "Inc.", "", 'a" OR "b'];
+    expect(names.map((name) => newsTopic(instrument("X", name)))).toEqual(
+      names.map(() => undefined),
+    );
+  });
+
+  it("is a coin's name where it means nothing else", () => {
+    expect(newsTopic(BITCOIN)?.query).toBe('"bitcoin"');
+    expect(newsTopic(instrument("SOL-USD", "Solana"))).toBeUndefined();
+  });
+
+  it("stands in the headline, too, as whole words", () => {
+    const isAbout = newsTopic(APPLE)?.isAbout;
+    expect(isAbout?.("Apple ' s sales fall")).toBe(true);
+    expect(isAbout?.("Suppliers of APPLE, Inc.")).toBe(true);
+    expect(isAbout?.("Applebee ' s opens, and pineapple is dear")).toBe(false);
+    expect(newsTopic(BITCOIN)?.isAbout("Bitcoin Cash falls")).toBe(false);
+  });
+});
+
+/** What is made of an answer to a question about Apple. */
+function readingOf(body: string): Reading {
+  const [series] = gdelt.series({ ...OPTIONS, feeds: new Set(["mentions"]) });
+  const step = series?.next(undefined, NOW);
+  if (step === undefined || "waitUntil" in step) throw new Error("nothing is asked");
+  return step.read({
+    ...{ status: 200, header: () => undefined },
+    ...{ body: Buffer.from(body), receivedAt: NOW },
+  });
+}
+
+const ARTICLE = {
+  url: "https://news.example/1",
+  title: "Apple beats expectations",
+  seendate: "20261120T140000Z",
+};
+
+describe("an article that GDELT found", () => {
+  it("is a mention by nobody, known when it was seen", () => {
+    const { data } = readingOf(JSON.stringify({ articles: [ARTICLE] }));
+    const at = Date.parse("2026-11-20T14:00:00Z");
+    const id = expect.stringMatching(/^gdelt-[0-9a-f]{16}$/);
+    const unknown = { author: null, followers: null, stance: null };
+    const record = { id, availableAt: at, text: ARTICLE.title, symbolCount: 1, ...unknown };
+    expect(data).toEqual([{ feed: "mentions", symbol: "AAPL", at, id, record }]);
+  });
+
+  it("is passed over when its headline is about something else", () => {
+    const article = { ...ARTICLE, title: "Markets rise" };
+    expect(readingOf(JSON.stringify({ articles: [article] })).data).toEqual([]);
+  });
+
+  it("is set apart when it comes from the future", () => {
+    const article = { ...ARTICLE, seendate: "20261120T160000Z" };
+    expect(readingOf(JSON.stringify({ articles: [article] })).rejected).toHaveLength(1);
+  });
+
+  it("is none when nothing was found", () => {
+    expect(readingOf("{}").data).toEqual([]);
+  });
+});
+
+describe("an answer that is none", () => {
+  it.each([
+    ["a request for patience", "Please limit requests to one every 5 seconds or ...", "limited"],
+    ["a sentence", "The specified phrase is too short.", "malformed"],
+    ["HTML", "<html>", "malformed"],
+    ["a part", '{"articles":[{"url":', "malformed"],
+    ["another shape", '{"articles":[{"url":1}]}', "malformed"],
+    [
+      "another date",
+      JSON.stringify({ articles: [{ ...ARTICLE, seendate: "today" }] }),
+      "malformed",
+    ],
+  ])("is a fault: %s", (_, body, kind) => {
+    expect(() => readingOf(body)).toThrow(expect.objectContaining({ kind }));
+  });
+});
+
+describe("following the news", () => {
+  const world = { topics: TOPICS, everyMs: 20 * MINUTE_MS };
+  const follow = (options: Partial<Drive>, everyMs = world.everyMs) =>
+    drive(gdelt, serveGdelt({ ...world, everyMs }), { ...OPTIONS, ...options });
+
+  /** Headlines of Apple that were seen in a span. */
+  const wanted = (from: number, until: number, everyMs = world.everyMs) => {
+    const round = 15 * MINUTE_MS;
+    const seen = (at: number) => Math.ceil(at / round) * round;
+    return chatter("Apple", { from: from - round, until, everyMs })
+      .filter(({ at }) => seen(at) >= from && seen(at) < until)
+      .map(({ text }) => text.replaceAll(",", " ,"));
+  };
+  const headlines = ({ data }: ReturnType<typeof follow>) =>
+    data.flatMap(({ symbol, record }) =>
+      symbol === "AAPL" && "text" in record ? [record.text] : [],
+    );
+  const round = (at: number) => Math.floor(at / (15 * MINUTE_MS)) * 15 * MINUTE_MS;
+
+  it("has each article of the last two days and of the day to come once", () => {
+    const until = NOW + 24 * HOUR_MS;
+    const got = headlines(follow({ until }));
+    const from = round(NOW - 48 * HOUR_MS);
+    expect(new Set(got).size).toBe(got.length);
+    expect(got.toSorted()).toEqual(
+      expect.arrayContaining(wanted(from, until - 2 * HOUR_MS).toSorted()),
+    );
+  });
+
+  it("goes on page by page when there are more than 250, after a kill, too", () => {
+    const busy = 5 * MINUTE_MS;
+    const whole = follow({ instruments: [APPLE] }, busy);
+    expect(whole.requests.length).toBeGreaterThan(2);
+    expect(headlines(whole)).toEqual(
+      wanted(round(NOW - 48 * HOUR_MS), round(NOW - 15 * MINUTE_MS), busy),
+    );
+    const part = follow({ instruments: [APPLE], killAfter: 1 }, busy);
+    const rest = follow({ instruments: [APPLE], cursors: part.cursors }, busy);
+    expect(new Set([...headlines(part), ...headlines(rest)])).toEqual(new Set(headlines(whole)));
+  });
+
+  it("is not led into the future by a whole page of articles that have not been written yet", () => {
+    const articles = Array.from({ length: 250 }, (_, index) => ({
+      ...{ url: `https://news.example/${index}`, title: "Apple", seendate: "29990101T000000Z" },
+    }));
+    const always = { status: 200, body: JSON.stringify({ articles }) };
+    const { cursors } = drive(gdelt, () => always, { ...OPTIONS, instruments: [APPLE] });
+    expect(JSON.parse(cursors.AAPL ?? "").from).toBeLessThanOrEqual(NOW);
+  });
+
+  it("comes to an end though more is written in a round than can be had", () => {
+    const { requests } = follow({ instruments: [APPLE], historyFrom: NOW - 3 * HOUR_MS }, 2_000);
+    expect(requests.length).toBeLessThan(20);
+  });
+
+  it("asks once in five seconds, for those that have a name", () => {
+    const nameless = instrument("ZZZ", "ZZZ");
+    const { requests } = follow({
+      instruments: [APPLE, nameless, BITCOIN],
+      until: NOW + 6 * HOUR_MS,
+    });
+    expect(new Set(requests.map(({ key }) => key))).toEqual(new Set(["AAPL", "BTC-USD"]));
+    const gaps = requests.slice(1).map(({ at }, index) => at - (requests[index]?.at ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(5_000);
+  });
+});

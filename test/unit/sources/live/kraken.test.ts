@@ -1,0 +1,165 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Bar } from "../../../../src/market/records.ts";
+import { kraken } from "../../../../src/sources/live/providers/kraken.ts";
+import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
+import {
+  always,
+  type Drive,
+  type Driven,
+  drive,
+  faultIn,
+  type Serve,
+} from "../../../support/providers/drive.ts";
+import { krakenMean, serveKraken } from "../../../support/providers/kraken.ts";
+
+const HOUR_MS = 3_600_000;
+const at = (time: string) => Date.parse(`${time}Z`);
+
+let serve: Serve;
+beforeEach(() => {
+  serve = serveKraken({ pairs: ["XBTUSD", "ETHUSD", "XDGUSD", "SOLUSD"] });
+});
+
+/** From a midnight on, for a day. */
+const A_DAY: Drive = {
+  instruments: [coin("BTC-USD")],
+  historyFrom: at("2026-06-05T00:00"),
+  settings: {},
+  now: at("2026-06-10T00:00"),
+  until: at("2026-06-10T12:00"),
+};
+
+const barsOf = ({ data }: Driven) => data.map(({ record }) => record as Bar);
+const sessionsOf = (driven: Driven) => barsOf(driven).map(({ session }) => session);
+
+describe("Kraken", () => {
+  it("gives the days that are over, and not the one under way", () => {
+    const driven = drive(kraken, serve, A_DAY);
+    expect(sessionsOf(driven)).toEqual(utcDays("2026-06-05", "2026-06-09"));
+    for (const bar of barsOf(driven)) {
+      const { open, high, low, close } = coinDay("XBTUSD", bar.session);
+      expect(bar).toMatchObject({ open, high, low, close });
+    }
+    expect(driven.waits.at(-1)?.until).toBe(at("2026-06-11T00:02"));
+  });
+
+  it("makes dollars of its coins at their mean price", () => {
+    const [bar] = barsOf(drive(kraken, serve, A_DAY));
+    const day = coinDay("XBTUSD", "2026-06-05");
+    expect(bar?.volume).toBeCloseTo(krakenMean(day) * day.volume, 4);
+  });
+
+  it("gives at most the last 720 days", () => {
+    const driven = drive(kraken, serve, { ...A_DAY, historyFrom: at("2020-01-01T00:00") });
+    expect(driven.data).toHaveLength(720);
+    expect(sessionsOf(driven).at(-1)).toBe("2026-06-09");
+    expect(driven.requests).toHaveLength(2);
+  });
+
+  it("names coins as Kraken does, under whatever name the answer has them, within its budget", () => {
+    const instruments = ["BTC-USD", "ETH-USD", "DOGE-USD", "SOL-USD"].map(coin);
+    const driven = drive(kraken, serve, { ...A_DAY, instruments });
+    expect(driven.data).toHaveLength(4 * 5);
+    const pairs = driven.requests.map(({ path }) => /pair=([A-Z]+)/.exec(path)?.[1]);
+    expect(new Set(pairs)).toEqual(new Set(["XBTUSD", "ETHUSD", "XDGUSD", "SOLUSD"]));
+  });
+
+  it("believes its clock rather than ours about the day under way", () => {
+    const behind: Serve = (request, now) => serve(request, now - 9 * HOUR_MS);
+    const driven = drive(kraken, behind, A_DAY);
+    const last = barsOf(driven).at(-1);
+    expect(last).toMatchObject({
+      session: "2026-06-09",
+      close: coinDay("XBTUSD", "2026-06-09").close,
+    });
+    expect(driven.data).toHaveLength(5);
+  });
+
+  it("gives the same when it is killed and goes on days later", () => {
+    const until = at("2026-06-14T12:00");
+    const whole = drive(kraken, serve, { ...A_DAY, until }).data;
+    const first = drive(kraken, serve, { ...A_DAY, killAfter: 1 });
+    const now = at("2026-06-14T11:00");
+    const second = drive(kraken, serve, { ...A_DAY, now, until, cursors: first.cursors });
+    expect([...first.data, ...second.data]).toEqual(whole);
+  });
+
+  it("does not go back where nothing has been traded for days", () => {
+    const halted: Serve = (request, now) => serve(request, now - 72 * HOUR_MS);
+    const cursors = { "BTC-USD": '{"day":"2026-06-08"}' };
+    const driven = drive(kraken, halted, { ...A_DAY, cursors });
+    expect(driven.data).toEqual([]);
+    expect(driven.cursors).toEqual(cursors);
+  });
+
+  it("leaves a pair alone for a day that Kraken does not trade", () => {
+    const until = A_DAY.now + 50 * HOUR_MS;
+    const driven = drive(kraken, serve, { ...A_DAY, instruments: [coin("XYZ-USD")], until });
+    expect(driven.data).toEqual([]);
+    expect(driven.requests).toHaveLength(3);
+    expect(driven.unknown).toEqual({ "XYZ-USD": ["XYZ-USD"] });
+  });
+});
+
+describe("Kraken, errors with status 200", () => {
+  it.each([
+    ["EAPI:Rate limit exceeded", "limited"],
+    ["EGeneral:Too many requests", "limited"],
+    ["EGeneral:Permission denied", "refused"],
+    ["EGeneral:Internal error", "failing"],
+    ["EService:Unavailable", "failing"],
+    ["EService:Market in cancel_only mode", "failing"],
+    ["EGeneral:Invalid arguments", "malformed"],
+  ])("takes %s for %s", (error, kind) => {
+    const fault = faultIn(() => drive(kraken, always({ error: [error] }), A_DAY));
+    expect(fault?.kind).toBe(kind);
+    expect(fault?.message).toContain(error);
+  });
+
+  it("reads an answer that comes with a warning", () => {
+    const warned: Serve = (request, now) => {
+      const { status, body } = serve(request, now);
+      const answer = JSON.parse(String(body));
+      return { status, body: JSON.stringify({ ...answer, error: ["WService:Slow"] }) };
+    };
+    expect(drive(kraken, warned, A_DAY).data).toHaveLength(5);
+  });
+});
+
+describe("Kraken, what must not be believed", () => {
+  const day = (date: string) => at(`${date}T00:00`) / 1_000;
+  const answer = (...rows: readonly unknown[]): Serve =>
+    always({ error: [], result: { XXBTZUSD: rows, last: 1 } });
+  const good = [day("2026-06-09"), "100", "105", "95", "101", "100.5", "7", 9];
+  const running = [day("2026-06-10"), "101", "102", "100", "101", "101", "1", 2];
+
+  it.each([
+    ["a price of nothing", [day("2026-06-08"), "0.0", "105", "95", "101", "100", "7", 9]],
+    ["a price below nothing", [day("2026-06-08"), "100", "105", "-95", "101", "100", "7", 9]],
+    ["a high under the low", [day("2026-06-08"), "100", "95", "105", "101", "100", "7", 9]],
+  ])("sets %s apart and keeps the rest", (_, row) => {
+    const driven = drive(kraken, answer(row, good, running), A_DAY);
+    expect(sessionsOf(driven)).toEqual(["2026-06-09"]);
+    expect(driven.rejected).toMatchObject([{ id: "2026-06-08", feed: "bars" }]);
+  });
+
+  it("keeps a day without trades", () => {
+    const quiet = [day("2026-06-09"), "101", "101", "101", "101", "0.0", "0.00000000", 0];
+    const [bar] = barsOf(drive(kraken, answer(quiet, running), A_DAY));
+    expect(bar).toMatchObject({ session: "2026-06-09", close: 101, volume: 0 });
+  });
+
+  it.each([
+    ["numbers for text", answer([day("2026-06-09"), 100, 105, 95, 101, 100, 7, 9])],
+    [
+      "text that is no number",
+      answer([day("2026-06-09"), "1e3", "105", "95", "101", "100", "7", 9]),
+    ],
+    ["two pairs", always({ error: [], result: { A: [good], B: [good], last: 1 } })],
+    ["no pair", always({ error: [], result: { last: 1 } })],
+    ["neither error nor result", always({})],
+    ["a page", always("<!doctype html><title>Just a moment...</title>")],
+  ])("takes %s for malformed", (_, wrong) => {
+    expect(faultIn(() => drive(kraken, wrong, A_DAY))?.kind).toBe("malformed");
+  });
+});

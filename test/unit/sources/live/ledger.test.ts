@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import type { Bar, InstrumentRecords } from "../../../../src/market/records.ts";
+import { createLedger, type Observed } from "../../../../src/sources/live/ledger.ts";
+
+const DAY_MS = 86_400_000;
+const T = Date.UTC(2026, 10, 2);
+
+const coin = {
+  ...{ symbol: "AAA-USD", name: "A", assetClass: "crypto" as const },
+  ...{ exchange: null, currency: "USD", sector: null },
+};
+
+/** The bar of a day after the first, public at its end and observed some time later. */
+function bar(day: number, lateMs: number, { close = 100 + day, split = 1 } = {}): Observed {
+  const at = T + day * DAY_MS;
+  const session = new Date(at).toISOString().slice(0, 10);
+  const availableAt = at + DAY_MS;
+  const prices = { open: close, high: close, low: close, close };
+  return {
+    ...{ feed: "bars", symbol: coin.symbol, at, id: session, provider: "test" },
+    observedAt: availableAt + lateMs,
+    record: { session, availableAt, ...prices, volume: 1, dividend: 0, split },
+  };
+}
+
+function mention(at: number, observedAt: number): Observed {
+  const record = {
+    ...{ id: String(at), text: "x", author: null, followers: null, symbolCount: 1, stance: null },
+    availableAt: at,
+  };
+  return {
+    feed: "mentions",
+    symbol: coin.symbol,
+    at,
+    id: String(at),
+    provider: "test",
+    observedAt,
+    record,
+  };
+}
+
+const NEVER = Number.NEGATIVE_INFINITY;
+
+function filled(...all: readonly Observed[]) {
+  const ledger = createLedger(coin);
+  for (const one of all) ledger.add(one, NEVER);
+  return ledger.revise();
+}
+
+describe("what is known when", () => {
+  it("is from when it was here, and for history from when it was public", () => {
+    const { bars } = filled(bar(0, 30 * DAY_MS), bar(1, 3_000), bar(2, -5_000));
+    expect(bars.map(({ availableAt }) => availableAt)).toEqual([
+      T + DAY_MS,
+      T + 2 * DAY_MS + 3_000,
+      T + 3 * DAY_MS,
+    ]);
+  });
+
+  it("is never before what it follows", () => {
+    const { bars } = filled(bar(1, 0), bar(0, 1.5 * DAY_MS));
+    expect(bars.map(({ session }) => session)).toEqual(["2026-11-02", "2026-11-03"]);
+    expect(bars.map(({ availableAt }) => availableAt)).toEqual([
+      T + 2.5 * DAY_MS,
+      T + 2.5 * DAY_MS,
+    ]);
+  });
+
+  it("is not a message that was read days later", () => {
+    const { mentions } = filled(mention(T, T + 1_000), mention(T + 5, T + 3 * DAY_MS));
+    expect(mentions?.map(({ availableAt }) => availableAt)).toEqual([T + 1_000]);
+  });
+});
+
+describe("a ledger", () => {
+  it("keeps what is given twice once, as it was first", () => {
+    const { bars } = filled(bar(0, 0), bar(0, 9_000, { close: 7 }));
+    expect(bars.map(({ close }) => close)).toEqual([100]);
+  });
+
+  it("works out returns across gaps and splits", () => {
+    const { bars } = filled(bar(3, 0, { close: 55, split: 2 }), bar(0, 0), bar(1, 0));
+    const returns = bars.map(({ logReturn }) => logReturn);
+    expect(returns).toEqual([null, Math.log(101 / 100), Math.log(110 / 101)]);
+  });
+
+  it("grows in the records that were handed out", () => {
+    const ledger = createLedger(coin);
+    ledger.add(bar(0, 0), NEVER);
+    const { bars } = ledger.revise();
+    ledger.add(bar(1, 0), T + DAY_MS);
+    expect(ledger.isOutdated()).toBe(false);
+    expect(bars.map((one: Bar) => one.logReturn)).toEqual([null, Math.log(101 / 100)]);
+  });
+
+  it("is outdated by what belongs behind what was read, and by a list of a new kind", () => {
+    const ledger = createLedger(coin);
+    ledger.add(bar(0, 0), NEVER);
+    expect(ledger.isOutdated()).toBe(true);
+    const first = ledger.revise();
+    ledger.add(bar(1, 0), T + 5 * DAY_MS);
+    expect(ledger.isOutdated()).toBe(true);
+    const second = ledger.revise();
+    expect([first.bars.length, second.bars.length]).not.toContain(0);
+    expect(second.bars).toHaveLength(2);
+    ledger.add(mention(T + 3 * DAY_MS, T + 3 * DAY_MS), NEVER);
+    expect(ledger.isOutdated()).toBe(true);
+    expect(second.mentions).toBeUndefined();
+    expect(ledger.revise().mentions).toHaveLength(1);
+  });
+
+  it("shows what is merely late after what was read, and at its own place when it is revised", () => {
+    const ledger = createLedger(coin);
+    ledger.add(mention(T, T), NEVER);
+    const first = ledger.revise();
+    const readUntil = T + 3_600_000;
+    ledger.add(mention(T + 9, T + 9), readUntil);
+    ledger.add(mention(T + 5, T + 7), readUntil);
+    expect(ledger.isOutdated()).toBe(false);
+    const times = (records: InstrumentRecords) => records.mentions?.map((one) => one.availableAt);
+    expect(times(first)).toEqual([T, readUntil + 1, readUntil + 1]);
+    expect(times(ledger.revise())).toEqual([T, T + 7, T + 9]);
+    ledger.add(mention(T + 11, T + 11), readUntil + 11);
+    expect(ledger.isOutdated()).toBe(true);
+  });
+
+  it("keeps the lists to which nothing was added behind", () => {
+    const ledger = createLedger(coin);
+    for (const one of [bar(0, 0), bar(2, 0), mention(T, T)]) ledger.add(one, NEVER);
+    const before = ledger.revise();
+    expect(ledger.revise()).toBe(before);
+    ledger.add(bar(1, 0), T + 9 * DAY_MS);
+    const after = ledger.revise();
+    expect(after.mentions).toBe(before.mentions);
+    expect([before.bars.length, after.bars.length]).toEqual([2, 3]);
+  });
+
+  it("forgets old messages for good, also when they come again", () => {
+    const ledger = createLedger(coin);
+    const old = [bar(0, 0), mention(T, T)];
+    for (const one of [...old, mention(T + 5, T + 5)]) ledger.add(one, NEVER);
+    const before = ledger.revise();
+    ledger.forgetMessages(T);
+    expect(ledger.isOutdated()).toBe(false);
+    ledger.forgetMessages(T + 1);
+    expect([ledger.isOutdated(), ledger.messageCount()]).toEqual([true, 1]);
+    expect(ledger.messageTimes()).toEqual([T + 5]);
+    const after = ledger.revise();
+    ledger.forgetMessages(NEVER);
+    for (const one of old) ledger.add(one, T + 7);
+    expect(ledger.isOutdated()).toBe(false);
+    expect([before.mentions?.length, after.mentions?.length]).toEqual([2, 1]);
+    expect(after.bars).toBe(before.bars);
+  });
+
+  it("comes out alike in whatever order things were given", () => {
+    const all = [bar(0, 0), bar(1, 4_000), bar(2, 0), mention(T, T), mention(T + 9, T + 20)];
+    const whole = filled(...all);
+    expect(filled(...all.toReversed())).toEqual(whole);
+    expect(filled(...[3, 0, 4, 2, 1].map((index) => all[index] as Observed))).toEqual(whole);
+  });
+});

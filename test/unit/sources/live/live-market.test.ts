@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+import { newYorkInstant } from "../../../../src/market/new-york.ts";
+import type { InstrumentRecords } from "../../../../src/market/records.ts";
+import { createEngine } from "../../../../src/score/engine.ts";
+import type { Observed } from "../../../../src/sources/live/ledger.ts";
+import { createLiveMarket, type LiveMarket } from "../../../../src/sources/live/live-market.ts";
+import { addDays, coinBarKnown, stockBarKnown } from "../../../../src/sources/live/when.ts";
+import { createSnapshotArchive } from "../../../../src/store/snapshot-archive.ts";
+import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const LAST_DAY = "2026-11-20";
+const COINS = ["BTC-USD", "ETH-USD", "SOL-USD"].map(coin);
+
+const source = (id: string) => ({ id, name: id, terms: `Terms of ${id}.`, simulated: false });
+const SOURCES = new Map(["one", "other"].map((id) => [id, source(id)] as const));
+
+const newMarket = () => createLiveMarket(COINS, SOURCES);
+
+/** A day of a coin, here three seconds after it was public unless said otherwise. */
+function bar(symbol: string, session: string, observedAt = coinBarKnown(session) + 3_000) {
+  const record = { session, availableAt: coinBarKnown(session), dividend: 0, split: 1 };
+  const at = Date.parse(session);
+  return {
+    ...{ feed: "bars", symbol, at, id: session, provider: "one", observedAt },
+    record: { ...record, ...coinDay(symbol, session) },
+  } satisfies Observed;
+}
+
+/** Days of all coins, read together. */
+const history = (from: string, to: string, observedAt = NOW): readonly Observed[] =>
+  COINS.flatMap(({ symbol }) => utcDays(from, to).map((day) => bar(symbol, day, observedAt)));
+
+const mention = (at: number, provider: string): Observed => ({
+  ...{ feed: "mentions", symbol: "BTC-USD", at, id: provider, provider, observedAt: at },
+  record: {
+    ...{ id: `${provider} ${at}`, text: "Up it goes.", author: null, followers: null },
+    ...{ symbolCount: 1, stance: null, availableAt: at },
+  },
+});
+
+function scored(market: LiveMarket) {
+  const snapshots = createSnapshotArchive();
+  const engine = createEngine(market, snapshots);
+  return (at: number) => {
+    engine.refresh(at);
+    const closed = COINS.map(({ symbol }) => snapshots.history(symbol, 0, at));
+    return { newest: snapshots.allNewest(), closed };
+  };
+}
+
+describe("history that comes in behind what was scored", () => {
+  const [recent, earlier] = [history("2026-10-01", LAST_DAY), history("2025-06-01", "2026-09-30")];
+  const later = NOW + 3_600_000;
+
+  it("is scored as if it had been there from the start", () => {
+    const [early, whole] = [newMarket(), newMarket()];
+    const score = scored(early);
+    early.take(recent);
+    const before = score(NOW);
+    early.take(earlier);
+    whole.take([...recent, ...earlier]);
+    const after = score(later);
+    expect(after).toEqual(scored(whole)(later));
+    expect(after.closed[0]?.length).toBe(538);
+    expect(before.closed[0]?.length).toBe(51);
+    expect(after.newest[0]?.score).not.toBe(before.newest[0]?.score);
+  });
+
+  it("does not wait for anything that comes in order", () => {
+    const market = newMarket();
+    market.take(recent);
+    const list = market.recordsUntil(NOW);
+    const revision = market.revision?.();
+    market.take(COINS.map(({ symbol }) => bar(symbol, "2026-11-21")));
+    expect(market.recordsUntil(NOW + 86_400_000)).toBe(list);
+    expect(market.revision?.()).toBe(revision);
+    expect(list.map(({ bars }) => bars.at(-1)?.session)).toEqual(COINS.map(() => "2026-11-21"));
+  });
+});
+
+it("takes in what is late soon at first, then ever less often, and soon again after a calm", () => {
+  const market = newMarket();
+  const revisedAt: number[] = [];
+  let [at, day] = [NOW, LAST_DAY];
+  const late = () => {
+    market.take([bar("BTC-USD", day)]);
+    day = addDays(day, -1);
+  };
+  const lookUntil = (end: number) => {
+    for (; at < end; at += 1_000) {
+      const before = market.revision?.();
+      market.recordsUntil(at);
+      if (market.revision?.() === before) continue;
+      revisedAt.push((at - NOW) / 1_000);
+      late();
+    }
+  };
+  late();
+  lookUntil(NOW + 300_000);
+  expect(revisedAt).toEqual([0, 5, 15, 35, 75, 135, 195, 255]);
+  at = NOW + 1_000_000;
+  lookUntil(NOW + 1_020_000);
+  expect(revisedAt.slice(8)).toEqual([1_000, 1_005, 1_015]);
+});
+
+describe("messages of several providers", () => {
+  const started = () => {
+    const market = newMarket();
+    market.take([mention(NOW - 1_000, "one")]);
+    return { market, list: market.recordsUntil(NOW), before: market.revision?.() };
+  };
+  const countOf = ([first]: readonly InstrumentRecords[]) => first?.mentions?.length;
+
+  it("need not come in the order in which they were written", () => {
+    const { market, list, before } = started();
+    const at = NOW + 700_000;
+    const slow = { ...mention(at - 60_000, "one"), observedAt: at + 200 };
+    market.take([slow, mention(at - 1_000, "other")]);
+    expect(market.recordsUntil(at + 1_000)).toBe(list);
+    expect(market.revision?.()).toBe(before);
+    const times = list[0]?.mentions?.map(({ availableAt }) => availableAt - at);
+    expect(times).toEqual([NOW - 1_000 - at, -1_000, 200]);
+  });
+
+  it("are not behind for a process whose clock is ahead", () => {
+    const { market, list, before } = started();
+    for (let minute = 1; minute <= 60; minute++) {
+      const at = NOW + minute * 60_000;
+      market.recordsUntil(at + 30_000);
+      market.take([mention(at, `m${minute}`)]);
+    }
+    expect(market.recordsUntil(NOW + 4_000_000)).toBe(list);
+    expect(market.revision?.()).toBe(before);
+    expect(countOf(list)).toBe(61);
+  });
+
+  it("are no more than fit into memory: the newest stay, those that come again do not", () => {
+    const market = createLiveMarket(COINS, SOURCES, 100);
+    const message = (minute: number) => ({
+      ...mention(NOW + minute * 60_000, `m${minute}`),
+      symbol: COINS[minute % 3]?.symbol ?? "",
+    });
+    const all = Array.from({ length: 1_000 }, (_, minute) => message(minute));
+    for (const one of all) market.take([one]);
+    const count = () =>
+      market
+        .recordsUntil(NOW + 86_400_000)
+        .reduce((sum, { mentions = [] }) => sum + mentions.length, 0);
+    const kept = count();
+    expect(kept).toBeGreaterThan(79);
+    expect(kept).toBeLessThan(101);
+    market.take(all.slice(0, 500));
+    expect(market.revision?.()).toBe(1);
+    expect(count()).toBe(kept);
+    const times = market.recordsUntil(NOW).flatMap(({ mentions = [] }) => mentions);
+    expect(Math.min(...times.map(({ availableAt }) => availableAt))).toBeGreaterThan(
+      NOW + 898 * 60_000,
+    );
+  });
+
+  it("are forgotten within a month after half a year", () => {
+    const { market, before } = started();
+    const days = (count: number) => NOW + count * 86_400_000;
+    for (let day = 1; day < 181; day++) market.recordsUntil(days(day));
+    expect(countOf(market.recordsUntil(days(181)))).toBe(0);
+    expect(market.revision?.()).toBe((before ?? 0) + 6);
+  });
+});
+
+describe("when bars are due", () => {
+  const due = (from: string, to: string, assetClass: "stock" | "crypto") =>
+    newMarket().barsDue?.(Date.parse(from), Date.parse(to), assetClass);
+
+  it("is by the exchanges' calendar: not on Thanksgiving, and by the same clock on a half day", () => {
+    const all = due("2026-11-24T00:00:00Z", "2026-12-01T00:00:00Z", "stock");
+    const sessions = ["2026-11-24", "2026-11-25", "2026-11-27", "2026-11-30"];
+    expect(all).toEqual(sessions.map((session) => newYorkInstant(session, "16:45")));
+  });
+
+  it("is every day for coins", () => {
+    expect(due("2026-11-24T00:05:00Z", "2026-11-26T00:05:00Z", "crypto")).toEqual([
+      coinBarKnown("2026-11-24"),
+      coinBarKnown("2026-11-25"),
+    ]);
+  });
+
+  it("is after the first instant and up to the last", () => {
+    const [first, last] = [stockBarKnown("2026-11-24"), stockBarKnown("2026-11-25")];
+    expect(newMarket().barsDue?.(first, last, "stock")).toEqual([last]);
+    expect(newMarket().barsDue?.(first - 1, last - 1, "stock")).toEqual([first]);
+    expect(newMarket().barsDue?.(last, last, "stock")).toEqual([]);
+  });
+});
+
+describe("a live market", () => {
+  it("names everybody who gave something of an instrument, list by list, and nobody else", () => {
+    const market = newMarket();
+    const giversOf = (symbol: string) =>
+      [...(market.sourcesOf?.(symbol) ?? [])].map(([feed, givers]) => [
+        feed,
+        givers.map(({ id }) => id),
+      ]);
+    expect(giversOf("BTC-USD")).toEqual([]);
+    market.take([mention(NOW, "other"), mention(NOW + 1, "one"), bar("BTC-USD", LAST_DAY)]);
+    market.take([{ ...bar("ETH-USD", LAST_DAY), provider: "one of an older version" }]);
+    expect(giversOf("BTC-USD")).toEqual([
+      ["bars", ["one"]],
+      ["mentions", ["one", "other"]],
+    ]);
+    expect(giversOf("ETH-USD")).toEqual([["bars", []]]);
+    expect(market.sourcesOf?.("BTC-USD").get("bars")?.[0]?.terms).toBe("Terms of one.");
+  });
+
+  it("passes over what it does not follow, and says what it does", () => {
+    const market = newMarket();
+    market.take([bar("DOGE-USD", LAST_DAY)]);
+    expect(market.recordsUntil(NOW)).toEqual([]);
+    expect(market.followed).toBe(COINS);
+  });
+
+  it("walks from the year before in New York, whose sessions are its days; coins' are UTC days", () => {
+    const market = newMarket();
+    const newYear = Date.parse("2027-01-01T04:59:59Z");
+    expect(market.walkStart(newYear)).toBe(Date.parse("2025-01-01T05:00:00Z"));
+    expect(market.walkStart(newYear + 1_000)).toBe(Date.parse("2026-01-01T05:00:00Z"));
+    const evening = Date.parse("2026-11-21T00:30:00Z");
+    expect(market.sessionAt(evening, "stock")).toBe("2026-11-20");
+    expect(market.sessionAt(evening, "crypto")).toBe("2026-11-21");
+  });
+});

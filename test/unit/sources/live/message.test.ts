@@ -1,0 +1,90 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decoded, filed, messageText, opaque } from "../../../../src/sources/live/message.ts";
+
+const AT = Date.parse("2026-11-20T15:00:00Z");
+const MESSAGE = {
+  id: "1",
+  at: AT,
+  text: "up",
+  author: null,
+  followers: null,
+  symbolCount: 2,
+  stance: null,
+};
+
+describe("a message", () => {
+  it("is filed under each instrument, known when it was written", () => {
+    const { data, rejected } = filed(MESSAGE, ["AAPL", "MSFT"], AT + 1);
+    const { at, ...mention } = MESSAGE;
+    const record = { ...mention, availableAt: at };
+    expect(data).toEqual([
+      { feed: "mentions", symbol: "AAPL", at, id: "1", record },
+      { feed: "mentions", symbol: "MSFT", at, id: "1", record },
+    ]);
+    expect(rejected).toEqual([]);
+  });
+
+  it("is set apart when it was written more than five minutes after it came", () => {
+    expect(filed(MESSAGE, ["AAPL"], AT - 5 * 60_000).rejected).toEqual([]);
+    const { data, rejected } = filed(MESSAGE, ["AAPL"], AT - 5 * 60_000 - 1);
+    expect(data).toEqual([]);
+    expect(rejected).toEqual([
+      {
+        ...{ feed: "mentions", symbol: "AAPL", at: AT, id: "1" },
+        reason: "written at 2026-11-20T15:00:00.000Z, after it came",
+      },
+    ]);
+  });
+
+  it("keeps 2,000 characters, none of which could deceive", () => {
+    expect(messageText("a\u0000b\u202ec\r\nd")).toBe("a\ufffdb\ufffdc\nd");
+    const long = messageText(`${"x".repeat(1_999)}😀`);
+    expect(long).toHaveLength(2_000);
+    expect(long.isWellFormed()).toBe(true);
+  });
+});
+
+describe("a text with entities of HTML", () => {
+  it("has each read once", () => {
+    expect(decoded("&amp;lt;b&amp;gt; &#39;&#x41;&quot;&apos;&LT;")).toBe(`&lt;b&gt; 'A"'<`);
+  });
+
+  it("keeps what is no entity", () => {
+    expect(decoded("AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;")).toBe(
+      "AT&T &bogus; &#1114112; &#xFFFFFF; &; &#;",
+    );
+  });
+
+  it("is never an error, nor too long, nor broken", () => {
+    const piece = fc.constantFrom(
+      "<",
+      ">",
+      "<p>",
+      "&",
+      "&amp;",
+      "&#x",
+      "&#55296;",
+      ";",
+      "a",
+      "lt;",
+    );
+    const text = fc.array(piece, { maxLength: 3_000 }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(text, (any) => {
+        const kept = messageText(decoded(any));
+        expect(kept.isWellFormed()).toBe(true);
+        expect(kept.length).toBeLessThanOrEqual(2_000);
+      }),
+      { numRuns: 200, seed: 8 },
+    );
+  });
+});
+
+describe("an opaque key", () => {
+  it("is the same for the same name, another elsewhere, and does not tell the name", () => {
+    expect(opaque("bluesky", "did:plc:a")).toBe(opaque("bluesky", "did:plc:a"));
+    expect(opaque("bluesky", "did:plc:a")).not.toBe(opaque("stocktwits", "did:plc:a"));
+    expect(opaque("bluesky", "did:plc:a")).toMatch(/^[0-9a-f]{16}$/);
+  });
+});

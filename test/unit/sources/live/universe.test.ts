@@ -1,0 +1,89 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openUniverse } from "../../../../src/sources/live/universe.ts";
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "universe-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function file(...lines: readonly string[]): Promise<string> {
+  const path = join(folder, "instruments.csv");
+  await writeFile(path, `${lines.join("\n")}\n`);
+  return path;
+}
+
+const HEADER = "symbol,name,assetClass,exchange,currency,sector";
+
+describe("what is followed", () => {
+  it("is some large stocks with their sectors, funds and coins unless said otherwise", async () => {
+    const all = await openUniverse(undefined);
+    const count = (wanted: string) => all.filter(({ assetClass }) => assetClass === wanted).length;
+    expect([count("stock"), count("etf"), count("crypto")]).toEqual([24, 3, 12]);
+    expect(new Set(all.map(({ symbol }) => symbol)).size).toBe(all.length);
+    const isComplete = all.every(
+      ({ assetClass, sector }) => (assetClass === "stock") === (sector !== null),
+    );
+    expect(isComplete).toBe(true);
+  });
+
+  it("is a list, each once, with what is known of them here", async () => {
+    const all = await openUniverse("AAPL, SPY BTC-USD,AAPL NEWX,NEWX-USD brk".toUpperCase());
+    expect(all.map(({ symbol, name, assetClass }) => [symbol, name, assetClass])).toEqual([
+      ["AAPL", "Apple Inc.", "stock"],
+      ["SPY", "SPDR S&P 500 ETF Trust", "etf"],
+      ["BTC-USD", "Bitcoin", "crypto"],
+      ["NEWX", "NEWX", "stock"],
+      ["NEWX-USD", "NEWX-USD", "crypto"],
+      ["BRK", "BRK", "stock"],
+    ]);
+    expect(all[3]).toEqual({
+      ...{ symbol: "NEWX", name: "NEWX", assetClass: "stock" },
+      ...{ exchange: null, sector: null, currency: "USD" },
+    });
+  });
+
+  it("spells class shares in one way", async () => {
+    const all = await openUniverse("BRK.B BRK-B");
+    expect(all.map(({ symbol, name }) => [symbol, name])).toEqual([
+      ["BRK-B", "Berkshire Hathaway Inc. Class B"],
+    ]);
+  });
+
+  it("is a file as of a market folder", async () => {
+    const path = await file(HEADER, "AAA,A Corp.,stock,NYSE,USD,Energy", "B-USD,B,crypto,,USD,");
+    expect(await openUniverse(path)).toEqual([
+      {
+        ...{ symbol: "AAA", name: "A Corp.", assetClass: "stock" },
+        ...{ exchange: "NYSE", currency: "USD", sector: "Energy" },
+      },
+      {
+        ...{ symbol: "B-USD", name: "B", assetClass: "crypto" },
+        ...{ exchange: null, currency: "USD", sector: null },
+      },
+    ]);
+  });
+});
+
+describe("a universe that is none", () => {
+  it("is refused when there is no such file, with what could be given", async () => {
+    const path = join(folder, "nowhere.csv");
+    await expect(openUniverse(path)).rejects.toThrow(
+      `UNIVERSE: ${path} cannot be read; give a file with the columns of instruments.csv, or symbols such as AAPL,BTC-USD.`,
+    );
+    await expect(openUniverse("aapl,btc-usd")).rejects.toThrow(/^UNIVERSE: .*symbols such as AAPL/);
+  });
+
+  it.each([
+    [[HEADER, "AAA,A,bond,,USD,"], ":2"],
+    [[HEADER, "AAA,A,stock,,USD,", "AAA,A,stock,,USD,"], ":3"],
+    [["symbol,name", "AAA,A"], "assetClass"],
+  ])("is refused with the place when the file is wrong: %j", async (lines, place) => {
+    const path = await file(...lines);
+    await expect(openUniverse(path)).rejects.toThrow(path);
+    await expect(openUniverse(path)).rejects.toThrow(place);
+  });
+});
