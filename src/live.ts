@@ -8,10 +8,12 @@ import { type Assigned, assign } from "./ingest/assign.ts";
 import { createListener } from "./ingest/listener.ts";
 import { openReader, readObserved, startReading } from "./ingest/news-reader.ts";
 import { createPoller } from "./ingest/poller.ts";
+import { newsKeptMs } from "./ingest/rows.ts";
 import { missingOf, SETUP_KEY, type Setup, setupOf, setups } from "./ingest/setup.ts";
 import { shortcomings } from "./ingest/shortcomings.ts";
 import { FEEDS } from "./market/records.ts";
 import { liveClock, type MarketClock } from "./market-clock.ts";
+import type { Observed } from "./sources/live/ledger.ts";
 import { createLiveMarket, type LiveMarket, MENTIONS_KEPT_MS } from "./sources/live/live-market.ts";
 import type { ProviderOptions } from "./sources/live/provider.ts";
 import { providers } from "./sources/live/providers.ts";
@@ -19,6 +21,7 @@ import { openUniverse } from "./sources/live/universe.ts";
 import { put } from "./store/operations.ts";
 import type { Store } from "./store/store.ts";
 import type { LeadersWork } from "./store/upkeep.ts";
+import { tracedAsk } from "./telemetry/traced-ask.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -35,10 +38,12 @@ const EARLIER_MS = 800 * DAY_MS;
 
 /** What live markets are followed with. */
 export interface LiveOptions {
-  readonly store: Pick<Store, "records" | "archive">;
+  readonly store: Pick<Store, "records" | "archive"> & Partial<Pick<Store, "engine">>;
   /** Directory of what belongs to this machine alone. */
   readonly folder: string;
   readonly now: () => number;
+  /** A clock that is never set, Unix milliseconds; absent: that of the machine is believed. */
+  readonly steady?: (() => number) | undefined;
   readonly log: Logger;
   /** Told how many of the lists have been read. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -52,6 +57,9 @@ export interface Live {
   readonly setup: Setup;
   /** Asking providers, which only one process does. */
   readonly work: readonly LeadersWork[];
+  /** When something was last observed whose provider's clock agreed, Unix milliseconds; -Infinity
+   *  before anything was. */
+  confirmedAt(): number;
   /** What is missing. */
   check(): Promise<Check>;
   close(): Promise<void>;
@@ -72,7 +80,7 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const usable = wanted.filter((provider) => missingOf(provider, settings).length === 0);
   const assigned = assign(usable, instruments);
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
-  const market = createLiveMarket(instruments, new Map(sources));
+  const { market, confirmedAt } = witnessed(createLiveMarket(instruments, new Map(sources)));
   const historyFrom = market.walkStart(now()) - BEFORE_WALK_MS;
   const reading = await followNews(market, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
@@ -80,8 +88,8 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const cache = openAnswerCache(join(options.folder, "answers"));
   const following = assigned.map((one) => follow(one, { ...choice, historyFrom, cache }, options));
   return {
-    ...{ market, setup },
-    clock: liveClock(),
+    ...{ market, setup, confirmedAt },
+    clock: liveClock({ steady: options.steady, confirmedAt }),
     work: following.map(({ work }) => work),
     check: () => shortcomings({ ...store, now }),
     async close() {
@@ -94,6 +102,21 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
 
 const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, name, terms });
 
+/** A market that remembers when something came last of which the time is sure: who is asked says what
+ *  time it is, a stream need not. */
+function witnessed(market: LiveMarket): Pick<Live, "market" | "confirmedAt"> {
+  const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
+  const isSure = new Set(polled);
+  let newest = Number.NEGATIVE_INFINITY;
+  const take = (observed: readonly Observed[]) => {
+    for (const { provider, observedAt } of observed) {
+      if (isSure.has(provider)) newest = Math.max(newest, observedAt);
+    }
+    market.take(observed);
+  };
+  return { market: { ...market, take }, confirmedAt: () => newest };
+}
+
 /** What is read, and from when on history is wanted. */
 type Following = LiveOptions & Pick<ProviderOptions, "historyFrom">;
 
@@ -102,7 +125,11 @@ async function followNews(market: LiveMarket, options: Following) {
   const { store, now, log } = options;
   let { onProgress } = options;
   const step = await openReader({
-    ...{ store, now, take: market.take },
+    ...{ store, now, take: market.take, keptMs: newsKeptMs(store.engine) },
+    onOtherTime: (ms) =>
+      log.warn(
+        `what another process has just read is ${ms} ms old by the clock of this machine: one of the two clocks is wrong`,
+      ),
     async takeAll() {
       await takeAll(market, { ...options, onProgress });
       // Later times are nobody's start.
@@ -133,10 +160,10 @@ type Place = LiveChoice & Pick<ProviderOptions, "historyFrom"> & { readonly cach
 function follow(
   { provider, instruments, feeds }: Assigned,
   { historyFrom, settings, origins, cache }: Place,
-  { store: { records, archive }, now }: LiveOptions,
+  { store: { records, archive, engine }, now }: LiveOptions,
 ) {
   const options = { instruments, feeds, historyFrom, settings };
-  const common = { records, archive, now, random: Math.random };
+  const common = { records, archive, now, random: Math.random, newsKeptMs: newsKeptMs(engine) };
   if (provider.kind === "streamed") {
     const listener = createListener({
       ...{ ...common, provider, options },
@@ -148,6 +175,13 @@ function follow(
   const mirror = origins[provider.id];
   const line = openLine({ origin: provider.origin, mirror, now });
   const series = provider.series(options);
-  const { step } = createPoller({ ...common, provider, series, ask: line.ask, cache, mirror });
+  const { step } = createPoller({
+    ...common,
+    provider,
+    series,
+    ask: tracedAsk(provider.id, line.ask),
+    cache,
+    mirror,
+  });
   return { work: { step, everyMs: ASK_EVERY_MS }, close: line.close };
 }

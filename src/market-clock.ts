@@ -65,12 +65,41 @@ const SETTLE_MS = 2_000;
 /** Pause between two looks at a live market, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
-/** Time as it passes, for a market of which something may become known at any moment. */
-export function liveClock(): MarketClock {
+/** Beyond this, in milliseconds, the machine's clock was not a little wrong: it was set, or the
+ *  machine slept. */
+const LEAP_MS = 60_000;
+
+/** How near to the clock something must have been observed that shows it to be right, in
+ *  milliseconds; clocks of providers may differ as much from ours. */
+const CONFIRMED_MS = 10 * 60_000;
+
+/** What the time of a live market is taken from. */
+export interface LiveClockParts {
+  /** A clock that is never set, Unix milliseconds; absent: the time on the wall is believed. */
+  readonly steady?: (() => number) | undefined;
+  /** When something was last observed whose giver's clock agreed with that of its observer, Unix
+   *  milliseconds. */
+  readonly confirmedAt: () => number;
+}
+
+/**
+ * Time as it passes, for a market of which something may become known at any moment. A leap of the
+ * machine's clock is followed once something was observed by it: scores of days that never were
+ * would have to be taken back, and what was sent because of them could not be.
+ */
+export function liveClock({ steady, confirmedAt }: LiveClockParts): MarketClock {
+  let aheadMs = 0;
+  const timeAt = (wall: number): number => {
+    if (steady === undefined) return wall;
+    const isConfirmed = Math.abs(wall - confirmedAt()) <= CONFIRMED_MS;
+    const leapMs = wall - steady() - aheadMs;
+    if (isConfirmed || Math.abs(leapMs) <= LEAP_MS) aheadMs += leapMs;
+    return steady() + aheadMs;
+  };
   return {
     start() {},
-    now: (now) => now,
-    advance: (now) => now - SETTLE_MS,
+    now: timeAt,
+    advance: (wall) => timeAt(wall) - SETTLE_MS,
     untilNext: () => LOOK_EVERY_MS,
   };
 }

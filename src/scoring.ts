@@ -1,7 +1,7 @@
 import type { Analyser } from "./answers/method.ts";
 import type { Config } from "./config.ts";
 import type { Check } from "./http/readiness.ts";
-import { type Live, type LiveOptions, openLive } from "./live.ts";
+import type { Live, LiveOptions } from "./live.ts";
 import type { Market } from "./market/market.ts";
 import { openMarket } from "./open-market.ts";
 import { createEngine } from "./score/engine.ts";
@@ -13,10 +13,19 @@ import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-arch
  *  none or a few. More of them are all sessions since last year, because history came in. */
 const AT_ONCE = 6;
 
+/** Time that goes back by more, in milliseconds, was wrong before, and scores are made anew. */
+const SET_BACK_MS = 60_000;
+
+/** A session that closes at most this long after something was observed has its data, in
+ *  milliseconds: they come before they count. */
+const WITNESSED_MS = 3_600_000;
+
 /** What is scored, and how its time passes. */
 export interface ScoringOptions {
   readonly config: Pick<Config, "market" | "store" | "socialModelFile">;
   readonly now: () => Date;
+  /** A clock that is never set, Unix milliseconds; absent: that of the machine is believed. */
+  readonly storeNow?: (() => number) | undefined;
   readonly store: LiveOptions["store"];
   readonly log: LiveOptions["log"];
   /** Told how much of the market has been read. */
@@ -35,6 +44,8 @@ export interface Scoring {
   marketNow(): number;
   /** Instant up to which everything is known and scored, at most now. */
   knownUntil(): number;
+  /** The same for the record of sessions that closed: none of a time that only a wrong clock knows. */
+  recordableUntil(): number;
   /** From now on market time moves. */
   start(): void;
   /** Scores everything that became known since the last call. */
@@ -64,9 +75,19 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     updates.look(snapshots.allNewest());
   };
   const piecemeal = createPiecemeal(options.log);
+  let reached = 0;
+  const advance = (): number => {
+    const until = clock.advance(wall());
+    if (live && reached - until > SET_BACK_MS) {
+      live.market.startOver(until);
+      knownUntil = until;
+    }
+    reached = until;
+    return until;
+  };
   const refresh = () => {
     if (piecemeal.isUnderWay()) return;
-    const until = clock.advance(wall());
+    const until = advance();
     const walk = engine.walk(until);
     // The first time nobody waits for anything else yet.
     const atOnce = live === undefined || knownUntil === 0 ? Number.POSITIVE_INFINITY : AT_ONCE;
@@ -78,6 +99,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     ...{ market, analyser, snapshots, updates, refresh, live },
     marketNow: () => clock.now(wall()),
     knownUntil: () => knownUntil,
+    recordableUntil: () => Math.min(knownUntil, witnessedUntil(live)),
     start: () => clock.start(wall()),
     untilNextRefresh: () => clock.untilNext(wall()),
     check() {
@@ -86,6 +108,12 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
       return { ok: true, detail: hasEnded ? `ended: time stands still at ${at}` : `at ${at}` };
     },
   };
+}
+
+/** Until when sessions have their data; without any at all, nothing is scored that could be recorded. */
+function witnessedUntil(live: Live | undefined): number {
+  const seenAt = live?.confirmedAt() ?? Number.NEGATIVE_INFINITY;
+  return Number.isFinite(seenAt) ? seenAt + WITNESSED_MS : Number.POSITIVE_INFINITY;
 }
 
 /** Goes so many steps. @returns Whether the walk has come to its end. */
@@ -114,16 +142,18 @@ function createPiecemeal(log: ScoringOptions["log"]) {
   return { isUnderWay: () => isUnderWay, goOn: step };
 }
 
-async function openChoice({ config, now, store, log, onProgress }: ScoringOptions) {
+async function openChoice({ config, now, storeNow, store, log, onProgress }: ScoringOptions) {
   const { market: choice } = config;
   const progress = onProgress ? { onProgress } : {};
   if (choice.kind !== "live") return { ...(await openMarket(choice, progress)), live: undefined };
   const { folder } = config.store;
+  const { openLive } = await import("./live.ts");
   const live = await openLive(choice, {
     store,
     folder,
     log,
     now: () => now().getTime(),
+    steady: storeNow,
     ...progress,
   });
   return { market: live.market, clock: live.clock, live };

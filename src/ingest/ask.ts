@@ -5,6 +5,7 @@ import { wholeBody } from "../outbound/whole-body.ts";
 import type { Answer } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest } from "../sources/live/provider.ts";
+import { clockFault } from "./clock-fault.ts";
 
 /** Longest wait for all of an answer, in milliseconds; filings of large companies have megabytes. */
 const TOTAL_MS = 60_000;
@@ -14,9 +15,6 @@ const SILENCE_MS = 15_000;
 
 /** Largest body where the request says nothing else, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
-
-/** How far the clock of a provider and ours may be apart, in milliseconds. */
-const MAX_SKEW_MS = 10 * 60_000;
 
 /** Some venues refuse whoever does not say what it is. */
 const USER_AGENT = `market-signal/${pkg.version}`;
@@ -82,7 +80,8 @@ export function openLine({ origin, mirror, now, patience }: AskOptions): Line {
       const { status } = response;
       if (status !== 200 && !request.accepts?.includes(status)) throw faultOf(response, receivedAt);
       const header = (name: string) => response.headers.get(name) ?? undefined;
-      checkClock(header, receivedAt);
+      const otherTime = clockFault(header, receivedAt);
+      if (otherTime !== undefined) throw otherTime;
       return { status, header, body, receivedAt };
     },
     close: () => dispatcher.destroy(),
@@ -96,20 +95,6 @@ function faultOf({ status, headers }: Response, now: number): ProviderFault {
   if (status === 401 || status === 403) return new ProviderFault("refused", said, retryAfter);
   if (status >= 500) return new ProviderFault("failing", said, retryAfter);
   return new ProviderFault("malformed", said);
-}
-
-/**
- * An answer from another time by its `Date` and `Age` (RFC 9110 6.6.1, RFC 9111 5.1) is not taken:
- * with our clock ahead, the days until then would be taken for days without data.
- *
- * @throws {ProviderFault} `clock`.
- */
-function checkClock(header: Answer["header"], now: number): void {
-  const ageMs = Number(header("age") ?? 0) * 1_000;
-  const at = Date.parse(header("date") ?? "") + (ageMs || 0);
-  if (!(Math.abs(now - at) > MAX_SKEW_MS)) return;
-  const text = `its clock says ${header("date")}, ours ${new Date(now).toUTCString()}`;
-  throw new ProviderFault("clock", `${text}: is the clock of this machine right?`);
 }
 
 /** Why there was no answer, without the address, which may hold a key. */

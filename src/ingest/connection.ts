@@ -1,6 +1,7 @@
 import WebSocket from "ws";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Reading, StreamedProvider } from "../sources/live/provider.ts";
+import { clockFault } from "./clock-fault.ts";
 import { tried } from "./poller-state.ts";
 
 /** Largest message in bytes; a post has about one kilobyte. */
@@ -19,6 +20,7 @@ const MAX_REFUSED = 10;
 /** A connection and what came over it. */
 export interface Connection {
   readonly socket: WebSocket;
+  /** When the last message came that was taken, Unix milliseconds. */
   heardAt: number;
   readonly waiting: Reading[];
   /** Why it ended, once it has. */
@@ -56,10 +58,14 @@ export function connect(cursor: string | undefined, hearing: Hearing): Connectio
       socket.terminate();
     },
   };
+  socket.on("upgrade", ({ headers }) => {
+    const fault = clockFault((name) => headers[name]?.toString(), now());
+    if (fault !== undefined) made.end(fault);
+  });
   socket.on("message", (data) => {
+    if (!isLed()) return made.end("another process follows it");
     made.heardAt = now();
-    if (!isLed()) made.end("another process follows it");
-    else if (made.waiting.length >= MAX_WAITING) made.end("more came than could be written");
+    if (made.waiting.length >= MAX_WAITING) made.end("more came than could be written");
     else take(made, String(data), hearing);
   });
   socket.on("error", ({ message }) => made.end(message));
@@ -71,6 +77,9 @@ function take(connection: Connection, text: string, { read, refused }: Hearing):
   const reading = tried(() => read(text, connection.heardAt), "a message");
   if (!(reading instanceof ProviderFault)) {
     if (reading !== undefined) connection.waiting.push(reading);
+  } else if (reading.kind === "clock") {
+    // It is well; it comes again when the clock is right.
+    connection.end(reading);
   } else if (!refused.has(text)) {
     refused.add(text);
     const [oldest] = refused;

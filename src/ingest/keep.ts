@@ -1,7 +1,8 @@
-import type { Datum, Reading } from "../sources/live/provider.ts";
-import type { Archive } from "../store/archive.ts";
+import { ProviderFault } from "../sources/live/fault.ts";
+import type { Datum, Reading, Rejected } from "../sources/live/provider.ts";
+import type { Archive, ArchiveRow } from "../store/archive.ts";
 import type { Operation } from "../store/records.ts";
-import { rejectedRow, rowOf, tellOf } from "./rows.ts";
+import { idFault, NEWS_KEPT_MS, rejectedRow, rowOf, tellOf } from "./rows.ts";
 import { vet } from "./vet.ts";
 
 /** What was kept. */
@@ -12,24 +13,52 @@ interface Kept {
   readonly announcements: readonly Operation[];
 }
 
+/** Where it is kept. */
+export interface KeepOptions {
+  readonly archive: Pick<Archive, "append" | "read">;
+  /** For how long it is news, in milliseconds; half an hour unless given. */
+  readonly newsKeptMs?: number;
+}
+
 /**
  * Writes what an answer brought, bars only as far as they can be true; on disk when it resolves.
  *
  * @param given Who gave it, and when it was here (Unix milliseconds).
+ * @throws {ProviderFault} `malformed` when no store can hold it.
  */
 export async function keep(
   reading: Pick<Reading, "data" | "rejected">,
   given: { readonly provider: string; readonly observedAt: number },
-  { archive }: { readonly archive: Pick<Archive, "append" | "read"> },
+  { archive, newsKeptMs: keptMs = NEWS_KEPT_MS }: KeepOptions,
 ): Promise<Kept> {
-  const { data, rejected } = await vet(reading, archive);
+  const { data, rejected } = await vet(named(reading), archive);
   const rows = data.map((datum) => rowOf(datum, given));
   const quarantined = rejected.map((one) => rejectedRow(one, given));
-  if (rows.length + quarantined.length > 0) await archive.append([...rows, ...quarantined]);
-  return {
-    newestAt: newestOf(data),
-    announcements: tellOf(data),
-  };
+  await append([...rows, ...quarantined], archive);
+  const { observedAt } = given;
+  return { newestAt: newestOf(data), announcements: tellOf(data, { observedAt, keptMs }) };
+}
+
+/** Sets apart what could not be filed under its name; one such datum must not stop all others. */
+function named({ data, rejected = [] }: Pick<Reading, "data" | "rejected">) {
+  const bad = data.flatMap(({ feed, symbol, at, id }): Rejected[] => {
+    const reason = idFault(id);
+    return reason === undefined ? [] : [{ feed, symbol, at, id, reason }];
+  });
+  if (bad.length === 0) return { data, rejected };
+  const good = data.filter(({ id }) => idFault(id) === undefined);
+  return { data: good, rejected: [...rejected, ...bad] };
+}
+
+/** What a store refuses for what it is, it will refuse again: that is a fault of the answer. */
+async function append(rows: readonly ArchiveRow[], archive: KeepOptions["archive"]): Promise<void> {
+  if (rows.length === 0) return;
+  try {
+    await archive.append(rows);
+  } catch (error) {
+    if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
+    throw new ProviderFault("malformed", `what came cannot be kept: ${error.message}`);
+  }
 }
 
 const newestOf = (data: readonly Datum[]): number | null =>

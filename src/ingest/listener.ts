@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { ProviderFault } from "../sources/live/fault.ts";
-import type { ProviderOptions, Reading, StreamedProvider } from "../sources/live/provider.ts";
-import type { Archive } from "../store/archive.ts";
+import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
 import { put } from "../store/operations.ts";
 import type { Records } from "../store/records.ts";
 import { type Connection, connect, SILENCE_MS } from "./connection.ts";
-import { keep } from "./keep.ts";
+import { type KeepOptions, keep } from "./keep.ts";
 import { pauseMs } from "./pause.ts";
 import {
   believed,
@@ -30,13 +29,12 @@ const LED_MS = 15_000;
 const SERIES = "stream";
 
 /** What a stream is followed with. */
-export interface ListenerOptions {
+export interface ListenerOptions extends KeepOptions {
   readonly provider: StreamedProvider;
   readonly options: ProviderOptions;
   /** Where it is, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;
   readonly records: Records;
-  readonly archive: Pick<Archive, "append" | "read">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** A number in [0, 1). */
@@ -113,16 +111,18 @@ async function drain(
   if (Math.abs(options.now() - connection.heardAt) > SILENCE_MS)
     connection.end("nothing came for a minute");
   const { fault } = connection;
-  await write(connection.waiting.splice(0), state, options);
+  await write(connection, state, options);
   if (fault !== undefined) await pause(fault, state, options);
   return fault !== undefined;
 }
 
 async function write(
-  waiting: readonly Reading[],
+  { waiting: heard, heardAt: observedAt }: Connection,
   state: State,
-  { provider, now, records, archive }: ListenerOptions,
+  options: ListenerOptions,
 ): Promise<void> {
+  const { provider, now, records } = options;
+  const waiting = heard.splice(0);
   const cursor = waiting.at(-1)?.cursor;
   const data = waiting.flatMap((reading) => reading.data);
   if (cursor === undefined) return;
@@ -132,8 +132,8 @@ async function write(
     state.cursor = cursor;
     return;
   }
-  const given = { provider: provider.id, observedAt: now() };
-  const { newestAt, announcements } = await keep({ data, rejected }, given, { archive });
+  const given = { provider: provider.id, observedAt };
+  const { newestAt, announcements } = await keep({ data, rejected }, given, options);
   const progress: ProviderProgress = {
     ...{ ...state.provider, failures: 0, openUntil: 0, lastSuccessAt: now() },
     newestAt: Math.max(state.provider.newestAt ?? 0, newestAt ?? 0) || null,

@@ -23,6 +23,13 @@ const NEWS_PAGE = 100;
 /** Announcements may be lost: so often the news are looked into anyway, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
 
+/** News are younger; when they seem older, the clock of who told them is not ours. In
+ *  milliseconds. */
+const OTHER_TIME_MS = 3_600_000;
+
+/** So often that is said, in milliseconds. */
+const SAY_EVERY_MS = 3_600_000;
+
 /** Rows of a feed; without `to` all from an instant on. */
 type Wanted = Pick<News, "feed" | "symbol" | "from"> & Partial<News>;
 
@@ -63,6 +70,10 @@ export interface ReaderOptions {
   take(observed: readonly Observed[]): void;
   /** Takes in everything that there is. */
   takeAll(): Promise<void>;
+  /** How long news are kept, in milliseconds; half an hour unless given. */
+  readonly keptMs?: number;
+  /** Told, once an hour, that news seem to be so many milliseconds old. */
+  readonly onOtherTime?: (ageMs: number) => void;
 }
 
 /**
@@ -71,20 +82,28 @@ export interface ReaderOptions {
  * after a failure reads the same ones again.
  */
 export async function openReader(options: ReaderOptions): Promise<() => Promise<number>> {
-  const { now, take, takeAll } = options;
+  const { now, take, takeAll, keptMs = NEWS_KEPT_MS } = options;
   const { records, archive } = options.store;
   let lookedAt = now();
+  let saidAt = Number.NEGATIVE_INFINITY;
+  const checkTime = (observedAt: number) => {
+    const at = now();
+    if (at - observedAt <= OTHER_TIME_MS || Math.abs(at - saidAt) < SAY_EVERY_MS) return;
+    saidAt = at;
+    options.onOtherTime?.(at - observedAt);
+  };
   const before = await readAll(records, newsRecords);
   let position = before.reduce((newest, { revision }) => Math.max(newest, revision), 0);
   await takeAll();
   return async () => {
     const at = now();
     // Some of the news may be gone.
-    if (Math.abs(at - lookedAt) > NEWS_KEPT_MS / 2) await takeAll();
+    if (Math.abs(at - lookedAt) > keptMs / 2) await takeAll();
     const page = await records.list(newsRecords, { after: position, limit: NEWS_PAGE });
-    for (const span of merged(page.flatMap(({ value }) => value))) {
+    for (const span of merged(page.flatMap(({ value }) => value.news))) {
       for await (const rows of readObserved(archive, span)) take(rows);
     }
+    for (const { value } of page) checkTime(value.observedAt);
     position = page.at(-1)?.revision ?? position;
     lookedAt = at;
     return page.length;

@@ -1,12 +1,11 @@
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
-import type { Archive } from "../store/archive.ts";
 import { put } from "../store/operations.ts";
 import type { Operation } from "../store/records.ts";
 import type { AnswerCache } from "./answer-cache.ts";
 import type { Ask } from "./ask.ts";
 import { isNotedFirst, roomAt, withSent } from "./budget.ts";
-import { keep } from "./keep.ts";
+import { type KeepOptions, keep } from "./keep.ts";
 import { pauseMs } from "./pause.ts";
 import {
   type Asking,
@@ -30,17 +29,13 @@ import { createRest, unkept } from "./rest.ts";
 /** Our clock was wrong when it is set back by more than this, in milliseconds. */
 const SET_BACK_MS = 60_000;
 
-/** Most characters that are kept of what was wrong with an answer. */
-const FAULT_CHARACTERS = 300;
-
 /** What a provider is followed with. */
-export interface PollerOptions extends LoadOptions {
+export interface PollerOptions extends LoadOptions, KeepOptions {
   readonly ask: Ask;
   /** Answers that need not be asked for again. */
   readonly cache?: AnswerCache | undefined;
   /** Where the operator says that the provider is: its answers are not those of the provider. */
   readonly mirror?: string | undefined;
-  readonly archive: Pick<Archive, "append" | "read">;
   /** A number in [0, 1). */
   readonly random: () => number;
 }
@@ -182,7 +177,7 @@ async function fail(
   options: PollerOptions,
 ): Promise<void> {
   const at = options.now();
-  const text = fault.message.slice(0, FAULT_CHARACTERS);
+  const { message: text } = fault;
   const provider = { ...state.provider, lastFault: { at, kind: fault.kind, text } };
   const { progress } = followed;
   const failures = 1 + (fault.kind === "malformed" ? progress : provider).failures;

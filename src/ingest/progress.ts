@@ -82,7 +82,7 @@ export const NEW_PROVIDER: ProviderProgress = {
  * @param now Unix milliseconds.
  */
 export function believed(noted: ProviderProgress, now: number): ProviderProgress {
-  const { sentAt, openUntil, newestAt, lastSuccessAt } = noted;
+  const { sentAt, openUntil, newestAt, lastSuccessAt, lastFault } = noted;
   const past = (at: number | null) => at && Math.min(at, now);
   return {
     ...noted,
@@ -90,6 +90,7 @@ export function believed(noted: ProviderProgress, now: number): ProviderProgress
     openUntil: openUntil > now + LONGEST_PAUSE_MS ? 0 : openUntil,
     newestAt: past(newestAt),
     lastSuccessAt: past(lastSuccessAt),
+    lastFault: lastFault && { ...lastFault, at: Math.min(lastFault.at, now) },
   };
 }
 

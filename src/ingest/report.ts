@@ -25,6 +25,10 @@ const MAX_REJECTED = 1_000;
  *  over holidays. In milliseconds. */
 const FOLLOWED_WITHIN_MS = 7 * DAY_MS;
 
+/** A stream tells something every second, and where it stands is noted every few; after so long
+ *  nobody follows it any more. In milliseconds. */
+const HEARD_WITHIN_MS = 5 * 60_000;
+
 /** How one provider is doing as a whole. */
 export interface Standing extends ProviderSetup {
   readonly progress: ProviderProgress;
@@ -103,6 +107,12 @@ export function faultIn({ progress }: Standing): ProviderProgress["lastFault"] {
   const { lastFault, lastSuccessAt, failures } = progress;
   if (lastFault === null) return null;
   return failures > 0 || lastFault.at > (lastSuccessAt ?? 0) ? lastFault : null;
+}
+
+/** Whether a provider that answered once has stood still for longer than it can by itself. */
+export function isSilent({ progress, budget }: Standing, now: number): boolean {
+  const within = budget === null ? HEARD_WITHIN_MS : FOLLOWED_WITHIN_MS;
+  return progress.lastSuccessAt !== null && now - progress.lastSuccessAt > within;
 }
 
 async function seriesOf(

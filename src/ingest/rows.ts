@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Feed } from "../market/records.ts";
+import { neutralText } from "../outbound/neutral-text.ts";
 import type { Datum, Rejected } from "../sources/live/provider.ts";
 import type { ArchiveRow } from "../store/archive.ts";
 import { announce, put } from "../store/operations.ts";
 import { collection, type Operation } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 
 /** Kind of the rows of a feed. */
 export const kindOf = (feed: Feed): string => `market-${feed}`;
@@ -49,6 +51,15 @@ interface Given {
   readonly observedAt: number;
 }
 
+/** Most characters of an id that a provider gave. */
+const MAX_ID = 200;
+
+/** Why a datum cannot be kept by its name, which is the provider's; `undefined` when it can. */
+export const idFault = (id: string): string | undefined =>
+  id.length <= MAX_ID && neutralText(id) === id
+    ? undefined
+    : "its id is too long, or has characters that no text has";
+
 /** A datum as it is kept. */
 export const rowOf = ({ feed, symbol, at, id, record }: Datum, given: Given): ArchiveRow => ({
   kind: kindOf(feed),
@@ -68,7 +79,7 @@ export const rejectedRow = (rejected: Rejected, given: Given): ArchiveRow => {
   return {
     kind: REJECTED_KIND,
     at: plausible(at, given.observedAt),
-    id: `${given.provider} ${feed} ${symbol} ${id}`,
+    id: `${given.provider} ${feed} ${symbol} ${neutralText(id.slice(0, MAX_ID))}`,
     subject: rejectedSubject(rejected),
     body: {
       ...{ ...given, feed, symbol, reason },
@@ -89,10 +100,17 @@ export const NEWS_TOPIC = "market-data";
  * What is new, by the revision of its record: whoever was away reads on from the last one it saw,
  * whatever was announced meanwhile.
  */
-export const newsRecords = collection<readonly News[]>("ingest-news");
+export const newsRecords = collection<Told>("ingest-news");
 
 /** How long news are kept, in milliseconds; whoever was away for longer reads everything again. */
 export const NEWS_KEPT_MS = 1_800_000;
+
+/** The same where nobody else reads them: every answer makes some, up to 20 a second. */
+const NEWS_KEPT_ALONE_MS = 300_000;
+
+/** How long news are kept in a store, in milliseconds. */
+export const newsKeptMs = (engine: Store["engine"] | undefined): number =>
+  engine === "embedded" ? NEWS_KEPT_ALONE_MS : NEWS_KEPT_MS;
 
 /** Symbols up to which each is read by name; for more, rows of all symbols are. */
 const MAX_NAMED = 25;
@@ -113,15 +131,27 @@ export interface News {
   readonly to: number;
 }
 
+/** News of one answer. */
+interface Told {
+  readonly news: readonly News[];
+  /** When it was here by the clock of who asked, Unix milliseconds. */
+  readonly observedAt: number;
+}
+
 /**
  * Tells every process of data, also of those that were there before: they may have been written
  * right before a kill, so that nobody was told. Reading them costs no more than writing them.
+ *
+ * @param told When they were here (Unix milliseconds), and for how many milliseconds that is news.
  */
-export function tellOf(data: readonly Datum[]): readonly Operation[] {
+export function tellOf(
+  data: readonly Datum[],
+  { observedAt, keptMs }: { readonly observedAt: number; readonly keptMs: number },
+): readonly Operation[] {
   if (data.length === 0) return [];
-  const value = newsOf(data);
+  const value = { news: newsOf(data), observedAt };
   const key = randomUUID();
-  return [put(newsRecords, { key, value, ttlMs: NEWS_KEPT_MS }), announce(NEWS_TOPIC)];
+  return [put(newsRecords, { key, value, ttlMs: keptMs }), announce(NEWS_TOPIC)];
 }
 
 /** What is to be read again after some data came. */

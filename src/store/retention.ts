@@ -18,6 +18,9 @@ export interface Kept {
   readonly archive: Archive;
   /** Of the kinds that the store does not write itself. */
   readonly keptMs?: KeptMs | undefined;
+  /** Of kinds that cannot be had again: counted back from the newest row of the kind, so that a clock
+   *  that is ahead for a minute takes nothing with it. */
+  readonly keptBeforeNewestMs?: KeptMs | undefined;
 }
 
 /**
@@ -27,9 +30,13 @@ export interface Kept {
  * @throws {Error} When the oldest audit rows are not as the service writes them; they stay.
  */
 export async function applyRetention(
-  { records, archive, keptMs }: Kept,
+  { records, archive, keptMs, keptBeforeNewestMs = {} }: Kept,
   now: number,
 ): Promise<void> {
+  for (const [kind, ms] of Object.entries(keptBeforeNewestMs)) {
+    const [newest] = await archive.read(kind, { order: "newest", limit: 1 });
+    if (newest !== undefined) await archive.prune(kind, Math.min(now, newest.at) - ms);
+  }
   for (const [kind, ms] of Object.entries({ ...keptMs, [AUDIT_KIND]: AUDIT_KEPT_MS })) {
     const before = now - ms;
     if (kind === AUDIT_KIND) await noteEndOfPruned({ records, archive }, before);
@@ -40,7 +47,7 @@ export async function applyRetention(
 /** Notes the newest audit row that is going to be removed, so that what follows it can be verified
  *  and a removal by somebody else is not taken for this. */
 async function noteEndOfPruned(
-  { records, archive }: Omit<Kept, "keptMs">,
+  { records, archive }: Pick<Kept, "records" | "archive">,
   before: number,
 ): Promise<void> {
   const selection = { to: before - 1, order: "newest", limit: 1 } as const;

@@ -2,7 +2,7 @@ import { setImmediate as settled } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { keep } from "../../src/ingest/keep.ts";
 import { openReader, startReading } from "../../src/ingest/news-reader.ts";
-import { NEWS_KEPT_MS, tellOf } from "../../src/ingest/rows.ts";
+import { NEWS_KEPT_MS, newsKeptMs, newsRecords, tellOf } from "../../src/ingest/rows.ts";
 import type { Observed } from "../../src/sources/live/ledger.ts";
 import type { Datum } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/when.ts";
@@ -25,6 +25,7 @@ const daysOf = (symbol: string, from: string, to: string): readonly Datum[] =>
 async function following(
   { records, archive, clock }: Awaited<ReturnType<typeof openStore>>,
   read: Store["archive"]["read"] = archive.read,
+  onOtherTime: (ms: number) => void = () => {},
 ) {
   const taken: string[] = [];
   let times = 0;
@@ -33,7 +34,7 @@ async function following(
   };
   const readOn = await openReader({
     store: { records, archive: { ...archive, read } },
-    ...{ now: () => clock.now, take },
+    ...{ now: () => clock.now, take, onOtherTime },
     takeAll: async () => void times++,
   });
   return {
@@ -69,6 +70,32 @@ it("a process that was away for longer than news are kept reads everything again
   await readOn();
   await readOn();
   expect(timesOfAll()).toBe(2);
+});
+
+it("an hour's difference to the clock of who told is said, once an hour", async () => {
+  const store = await openStore(model);
+  const said: number[] = [];
+  const { tell, readOn } = await following(store, store.archive.read, (ms) => said.push(ms));
+  for (const [day, minutes] of [25, 45, 60, 61, 85, 110, 121].entries()) {
+    await tell(daysOf("BTC-USD", `2025-01-0${day + 1}`, `2025-01-0${day + 1}`));
+    store.clock.now = START + minutes * 60_000;
+    await readOn();
+  }
+  expect(said).toEqual([61 * 60_000, 121 * 60_000]);
+});
+
+it("news are kept for some minutes only where nobody else reads them", async () => {
+  const keptIn = async (engine: Store["engine"] | undefined) => {
+    const { records, archive, clock } = await openStore(model);
+    const options = { archive, newsKeptMs: newsKeptMs(engine) };
+    const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
+    await records.commit((await keep({ data }, GIVEN, options)).announcements);
+    clock.now += 300_000;
+    return (await records.list(newsRecords, { limit: 9 })).length;
+  };
+  expect([await keptIn("embedded"), await keptIn("postgres"), await keptIn(undefined)]).toEqual([
+    0, 1, 1,
+  ]);
 });
 
 it("news that could not be read are read again", async () => {
@@ -111,7 +138,12 @@ it("an announcement wakes the reader, and no time has to pass", async () => {
   const reading = startReading(step, { records, onError: looked.reject });
   await settled();
   expect(looks).toBe(1);
-  await records.commit(tellOf(daysOf("BTC-USD", "2025-01-01", "2025-01-01")));
+  await records.commit(
+    tellOf(daysOf("BTC-USD", "2025-01-01", "2025-01-01"), {
+      observedAt: START,
+      keptMs: NEWS_KEPT_MS,
+    }),
+  );
   await looked.promise;
   await reading.stop();
 });

@@ -12,11 +12,11 @@ import {
   seriesKey,
   seriesProgress,
 } from "../../src/ingest/progress.ts";
-import type { PolledProvider, Series } from "../../src/sources/live/provider.ts";
+import type { Datum, PolledProvider, Series } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { put } from "../../src/store/operations.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
-import { contentOf, follow, pollerOf } from "../support/providers/follow.ts";
+import { contentOf, follow, pollerOf, rejectedIn } from "../support/providers/follow.ts";
 import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";
 import { startProvider } from "../support/providers/server.ts";
 import { describeStores, model, openStore, START, type TestStore } from "../support/stores.ts";
@@ -117,6 +117,53 @@ describeStores("a store that does not take what comes", (engine) => {
   });
 });
 
+describeStores("an answer that no store can hold", (engine) => {
+  const print = (id: string): Datum => ({
+    ...{ feed: "prints", symbol: "AAPL", at: START - 1_000, id },
+    record: {
+      ...{ id, session: "2026-11-20", availableAt: START, tradedAt: START - 1_000, price: 1 },
+      ...{ sizeShares: 1, venue: "", conditions: "\u0000", bid: null, ask: null },
+      ...{ canceled: false, signable: false },
+    },
+  });
+
+  const told = (data: readonly Datum[]): Pick<Series, "next"> => ({
+    next: (cursor) =>
+      cursor === "read"
+        ? { waitUntil: START + YEAR_MS }
+        : { request: { path: "/bad" }, read: () => ({ data, cursor: "read" }) },
+  });
+
+  const followed = async (data: readonly Datum[]) => {
+    const { store, asked, start, series } = await asking(
+      provided({ bad: told(data), good: {} }),
+      {},
+      engine,
+    );
+    expect(await lookFor(60_000, store, start())).toBe(0);
+    expect(asked.filter((path) => path === "/good").length).toBeGreaterThan(50);
+    expect(await progressOf(store, "made")).toMatchObject({ failures: 0 });
+    return { store, series };
+  };
+
+  it("loses what has no name, and nothing else of it", async () => {
+    const ids = ["1/\u0000x", "2/\ud800", "3".repeat(600), "4/\u001b[31m", "5/x"];
+    const { store, series } = await followed(ids.map(print));
+    expect((await contentOf(store, ["prints"])).map(({ id }) => id)).toEqual(["5/x"]);
+    const why = { symbol: "AAPL", reason: expect.stringContaining("its id is") };
+    expect(await rejectedIn(store)).toEqual([why, why, why, why]);
+    expect(await series("bad")).toMatchObject({ cursor: "read", failures: 0 });
+  });
+
+  it("is a fault of its series alone", async () => {
+    const { series } = await followed([{ ...print("1"), symbol: "A\u0000" }]);
+    expect(await series("bad")).toMatchObject({
+      ...{ cursor: null, failures: 2 },
+      fault: expect.stringMatching(/^what came cannot be kept: /),
+    });
+  });
+});
+
 describe("our own clock", () => {
   it("that was a year ahead costs no day, neither while it was nor afterwards", async () => {
     const store = await openStore(model);
@@ -140,6 +187,21 @@ describe("our own clock", () => {
       await follow(one, store.clock, START + 300_000);
       expect(await contentOf(store, ["bars"])).toHaveLength(CONTENT);
     }
+  });
+
+  it("leaves no fault behind once it is right", async () => {
+    const store = await openStore(model);
+    let aheadMs = YEAR_MS;
+    const server = await startCoinbase(() => store.clock.now - aheadMs);
+    const rig = { provider: coinbase, options, origin: server.origin, store };
+    store.clock.now = START + YEAR_MS;
+    await pollerOf(rig).step();
+    store.clock.now = START;
+    aheadMs = 0;
+    await follow(pollerOf(rig), store.clock, START + DAY_MS);
+    const { failures, lastFault, lastSuccessAt } = (await progressOf(store, "coinbase")) ?? {};
+    expect([failures, lastFault?.kind]).toEqual([0, "clock"]);
+    expect(lastFault?.at).toBeLessThan(lastSuccessAt ?? 0);
   });
 
   it.each([
@@ -199,8 +261,9 @@ function provided(
 async function asking(
   provider: PolledProvider,
   { ask, cache, mirror }: { ask?: Ask; cache?: AnswerCache; mirror?: string } = {},
+  engine = model,
 ) {
-  const store = await openStore(model);
+  const store = await openStore(engine);
   const asked: string[] = [];
   const { records, archive, clock } = store;
   const now = () => clock.now;

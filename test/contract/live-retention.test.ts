@@ -8,26 +8,35 @@ import { temporaryFolder } from "../support/process.ts";
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-it("messages, prints and what cannot be true go after 400 days, everything else stays", async () => {
-  const state = await openState({
-    choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },
-    ...{ mode: "live", now: () => NOW, log: pino({ level: "silent" }) },
-  });
-  onTestFinished(() => state.close());
-  const { archive } = state.store;
-  const kinds = [...FEEDS.map(kindOf), REJECTED_KIND];
-  const rows = kinds.flatMap((kind) =>
-    [399, 401].map((days) => ({ kind, at: NOW - days * DAY_MS, id: String(days), body: {} })),
-  );
-  await archive.append(rows);
-  state.startUpkeep([]);
-  const left = async () => {
-    const read = kinds.map((kind) => archive.read(kind, { order: "oldest", limit: 10 }));
-    return (await Promise.all(read)).flat().filter(({ id }) => id === "401");
-  };
-  await vi.waitFor(async () => {
-    const stay = ["bars", "fundamentals", "shortVolumes", "weeklyVolumes", "onChain"] as const;
-    expect((await left()).map(({ kind }) => kind)).toEqual(stay.map(kindOf));
-  });
-  expect(await archive.read(kindOf("mentions"), { order: "oldest", limit: 10 })).toHaveLength(1);
-});
+it.each([
+  ["ours", NOW],
+  ["one that is a year ahead", NOW + 365 * DAY_MS],
+])(
+  "messages, prints and what cannot be true go 400 days before the newest, by %s clock",
+  async (_, now) => {
+    const state = await openState({
+      choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },
+      ...{ mode: "live", now: () => now, log: pino({ level: "silent" }) },
+    });
+    onTestFinished(() => state.close());
+    const { archive } = state.store;
+    const kinds = [...FEEDS.map(kindOf), REJECTED_KIND];
+    const rows = kinds.flatMap((kind) =>
+      [0, 399, 401].map((days) => ({ kind, at: NOW - days * DAY_MS, id: String(days), body: {} })),
+    );
+    await archive.append(rows);
+    state.startUpkeep([]);
+    const left = async () => {
+      const read = kinds.map((kind) => archive.read(kind, { order: "oldest", limit: 10 }));
+      return (await Promise.all(read)).flat().filter(({ id }) => id === "401");
+    };
+    await vi.waitFor(async () => {
+      const stay = ["bars", "fundamentals", "shortVolumes", "weeklyVolumes", "onChain"] as const;
+      expect((await left()).map(({ kind }) => kind)).toEqual(stay.map(kindOf));
+    });
+    for (const kind of kinds) {
+      const ids = (await archive.read(kind, { order: "newest", limit: 10 })).map(({ id }) => id);
+      expect(ids.slice(0, 2)).toEqual(["0", "399"]);
+    }
+  },
+);

@@ -1,14 +1,15 @@
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { keep } from "../../src/ingest/keep.ts";
-import { openScoring } from "../../src/scoring.ts";
+import { openScoring, type Scoring } from "../../src/scoring.ts";
 import type { Datum } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/when.ts";
+import { createSessionArchive } from "../../src/store/session-archive.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
-import { model, openStore } from "../support/stores.ts";
+import { model, openStore, type TestStore } from "../support/stores.ts";
 
 const COINS = ["BTC-USD", "ETH-USD"];
 
@@ -24,11 +25,12 @@ const daysOf = (from: string, to: string): readonly Datum[] =>
   );
 
 /** A process that scores what is kept in a store; it asks nobody. */
-async function scoringOf(store: Awaited<ReturnType<typeof openStore>>) {
+async function scoringOf(store: TestStore, storeNow?: () => number) {
   const env = { MARKET: "live", UNIVERSE: COINS.join(), DATA_DIR: temporaryFolder() };
   const scoring = await openScoring({
     config: readConfig({ ...env, PROVIDERS: "coinbase" }),
     now: () => new Date(store.clock.now),
+    storeNow,
     ...{ store, log: pino({ level: "silent" }) },
   });
   onTestFinished(() => scoring.live?.close());
@@ -39,13 +41,16 @@ async function scoringOf(store: Awaited<ReturnType<typeof openStore>>) {
   return { ...scoring, scores };
 }
 
+/** What a provider gives now. */
+const givingTo = (store: TestStore) => async (data: readonly Datum[]) => {
+  const given = { provider: "coinbase", observedAt: store.clock.now };
+  const { announcements } = await keep({ data }, given, store);
+  await store.records.commit(announcements);
+};
+
 it("history is scored piece by piece, and what was scored before is served until all is", async () => {
   const store = await openStore(model);
-  const give = async (data: readonly Datum[]) => {
-    const given = { provider: "coinbase", observedAt: store.clock.now };
-    const { announcements } = await keep({ data }, given, store);
-    await store.records.commit(announcements);
-  };
+  const give = givingTo(store);
   await give(daysOf("2026-10-01", "2026-11-20"));
   const scoring = await scoringOf(store);
   const before = scoring.scores();
@@ -68,4 +73,83 @@ it("history is scored piece by piece, and what was scored before is served until
   }
   expect(turns).toBeGreaterThan(100);
   expect(scoring.scores()).toEqual((await scoringOf(store)).scores());
+});
+
+describe("a clock that is wrong for a while", () => {
+  const DAY_MS = 86_400_000;
+
+  /** Records sessions as the leader does, until there is nothing more. @returns The newest. */
+  function recorder(store: TestStore, { snapshots, recordableUntil: knownUntil }: Scoring) {
+    const step = createSessionArchive({
+      ...{ archive: store.archive, snapshots, knownUntil, dayMs: DAY_MS, hasWholeHistory: false },
+      idOf: ({ instrument, at }) => `${instrument.symbol} ${at}`,
+    });
+    return async () => {
+      while ((await step()) > 0);
+      const rows = await store.archive.read("snapshot", { order: "newest", limit: 1 });
+      return rows[0]?.at ?? 0;
+    };
+  }
+
+  /** Goes on, five seconds at a time, until something is so. */
+  async function goOn(
+    { clock }: TestStore,
+    { refresh }: Scoring,
+    { isSo, onTick }: { isSo: () => boolean; onTick?: () => void },
+  ) {
+    for (let look = 0; !isSo(); look++) {
+      expect(look).toBeLessThan(20_000);
+      clock.now += 10;
+      onTick?.();
+      refresh();
+      await turn();
+    }
+  }
+
+  /** The next day comes, and all is as if nothing had been. */
+  async function expectWell(store: TestStore, scoring: Awaited<ReturnType<typeof scoringOf>>) {
+    await givingTo(store)(daysOf("2026-11-21", "2026-11-21"));
+    const isHere = () => scoring.snapshots.newest(COINS[1] ?? "")?.price?.at;
+    const due = coinBarKnown("2026-11-21");
+    await goOn(store, scoring, { isSo: () => isHere() === due });
+    expect(scoring.scores()).toEqual((await scoringOf(store)).scores());
+  }
+
+  it("is not followed, and nothing is scored or recorded of days that never were", async () => {
+    const store = await openStore(model);
+    let aheadMs = 0;
+    await givingTo(store)(daysOf("2025-06-01", "2026-11-20"));
+    const scoring = await scoringOf(store, () => store.clock.now - aheadMs);
+    const before = { until: scoring.knownUntil(), scores: scoring.scores() };
+    const record = recorder(store, scoring);
+    await record();
+    aheadMs = 40 * DAY_MS;
+    store.clock.now += aheadMs;
+    for (let look = 0; look < 3_000; look++) {
+      scoring.refresh();
+      await turn();
+    }
+    expect(scoring.knownUntil()).toBe(before.until);
+    expect(scoring.scores()).toEqual(before.scores);
+    expect(await record()).toBeLessThanOrEqual(before.until);
+    store.clock.now -= aheadMs;
+    aheadMs = 0;
+    store.clock.now = coinBarKnown("2026-11-21") - 3_000;
+    await expectWell(store, scoring);
+  });
+
+  it.each([1, 40, 365])("by %d days at the start is made good", async (days) => {
+    const store = await openStore(model);
+    const right = store.clock.now;
+    await givingTo(store)(daysOf("2025-06-01", "2026-11-20"));
+    store.clock.now += days * DAY_MS;
+    const scoring = await scoringOf(store);
+    const record = recorder(store, scoring);
+    expect(await record()).toBeLessThanOrEqual(right + 3_600_000);
+    store.clock.now = right;
+    await goOn(store, scoring, { isSo: () => scoring.knownUntil() < right + DAY_MS / 2 });
+    store.clock.now = coinBarKnown("2026-11-21") - 3_000;
+    await expectWell(store, scoring);
+    expect(await record()).toBe(coinBarKnown("2026-11-21"));
+  });
 });

@@ -3,6 +3,7 @@ import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createListener, type Listener } from "../../src/ingest/listener.ts";
 import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/progress.ts";
+import { type DatumBody, kindOf } from "../../src/ingest/rows.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { contentOf, rejectedIn } from "../support/providers/follow.ts";
 import {
@@ -249,6 +250,68 @@ describe("a stream with a fault", PATIENT, () => {
     await until(written(2));
     expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 60"]);
     expect(await rejectedIn(store)).toEqual([]);
+  });
+});
+
+describe("our own clock beside a stream's", PATIENT, () => {
+  /** A stream that says what time it is by a clock so far behind ours. */
+  async function listeningTo(behindMs: () => number) {
+    const dated = await serveJetstream([], () => store.clock.now - behindMs());
+    onTestFinished(dated.close);
+    return { dated, on: startListener(dated.origin) };
+  }
+
+  it.each([3_600_000, -11 * MINUTE_MS])(
+    "keeps nothing while it is %d ms ahead",
+    async (aheadMs) => {
+      let ahead = aheadMs;
+      const { dated, on } = await listeningTo(() => ahead);
+      await until(isFaulty, on);
+      expect((await progress())?.lastFault).toMatchObject({
+        kind: "clock",
+        text: expect.stringMatching(/^its clock says .* is the clock of this machine right\?$/),
+      });
+      ahead = 0;
+      store.clock.now += 10 * MINUTE_MS;
+      await until(() => dated.open() === 1, on);
+      dated.tell(post(600));
+      await until(written(1), on);
+      expect(await progress()).toMatchObject({ failures: 0 });
+    },
+  );
+
+  it("may be some minutes apart", async () => {
+    const { dated, on } = await listeningTo(() => 9 * MINUTE_MS);
+    await until(() => dated.visits.length === 1, on);
+    dated.tell(post(0));
+    await until(written(1), on);
+    expect((await progress())?.lastFault).toBeNull();
+  });
+
+  it("loses nothing that is told while it is behind, though the stream says no time", async () => {
+    await following();
+    const ahead = post(11 * 60);
+    server.tell(ahead);
+    await until(isFaulty);
+    expect((await progress())?.lastFault).toMatchObject({ kind: "clock" });
+    store.clock.now = (await progress())?.openUntil ?? 0;
+    await until(async () => (await progress())?.lastFault?.at === store.clock.now);
+    store.clock.now = START + 12 * MINUTE_MS;
+    await connected(3);
+    await until(written(2));
+    expect(await texts()).toEqual(["$AAPL at 0", "$AAPL at 660"]);
+  });
+
+  it("that leaps between hearing and writing does not date what was heard", async () => {
+    await following();
+    server.tell(post(10));
+    await vi.waitFor(() => expect(server.open()).toBe(1));
+    for (let turn = 0; turn < 1_000; turn++) await settled();
+    store.clock.now += 40 * 86_400_000;
+    await until(isFaulty);
+    const rows = await store.archive.read(kindOf("mentions"), { order: "newest", limit: 9 });
+    const dates = rows.map(({ body }) => (body as DatumBody).observedAt);
+    expect(dates.every((at) => at === START)).toBe(true);
   });
 });
 

@@ -1,6 +1,13 @@
 import { z } from "zod";
-import { faultIn, type ProviderReport, type Report, reportOf } from "../../ingest/report.ts";
+import {
+  faultIn,
+  isSilent,
+  type ProviderReport,
+  type Report,
+  reportOf,
+} from "../../ingest/report.ts";
 import { defineCommand } from "../command.ts";
+import { durationText } from "../wording.ts";
 import { isoOrNull } from "./parts.ts";
 
 /** Rejected data, and failing series, of a provider that are shown. */
@@ -15,33 +22,38 @@ export const doctor = defineCommand({
   notes: [
     "For each: what it lacks, when it last answered, how old its newest datum is, how many requests",
     "it allows now, its last fault, what of it cannot be read, and which symbols it does not have.",
-    "Ends with 1 when one that is wanted does not answer, or not everything it answers can be read.",
+    "Ends with 1 when one that is wanted does not answer, stands still (silent), or when not everything",
+    "it answers can be read.",
   ],
   options: {},
   args: z.strictObject({}),
 
   async run(_args, { store, now }) {
-    const report = await reportOf({ ...store, now });
+    const report = await reportOf({ records: store.records, archive: store.archive, now });
     if (report === undefined) {
       const text = "No live market was followed here yet: start the service with MARKET=live.";
       return { isGood: true, text, result: { providers: [] }, notes: [] };
     }
     const at = now();
     return {
-      isGood: report.providers.every((one) => !["fault", "partly"].includes(stateOf(one))),
+      isGood: report.providers.every((one) => !BAD.has(stateOf(one, at))),
       text: textOf(report, at),
-      result: { ...report, providers: report.providers.map(resultOf) },
+      result: { ...report, providers: report.providers.map((one) => resultOf(one, at)) },
       notes: [],
     };
   },
 });
 
 /** What one word says of a provider. */
-type State = "well" | "partly" | "fault" | "waiting" | "off";
+type State = "well" | "partly" | "fault" | "silent" | "waiting" | "off";
 
-function stateOf(report: ProviderReport): State {
+/** What the operator should look into. */
+const BAD: ReadonlySet<State> = new Set(["fault", "partly", "silent"]);
+
+function stateOf(report: ProviderReport, now: number): State {
   if (report.feeds.length === 0) return "off";
   if (faultIn(report) !== null) return "fault";
+  if (isSilent(report, now)) return "silent";
   if (report.failingSeries.length > 0) return "partly";
   return report.progress.lastSuccessAt === null ? "waiting" : "well";
 }
@@ -50,7 +62,7 @@ function textOf({ instruments, unpriced, providers }: Report, now: number): stri
   const width = Math.max(...providers.map(({ id }) => id.length)) + 2;
   const lines = providers.flatMap((one) => {
     const [first = "", ...others] = linesOf(one, now);
-    const start = `${one.id.padEnd(width)}${stateOf(one).padEnd(9)}`;
+    const start = `${one.id.padEnd(width)}${stateOf(one, now).padEnd(9)}`;
     return [start + first, ...others.map((line) => " ".repeat(start.length) + line)];
   });
   const without = unpriced > 0 ? `; nobody is asked for the prices of ${unpriced}` : "";
@@ -64,10 +76,10 @@ function linesOf(report: ProviderReport, now: number): readonly string[] {
   const { lastSuccessAt, newestAt, lastFault, openUntil } = progress;
   const fault =
     lastFault && `last fault ${ago(lastFault.at, now)}: ${lastFault.text} (${lastFault.kind})`;
-  const pause = openUntil > now && `next try in ${duration(openUntil - now)}`;
+  const pause = openUntil > now && `next try in ${durationText(openUntil - now)}`;
   return [
     `${feeds.join(", ")}; last answer ${ago(lastSuccessAt, now)}, newest datum ${ago(newestAt, now)}`,
-    budget && `${budgetLeft} of ${budget.requests} requests left in ${duration(budget.perMs)}`,
+    budget && `${budgetLeft} of ${budget.requests} requests left in ${durationText(budget.perMs)}`,
     fault,
     pause,
     ...listOf(
@@ -98,26 +110,14 @@ function unknownLine({ unknown }: ProviderReport): string | undefined {
 }
 
 const ago = (at: number | null, now: number): string =>
-  at === null ? "never" : `${duration(Math.max(0, now - at))} ago`;
+  at === null ? "never" : `${durationText(Math.max(0, now - at))} ago`;
 
-/** A length of time in one unit that reads well. */
-function duration(ms: number): string {
-  const units = [
-    [86_400_000, "d"],
-    [3_600_000, "h"],
-    [60_000, "min"],
-    [1_000, "s"],
-  ] as const;
-  const [size, name] = units.find(([unit]) => ms >= 2 * unit) ?? [1_000, "s"];
-  return `${Math.round(ms / size)} ${name}`;
-}
-
-function resultOf(report: ProviderReport) {
+function resultOf(report: ProviderReport, now: number) {
   const { id, name, missing, feeds, budget, budgetLeft, progress } = report;
   const { failingSeries, unknown, rejected } = report;
   const { lastSuccessAt, newestAt, lastFault, openUntil, failures } = progress;
   return {
-    ...{ id, name, state: stateOf(report), missing, feeds, budget, budgetLeft, failures },
+    ...{ id, name, state: stateOf(report, now), missing, feeds, budget, budgetLeft, failures },
     lastSuccessAt: isoOrNull(lastSuccessAt ?? undefined),
     newestAt: isoOrNull(newestAt ?? undefined),
     openUntil: isoOrNull(openUntil || undefined),

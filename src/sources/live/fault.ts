@@ -1,3 +1,5 @@
+import { neutralText } from "../../outbound/neutral-text.ts";
+
 /** What can be wrong with a provider, by what is to be done about it. */
 export type FaultKind =
   /** No connection, no answer in time, or one that broke off. */
@@ -15,7 +17,11 @@ export type FaultKind =
   /** What came could not be kept: the trouble is our own. */
   | "unkept";
 
-/** A provider did not give what was asked for. The message is for the operator. */
+/** Most characters of what is said of a fault. */
+const MAX_CHARACTERS = 300;
+
+/** A provider did not give what was asked for. The message is for the operator:
+ *  one line, in which nothing that the provider wrote can do anything to a terminal. */
 export class ProviderFault extends Error {
   override readonly name = "ProviderFault";
   readonly kind: FaultKind;
@@ -23,7 +29,7 @@ export class ProviderFault extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: FaultKind, message: string, retryAfterMs?: number) {
-    super(message);
+    super(neutralText(message.slice(0, MAX_CHARACTERS)).replace(/\s+/g, " "));
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
   }

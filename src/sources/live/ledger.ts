@@ -1,5 +1,6 @@
-import type { Instrument } from "../../market/instrument.ts";
-import type { Bar, Feed, InstrumentRecords, Known } from "../../market/records.ts";
+import type { AssetClass, Instrument } from "../../market/instrument.ts";
+import type { Bar, Feed, InstrumentRecords, Known, Mention } from "../../market/records.ts";
+import { barsDue } from "./bars-due.ts";
 import type { Datum } from "./provider.ts";
 
 /** A datum with who gave it, and when it was here. */
@@ -15,6 +16,10 @@ export type Observed = Datum & {
  */
 const HISTORY_MS = 2 * 86_400_000;
 
+/** What was there when it was told, whatever time it claims. A bar counts when its session is over,
+ *  and figures by a rule, both often later than they come. */
+const TOLD_AFTERWARDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
+
 /** A message that is read this long after it was written tells nothing of the mood any more, in
  *  milliseconds: two half-lives of a day. */
 const STALE_MENTION_MS = 2 * 86_400_000;
@@ -22,7 +27,8 @@ const STALE_MENTION_MS = 2 * 86_400_000;
 /**
  * What is here so much later than others were read is merely late, in milliseconds: it counts from
  * then on, like something that came a little later. It is slow answers, clocks that disagree and
- * processes that read what another one wrote; for none of them is a year of scores worked out anew.
+ * processes that read what another one wrote; for none of them is a year of scores worked out anew,
+ * unless a session has closed without it.
  */
 const LATE_MS = 3_600_000;
 
@@ -38,13 +44,15 @@ export interface Ledger {
   isOutdated(): boolean;
   /** Records with everything in it; from now on these grow. */
   revise(): InstrumentRecords;
-  /** When each message counts as known, Unix milliseconds, in no order. */
-  messageTimes(): readonly number[];
-  /** How many messages there are. */
+  /** All messages, in no order. */
+  messages(): readonly Mention[];
+  /** How many there are. */
   messageCount(): number;
   /** Forgets messages that were known before an instant, Unix milliseconds, also when they come
    *  again. */
   forgetMessages(before: number): void;
+  /** Forgets some of its messages. */
+  dropMessages(some: ReadonlySet<Known>): void;
   /** Who gave something of each list. */
   providers(): ReadonlyMap<Feed, ReadonlySet<string>>;
 }
@@ -66,6 +74,7 @@ interface Column {
 /** Starts an empty one. */
 export function createLedger(instrument: Instrument): Ledger {
   const columns = new Map<Feed, Column>();
+  const messages = () => [...(columns.get("mentions")?.given.values() ?? [])] as Mention[];
   let records: InstrumentRecords = { instrument, bars: [] };
   let forgottenUntil = Number.NEGATIVE_INFINITY;
   const columnOf = (feed: Feed): Column => {
@@ -89,7 +98,7 @@ export function createLedger(instrument: Instrument): Ledger {
       if (column.given.has(name)) return;
       column.given.set(name, record);
       column.providers.add(provider);
-      show(column, { feed, record, shownUntil });
+      show(column, { feed, record, shownUntil, assetClass: instrument.assetClass });
     },
     isOutdated: () => [...columns.values()].some((column) => column.isOutdated),
     revise() {
@@ -103,52 +112,68 @@ export function createLedger(instrument: Instrument): Ledger {
       if (lists.length > 0) records = { ...records, ...Object.fromEntries(lists) };
       return records;
     },
-    messageTimes: () =>
-      [...(columns.get("mentions")?.given.values() ?? [])].map(({ availableAt }) => availableAt),
+    messages,
     messageCount: () => columns.get("mentions")?.given.size ?? 0,
     forgetMessages(before) {
       forgottenUntil = Math.max(forgottenUntil, before);
-      forget(columns.get("mentions"), forgottenUntil);
+      forget(columns.get("mentions"), ({ availableAt }) => availableAt < forgottenUntil);
     },
+    dropMessages: (some) => forget(columns.get("mentions"), (message) => some.has(message)),
     providers: () => new Map([...columns].map(([feed, { providers }]) => [feed, providers])),
   };
 }
 
-function forget(column: Column | undefined, before: number): void {
+function forget(column: Column | undefined, isGone: (record: Known) => boolean): void {
   if (column === undefined) return;
-  for (const [name, { availableAt }] of column.given) {
-    if (availableAt >= before) continue;
+  for (const [name, record] of column.given) {
+    if (!isGone(record)) continue;
     column.given.delete(name);
     column.isOutdated = true;
   }
 }
 
+/** A record that comes to a list, and what its readers have seen. */
+interface Added {
+  readonly feed: Feed;
+  readonly record: Known;
+  readonly shownUntil: number;
+  readonly assetClass: AssetClass;
+}
+
 /** Shows a record to readers, at its place or, when it is merely late, after what they have read. */
-function show(
-  column: Column,
-  added: { readonly feed: Feed; readonly record: Known; readonly shownUntil: number },
-): void {
+function show(column: Column, added: Added): void {
   const { feed, record, shownUntil } = added;
-  const before = column.shown.at(-1);
-  const earliest = Math.max(shownUntil + 1, before?.availableAt ?? Number.NEGATIVE_INFINITY);
-  const availableAt = Math.max(record.availableAt, earliest);
-  const isLate = availableAt - record.availableAt > LATE_MS;
-  if (column.isOutdated || isLate || (before && !follows(feed, before, record))) {
+  const last = column.shown.at(-1);
+  const isInOrder = feed !== "bars" || !last || (last as Bar).session < (record as Bar).session;
+  if (column.isOutdated || isMissed(added) || !isInOrder) {
     column.isOutdated = true;
     return;
   }
-  column.hasLate ||= availableAt > record.availableAt;
-  const shown = availableAt === record.availableAt ? record : { ...record, availableAt };
-  column.shown.push(feed === "bars" ? chain(before as Bar, shown as Bar) : shown);
+  const isLate = record.availableAt <= shownUntil;
+  column.hasLate ||= isLate;
+  const shown = isLate ? { ...record, availableAt: shownUntil + 1 } : record;
+  if (feed === "bars") column.shown.push(chain(last as Bar | undefined, shown as Bar));
+  else insert(column.shown, shown);
 }
 
-/** Whether sessions are in order; everything else is in the order of its coming. */
-const follows = (feed: Feed, before: Known, record: Known): boolean =>
-  feed !== "bars" || (before as Bar).session < (record as Bar).session;
+/** Whether scores were made that would be others with it: those of sessions that have closed since,
+ *  or too many. A bar makes the price of its session. */
+function isMissed({ feed, record: { availableAt }, shownUntil, assetClass }: Added): boolean {
+  if (availableAt > shownUntil) return false;
+  if (feed === "bars" || shownUntil - availableAt >= LATE_MS) return true;
+  return barsDue(availableAt - 1, shownUntil, assetClass).length > 0;
+}
+
+/** Puts a record in its place, before those that become known later: nobody has read these. */
+function insert(shown: Known[], record: Known): void {
+  const before = shown.findLastIndex(({ availableAt }) => availableAt <= record.availableAt);
+  shown.splice(before + 1, 0, record);
+}
 
 /** When something counts as known, Unix milliseconds. */
-export function knownAt({ record: { availableAt }, observedAt }: Observed): number {
-  return observedAt - availableAt > HISTORY_MS ? availableAt : Math.max(availableAt, observedAt);
+export function knownAt({ feed, record: { availableAt }, observedAt }: Observed): number {
+  if (observedAt - availableAt > HISTORY_MS) return availableAt;
+  return TOLD_AFTERWARDS.has(feed) ? observedAt : Math.max(availableAt, observedAt);
 }
 
 /** A record with when it counts as known; `undefined` for one that tells nothing any more. */

@@ -1,10 +1,12 @@
-import { sessionOf, sessionsBetween } from "../../market/calendar.ts";
+import { sessionOf } from "../../market/calendar.ts";
 import type { Givers, Market, Source } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { FEEDS, type InstrumentRecords } from "../../market/records.ts";
+import { barsDue } from "./bars-due.ts";
 import { createLedger, knownAt, type Ledger, type Observed } from "./ledger.ts";
+import { boundMessages } from "./message-bound.ts";
 import type { LiveInstrument } from "./universe.ts";
-import { coinBarKnown, stockBarKnown } from "./when.ts";
+import { utcDay } from "./when.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -22,14 +24,14 @@ const LONGEST_PAUSE_MS = 60_000;
 const CALM_MS = 600_000;
 
 /**
- * How long messages stay in memory, in milliseconds: for attention, which looks back the longest: 60
+ * How long messages stay in memory before the newest one, in milliseconds: for attention, which looks back the longest: 60
  * sessions, each against the 30 before it, which are 131 days of trading. Sessions before that are
  * scored without them when all are scored again.
  */
 export const MENTIONS_KEPT_MS = 180 * DAY_MS;
 
 /** Messages in memory at most, of all instruments; 500,000 short ones take 0.6 GB, their readings
- *  included. Beyond that the oldest go, whatever their age. */
+ *  included. */
 const MOST_MESSAGES = 500_000;
 
 /** So often all are scored again anyway, without what is too old, in milliseconds: until then the
@@ -48,6 +50,9 @@ const SOURCE: Source = {
 export interface LiveMarket extends Market {
   /** Takes in what was given; what is there already is passed over. */
   take(observed: readonly Observed[]): void;
+  /** The clock was set back to an instant, Unix milliseconds: what became known later has not been
+   *  read yet. All is scored again. */
+  startOver(at: number): void;
 }
 
 /**
@@ -69,7 +74,9 @@ export function createLiveMarket(
   let list: readonly InstrumentRecords[] = [];
   const isOutdated = () => [...ledgers.values()].some((ledger) => ledger.isOutdated());
   const revise = (at: number) => {
-    for (const ledger of ledgers.values()) ledger.forgetMessages(at - MENTIONS_KEPT_MS);
+    // Not by the clock alone, which may be wrong.
+    const before = Math.min(at, newestMessage(ledgers.values())) - MENTIONS_KEPT_MS;
+    for (const ledger of ledgers.values()) ledger.forgetMessages(before);
     list = [...ledgers.values()].map((ledger) => ledger.revise());
     revision++;
     pauseMs = at - revisedAt > CALM_MS ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
@@ -88,6 +95,10 @@ export function createLiveMarket(
       const isTalk = observed.some(({ feed }) => feed === "mentions");
       if (isTalk) boundMessages([...ledgers.values()], mostMessages);
     },
+    startOver(at) {
+      shownUntil = at;
+      revise(at);
+    },
     recordsUntil(at) {
       const isDue = at - revisedAt >= pauseMs && isOutdated();
       if (isDue || (revision > 0 && at - revisedAt >= REVISE_EVERY_MS)) revise(at);
@@ -97,21 +108,19 @@ export function createLiveMarket(
     revision: () => revision,
     sourcesOf: (symbol) => sourcesIn(ledgers.get(symbol), sources),
     barsDue,
-    sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDate(at) : sessionOf(at)),
+    sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDay(at) : sessionOf(at)),
     walkStart: (at) => newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
   };
 }
 
-/** Forgets the oldest messages of all, a fifth at once, when there are too many. */
-function boundMessages(ledgers: readonly Ledger[], most: number): void {
-  const count = ledgers.reduce((sum, ledger) => sum + ledger.messageCount(), 0);
-  if (count <= most) return;
-  const times = ledgers.flatMap((ledger) => ledger.messageTimes()).sort((a, b) => a - b);
-  const before = times[count - Math.floor(0.8 * most)] as number;
-  for (const ledger of ledgers) ledger.forgetMessages(before);
+/** When the newest message of all counts as known. */
+function newestMessage(ledgers: Iterable<Ledger>): number {
+  let newest = Number.NEGATIVE_INFINITY;
+  for (const ledger of ledgers) {
+    for (const { availableAt } of ledger.messages()) newest = Math.max(newest, availableAt);
+  }
+  return newest;
 }
-
-const utcDate = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 function sourcesIn(ledger: Ledger | undefined, sources: ReadonlyMap<string, Source>): Givers {
   const given = ledger?.providers();
@@ -121,22 +130,5 @@ function sourcesIn(ledger: Ledger | undefined, sources: ReadonlyMap<string, Sour
       const ids = given?.get(feed);
       return ids ? [[feed, [...ids].sort().flatMap((id) => sources.get(id) ?? [])] as const] : [];
     }),
-  );
-}
-
-/** By the exchanges' calendar, and by UTC days. */
-const barsDue: NonNullable<Market["barsDue"]> = (after, until, assetClass) =>
-  (assetClass === "crypto" ? daysFrom(after, until) : sessionsFrom(after, until)).filter(
-    (at) => at > after && at <= until,
-  );
-
-const sessionsFrom = (after: number, until: number): readonly number[] =>
-  sessionsBetween(newYorkDate(after), newYorkDate(until)).map(stockBarKnown);
-
-function daysFrom(after: number, until: number): readonly number[] {
-  const first = Math.floor(after / DAY_MS) - 1;
-  const count = Math.max(0, Math.floor(until / DAY_MS) - first + 1);
-  return Array.from({ length: count }, (_, index) =>
-    coinBarKnown(utcDate((first + index) * DAY_MS)),
   );
 }

@@ -6,6 +6,10 @@ import type { Datum, Rejected } from "./provider.ts";
 /** Characters of a message that are kept; what counts stands at the beginning. */
 const MAX_CHARACTERS = 2_000;
 
+/** A message that names more instruments weighs nothing by the method: a list of tickers says nothing
+ *  of any of them. */
+const MAX_SYMBOLS = 5;
+
 /** Times ahead of the receipt up to which clocks may differ, in milliseconds. */
 const MAX_AHEAD_MS = 5 * 60_000;
 
@@ -36,11 +40,13 @@ export interface Sorted {
 
 /**
  * A message under each instrument that it is about; known when it was written. One that was written
- * after it came is set apart: `at` would promise what nobody can know.
+ * after it came is set apart: `at` would promise what nobody can know. One that names too many is
+ * passed over.
  *
  * @param receivedAt Unix milliseconds.
  */
 export function filed(message: Message, symbols: readonly string[], receivedAt: number): Sorted {
+  if (message.symbolCount > MAX_SYMBOLS) return { data: [], rejected: [] };
   const { at, ...mention } = message;
   const place = { feed: "mentions" as const, at, id: message.id };
   if (at > receivedAt + MAX_AHEAD_MS) {

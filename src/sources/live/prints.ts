@@ -31,6 +31,9 @@ const MAX_HISTORY_MS = 120 * 86_400_000;
 /** How long a symbol is left alone that the provider does not have, in milliseconds. */
 const UNKNOWN_MS = 86_400_000;
 
+/** Times that a session is begun anew whose pages get lost; then it is passed over. */
+const MAX_LOST = 3;
+
 /** A print of regular trading; its session is the one it was asked for. */
 export type ToldPrint = Omit<Print, "session">;
 
@@ -68,7 +71,10 @@ const PAGE_CHARACTERS = 900;
 const Place = z.object({
   session: z.iso.date().refine(isSession),
   page: z.string().max(PAGE_CHARACTERS).optional(),
+  /** How often it was begun anew. */
+  lost: z.int().optional(),
 });
+type Place = z.infer<typeof Place>;
 
 /** Follows the blocks of one symbol, each session once it is settled. */
 export function printSeries(
@@ -78,9 +84,8 @@ export function printSeries(
   return {
     key,
     next(cursor, now, failures) {
-      const place = readCursor(cursor, Place) ?? { session: firstOf(historyFrom, now) };
-      const { session } = place;
-      const page = isPageLost(failures) ? undefined : place.page;
+      const place = placeOf(cursor, failures) ?? { session: firstOf(historyFrom, now) };
+      const { session, page } = place;
       const closesAt = closeAt(session);
       if (now < closesAt + SETTLED_MS) return { waitUntil: closesAt + SETTLED_MS };
       const opensAt = newYorkInstant(session, "09:30");
@@ -89,10 +94,10 @@ export function printSeries(
         request,
         read(answer) {
           const told = read(answer);
-          if (told.isUnknown) return unknown({ session, page }, symbol, answer.receivedAt);
+          if (told.isUnknown) return unknown(place, symbol, answer.receivedAt);
           return {
             ...keptOf(told.prints, { symbol, session, receivedAt: answer.receivedAt }),
-            cursor: JSON.stringify(placeAfter({ session, page }, told)),
+            cursor: JSON.stringify(placeAfter(place, told)),
           };
         },
       };
@@ -100,8 +105,16 @@ export function printSeries(
   };
 }
 
+/** Where the last reading left it. A session whose pages are lost begins anew, some times. */
+function placeOf(cursor: string | undefined, failures: number | undefined): Place | undefined {
+  const place = readCursor(cursor, Place);
+  if (place?.page === undefined || !isPageLost(failures)) return place;
+  const { session, lost = 0 } = place;
+  return lost < MAX_LOST ? { session, lost: lost + 1 } : { session: nextSession(session) };
+}
+
 /** The reading of an answer that says that the provider does not have a symbol. */
-const unknown = (place: z.input<typeof Place>, symbol: string, receivedAt: number): Reading => ({
+const unknown = (place: Place, symbol: string, receivedAt: number): Reading => ({
   data: [],
   cursor: JSON.stringify(place),
   notBefore: receivedAt + UNKNOWN_MS,
@@ -111,16 +124,13 @@ const unknown = (place: z.input<typeof Place>, symbol: string, receivedAt: numbe
 const firstOf = (historyFrom: number, now: number): string =>
   sessionOf(Math.max(historyFrom, now - MAX_HISTORY_MS));
 
-function placeAfter(
-  { session, page }: Pick<PrintPlace, "session" | "page">,
-  { next, availableFrom }: PrintPage,
-): z.input<typeof Place> {
+function placeAfter({ session, page, lost }: Place, { next, availableFrom }: PrintPage): Place {
   if (next === undefined) return { session: sessionAfter(session, availableFrom) };
   if (next === page) throw new ProviderFault("malformed", "the page behind a page is itself");
   if (next.length > PAGE_CHARACTERS) {
     throw new ProviderFault("malformed", `the name of the next page has ${next.length} characters`);
   }
-  return { session, page: next };
+  return { session, page: next, lost };
 }
 
 /** The session behind one, or the first from a later date on. */

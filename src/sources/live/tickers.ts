@@ -7,9 +7,6 @@ import { coinOf } from "./symbols.ts";
 /** Characters of a text that are searched, before and after they are normalised. */
 const MAX_CHARACTERS = 2_000;
 
-/** Most instruments that a text is filed under; the rest of a long list counts only. */
-const MAX_FILED = 20;
-
 /** Nothing that a reader sees; it could part a ticker or hide one. */
 const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Variation_Selector}]/gu;
 
@@ -22,11 +19,11 @@ const TICKER = `([A-Za-z]{1,10})(?:[./-](USD|usd|[A-Za-z]{1,2})(?!${JOINED}))?(?
 /** `$AAPL`, `$BRK.B`, `$BTC.X`, `$T.TO`; not `US$AAPL`, `$5B`, `$ES_F`, `$SPYhttp`, `BE€$T`. */
 const CASHTAG = new RegExp(String.raw`(?<!${JOINED}|!)\$${TICKER}`, "gu");
 
-/** As press releases name a company: `(NYSE: T)`, `(NASDAQ:AAPL)`. */
-const LISTING = new RegExp(
-  String.raw`[([](?:NYSE ?Arca|NYSE ?American|NYSE|NASDAQ|Nasdaq|CBOE|Cboe|AMEX): ?${TICKER} ?[)\]]`,
-  "gu",
-);
+/** `NYSE`, `NYSE Arca`, `NYSEARCA`, `Nasdaq GS`, `OTCQX`. */
+const EXCHANGE = "(?:NYSE|NASDAQ|Nasdaq|CBOE|Cboe|AMEX|OTC)[A-Za-z]{0,10}(?: [A-Za-z]{1,10}){0,2}";
+
+/** As press releases name a company: `(NYSE: T)`, `(NASDAQ:AAPL)`, `(NYSE: T; NASDAQ: AAPL)`. */
+const LISTING = new RegExp(String.raw`(?<=[([;,]\s?)${EXCHANGE}: ?${TICKER}(?= ?[)\];,])`, "gu");
 
 /** A ticker at the end of a text that was cut may be the beginning of another. */
 const CUT_OFF = /\$[A-Za-z]{1,10}…/gu;
@@ -53,7 +50,7 @@ const COINS_BY_TICKER = new Set("ADA AVAX BNB BTC DOGE DOT ETH SHIB SOL XLM XMR 
 
 /** What a text is about. */
 interface Named {
-  /** Symbols of the universe in the order in which they are named, at most 20. */
+  /** Symbols of the universe in the order in which they are named. */
   readonly symbols: readonly string[];
   /** Number of instruments that it names, in the universe or not. */
   readonly count: number;
@@ -89,7 +86,7 @@ export function createTickerReader(
     });
     const found = new Set(named.flatMap(({ symbol }) => symbol ?? []));
     return {
-      symbols: [...found].slice(0, MAX_FILED),
+      symbols: [...found],
       count: new Set(named.map(({ name }) => name)).size,
     };
   };

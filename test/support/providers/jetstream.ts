@@ -93,12 +93,22 @@ export interface LocalJetstream {
   close(): Promise<void>;
 }
 
-/** Serves a stream: with `cursor` everything from there on again, otherwise what comes. */
-export async function serveJetstream(past: readonly StreamedEvent[] = []): Promise<LocalJetstream> {
+/**
+ * Serves a stream: with `cursor` everything from there on again, otherwise what comes.
+ *
+ * @param clock What time it says that it is, Unix milliseconds; it says nothing unless given.
+ */
+export async function serveJetstream(
+  past: readonly StreamedEvent[] = [],
+  clock?: () => number,
+): Promise<LocalJetstream> {
   const events = [...past];
   const visits: URL[] = [];
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1", path: "/subscribe" });
   await once(server, "listening");
+  server.on("headers", (headers) => {
+    if (clock) headers.push(`Date: ${new Date(clock()).toUTCString()}`);
+  });
   const send = (socket: WebSocket, event: StreamedEvent) => socket.send(JSON.stringify(event));
   server.on("connection", (socket, { url = "" }) => {
     const visit = new URL(url, "ws://local");

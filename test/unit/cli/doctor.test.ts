@@ -69,6 +69,25 @@ describe("the doctor", () => {
     expect([isGood, notes]).toEqual([false, []]);
   });
 
+  it("finds silent what stands still: a stream in minutes, everybody else in a week", async () => {
+    const providers = ["heard", "unheard", "fresh"].map((id) => provider(id, { budget: null }));
+    const since = (ms: number) => ({ ...answering, lastSuccessAt: START - ms });
+    const week = 7 * 86_400_000;
+    const store = await followedStore([...providers, provider("asked"), provider("left")], {
+      ...{ heard: since(300_000), unheard: since(300_001) },
+      ...{ asked: since(week), left: since(week + 1) },
+    });
+    const { isGood, result } = await examined(store);
+    expect(isGood).toBe(false);
+    expect(result.providers).toMatchObject([
+      { id: "heard", state: "well" },
+      { id: "unheard", state: "silent" },
+      { id: "fresh", state: "waiting" },
+      { id: "asked", state: "well" },
+      { id: "left", state: "silent" },
+    ]);
+  });
+
   it("finds all well where everybody answers, or is not asked", async () => {
     const providers = [provider("one"), provider("two", { feeds: [], missing: ["KEY"] })];
     const { isGood } = await examined(await followedStore(providers, { one: answering }));

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { jsonOfText } from "../answer.ts";
+import { ProviderFault } from "../fault.ts";
 import { filed, messageText, opaque } from "../message.ts";
 import type { ProviderOptions, Reading, StreamedProvider } from "../provider.ts";
 import { createTickerReader } from "../tickers.ts";
@@ -18,6 +19,9 @@ const MAX_MESSAGE_BYTES = 65_536;
 
 /** Age at which a post is an import from elsewhere and no news, in milliseconds. */
 const MAX_AGE_MS = 24 * 3_600_000;
+
+/** How far an event may be ahead of our clock, in milliseconds: as far as clocks may differ. */
+const MAX_AHEAD_MS = 10 * 60_000;
 
 /** What Jetstream itself says of an event. Times are Unix microseconds. */
 const Event = z.looseObject({
@@ -67,6 +71,7 @@ export const jetstream: StreamedProvider = {
     let told = 0;
     return (message, now) => {
       const event = jsonOfText(message, Event);
+      requireOurTime(event, now);
       const sorted = readPost(event, now);
       const isLongSilent = Math.abs(event.time_us - told) >= TELL_EVERY_MICROS;
       if (sorted === undefined && !isLongSilent) return undefined;
@@ -75,6 +80,16 @@ export const jetstream: StreamedProvider = {
     };
   },
 };
+
+/** @throws {ProviderFault} `clock` when an event is told before it was. */
+function requireOurTime({ time_us: micros }: Event, now: number): void {
+  const at = micros / 1_000;
+  if (at <= now + MAX_AHEAD_MS) return;
+  const text = `its clock says ${utcText(at)}, ours ${utcText(now)}`;
+  throw new ProviderFault("clock", `${text}: is the clock of this machine right?`);
+}
+
+const utcText = (at: number): string => new Date(at).toUTCString();
 
 function postReader({ instruments }: ProviderOptions) {
   const named = createTickerReader(instruments);

@@ -111,17 +111,52 @@ describe("a ledger", () => {
 
   it("shows what is merely late after what was read, and at its own place when it is revised", () => {
     const ledger = createLedger(coin);
-    ledger.add(mention(T, T), NEVER);
+    const noon = T + DAY_MS / 2;
+    ledger.add(mention(noon, noon), NEVER);
     const first = ledger.revise();
-    const readUntil = T + 3_600_000;
-    ledger.add(mention(T + 9, T + 9), readUntil);
-    ledger.add(mention(T + 5, T + 7), readUntil);
+    const readUntil = noon + 3_600_000;
+    ledger.add(mention(noon + 9, noon + 9), readUntil);
+    ledger.add(mention(noon + 5, noon + 7), readUntil);
     expect(ledger.isOutdated()).toBe(false);
     const times = (records: InstrumentRecords) => records.mentions?.map((one) => one.availableAt);
-    expect(times(first)).toEqual([T, readUntil + 1, readUntil + 1]);
-    expect(times(ledger.revise())).toEqual([T, T + 7, T + 9]);
-    ledger.add(mention(T + 11, T + 11), readUntil + 11);
+    expect(times(first)).toEqual([noon, readUntil + 1, readUntil + 1]);
+    expect(times(ledger.revise())).toEqual([noon, noon + 7, noon + 9]);
+    ledger.add(mention(noon + 11, noon + 11), readUntil + 11);
     expect(ledger.isOutdated()).toBe(true);
+  });
+
+  it("is outdated by what is late by however little when a session has closed without it", () => {
+    // The session of the day before closes five minutes after midnight.
+    const close = T + DAY_MS + 300_000;
+    const isOutdatedBy = (late: Observed, readUntil: number) => {
+      const ledger = createLedger(coin);
+      for (const one of [bar(-1, 0), mention(T, T)]) ledger.add(one, NEVER);
+      ledger.revise();
+      ledger.add(late, readUntil);
+      return ledger.isOutdated();
+    };
+    expect(isOutdatedBy(mention(close, close), close)).toBe(true);
+    expect(isOutdatedBy(mention(close - 9, close - 9), close + 9)).toBe(true);
+    expect(isOutdatedBy(mention(close - 9, close - 9), close - 1)).toBe(false);
+    expect(isOutdatedBy(mention(close + 1, close + 1), close + 9)).toBe(false);
+    expect(isOutdatedBy(bar(0, 0), T + DAY_MS - 1)).toBe(false);
+    expect(isOutdatedBy(bar(0, 0), T + DAY_MS)).toBe(true);
+  });
+
+  it("does not let anything wait for what claims a later time", () => {
+    const ledger = createLedger(coin);
+    const noon = T + DAY_MS / 2;
+    ledger.add(mention(noon, noon), NEVER);
+    const { mentions } = ledger.revise();
+    ledger.add(mention(noon + 299_000, noon + 1_000), noon);
+    ledger.add(mention(noon + 60_000, noon + 60_000), noon + 58_000);
+    const times = () => mentions?.map(({ availableAt }) => availableAt - noon);
+    expect(times()).toEqual([0, 1_000, 60_000]);
+    // Here by a clock that was a day ahead.
+    ledger.add(mention(noon + 2, noon + DAY_MS), noon + 60_000);
+    ledger.add(mention(noon + 61_000, noon + 61_000), noon + 60_000);
+    expect(times()).toEqual([0, 1_000, 60_000, 61_000, DAY_MS]);
+    expect(ledger.isOutdated()).toBe(false);
   });
 
   it("keeps the lists to which nothing was added behind", () => {
@@ -144,7 +179,7 @@ describe("a ledger", () => {
     expect(ledger.isOutdated()).toBe(false);
     ledger.forgetMessages(T + 1);
     expect([ledger.isOutdated(), ledger.messageCount()]).toEqual([true, 1]);
-    expect(ledger.messageTimes()).toEqual([T + 5]);
+    expect(ledger.messages().map(({ availableAt }) => availableAt)).toEqual([T + 5]);
     const after = ledger.revise();
     ledger.forgetMessages(NEVER);
     for (const one of old) ledger.add(one, T + 7);

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { InstrumentRecords } from "../../../../src/market/records.ts";
 import { createEngine } from "../../../../src/score/engine.ts";
 import type { Observed } from "../../../../src/sources/live/ledger.ts";
 import { createLiveMarket, type LiveMarket } from "../../../../src/sources/live/live-market.ts";
+import { MOST_OF_AN_AUTHOR } from "../../../../src/sources/live/message-bound.ts";
 import { addDays, coinBarKnown, stockBarKnown } from "../../../../src/sources/live/when.ts";
 import { createSnapshotArchive } from "../../../../src/store/snapshot-archive.ts";
 import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
@@ -104,6 +106,32 @@ it("takes in what is late soon at first, then ever less often, and soon again af
   expect(revisedAt.slice(8)).toEqual([1_000, 1_005, 1_015]);
 });
 
+describe("a clock that was ahead", () => {
+  const DAY_MS = 86_400_000;
+
+  it.each([1 / 24, 1, 40, 365])("by %d days leaves nothing behind", (days) => {
+    const [market, other] = [newMarket(), newMarket()];
+    const [score, scoreOther] = [scored(market), scored(other)];
+    for (const one of [market, other]) one.take(history("2025-06-01", LAST_DAY));
+    score(NOW);
+    score(NOW + days * DAY_MS);
+    const fresh = ["2026-11-21", "2026-11-22"].flatMap((day) =>
+      COINS.map(({ symbol }) => bar(symbol, day)),
+    );
+    market.take(fresh.slice(0, COINS.length));
+    market.startOver(NOW + 5_000);
+    score(NOW + 5_000);
+    market.take(fresh.slice(COINS.length));
+    other.take(fresh);
+    const later = NOW + 2 * DAY_MS;
+    expect(score(later)).toEqual(scoreOther(later));
+    const { revision } = market;
+    const before = revision?.();
+    market.recordsUntil(later + 600_000);
+    expect(revision?.()).toBe(before);
+  });
+});
+
 describe("messages of several providers", () => {
   const started = () => {
     const market = newMarket();
@@ -159,11 +187,46 @@ describe("messages of several providers", () => {
     );
   });
 
+  it("of one author cannot drive out everybody else's", () => {
+    const market = createLiveMarket(COINS, SOURCES, 1_000);
+    const by = (author: string | null, minute: number): Observed => {
+      const one = mention(NOW + minute * 60_000, `${author} ${minute}`);
+      return { ...one, record: { ...one.record, author } } as Observed;
+    };
+    const others = Array.from({ length: 400 }, (_, minute) => by(`a${minute % 100}`, minute));
+    const headlines = Array.from({ length: 200 }, (_, minute) => by(null, minute));
+    market.take([...others, ...headlines]);
+    for (let minute = 0; minute < 600; minute++) {
+      // One message on two coins is one message.
+      const one = by("one", minute);
+      market.take([one, { ...one, symbol: "ETH-USD" }]);
+    }
+    const left = market
+      .recordsUntil(NOW + 86_400_000)
+      .flatMap(({ mentions = [] }) => mentions.map(({ author }) => author));
+    const countOf = (isMeant: (author: string | null) => boolean) => left.filter(isMeant).length;
+    expect(countOf((author) => author === null)).toBe(200);
+    expect(countOf((author) => author?.startsWith("a") ?? false)).toBe(400);
+    expect(MOST_OF_AN_AUTHOR).toBe(MESSAGE_RULES.maxMessagesPerDay + 1);
+    expect(countOf((author) => author === "one")).toBeGreaterThanOrEqual(2 * MOST_OF_AN_AUTHOR);
+    expect(left.length).toBeLessThanOrEqual(1_000);
+  });
+
+  it("are forgotten before the newest one, not by a clock that is ahead", () => {
+    const { market } = started();
+    market.recordsUntil(NOW + 365 * 86_400_000);
+    market.startOver(NOW);
+    market.take([mention(NOW + 1_000, "other")]);
+    expect(countOf(market.recordsUntil(NOW + 2_000))).toBe(2);
+  });
+
   it("are forgotten within a month after half a year", () => {
     const { market, before } = started();
     const days = (count: number) => NOW + count * 86_400_000;
-    for (let day = 1; day < 181; day++) market.recordsUntil(days(day));
-    expect(countOf(market.recordsUntil(days(181)))).toBe(0);
+    for (let day = 1; day < 180; day++) market.recordsUntil(days(day));
+    market.take([mention(days(180) - 1, "other")]);
+    market.recordsUntil(days(180));
+    expect(countOf(market.recordsUntil(days(181)))).toBe(1);
     expect(market.revision?.()).toBe((before ?? 0) + 6);
   });
 });

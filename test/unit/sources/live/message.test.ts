@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
 import { decoded, filed, messageText, opaque } from "../../../../src/sources/live/message.ts";
 
 const AT = Date.parse("2026-11-20T15:00:00Z");
@@ -35,6 +36,12 @@ describe("a message", () => {
         reason: "written at 2026-11-20T15:00:00.000Z, after it came",
       },
     ]);
+  });
+
+  it("is passed over when it names more than the method counts: it weighs nothing", () => {
+    const named = (symbolCount: number) => filed({ ...MESSAGE, symbolCount }, ["AAPL"], AT);
+    expect(named(MESSAGE_RULES.maxSymbols).data).toHaveLength(1);
+    expect(named(MESSAGE_RULES.maxSymbols + 1)).toEqual({ data: [], rejected: [] });
   });
 
   it("keeps 2,000 characters, none of which could deceive", () => {

@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { jsonOfText } from "../../../../src/sources/live/answer.ts";
+import { ProviderFault } from "../../../../src/sources/live/fault.ts";
+
+const faultFor = (key: string): string => {
+  try {
+    jsonOfText(JSON.stringify({ [key]: 1 }), z.record(z.string(), z.string()));
+  } catch (error) {
+    if (error instanceof ProviderFault) return error.message;
+  }
+  return "no fault";
+};
+
+it("a fault says what a provider wrote on one line that does nothing to a terminal", () => {
+  expect(faultFor("\u001b]0;owned\u0007\u001b[31m\u202eX\r\nY")).toMatch(
+    /^\ufffd\]0;owned\ufffd\ufffd\[31m\ufffdX Y: Invalid input/,
+  );
+});
+
+it("a fault is no longer than 300 characters", () => {
+  expect(faultFor("x".repeat(100_000))).toHaveLength(300);
+});
