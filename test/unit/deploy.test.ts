@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { validate } from "dockerfile-utils";
+import { describe, expect, it } from "vitest";
+import pkg from "../../package.json" with { type: "json" };
+import { readConfig } from "../../src/config.ts";
+import { variables } from "../../src/variables.ts";
+
+const root = join(import.meta.dirname, "../..");
+const textOf = (file: string) => readFileSync(join(root, "deploy", file), "utf8");
+
+/** The lines `NAME=value`, also those that are only offered. */
+function settingsIn(text: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    [...text.matchAll(/^#?([A-Z_]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
+  );
+}
+
+describe("the files for deployment", () => {
+  it("have a Dockerfile without a fault, and a compose file that its linter takes", async () => {
+    expect(validate(textOf("Dockerfile"), {})).toEqual([]);
+    const lint = promisify(execFile)(
+      process.execPath,
+      [join(root, "node_modules/dclint/bin/dclint.cjs"), "deploy/compose.yaml"],
+      { cwd: root },
+    );
+    await expect(lint).resolves.toMatchObject({ stderr: "" });
+  });
+
+  it("start the process as `npm start` does", () => {
+    const [, ...words] = pkg.scripts.start.split(" ");
+    expect(textOf("Dockerfile")).toContain(
+      `CMD ${JSON.stringify(["node", ...words]).replaceAll(",", ", ")}`,
+    );
+    expect(textOf("market-signal.service")).toContain(`/node ${words.join(" ")}\n`);
+  });
+
+  it("copy everything into the image that the process is made of", () => {
+    const listed = [...textOf("Dockerfile.dockerignore").matchAll(/^!(.+)$/gm)].map(
+      ([, path]) => path,
+    );
+    const copied = [...textOf("Dockerfile").matchAll(/^COPY (.+) \S+$/gm)].flatMap(
+      ([, paths = ""]) => paths.split(" "),
+    );
+    expect(copied.sort()).toEqual(listed.sort());
+  });
+
+  it("name only settings that there are, with values that are taken once secrets are filled in", () => {
+    const { POSTGRES_PASSWORD, TLS_FOLDER, ...settings } = settingsIn(textOf("example.env"));
+    expect([POSTGRES_PASSWORD, TLS_FOLDER]).toEqual(["", expect.stringMatching(/^\//)]);
+    expect(Object.keys(settings).filter((name) => !(name in variables))).toEqual([]);
+    const image = Object.fromEntries(
+      [...textOf("Dockerfile").matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name = "", value]) => [
+        name,
+        value,
+      ]),
+    );
+    const config = readConfig({ ...image, ...settings });
+    expect(config).toMatchObject({ host: "0.0.0.0", port: 3000, proxyHops: 1 });
+  });
+
+  it("have a proxy that passes on what streams need, and bodies as large as the service takes", () => {
+    const nginx = textOf("nginx.conf");
+    expect(nginx).toContain("client_max_body_size 128k;");
+    expect(nginx).toContain("proxy_buffering off;");
+    expect(nginx).toContain("proxy_set_header X-Forwarded-For $remote_addr;");
+  });
+});
