@@ -26,10 +26,10 @@ export const quotas = {
   revoke: { points: 300, windowSeconds: 60 },
   /** Wrong secrets, per client. */
   "secret-client": { points: 10, windowSeconds: 900 },
-  /** Wrong proofs of clients, of whatever kind, per address. */
+  /** Wrong proofs of clients, of whatever kind, per address. The lock of who goes on grows. */
   "secret-address": { points: 10, windowSeconds: 900 },
-  /** The same in a day, so that the lock of who goes on grows. */
-  "secret-address-day": { points: 50, windowSeconds: 86_400 },
+  /** Wrong claim and sign-in codes, per address. The lock of who goes on grows. */
+  "wrong-code": { points: 20, windowSeconds: 3600 },
   /** Applications, per address. */
   apply: { points: 5, windowSeconds: 3600 },
   /** Applications in a day, per address. */
@@ -64,6 +64,8 @@ export const quotas = {
   calls: { points: 600, windowSeconds: 60 },
   /** The same, per agent that nobody answers for (architecture section 7). */
   "calls-anonymous": { points: 120, windowSeconds: 60 },
+  /** Requests for anything that needs no credential, per address. */
+  visits: { points: 3000, windowSeconds: 60 },
   /** Alerts made, changed and removed, and events asked for again, per caller. */
   "alert-change": { points: 60, windowSeconds: 3600 },
   /** Test events, per alert. */

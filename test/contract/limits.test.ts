@@ -38,7 +38,7 @@ async function serve({ hops = 0, limited, translate }: Site) {
 }
 
 function limitsOf(overrides: LimitsOptions["overrides"] = {}) {
-  return createLimits({ overrides });
+  return createLimits({ overrides, now: () => Date.now() });
 }
 
 const two = { apply: { points: 2, windowSeconds: 3600 } };

@@ -110,9 +110,7 @@ describe("limits in memory", () => {
     for (let at = 0; at < 19_999; at += 1) await limits.count("apply", `k${at}`);
     expect(await limits.look("apply", "old")).toMatchObject({ points: 5 });
     expect(await limits.look("apply", "young")).toMatchObject({ points: 1 });
-    expect(vi.getTimerCount()).toBe(20_000);
     vi.advanceTimersByTime(60_000);
-    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("set nobody free who has no points left, however many others come", async () => {
@@ -120,7 +118,6 @@ describe("limits in memory", () => {
     await countTimes(limits, 5, "spent");
     for (let at = 0; at < 40_000; at += 1) await limits.count("apply", `k${at}`);
     expect(await limits.look("apply", "spent")).toMatchObject({ isExceeded: true });
-    expect(vi.getTimerCount()).toBe(20_000);
     vi.advanceTimersByTime(60_000);
     expect(await limits.look("apply", "spent")).toMatchObject({ points: 5 });
   });
@@ -152,6 +149,13 @@ describe("limits in memory", () => {
     const before = heapUsed();
     for (let at = 0; at < 10_000; at += 1) await limits.count("apply", long(String(at)));
     expect(heapUsed() - before).toBeLessThan(20_000_000);
+  });
+
+  it("keep a bounded number of keys", async () => {
+    const limits = createLimits(five);
+    const before = heapUsed();
+    for (let at = 0; at < 100_000; at += 1) await limits.count("apply", `203.0.113.${at}`);
+    expect(heapUsed() - before).toBeLessThan(8_000_000);
   });
 
   it("take a key whose window begins again for a young one", async () => {

@@ -1,0 +1,77 @@
+import { LRUCache } from "lru-cache";
+import { insert, replace, update } from "../store/operations.ts";
+import { collection, type Records, type Stored } from "../store/records.ts";
+import type { Limits, QuotaName, Remaining } from "./limits.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Quotas of wrong guesses. Their keys are addresses, so that nobody locks out who comes from
+ *  elsewhere. */
+const LOCKING: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]);
+
+/** Who guessed wrong too often. */
+interface Lockout {
+  /** How often, without a quiet day in between. */
+  readonly times: number;
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+}
+
+/** Addresses whose hash is remembered: to make one costs more than all else here. */
+const MAX_HASHES = 10_000;
+
+const lockouts = collection<Lockout>("lockouts");
+
+/** What lockouts are kept with. */
+export interface LockoutOptions {
+  readonly records: Records;
+  /** Addresses are kept as hashes alone. */
+  readonly hashAddress: (address: string) => string;
+  readonly now: () => Date;
+}
+
+/**
+ * Limits that lock out whoever goes on guessing: each time the quota is used up, the lock lasts twice as
+ * long as the last one, from the window of the quota to a day. A day after the last lock has ended
+ * all is forgotten. Locks are kept in the store: a restart frees nobody.
+ */
+export function withLockouts(
+  limits: Limits,
+  { records, hashAddress, now }: LockoutOptions,
+): Limits {
+  const hashes = new LRUCache<string, string>({ max: MAX_HASHES, memoMethod: hashAddress });
+  const keyOf = (quota: QuotaName, key: string) => `${quota}:${hashes.memo(key)}`;
+  const leftMs = (lock: Stored<Lockout> | undefined): number =>
+    lock === undefined ? 0 : lock.value.until - now().getTime();
+
+  /** @returns Milliseconds that the lock lasts. */
+  const lock = async (key: string, windowMs: number): Promise<number> => {
+    let lastsMs = 0;
+    await update(records, { collection: lockouts, key }, (last) => {
+      const times = (last?.value.times ?? 0) + 1;
+      lastsMs = Math.min(windowMs * 2 ** (times - 1), DAY_MS);
+      const value = { times, until: now().getTime() + lastsMs };
+      const to = { value, ttlMs: lastsMs + DAY_MS };
+      return [last === undefined ? insert(lockouts, { key, ...to }) : replace(lockouts, last, to)];
+    });
+    return lastsMs;
+  };
+  const count = async (quota: QuotaName, key: string): Promise<Remaining> => {
+    const counted = await limits.count(quota, key);
+    if (counted.points > 0 || counted.isExceeded) return counted;
+    const lastsMs = await lock(keyOf(quota, key), counted.policy.windowSeconds * 1000);
+    return { ...counted, resetMs: Math.max(counted.resetMs, lastsMs) };
+  };
+  const look = async (quota: QuotaName, key: string): Promise<Remaining> => {
+    const [counted, locked] = await Promise.all([
+      limits.look(quota, key),
+      records.get(lockouts, keyOf(quota, key)),
+    ]);
+    const resetMs = leftMs(locked);
+    return resetMs <= 0 ? counted : { ...counted, points: 0, resetMs, isExceeded: true };
+  };
+  return {
+    count: (quota, key) => (LOCKING.has(quota) ? count : limits.count)(quota, key),
+    look: (quota, key) => (LOCKING.has(quota) ? look : limits.look)(quota, key),
+  };
+}

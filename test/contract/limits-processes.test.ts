@@ -1,0 +1,109 @@
+import { Client } from "pg";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { newToken, postForm, register } from "../support/agent.ts";
+import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
+import { startTown, type Town } from "../support/town.ts";
+import { bearer } from "../support/watcher.ts";
+
+const START_MS = 60_000;
+
+type Services = readonly [Town, Town, Town];
+
+/** Limits of which each is met by one test. */
+const LIMITS = "apply=7/3600 secret-address=3/900 calls-anonymous=30/3600 contact=4/3600";
+
+/** Services on one database. One after the other: each takes the processor for a while. */
+async function servicesOn(databaseUrl: string): Promise<Services> {
+  const env = {
+    DATABASE_URL: databaseUrl,
+    MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
+    RATE_LIMITS: `${LOOSE_LIMITS} ${LIMITS}`,
+  };
+  return [await startTown(env), await startTown(env), await startTown(env)];
+}
+
+const statusesOf = async (answers: readonly Promise<Response>[]) =>
+  (await Promise.all(answers)).map(({ status }) => status);
+
+const post = ({ base }: Town, path: string, body: object) =>
+  fetch(base + path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+const contact = (town: Town) =>
+  post(town, "/api/contact", { email: "ada@example.com", message: "hello" });
+
+describe.skipIf(!postgresAvailable)("limits of three services on PostgreSQL", () => {
+  let url: string;
+  let services: Services;
+  beforeAll(async () => {
+    url = await (await startPostgres()).createDatabase();
+    services = await servicesOn(url);
+  }, 3 * START_MS);
+
+  it("allow together what one would, whatever is asked at once and of whom", async () => {
+    const statuses = await statusesOf(
+      Array.from({ length: 60 }, (_, at) =>
+        post(services[at % 3] as Town, "/api/apply", {
+          ...{ name: "Ada", email: `ada-${at}@example.com` },
+        }),
+      ),
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(7);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(53);
+  });
+
+  it("refuse calls in all of them soon after there were too many together", async () => {
+    const token = await newToken(services[0].base);
+    const call = ({ base }: Town) => fetch(`${base}/api/signals`, { headers: bearer(token) });
+    let allowed = 0;
+    const refusing = new Set<Town>();
+    while (refusing.size < 3) {
+      for (const service of services) {
+        if ((await call(service)).status === 200) allowed += 1;
+        else refusing.add(service);
+      }
+    }
+    expect(allowed).toBeGreaterThanOrEqual(30);
+    // None by itself ever allows more.
+    expect(allowed).toBeLessThanOrEqual(90);
+  });
+
+  it("go on in each process while the counters do not answer, and never hang", async () => {
+    const [first, second, third] = services;
+    expect((await contact(first)).status).toBe(200);
+
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query("begin; lock table market_signal.counter in access exclusive mode");
+    // All of this is answered while the table is locked.
+    const statuses: number[] = [];
+    for (let at = 0; at < 8; at += 1) statuses.push((await contact(second)).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 429, 429, 429, 429]);
+    await client.query("rollback");
+
+    const later: number[] = [];
+    for (let at = 0; at < 8; at += 1) later.push((await contact(third)).status);
+    expect(later.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
+  });
+
+  it("lock out a guesser in all of them, whichever it asked", async () => {
+    const { client_id, client_secret } = await register(services[0].base);
+    const ask = ({ base }: Town, secret: string) =>
+      postForm(`${base}/oauth/token`, {
+        ...{ grant_type: "client_credentials", client_id, client_secret: secret },
+      });
+    const guesses = [];
+    for (const service of services) guesses.push((await ask(service, "wrong")).status);
+    expect(guesses).toEqual([401, 401, 401]);
+    for (const service of services) {
+      const refused = await ask(service, String(client_secret));
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(890);
+    }
+  });
+});

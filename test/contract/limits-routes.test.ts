@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { createAuditor } from "../../src/auth/auditor.ts";
+import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { createLastUse } from "../../src/auth/last-use.ts";
+import { allScopes } from "../../src/auth/scopes.ts";
+import type { ServedRoute } from "../../src/http/routes.ts";
+import { type QuotaName, quotas } from "../../src/limits/limits.ts";
+import { startTown, type Town } from "../support/town.ts";
+
+/** Routes without a limit, and why. */
+const UNLIMITED: Readonly<Record<string, string>> = {
+  "GET /api/health": "asked by load balancers whatever happens, and costs nothing",
+  "GET /livez": "likewise",
+  "GET /readyz": "likewise; one write answers every request of a second",
+};
+
+/** Limits of no points, but for those that are named. */
+const noneBut = (...names: readonly QuotaName[]): string =>
+  (Object.keys(quotas) as QuotaName[])
+    .map((name) => `${name}=${names.includes(name) ? 1000 : 0}/3600`)
+    .join(" ");
+
+/** A key that may do everything, made past all limits. */
+async function keyFor({ service, clock }: Town): Promise<string> {
+  const { store, keyring } = service.state;
+  const { records } = store;
+  const now = () => clock.now;
+  const onError = (error: unknown) => {
+    throw error;
+  };
+  const keys = createApiKeys({
+    ...{ records, now, mode: "sandbox" },
+    audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
+    lastUse: createLastUse({ records, now, onError }),
+  });
+  const { key } = await keys.create({ name: "test", scopes: allScopes, by: "test" });
+  return key;
+}
+
+/** Asks a route for something that is not there. */
+const ask = ({ base }: Town, { method, path }: ServedRoute, headers: Record<string, string> = {}) =>
+  fetch(base + path.replaceAll(/[:*]\w+/g, "x"), {
+    method: method === "*" ? "GET" : method,
+    redirect: "manual",
+    headers,
+  });
+
+const nameOf = ({ method, path }: ServedRoute) => `${method} ${path}`;
+
+const limitFields = ({ headers }: Response) => [
+  headers.get("ratelimit-policy"),
+  headers.get("ratelimit"),
+];
+
+describe("every route", () => {
+  it("is limited, but for the few that are named here", async () => {
+    const town = await startTown({ RATE_LIMITS: noneBut() });
+    const key = await keyFor(town);
+    const unlimited = [];
+    for (const route of town.service.routes) {
+      const { status } = await ask(town, route, { "x-api-key": key });
+      if (status !== 429) unlimited.push(nameOf(route));
+    }
+    expect(town.service.routes.length).toBeGreaterThan(60);
+    expect(unlimited.toSorted()).toEqual(Object.keys(UNLIMITED).toSorted());
+  });
+
+  it("is limited for whoever comes without a credential", async () => {
+    const town = await startTown({ RATE_LIMITS: noneBut() });
+    for (const route of town.service.routes) {
+      if (nameOf(route) in UNLIMITED) continue;
+      const answer = await ask(town, route);
+      expect(answer.status, nameOf(route)).toBe(429);
+      expect(Number(answer.headers.get("retry-after")), nameOf(route)).toBe(3600);
+      expect(limitFields(answer), nameOf(route)).toEqual([
+        '"visits";q=0;w=3600',
+        '"visits";r=0;t=3600',
+      ]);
+    }
+  });
+
+  it("is limited for whoever comes with a wrong credential", async () => {
+    const town = await startTown({ RATE_LIMITS: noneBut("visits") });
+    const answer = await fetch(`${town.base}/api/signals`, { headers: { "x-api-key": "wrong" } });
+    expect(answer.status).toBe(429);
+  });
+
+  it("tells what is left, whatever it answers", async () => {
+    const town = await startTown();
+    const key = await keyFor(town);
+    for (const route of town.service.routes) {
+      if (nameOf(route) in UNLIMITED) continue;
+      const answer = await ask(town, route, { "x-api-key": key });
+      await answer.body?.cancel();
+      expect(limitFields(answer), nameOf(route)).not.toContain(null);
+    }
+  });
+
+  it("is limited also where there is nothing", async () => {
+    const town = await startTown({ RATE_LIMITS: noneBut() });
+    for (const path of ["/nothing", "/oauth/nothing", "/api/nothing", "/.well-known/nothing"]) {
+      expect((await fetch(town.base + path)).status, path).toBe(429);
+    }
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { newToken, postForm, postJson, register } from "../support/agent.ts";
+import { mcpAsks, messageOf } from "../support/mcp-messages.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
+import { parseList } from "../support/structured-list.ts";
+import { startTown } from "../support/town.ts";
+import { bearer } from "../support/watcher.ts";
+
+const strict = (limits: string) => startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
+
+const fieldsOf = ({ headers }: Response) => ({
+  policy: parseList(headers.get("ratelimit-policy") ?? ""),
+  state: parseList(headers.get("ratelimit") ?? ""),
+});
+
+describe("the reader of lists", () => {
+  it.each(['"a";q=1, "b";w=-2', '"a\\"b";r=0 , tok/en;x="y"'])("takes %s", (field) => {
+    expect(parseList(field)).toHaveLength(2);
+  });
+
+  it.each(["", '"a', '"a";q', '"a";Q=1', '"a";q=1,', '"a" q=1', '"a";q=1.5', '"ä"', "a=1"])(
+    "refuses %j",
+    (field) => expect(() => parseList(field)).toThrow(/./),
+  );
+});
+
+/** draft-ietf-httpapi-ratelimit-headers-11: names are Strings, `q` and `r` are there, `w` and `t` are
+ *  seconds; `qu` is requests and `pk` is nobody's business, so both are left out. */
+describe("the fields of limits", () => {
+  it("are lists as the draft wants them, on every kind of answer", async () => {
+    const { base } = await startTown();
+    const token = await newToken(base);
+    const client = await register(base);
+    const answers = await Promise.all([
+      fetch(base),
+      fetch(`${base}/llms.txt`),
+      fetch(`${base}/nothing`),
+      fetch(`${base}/api/signals`, { headers: bearer(token) }),
+      fetch(`${base}/api/signals`),
+      postForm(`${base}/oauth/token`, {
+        grant_type: "client_credentials",
+        client_id: client.client_id,
+        client_secret: client.client_secret,
+      }),
+      postJson(`${base}/api/contact`, { email: "a@example.com", message: "hello" }),
+      mcpAsks(base, token).askNew("tools/list"),
+      mcpAsks(base, token).askOld("tools/list"),
+    ]);
+    for (const answer of answers) {
+      const { policy, state } = fieldsOf(answer);
+      expect(policy.length, answer.url).toBeGreaterThan(0);
+      expect(state.map(({ value }) => value)).toEqual(policy.map(({ value }) => value));
+      for (const { parameters } of policy) {
+        expect(Object.keys(parameters)).toEqual(["q", "w"]);
+        expect(parameters).toMatchObject({ q: 100_000, w: 3600 });
+      }
+      for (const { parameters } of state) {
+        expect(Object.keys(parameters)).toEqual(["r", "t"]);
+        expect(parameters.t).toSatisfy((t: number) => t >= 0 && t <= 3600);
+        expect(parameters.r).toSatisfy((r: number) => r >= 0 && r < 100_000);
+      }
+    }
+  });
+});
+
+describe("limits in MCP", () => {
+  it("refuse a call as they do over REST, in both eras, with when to come again", async () => {
+    const { base } = await strict("calls-anonymous=2/3600");
+    const token = await newToken(base);
+    const { eras } = mcpAsks(base, token);
+    for (const { ask } of eras) expect((await ask("tools/list")).status).toBe(200);
+    for (const { ask } of eras) {
+      const refused = await ask("tools/list");
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(3590);
+      expect(fieldsOf(refused).state).toMatchObject([
+        { value: "calls-anonymous", parameters: { r: 0 } },
+      ]);
+      expect(await refused.json()).toMatchObject({ status: 429, code: "rate_limited" });
+    }
+    const rest = await fetch(`${base}/api/signals`, { headers: bearer(token) });
+    expect(rest.status).toBe(429);
+  });
+
+  it("tell a tool's caller what is limited and when to come again", async () => {
+    const { base, person } = await strict("alert-change=1/3600");
+    const { access_token } = await person().tokens({ scope: "alerts:write signals:read" });
+    const { eras } = mcpAsks(base, access_token);
+    const change = {
+      name: "manage_alert",
+      arguments: { id: "alert_0123456789abcdef", action: "delete" },
+    };
+    const texts = [];
+    for (const { ask } of [...eras, ...eras]) {
+      const { result } = await messageOf(ask("tools/call", change));
+      const { isError, content } = result as { isError: boolean; content: { text: string }[] };
+      expect(isError).toBe(true);
+      texts.push(content[0]?.text);
+    }
+    expect(texts[0]).toMatch(/^not_found: /);
+    for (const text of texts.slice(1)) {
+      expect(text).toMatch(
+        /^rate_limited: The limit alert-change allows 1 in 3600 seconds\. Come again in 3[56]\d\d seconds\./,
+      );
+    }
+  });
+});
+
+describe("the address that counts", () => {
+  const spoofs = [
+    { "x-forwarded-for": "203.0.113.9" },
+    { forwarded: "for=203.0.113.9" },
+    { "x-real-ip": "203.0.113.9" },
+    { "x-client-ip": "203.0.113.9", "cf-connecting-ip": "203.0.113.9" },
+    { "true-client-ip": "203.0.113.9", "x-forwarded": "for=203.0.113.9" },
+  ];
+
+  it("is that of the connection where no proxy is set, whatever a caller says", async () => {
+    const { base } = await strict("visits=3/3600");
+    const statuses = [];
+    for (const headers of spoofs) statuses.push((await fetch(base, { headers })).status);
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  });
+
+  it.each([
+    [1, (spoof: string, own: string) => `${spoof}, ${own}`],
+    [2, (spoof: string, own: string) => `${spoof}, ${own}, 10.0.0.1`],
+  ])("is what the proxies wrote where %i are set, whatever stands before", async (hops, chain) => {
+    const { base } = await startTown({
+      RATE_LIMITS: `${LOOSE_LIMITS} visits=2/3600`,
+      TRUST_PROXY: String(hops),
+    });
+    const ask = async (spoof: string, own: string, more: Record<string, string> = {}) => {
+      const headers = { "x-forwarded-for": chain(spoof, own), ...more };
+      return (await fetch(base, { headers })).status;
+    };
+    const own = [];
+    for (const [at, headers] of spoofs.entries()) {
+      own.push(
+        await ask(`203.0.113.${at}, 198.51.100.${at}`, "192.0.2.1", {
+          ...headers,
+          "x-forwarded-for": chain(`203.0.113.${at}`, "192.0.2.1"),
+        }),
+      );
+    }
+    expect(own).toEqual([200, 200, 429, 429, 429]);
+    expect(await ask("192.0.2.1", "192.0.2.2")).toBe(200);
+    // One site of IPv6 is one caller; an IPv4 address is itself when it is mapped.
+    const mapped = [await ask("a", "::ffff:192.0.2.1"), await ask("b", "::ffff:c000:201")];
+    expect(mapped).toEqual([429, 429]);
+    const site = [];
+    for (const last of ["200::1", "2ff::2", "242:0:1:2:3"]) {
+      site.push(await ask("c", `2001:db8:1:${last}`));
+    }
+    expect(site).toEqual([200, 200, 429]);
+    expect(await ask("d", "2001:db8:1:300::1")).toBe(200);
+  });
+});

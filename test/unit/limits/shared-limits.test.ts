@@ -1,0 +1,383 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { QuotaName } from "../../../src/limits/limits.ts";
+import {
+  createSharedLimits,
+  type SharedLimits,
+  type SharedLimitsOptions,
+} from "../../../src/limits/shared-limits.ts";
+import { Problem } from "../../../src/problem.ts";
+import type { Addition, CountedWindow, Counters } from "../../../src/store/counters.ts";
+import { openStore, PATIENT, postgres, type TestStore } from "../../support/stores.ts";
+import { manualTimers } from "../../support/timers.ts";
+
+const five = { apply: { points: 5, windowSeconds: 60 } };
+
+/** The counters of a test's store. */
+function countersOf({ store }: TestStore): Counters {
+  if (store.counters === undefined) throw new Error("This store has no counters.");
+  return store.counters;
+}
+
+/** Counters that note what they are asked. */
+function noted(counters: Counters) {
+  const asked: (readonly Addition[])[] = [];
+  return {
+    asked,
+    add(additions: readonly Addition[]) {
+      asked.push(additions);
+      return counters.add(additions);
+    },
+  };
+}
+
+const failed = (error: unknown) => {
+  throw error;
+};
+
+/** Limits of one process, with a clock that stands with the store's. */
+function process(
+  { clock }: TestStore,
+  options: Omit<SharedLimitsOptions, "onError" | "now">,
+): SharedLimits {
+  return createSharedLimits({
+    patienceMs: 20_000,
+    ...options,
+    now: () => clock.now,
+    onError: failed,
+  });
+}
+
+async function countTimes(limits: SharedLimits, quota: QuotaName, times: number) {
+  return Promise.all(Array.from({ length: times }, () => limits.count(quota, "a")));
+}
+
+const allowed = (counted: readonly { readonly isExceeded: boolean }[]) =>
+  counted.filter(({ isExceeded }) => !isExceeded).length;
+
+describe.skipIf(postgres.isMissing)("limits of several processes", PATIENT, () => {
+  beforeAll(() => postgres.start(), 3 * PATIENT.timeout);
+
+  it("allow exactly as many of 2,000 at once in three processes", async () => {
+    const first = await openStore(postgres);
+    const stores = [first, await first.openBeside(), await first.openBeside()];
+    const overrides = { apply: { points: 100, windowSeconds: 60 } };
+    const processes = stores.map((store) => noted(countersOf(store)));
+    const counted = await Promise.all(
+      processes.map((counters) =>
+        countTimes(process(first, { counters, overrides }), "apply", 2000),
+      ),
+    );
+    expect(allowed(counted.flat())).toBe(100);
+    // Each tells the database no more than what it could allow by itself.
+    const told = processes.flatMap(({ asked }) => asked.flat().map(({ points }) => points));
+    expect(told.reduce((sum, points) => sum + points, 0)).toBeLessThanOrEqual(300);
+  });
+
+  it("allow exactly as many when counts come one after the other, to any process", async () => {
+    const first = await openStore(postgres);
+    const beside = await first.openBeside();
+    const processes = [first, beside].map((store) =>
+      process(first, { counters: countersOf(store), overrides: five }),
+    );
+    const left = [];
+    for (let at = 0; at < 8; at += 1) {
+      const { points, isExceeded } = (await processes[at % 2]?.count("apply", "a")) ?? {};
+      left.push([points, isExceeded]);
+    }
+    expect(left).toEqual([
+      ...[4, 3, 2, 1, 0].map((points) => [points, false]),
+      ...[0, 0, 0].map((points) => [points, true]),
+    ]);
+    expect(await processes[0]?.look("apply", "a")).toMatchObject({ isExceeded: true });
+    expect(await processes[0]?.look("apply", "b")).toMatchObject({ points: 5, resetMs: 60_000 });
+  });
+
+  it("see in every process what was counted in another", async () => {
+    const first = await openStore(postgres);
+    const beside = await first.openBeside();
+    const [one, other] = [first, beside].map((store) =>
+      process(first, { counters: countersOf(store), overrides: five }),
+    ) as [SharedLimits, SharedLimits];
+    await countTimes(one, "apply", 5);
+    first.clock.now += 59_000;
+    expect(await other.look("apply", "a")).toMatchObject({ isExceeded: true, resetMs: 1000 });
+    first.clock.now += 1000;
+    expect(await other.count("apply", "a")).toMatchObject({ points: 4, resetMs: 60_000 });
+    expect(await one.look("apply", "a")).toMatchObject({ points: 4 });
+  });
+
+  it("ask nothing about a key that is known to have no points left", async () => {
+    const store = await openStore(postgres);
+    const counters = noted(countersOf(store));
+    const limits = process(store, { counters, overrides: five });
+    await countTimes(limits, "apply", 5);
+    const before = counters.asked.length;
+    await countTimes(limits, "apply", 500);
+    expect(counters.asked.length).toBe(before);
+  });
+
+  it("ask about everything that comes at once in one statement", async () => {
+    const store = await openStore(postgres);
+    const counters = noted(countersOf(store));
+    const limits = process(store, { counters });
+    await Promise.all(
+      Array.from({ length: 200 }, (_, at) => limits.count("register", `k${at % 100}`)),
+    );
+    expect(counters.asked).toHaveLength(1);
+    expect(counters.asked[0]).toHaveLength(100);
+    expect(await limits.look("register", "k7")).toMatchObject({ points: 8 });
+  });
+
+  it("keep any key, also what no database can hold", async () => {
+    const store = await openStore(postgres);
+    const counters = countersOf(store);
+    const keys = ["nul \0", "half \ud800", "x".repeat(9000), "ünïcode", "", "' ; drop --", "$1"];
+    for (const limits of [0, 1].map(() => process(store, { counters, overrides: five }))) {
+      for (const key of keys) await limits.count("apply", key);
+    }
+    const limits = process(store, { counters, overrides: five });
+    for (const key of keys) {
+      expect(await limits.look("apply", key)).toMatchObject({ points: 3 });
+    }
+  });
+
+  it("are swept when their windows have ended, and not before", async () => {
+    const store = await openStore(postgres);
+    const counters = countersOf(store);
+    const limits = process(store, { counters, overrides: five });
+    await limits.count("apply", "old");
+    store.clock.now += 59_999;
+    await limits.count("apply", "young");
+    const points = async (name: string) => {
+      const [window] = await counters.add([{ name, points: 0, windowMs: 1 }]);
+      return window?.points;
+    };
+    await counters.sweep();
+    expect([await points("apply old"), await points("apply young")]).toEqual([1, 1]);
+    store.clock.now += 1;
+    expect(await counters.sweep()).toBe(0);
+    store.clock.now -= 1;
+    expect([await points("apply old"), await points("apply young")]).toEqual([0, 1]);
+  });
+});
+
+/** Counters in memory, which a test can silence. */
+function fakeCounters() {
+  const windows = new Map<string, number>();
+  let held: (() => void)[] | undefined;
+  let failure: Error | undefined;
+  const asked: (readonly Addition[])[] = [];
+  return {
+    asked,
+    windows,
+    async add(additions: readonly Addition[]): Promise<readonly CountedWindow[]> {
+      asked.push(additions);
+      if (held !== undefined) await new Promise<void>((resolve) => held?.push(resolve));
+      if (failure !== undefined) throw failure;
+      return additions.map(({ name, points, windowMs }) => {
+        const total = (windows.get(name) ?? 0) + points;
+        windows.set(name, total);
+        return { points: total, leftMs: windowMs };
+      });
+    },
+    /** Answers nothing from now on. */
+    hold() {
+      held = [];
+    },
+    /** Answers everything. */
+    release() {
+      for (const go of held ?? []) go();
+      held = undefined;
+    },
+    fail(error: Error | undefined) {
+      failure = error;
+    },
+  };
+}
+
+/** Limits on counters in memory, with timers that the test moves. */
+function onFake(overrides: SharedLimitsOptions["overrides"]) {
+  const counters = fakeCounters();
+  const timers = manualTimers();
+  const errors: unknown[] = [];
+  const { now, schedule } = timers;
+  const onError = (error: unknown) => void errors.push(error);
+  const limits = createSharedLimits({
+    counters,
+    overrides: overrides ?? {},
+    now,
+    schedule,
+    onError,
+  });
+  return { counters, timers, errors, limits };
+}
+
+describe("limits whose database is silent", () => {
+  it("go on in memory after 250 ms, from what was last heard", async () => {
+    const { counters, timers, limits } = onFake(five);
+    await countTimes(limits, "apply", 2);
+    counters.windows.set("apply a", 3);
+    await limits.look("apply", "a");
+    counters.hold();
+    const waiting = limits.count("apply", "a");
+    let isAnswered = false;
+    void waiting.then(() => (isAnswered = true));
+    await timers.advance(249);
+    expect(isAnswered).toBe(false);
+    await timers.advance(1);
+    expect(await waiting).toMatchObject({ points: 1, isExceeded: false });
+    expect(await countTimes(limits, "apply", 3)).toMatchObject([
+      { points: 0, isExceeded: false },
+      { isExceeded: true },
+      { isExceeded: true },
+    ]);
+    // Nothing else is asked while one question is open.
+    expect(counters.asked).toHaveLength(3);
+  });
+
+  it("answer at once while it lasts, also for keys that are new", async () => {
+    const { counters, timers, limits } = onFake(five);
+    counters.hold();
+    const first = limits.count("apply", "a");
+    await timers.advance(250);
+    await first;
+    for (let at = 0; at < 1000; at += 1) await limits.count("apply", `k${at}`);
+    expect(counters.asked).toHaveLength(1);
+    expect(await limits.look("apply", "k999")).toMatchObject({ points: 4 });
+  });
+
+  it("never allow more than the quota in one process, whenever the database falls silent", async () => {
+    const { counters, timers, limits } = onFake(five);
+    const counted = [];
+    for (let at = 0; at < 12; at += 1) {
+      if (at === 2 || at === 7) counters.hold();
+      if (at === 4) counters.release();
+      const counting = limits.count("apply", "a");
+      await timers.advance(300);
+      counted.push(await counting);
+    }
+    expect(allowed(counted)).toBe(5);
+  });
+
+  it("heal by themselves, and then count together again", async () => {
+    const { counters, timers, limits } = onFake(five);
+    counters.hold();
+    const first = limits.count("apply", "a");
+    await timers.advance(250);
+    await first;
+    counters.release();
+    await timers.advance(0);
+    counters.windows.set("apply a", 4);
+    expect(await limits.count("apply", "a")).toMatchObject({ points: 0, isExceeded: false });
+    expect(counters.windows.get("apply a")).toBe(5);
+  });
+
+  it("count once what was answered late", async () => {
+    const { counters, timers, limits } = onFake(five);
+    counters.hold();
+    const late = limits.count("apply", "a");
+    await timers.advance(250);
+    expect(await late).toMatchObject({ points: 4 });
+    counters.release();
+    await timers.advance(0);
+    expect(await limits.look("apply", "a")).toMatchObject({ points: 4 });
+  });
+
+  it("ask a database that refuses no more than once a second, and tell of it", async () => {
+    const { counters, timers, errors, limits } = onFake(five);
+    counters.fail(new Problem("store_unavailable", { detail: "The database does not answer." }));
+    for (let at = 0; at < 5; at += 1) await limits.count("apply", `k${at}`);
+    expect([counters.asked.length, errors.length]).toEqual([1, 1]);
+    await timers.advance(1000);
+    counters.fail(undefined);
+    await limits.count("apply", "probe");
+    await timers.advance(0);
+    await limits.count("apply", "a");
+    expect(counters.windows.get("apply a")).toBe(1);
+    expect(errors).toHaveLength(1);
+  });
+
+  it("let nobody wait who asks while another question lasts too long", async () => {
+    const { counters, timers, limits } = onFake(five);
+    counters.hold();
+    const first = limits.count("apply", "a");
+    await timers.advance(200);
+    const second = limits.count("apply", "b");
+    await timers.advance(50);
+    expect(await Promise.all([first, second])).toMatchObject([{ points: 4 }, { points: 4 }]);
+  });
+});
+
+describe("calls on several processes", () => {
+  const calls = { calls: { points: 10, windowSeconds: 60 } };
+
+  it("are told at the first and then once a second, and no call waits", async () => {
+    const { counters, timers, limits } = onFake(calls);
+    counters.hold();
+    expect(await countTimes(limits, "calls", 4)).toMatchObject(
+      [9, 8, 7, 6].map((points) => ({ points })),
+    );
+    counters.release();
+    await timers.advance(999);
+    expect(counters.asked.flat().map(({ points }) => points)).toEqual([1]);
+    await timers.advance(1);
+    expect(counters.asked.flat().map(({ points }) => points)).toEqual([1, 3]);
+    expect(counters.windows.get("calls a")).toBe(4);
+    await timers.advance(10_000);
+    expect(counters.asked).toHaveLength(2);
+  });
+
+  it("are refused when all processes together have made too many", async () => {
+    const { counters, timers, limits } = onFake(calls);
+    await limits.count("calls", "a");
+    counters.windows.set("calls a", 9);
+    await limits.count("calls", "a");
+    await timers.advance(1000);
+    expect(await limits.look("calls", "a")).toMatchObject({ points: 0, isExceeded: true });
+    expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true });
+  });
+
+  it("learn at their first what others have used up already", async () => {
+    const { counters, timers, limits } = onFake(calls);
+    counters.windows.set("calls a", 10);
+    expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: false });
+    await timers.advance(0);
+    expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true });
+  });
+
+  it("cost one statement a second however many call", async () => {
+    const { counters, timers, limits } = onFake({});
+    const everybody = async () => {
+      for (let at = 0; at < 300; at += 1) await limits.count("calls", `agent:${at}`);
+    };
+    await everybody();
+    await timers.advance(0);
+    const before = counters.asked.length;
+    for (let second = 0; second < 5; second += 1) {
+      for (let at = 0; at < 3; at += 1) await everybody();
+      await timers.advance(1000);
+    }
+    expect(counters.asked.length - before).toBe(5);
+    expect(counters.windows.get("calls agent:7")).toBe(16);
+  });
+
+  it("are told when the process ends", async () => {
+    const { counters, limits } = onFake(calls);
+    await countTimes(limits, "calls", 4);
+    await limits.settle();
+    expect(counters.windows.get("calls a")).toBe(4);
+  });
+
+  it("are limited here while the database is silent, and forgotten with their window", async () => {
+    const { counters, timers, limits } = onFake(calls);
+    counters.hold();
+    expect(allowed(await countTimes(limits, "calls", 30))).toBe(10);
+    await timers.advance(59_000);
+    expect(await limits.count("calls", "a")).toMatchObject({ isExceeded: true, resetMs: 1000 });
+    await timers.advance(1000);
+    expect(await limits.count("calls", "a")).toMatchObject({ points: 9 });
+    counters.release();
+    await pause(0);
+  });
+});
