@@ -8,27 +8,44 @@ export interface Check {
   readonly detail: string;
 }
 
-/** Asks every part whether it can do its work now, by name. */
-export type Readiness = () => Promise<Readonly<Record<string, Check>>>;
+/** What parts say, by name. */
+type Checks = Readonly<Record<string, Check>>;
+
+/** Asks every part whether it can do its work now. */
+export type Readiness = () => Promise<{
+  /** Without these, requests are to go elsewhere. */
+  readonly needed: Checks;
+  /** Without these, requests are answered and something else is not done. */
+  readonly wanted: Checks;
+}>;
 
 /**
- * GET /readyz, open to everyone: 200 when requests can be served, 503 when a load balancer should
- * send them elsewhere. GET /api/health answers whatever happens to the parts.
+ * GET /readyz and GET /livez, open to everyone. /readyz: 200 when requests can be served, 503 when a
+ * load balancer should send them elsewhere. /livez: 200 whenever the process can answer at all.
+ * GET /api/health answers whatever happens to the parts.
  */
 export function readinessRouter(readiness: Readiness): Router {
   const router = Router();
   router
     .route("/readyz")
     .get(async (_req, res) => {
-      const checks = await readiness();
-      const isReady = Object.values(checks).every(({ ok }) => ok);
-      const status = isReady ? "ready" : "unavailable";
+      const { needed, wanted } = await readiness();
+      const isReady = areWell(needed);
+      const whenReady = areWell(wanted) ? "ready" : "degraded";
       if (!isReady) res.set("retry-after", "1");
       res
         .status(isReady ? 200 : 503)
         .set("cache-control", "no-store")
-        .json({ status, checks });
+        .json({ status: isReady ? whenReady : "unavailable", checks: { ...needed, ...wanted } });
+    })
+    .all(onlyMethods(["get"]));
+  router
+    .route("/livez")
+    .get((_req, res) => {
+      res.set("cache-control", "no-store").json({ status: "alive" });
     })
     .all(onlyMethods(["get"]));
   return router;
 }
+
+const areWell = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok);

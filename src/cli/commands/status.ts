@@ -1,26 +1,86 @@
 import { z } from "zod";
-import { defineCommand } from "../command.ts";
-import { rowsText } from "../wording.ts";
+import { alerts } from "../../alerts/alert.ts";
+import { deliveries } from "../../alerts/delivery.ts";
+import { faultIn, standingsOf } from "../../ingest/report.ts";
+import { leases } from "../../store/lease.ts";
+import { readAll } from "../../store/read-all.ts";
+import { LEADER } from "../../store/upkeep.ts";
+import { type CommandContext, defineCommand } from "../command.ts";
+import { isoOrNull } from "./parts.ts";
+import { type Status, statusText } from "./status-text.ts";
 
-/** Says what the store is and who holds it. */
+/** Says how the service is doing. */
 export const status = defineCommand({
-  summary: "Says what the store is, how much is in it, and whether a server runs.",
-  notes: [],
+  summary: "Says how the service is doing: market, store, alerts, queue, limits and last errors.",
+  notes: ["Without a server it says what the store tells. npm run doctor says more of providers."],
   options: {},
   args: z.strictObject({}),
 
-  async run(_args, { store, holder }) {
-    const { engine, identity } = store;
-    const counts = await store.counts();
-    const server = holder === "server" ? "A server runs and answered." : "No server answered.";
+  async run(_args, context) {
+    const found = await read(context);
     return {
       isGood: true,
-      text: `Store ${identity.id}, ${engine}, mode ${identity.mode}: ${rowsText(counts)}.\n${server}`,
-      result: {
-        ...{ storeId: identity.id, mode: identity.mode, engine, ...counts },
-        answeredBy: holder,
-      },
+      text: statusText(found, context.now()),
+      result: resultOf(found),
       notes: [],
     };
   },
 });
+
+async function read(context: CommandContext): Promise<Status> {
+  const { store, now, holder, report } = context;
+  const { engine, identity, records } = store;
+  const [counts, size, queue, lease] = [
+    await store.counts(),
+    await store.size(),
+    await store.backlog(deliveries),
+    await records.get(leases, LEADER),
+  ];
+  return {
+    ...{ holder, engine, identity, counts, size, queue },
+    isLed: lease !== undefined,
+    alerts: await alertStates(context),
+    providers: await providersOf({ records, now }),
+    report: report?.(),
+  };
+}
+
+/** How many alerts there are of each state. */
+async function alertStates({ store }: CommandContext): Promise<Status["alerts"]> {
+  const all = await readAll(store.records, alerts);
+  const states = all.map(({ value: { way } }) => (way.by === "poll" ? "polled" : way.state.is));
+  const count = (state: (typeof states)[number]) => states.filter((each) => each === state).length;
+  return {
+    ...{ active: count("active"), polled: count("polled") },
+    ...{ pending: count("pending"), disabled: count("disabled") },
+  };
+}
+
+async function providersOf(
+  options: Parameters<typeof standingsOf>[0],
+): Promise<Status["providers"]> {
+  const standings = await standingsOf(options);
+  const followed = standings?.providers.filter(({ feeds }) => feeds.length > 0) ?? [];
+  return followed.map((one) => ({
+    id: one.id,
+    fault: faultIn(one)?.kind ?? null,
+    newestAt: one.progress.newestAt,
+  }));
+}
+
+/** Instants in ISO 8601, as everywhere that programs read them. */
+function resultOf({ holder, engine, identity, counts, size, report, ...rest }: Status) {
+  const { id: storeId, mode } = identity;
+  const { recordBytes, archiveBytes } = size;
+  return {
+    ...{ storeId, mode, engine, ...counts, recordBytes, archiveBytes, answeredBy: holder, ...rest },
+    providers: rest.providers.map((one) => ({ ...one, newestAt: iso(one.newestAt) })),
+    server: report && {
+      ...report,
+      startedAt: iso(report.startedAt),
+      market: { ...report.market, asOf: iso(report.market.asOf) },
+    },
+  };
+}
+
+const iso = (at: number | null): string | null => isoOrNull(at ?? undefined);

@@ -1,0 +1,72 @@
+import { createServer, type Server } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Pause between two attempts to get a port that another process still holds, in milliseconds. */
+const TRY_EVERY_MS = 1_000;
+
+/** Where metrics are offered. */
+export interface MetricsServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly contentType: string;
+  readonly text: () => Promise<string>;
+  /** Told why the port could not be had, once, and what could not be told. */
+  readonly onError: (error: unknown, doing: string) => void;
+}
+
+/** Offers metrics until it is closed. */
+export interface MetricsServer {
+  close(): void;
+}
+
+/**
+ * Serves GET /metrics on a port of its own, which strangers are to be kept from by the network. The
+ * service does not depend on it: while another process holds the port, as in a rolling restart, it
+ * is tried again.
+ */
+export function serveMetrics(options: MetricsServerOptions): MetricsServer {
+  const { text, contentType, onError } = options;
+  const server = createServer(async (req, res) => {
+    const isKnown = req.method === "GET" && req.url === "/metrics";
+    if (!isKnown) return void res.writeHead(404).end();
+    try {
+      const body = await text();
+      res.writeHead(200, { "content-type": contentType, "cache-control": "no-store" }).end(body);
+    } catch (error) {
+      onError(error, "the metrics could not be read");
+      res.writeHead(500).end();
+    }
+  });
+  const stopping = new AbortController();
+  void listen(server, options, stopping);
+  return {
+    close() {
+      stopping.abort();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function listen(
+  server: Server,
+  { host, port, onError }: MetricsServerOptions,
+  { signal }: AbortController,
+): Promise<void> {
+  for (let tries = 0; !signal.aborted; tries++) {
+    const refusal = await attempt(server, host, port);
+    if (refusal === undefined) return;
+    if (tries === 0) onError(refusal, "METRICS_PORT cannot be had; it is tried again");
+    await delay(TRY_EVERY_MS, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+/** @returns Why it failed. */
+function attempt(server: Server, host: string, port: number): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    server.once("error", resolve).listen(port, host, () => {
+      server.off("error", resolve);
+      resolve(undefined);
+    });
+  });
+}

@@ -1,0 +1,136 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Backlog, StoreSize } from "../store/store.ts";
+import { durations } from "./durations.ts";
+import type { Meters } from "./meters.ts";
+import type { ProcessReport } from "./report.ts";
+
+/** What is read when somebody asks for the metrics. What the store cannot tell just now is absent. */
+export interface Standing extends ProcessReport {
+  readonly deliveries?: Backlog | undefined;
+  readonly size?: StoreSize | undefined;
+  /** Providers of live data that are followed. */
+  readonly providers?: readonly ProviderLag[] | undefined;
+}
+
+/** How far a provider is behind. */
+interface ProviderLag {
+  readonly id: string;
+  /** Age of the newest datum, in milliseconds; `null`: there is none. */
+  readonly lagMs: number | null;
+  /** Faults in a row. */
+  readonly failures: number;
+}
+
+/** Everything that is measured. */
+export interface Metrics {
+  readonly meters: Meters;
+  readonly contentType: string;
+  /** In the text format of Prometheus. */
+  text(standing: Standing): Promise<string>;
+}
+
+const PREFIX = "market_signal_";
+
+/** What requests are told apart by. */
+const REQUEST = ["method", "route", "status"] as const;
+
+/** Creates meters that can be read. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const show = createGauges(registry);
+  return {
+    meters: createMeters(registry),
+    contentType: registry.contentType,
+    text(standing) {
+      show(standing);
+      return registry.metrics();
+    },
+  };
+}
+
+function createMeters(registry: Registry): Meters {
+  const named = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
+    durations(registry, { name: `${PREFIX}${name}_duration_seconds`, help, labelNames });
+  const attempts = named("delivery_attempt", "Time of an attempt to deliver.", "outcome");
+  const commits = named("store_commit", "Time until a commit is on disk.", "outcome");
+  return {
+    request: named("http_request", "Time from a request to the end of its answer.", ...REQUEST),
+    toolCall: named("tool_call", "Time of a call of a tool, by MCP or REST.", "tool", "outcome"),
+    attempt: (outcome, seconds) => attempts({ outcome }, seconds),
+    commit: (outcome, seconds) => commits({ outcome }, seconds),
+  };
+}
+
+/** @returns Shows a standing. */
+function createGauges(registry: Registry): (standing: Standing) => void {
+  const gauge = (name: string, help: string, ...labelNames: readonly string[]) =>
+    new Gauge({ name: PREFIX + name, help, labelNames, registers: [registry] });
+  const counter = (name: string, help: string, ...labelNames: readonly string[]) =>
+    new Counter({ name: PREFIX + name, help, labelNames, registers: [registry] });
+  const leader = gauge("leader", "1 in the process that does what only one may do.");
+  const streams = gauge("open_streams", "Answers that stay open.");
+  const age = gauge("snapshot_age_seconds", "How far what is served lies behind the market.");
+  const denials = counter("limit_denials_total", "Refusals by the limit exceeded.", "quota");
+  const shed = counter("requests_shed_total", "Requests turned away because of too many.");
+  const showStored = createStoreGauges(gauge);
+  return (standing) => {
+    leader.set(standing.isLeader ? 1 : 0);
+    streams.set(standing.openStreams);
+    age.set(standing.market.behindMs / 1_000);
+    denials.reset();
+    for (const [quota, count] of Object.entries(standing.denials)) denials.inc({ quota }, count);
+    shed.reset();
+    shed.inc(standing.shed);
+    showStored(standing);
+  };
+}
+
+type MakeGauge = (name: string, help: string, ...labelNames: readonly string[]) => Gauge<string>;
+
+/** Gauges of what several processes share. One that cannot be read now is not shown at all. */
+function createStoreGauges(gauge: MakeGauge) {
+  const shows = [createQueueGauges(gauge), createSizeGauges(gauge), createProviderGauges(gauge)];
+  return (standing: Standing): void => {
+    for (const show of shows) show(standing);
+  };
+}
+
+function createQueueGauges(gauge: MakeGauge) {
+  const deliveries = gauge("deliveries", "Deliveries that wait, and those that are due.", "state");
+  const oldest = gauge("delivery_oldest_due_seconds", "How long the first has been due.");
+  return ({ deliveries: queue }: Standing): void => {
+    deliveries.reset();
+    oldest.remove();
+    if (queue === undefined) return;
+    deliveries.set({ state: "waiting" }, queue.waiting);
+    deliveries.set({ state: "due" }, queue.due);
+    oldest.set(queue.oldestDueMs / 1_000);
+  };
+}
+
+function createSizeGauges(gauge: MakeGauge) {
+  const records = gauge("store_records", "Records in the store; on PostgreSQL an estimate.");
+  const bytes = gauge("store_bytes", "Bytes on disk.", "part");
+  return ({ size }: Standing): void => {
+    bytes.reset();
+    records.remove();
+    if (size === undefined) return;
+    records.set(size.records);
+    bytes.set({ part: "records" }, size.recordBytes);
+    bytes.set({ part: "archive" }, size.archiveBytes);
+  };
+}
+
+function createProviderGauges(gauge: MakeGauge) {
+  const lag = gauge("provider_lag_seconds", "Age of the newest datum of a provider.", "provider");
+  const faults = gauge("provider_faults", "Faults of a provider in a row.", "provider");
+  return ({ providers = [] }: Standing): void => {
+    lag.reset();
+    faults.reset();
+    for (const { id: provider, lagMs, failures } of providers) {
+      if (lagMs !== null) lag.set({ provider }, lagMs / 1_000);
+      faults.set({ provider }, failures);
+    }
+  };
+}

@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { insert } from "../../src/store/operations.ts";
+import { collection } from "../../src/store/records.ts";
+import { measuredRecords } from "../../src/telemetry/measured-records.ts";
+import { describeStores, openStore } from "../support/stores.ts";
+
+const jobs = collection<number>("jobs");
+const others = collection<number>("others");
+
+describeStores("what waits in a store", (engine) => {
+  it("is what falls due and has not expired, with the time since the first was due", async () => {
+    const { store, records, clock } = await openStore(engine);
+    expect(await store.backlog(jobs)).toEqual({ waiting: 0, due: 0, oldestDueMs: 0 });
+    await records.commit([
+      insert(jobs, { key: "now", value: 1, dueInMs: 0 }),
+      insert(jobs, { key: "soon", value: 1, dueInMs: 500 }),
+      insert(jobs, { key: "later", value: 1, dueInMs: 60_000 }),
+      insert(jobs, { key: "gone", value: 1, dueInMs: 0, ttlMs: 100 }),
+      insert(jobs, { key: "never", value: 1 }),
+      insert(others, { key: "other", value: 1, dueInMs: 0 }),
+    ]);
+    clock.now += 2_000;
+    expect(await store.backlog(jobs)).toEqual({ waiting: 3, due: 2, oldestDueMs: 2_000 });
+    await records.claimDue(jobs, { limit: 1, leaseMs: 10_000 });
+    expect(await store.backlog(jobs)).toEqual({ waiting: 3, due: 1, oldestDueMs: 1_500 });
+  });
+});
+
+describeStores("the size of a store", (engine) => {
+  it("is told, and holds at least what was put in", async () => {
+    const { store, records, archive } = await openStore(engine);
+    await records.commit([insert(jobs, { key: "a", value: 1 })]);
+    await archive.append([{ kind: "k", at: 1, id: "a", body: "x" }]);
+    const { records: count, recordBytes, archiveBytes } = await store.size();
+    for (const size of [count, recordBytes, archiveBytes]) {
+      expect(Number.isSafeInteger(size)).toBe(true);
+      expect(size).toBeGreaterThanOrEqual(0);
+    }
+    if (engine.name !== "the model") expect(Math.min(recordBytes, archiveBytes)).toBeGreaterThan(0);
+  });
+});
+
+describeStores("commits that are measured", (engine) => {
+  it("are told by what came of them", async () => {
+    const { store, records } = await openStore(engine);
+    const told: string[] = [];
+    const measured = measuredRecords(records, { commit: (outcome) => told.push(outcome) });
+    expect(await measured.commit([insert(jobs, { key: "a", value: 1 })])).toBe(true);
+    expect(await measured.commit([insert(jobs, { key: "a", value: 1 })])).toBe(false);
+    expect((await measured.get(jobs, "a"))?.value).toBe(1);
+    await store.close();
+    await expect(measured.commit([insert(jobs, { key: "b", value: 1 })])).rejects.toThrow();
+    expect(told).toEqual(["ok", "conflict", "failed"]);
+  });
+});

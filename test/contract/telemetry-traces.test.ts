@@ -1,0 +1,172 @@
+import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { beforeEach, describe, expect, it } from "vitest";
+import { measuredSender } from "../../src/telemetry/measured-sender.ts";
+import { NO_METERS } from "../../src/telemetry/meters.ts";
+import { tracedAsk } from "../../src/telemetry/traced-ask.ts";
+import { getWith, newToken, postJson } from "../support/agent.ts";
+import { loopbackSender } from "../support/hooked.ts";
+import { startReceiver } from "../support/receivers.ts";
+import { startService } from "../support/service.ts";
+
+const exporter = new InMemorySpanExporter();
+trace.setGlobalTracerProvider(
+  new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+);
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PARENT = "00f067aa0ba902b7";
+const TRACEPARENT = `00-${TRACE}-${PARENT}-01`;
+const OTHER = "0af7651916cd43dd8448eb211c80319c";
+
+const { base } = await startService();
+const token = await newToken(base);
+beforeEach(() => exporter.reset());
+
+const named = (name: string): ReadableSpan => {
+  const found = exporter.getFinishedSpans().find((span) => span.name === name);
+  if (found === undefined) expect.fail(`no span ${name}`);
+  return found;
+};
+
+/** The span of a request ends after its caller has the answer. */
+async function ended(name: string): Promise<ReadableSpan> {
+  await expect.poll(() => exporter.getFinishedSpans().map((span) => span.name)).toContain(name);
+  return named(name);
+}
+
+describe("a request", () => {
+  it("is a server's span in the trace that its header names, with its work below", async () => {
+    await fetch(`${base}/api/signals?symbol=ALDER.SIM`, {
+      headers: { authorization: `Bearer ${token}`, traceparent: TRACEPARENT },
+    });
+    const request = await ended("GET /api/signals");
+    expect(request.kind).toBe(SpanKind.SERVER);
+    expect(request.spanContext().traceId).toBe(TRACE);
+    expect(request.parentSpanContext?.spanId).toBe(PARENT);
+    expect(request.attributes).toEqual({
+      "http.request.method": "GET",
+      "http.route": "/api/signals",
+      "http.response.status_code": 200,
+    });
+    const tool = named("execute_tool get_signal");
+    expect(tool.parentSpanContext?.spanId).toBe(request.spanContext().spanId);
+    expect(tool.attributes).toMatchObject({ "gen_ai.tool.name": "get_signal" });
+  });
+
+  it("begins a trace of its own when the header is none", async () => {
+    await fetch(`${base}/api/health`, { headers: { traceparent: "00-zz-zz-01" } });
+    const request = await ended("GET /api/health");
+    expect(request.parentSpanContext).toBeUndefined();
+  });
+
+  it("has its commits below it", async () => {
+    await newToken(base);
+    const request = await ended("POST /oauth/register");
+    const commits = exporter.getFinishedSpans().filter(({ name }) => name === "store commit");
+    const traceOf = (span: ReadableSpan) => span.spanContext().traceId;
+    expect(commits.map(traceOf)).toContain(traceOf(request));
+  });
+
+  it("fails for the trace when it is answered 5xx, and not when the caller was wrong", async () => {
+    await getWith("wrong", `${base}/api/signals`);
+    const refused = await ended("GET /api/signals");
+    expect(refused.status.code).toBe(SpanStatusCode.UNSET);
+  });
+
+  it("tells nothing that was asked for or sent", async () => {
+    await fetch(`${base}/api/signals?symbol=SECRET.SIM`, {
+      headers: { authorization: `Bearer ${token}`, baggage: "key=secret" },
+    });
+    await ended("GET /api/signals");
+    const told = JSON.stringify(
+      exporter.getFinishedSpans().map(({ name, attributes, events }) => [name, attributes, events]),
+    );
+    expect(told).not.toMatch(/secret/i);
+    expect(told).not.toContain(token);
+  });
+});
+
+describe("an MCP message", () => {
+  const call = (meta: object, traceparent?: string) =>
+    postJson(
+      `${base}/mcp`,
+      {
+        ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+        params: {
+          ...{ name: "get_signal", arguments: { symbol: "ALDER.SIM" } },
+          _meta: {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+            ...meta,
+          },
+        },
+      },
+      {
+        authorization: `Bearer ${token}`,
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "get_signal",
+        ...(traceparent && { traceparent }),
+      },
+    );
+
+  it("is handled in the trace that it names itself, linked to the request that brought it", async () => {
+    const carried = `00-${OTHER}-b7ad6b7169203331-01`;
+    const answer = await call({ traceparent: TRACEPARENT, tracestate: "a=b" }, carried);
+    expect(answer.status).toBe(200);
+    const request = await ended("POST /mcp");
+    expect(request.spanContext().traceId).toBe(OTHER);
+    const tool = named("execute_tool get_signal");
+    expect(tool.spanContext().traceId).toBe(TRACE);
+    expect(tool.parentSpanContext?.spanId).toBe(PARENT);
+    expect(tool.links.map((link) => link.context.spanId)).toEqual([request.spanContext().spanId]);
+  });
+
+  it.each([{}, { traceparent: 7 }, { traceparent: "nonsense" }])(
+    "that names none with %j is handled in that of its request",
+    async (meta) => {
+      expect((await call(meta)).status).toBe(200);
+      const request = await ended("POST /mcp");
+      const tool = named("execute_tool get_signal");
+      expect(tool.spanContext().traceId).toBe(request.spanContext().traceId);
+    },
+  );
+});
+
+describe("a request to others", () => {
+  it("is a client's span, and takes no trace along to a webhook", async () => {
+    const receiver = await startReceiver({ behaviour: 500 });
+    const sender = measuredSender(loopbackSender(), NO_METERS);
+    await sender.send({ url: `${receiver.url}/hooks/secret`, headers: {}, body: "{}" });
+    await sender.close();
+    const attempt = named("POST webhook");
+    expect(attempt.kind).toBe(SpanKind.CLIENT);
+    expect(attempt.attributes).toEqual({
+      ...{ "http.request.method": "POST", "server.address": "127.0.0.1" },
+      ...{ "http.response.status_code": 500, "error.type": "500" },
+    });
+    expect(attempt.status.code).toBe(SpanStatusCode.ERROR);
+    expect(receiver.received[0]?.headers).not.toHaveProperty("traceparent");
+    await receiver.close();
+  });
+
+  it("fails with its fault, without the path, which may hold a key", async () => {
+    const ask = tracedAsk("one", () => Promise.reject(new TypeError("key=secret")));
+    await expect(ask({ path: "/?key=secret" } as Parameters<typeof ask>[0])).rejects.toThrow();
+    const { attributes, events, status } = named("GET one");
+    expect(attributes).toMatchObject({ "peer.service": "one", "error.type": "TypeError" });
+    expect(JSON.stringify([attributes, events, status])).not.toContain("secret");
+  });
+});

@@ -1,0 +1,270 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { admin } from "../support/admin.ts";
+import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
+import { createPerson } from "../support/person.ts";
+import {
+  freePort,
+  type RunningProcess,
+  startProcess,
+  temporaryFolder,
+} from "../support/process.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
+import { codesIn } from "../support/town.ts";
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+/** A text that must not be found, and what it is. */
+type Planted = Readonly<Record<string, string>>;
+
+const random = () => randomBytes(24).toString("base64url");
+
+/** Every way in which a text may stand in another one. */
+function formsOf(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  // In base64 a text looks otherwise at each of three offsets; what its neighbours share is cut off.
+  const base64 = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
+    const start = Math.ceil((offset * 8) / 6);
+    return text.slice(start, Math.floor(((offset + bytes.length) * 8) / 6));
+  });
+  const percent = [...bytes].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+  const url = base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_"));
+  const plain = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+  return [...plain, ...base64, ...url, bytes.toString("hex"), percent];
+}
+
+/** Names of the secrets that a text holds in any form. Digits are found between others only by
+ *  chance. */
+function foundIn(text: string, planted: Planted): readonly string[] {
+  const lower = text.toLowerCase();
+  const holds = (form: string) =>
+    /^\d+$/.test(form)
+      ? new RegExp(`(?<![\\d.])${form}(?!\\d)`).test(text)
+      : text.includes(form) || (/^(%|[\da-f]+$)/.test(form) && lower.includes(form.toLowerCase()));
+  return Object.keys(planted).filter((name) => formsOf(planted[name] as string).some(holds));
+}
+
+describe("the search", () => {
+  const planted = { secret: "s3cret+of/mine?", code: "48151623" };
+
+  it.each([
+    ["plain", (text: string) => `x${text}y`],
+    ["in a JSON text", (text: string) => JSON.stringify({ text })],
+    ["in an address", (text: string) => `?q=${encodeURIComponent(text)}`],
+    [
+      "with every byte escaped",
+      (text: string) => text.replace(/./g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`),
+    ],
+    ["in hexadecimal", (text: string) => Buffer.from(text).toString("hex").toUpperCase()],
+    ["in base64, first", (text: string) => Buffer.from(`${text}:x`).toString("base64")],
+    ["in base64, second", (text: string) => Buffer.from(`a${text}:x`).toString("base64")],
+    ["in base64, third", (text: string) => Buffer.from(`ab${text}:x`).toString("base64")],
+    ["in base64url", (text: string) => Buffer.from(`user:${text}`).toString("base64url")],
+  ])("would find a secret %s", (_how, written) => {
+    for (const [name, text] of Object.entries(planted)) {
+      expect(foundIn(`before ${written(text)} after`, planted)).toEqual([name]);
+    }
+  });
+
+  it("finds nothing where there is nothing", () => {
+    expect(foundIn("148151623 0.48151623 s3cret", planted)).toEqual([]);
+  });
+});
+
+interface Watched extends RunningProcess {
+  readonly said: () => string;
+}
+
+/** Starts the service and keeps all that it says. */
+async function startWatched(env: Readonly<Record<string, string>>): Promise<Watched> {
+  const started = await startProcess({ LOG_LEVEL: "debug", RATE_LIMITS: LOOSE_LIMITS, ...env });
+  let said = JSON.stringify(started.ready);
+  for (const stream of [started.child.stdout, started.child.stderr]) {
+    stream?.on("data", (chunk) => {
+      said += chunk;
+    });
+  }
+  return { ...started, said: () => said };
+}
+
+/** What an operator's command says, and what it writes. */
+async function ask(env: Readonly<Record<string, string>>, ...argv: readonly string[]) {
+  const { code, out, error } = await admin(env, ...argv);
+  expect(error).toBe("");
+  expect(code).toBe(0);
+  return out;
+}
+
+const STORE = new URL("../../src/cli/store.ts", import.meta.url).pathname;
+
+describe("a whole journey with failures at every turn", async () => {
+  const DATA_DIR = temporaryFolder();
+  const [mailPort, proxyPort, loginPort] = [await freePort(), await freePort(), await freePort()];
+  const METRICS_PORT = await freePort();
+  const configured = {
+    MASTER_KEY: randomBytes(32).toString("base64"),
+    "SMTP password": random(),
+    "proxy password": random(),
+    "OIDC client secret": random(),
+    "provider key": random(),
+    "provider secret": random(),
+  };
+  const env = {
+    ...{ DATA_DIR, METRICS_PORT, MASTER_KEY: configured.MASTER_KEY, ALLOW_INSECURE_WEBHOOKS: "1" },
+    SMTP_URL: `smtp://mailer:${configured["SMTP password"]}@127.0.0.1:${mailPort}`,
+    MAIL_FROM: "signals@mail.example",
+    WEBHOOK_EGRESS_PROXY: `http://user:${configured["proxy password"]}@127.0.0.1:${proxyPort}`,
+    OIDC_ISSUER: `http://127.0.0.1:${loginPort}`,
+    OIDC_CLIENT_ID: "signals",
+    OIDC_CLIENT_SECRET: configured["OIDC client secret"],
+    APCA_API_KEY_ID: configured["provider key"],
+    APCA_API_SECRET_KEY: configured["provider secret"],
+  };
+  const email = `planted-${randomBytes(9).toString("hex")}@people.example`;
+  const seen: Record<string, string> = { ...configured };
+  let server: Watched;
+  let agentId = "";
+
+  const codeOf = async (address: string) => {
+    const { messages } = JSON.parse(await ask({ DATA_DIR }, "mail", "--json")) as {
+      readonly messages: readonly { readonly to: string; readonly text: string }[];
+    };
+    const own = messages.filter(({ to }) => to === address);
+    const code = own.flatMap(({ text }) => codesIn(text)).at(-1) ?? "";
+    seen["sign-in code"] = code;
+    return code;
+  };
+
+  beforeAll(async () => {
+    server = await startWatched(env);
+    const { baseUrl } = server;
+
+    const agent = await register(baseUrl, { scope: "signals:read alerts:write" });
+    agentId = agent.client_id;
+    seen["client secret"] = agent.client_secret;
+    seen["registration token"] = agent.registration_access_token;
+    const anonymous = await tokenOf(baseUrl, agent);
+    seen["access token"] = anonymous;
+
+    const person = createPerson({ base: baseUrl, email, codeOf });
+    await person.signIn();
+    for (const cookie of person.web.cookie("/account").split("; ")) {
+      const [name = "", ...value] = cookie.split("=");
+      seen[`cookie ${name}`] = value.join("=");
+    }
+    const { code } = (agent as unknown as { readonly claim: { readonly code: string } }).claim;
+    seen["claim code"] = code;
+    await person.claim(agentId, "WRNG0000").catch(() => undefined);
+    await person.claim(agentId, code);
+    const key = await person.createKey(["signals:read", "alerts:write"]);
+    seen["API key"] = key;
+    const tokens = await person.tokens();
+    seen["refresh token"] = tokens.refresh_token;
+    seen["authorization code"] = tokens.code;
+
+    const claimed = await tokenOf(baseUrl, agent);
+    seen["second access token"] = claimed;
+    const bearer = { authorization: `Bearer ${claimed}` };
+    seen["path of the webhook"] = random();
+    const made = await postJson(
+      `${baseUrl}/api/alerts`,
+      {
+        symbols: ["ALDER.SIM"],
+        delivery: {
+          type: "webhook",
+          url: `http://127.0.0.1:${proxyPort}/${seen["path of the webhook"]}`,
+        },
+      },
+      bearer,
+    );
+    const alert = await made.text();
+    expect(made.status, alert).toBe(201);
+    seen["webhook secret"] = /whsec_[^"]+/.exec(alert)?.[0] ?? "";
+
+    // The same secrets once more, wherever they do not belong.
+    const form = {
+      client_id: agentId,
+      client_secret: `${agent.client_secret}x`,
+      code: tokens.code,
+    };
+    await postForm(`${baseUrl}/oauth/token`, { grant_type: "client_credentials", ...form });
+    await postForm(`${baseUrl}/oauth/token`, { grant_type: "authorization_code", ...form });
+    await postForm(`${baseUrl}/oauth/revoke`, { token: key, token_type_hint: "nonsense" });
+    for (const secret of Object.values(seen)) {
+      const asked = encodeURIComponent(secret);
+      await fetch(`${baseUrl}/${asked}?access_token=${asked}`, {
+        headers: { cookie: `a=${asked}` },
+      });
+      await getWith(`${asked}x`, `${baseUrl}/api/signals?symbol=${asked}`);
+      await fetch(`${baseUrl}/api/signals`, { headers: { "x-api-key": `${asked}x` } });
+      await fetch(`${baseUrl}/oauth/register/${asked}`, {
+        headers: { authorization: `Bearer ${asked}` },
+      });
+      const json = { method: "POST", headers: { "content-type": "application/json", ...bearer } };
+      await fetch(`${baseUrl}/mcp`, { ...json, body: `{"secret":"${asked}` });
+      await postJson(`${baseUrl}/api/alerts`, { symbols: [secret], label: secret }, bearer);
+      await postJson(`${baseUrl}/api/contact`, { name: secret, email, message: 5 });
+    }
+    const login = await person.web.get("/sign-in");
+    for (const { action } of login.forms) {
+      await fetch(action, { method: "POST", redirect: "manual" });
+    }
+    await fetch(`${baseUrl}/sign-in/callback?code=${random()}&state=x`, { redirect: "manual" });
+    await vi.waitFor(() => expect(server.said()).toContain("could not be sent"), {
+      timeout: 60_000,
+    });
+    await person.web.submit((await person.web.get("/account")).form("/sign-out"));
+  });
+
+  it("plants every kind of secret", () => {
+    expect(Object.entries(seen).filter(([, text]) => text.length < 8)).toEqual([]);
+    expect(Object.keys(seen).length).toBeGreaterThanOrEqual(18);
+  });
+
+  it("leaves no secret, and nobody's address, in the log", () => {
+    expect(foundIn(server.said(), { ...seen, email })).toEqual([]);
+    // The log was looked at, at its fullest.
+    expect(server.said()).toContain(agentId);
+    expect(server.said().split("\n").length).toBeGreaterThan(100);
+  });
+
+  it("leaves none in the metrics", async () => {
+    const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
+    expect(foundIn(text, { ...seen, email })).toEqual([]);
+    expect(text).toContain("market_signal_http_request_duration_seconds_count");
+  });
+
+  it("leaves none in what the operator is told", async () => {
+    const told = [await ask({ DATA_DIR }, "status"), await ask({ DATA_DIR }, "status", "--json")];
+    expect(foundIn(told.join(), { ...seen, email })).toEqual([]);
+    expect(told[0]).toContain("Error");
+  });
+
+  it("leaves none in backups and exports, which hold who the people are and where events go", async () => {
+    const { "path of the webhook": path = "", ...secrets } = seen;
+    const backup = join(DATA_DIR, "..", `${random()}.gz`);
+    const exported = join(DATA_DIR, "..", `${random()}.json`);
+    await storeCommand("backup", backup);
+    await storeCommand("export", exported);
+    for (const text of [
+      gunzipSync(readFileSync(backup)).toString(),
+      readFileSync(exported, "utf8"),
+    ]) {
+      expect(foundIn(text, secrets)).toEqual([]);
+      expect(foundIn(text, { path, agentId })).toEqual(["path", "agentId"]);
+    }
+  });
+
+  async function storeCommand(name: string, file: string): Promise<void> {
+    const { execFile } = await import("node:child_process");
+    await new Promise<void>((resolve, reject) => {
+      const told = (failure: Error | null) => (failure ? reject(failure) : resolve());
+      const place = { PATH: process.env.PATH ?? "", DATA_DIR };
+      execFile(process.execPath, [STORE, name, file], { env: place }, told);
+    });
+  }
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { withoutKnown } from "../../../src/telemetry/hidden.ts";
+import { knownSecrets } from "../../../src/telemetry/known-secrets.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import {
+  currentRequestId,
+  requestIdFrom,
+  underRequestId,
+} from "../../../src/telemetry/request-id.ts";
+
+const TOKEN = "q7Zt0Vd2mKx9LbN5dWgP1rYhTe8uCs4JfAo6iRk3XyE";
+
+function logOf(secrets: readonly string[] = []) {
+  const lines: string[] = [];
+  const opened = createLog({ level: "debug", secrets, write: (line) => lines.push(line) });
+  return { ...opened, lines, last: () => JSON.parse(lines.at(-1) ?? "{}") };
+}
+
+describe("the log", () => {
+  it.each([
+    ["the password in an address", "cannot reach smtp://mailer:hunter2@mail.example:25"],
+    ["a name in an address", "cannot reach https://hunter2@mail.example/"],
+    ["an e-mail address", "no mailbox hunter2@example.com"],
+    ["an encoded e-mail address", "no mailbox hunter2%40example.com"],
+    ["what follows a scheme", "sent Authorization: Bearer hunter2"],
+    ["an API key", "unknown key msv_test_hunter2"],
+    ["a signing secret", "signed with whsec_hunter2="],
+  ])("hides %s wherever it stands", (_what, text) => {
+    const { log, lines } = logOf();
+    log.warn({ err: new Error(text), note: text }, text);
+    expect(lines.join()).toContain("[hidden]");
+    expect(lines.join()).not.toContain("hunter2");
+  });
+
+  it("hides long tokens in errors and their causes, but not ids", () => {
+    const { log, last, lines } = logOf();
+    const cause = new Error(`refused ${TOKEN}`);
+    const id = "1cf0a5a2-52c3-4f0c-9a55-6d3c3f0b7d11";
+    log.error({ err: new Error(`request ${id} failed`, { cause }), clientId: "agt_1" }, "failed");
+    expect(lines.join()).not.toContain(TOKEN);
+    expect(last().err).toMatchObject({
+      message: `request ${id} failed`,
+      cause: { message: "refused [hidden]" },
+    });
+    expect(last().clientId).toBe("agt_1");
+  });
+
+  it("writes of an error what it has words for, not what libraries hang on it", () => {
+    const { log, last } = logOf();
+    const error = Object.assign(new TypeError("no"), { code: "E_NO", response: { body: "x" } });
+    log.error({ err: error }, "failed");
+    expect(Object.keys(last().err).sort()).toEqual(["message", "reason", "stack", "type"]);
+    expect(last().err).toMatchObject({ type: "TypeError", reason: "E_NO" });
+  });
+
+  it("hides members by their names, and shows few header fields", () => {
+    const { log, last } = logOf();
+    log.info({ password: "a1", form: { client_secret: "a2", code: "a3" } });
+    expect(last()).toMatchObject({ password: "[hidden]", form: { client_secret: "[hidden]" } });
+    log.info({ headers: { authorization: "a4", cookie: "a5", accept: "text/html" } });
+    expect(last().headers).toEqual({ accept: "text/html" });
+  });
+
+  it("takes the secrets of the settings out in every encoding, and nothing short", () => {
+    const secret = "p@ss word/1";
+    const forms = ["utf8", "base64", "base64url", "hex"] as const;
+    const hide = withoutKnown([secret, "abc"]);
+    for (const form of forms) {
+      expect(hide(`x ${Buffer.from(secret).toString(form)} abc`)).toBe("x [hidden] abc");
+    }
+    expect(hide(encodeURIComponent(secret))).toBe("[hidden]");
+  });
+
+  it("knows every secret of the settings, also the password in an address", () => {
+    const env = {
+      SMTP_URL: "smtp://mailer:s%2Fecret1@mail.example",
+      MASTER_KEY: "key",
+      HOST: "127.0.0.1",
+    };
+    expect(knownSecrets(env).toSorted()).toEqual(
+      [env.SMTP_URL, "s%2Fecret1", "s/ecret1", "key"].toSorted(),
+    );
+  });
+
+  it("remembers the ten newest errors for the operator, as they were written", () => {
+    const { log, lastErrors } = logOf();
+    log.warn("no error");
+    for (let at = 1; at <= 12; at++) log.error({ err: new Error(`a@b.example ${at}`) }, "failed");
+    expect(lastErrors().map(({ text }) => text)).toEqual(
+      Array.from({ length: 10 }, (_, at) => `failed: [hidden] ${at + 3}`),
+    );
+  });
+
+  it("names the request in every line of it", () => {
+    const { log, last } = logOf();
+    underRequestId("r-1", () => log.warn("here"));
+    expect(last().requestId).toBe("r-1");
+    log.warn("elsewhere");
+    expect(last()).not.toHaveProperty("requestId");
+  });
+});
+
+describe("the name of a request", () => {
+  it("is the caller's when it has the form of one, otherwise new", () => {
+    expect(requestIdFrom("a.B_c-9")).toBe("a.B_c-9");
+    const made = [undefined, "", "a b", "a".repeat(65), "ä", ["a", "b"]].map(requestIdFrom);
+    for (const id of made) expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(new Set(made).size).toBe(made.length);
+  });
+
+  it("is known to all that its handling calls, and to nobody else", async () => {
+    const both = ["a", "b"].map((id) =>
+      underRequestId(id, async () => {
+        await Promise.resolve();
+        return currentRequestId();
+      }),
+    );
+    expect(await Promise.all(both)).toEqual(["a", "b"]);
+    expect(currentRequestId()).toBeUndefined();
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { createMetrics, type Standing } from "../../../src/telemetry/metrics.ts";
+import { createRation } from "../../../src/telemetry/ration.ts";
+
+const STANDING: Standing = {
+  ...{ version: "1", startedAt: 0, isLeader: true, openStreams: 2, shed: 3, lastErrors: [] },
+  market: { mode: "live", asOf: 0, behindMs: 1_500, instruments: 1 },
+  denials: { calls: 4 },
+  deliveries: { waiting: 5, due: 1, oldestDueMs: 2_500 },
+  size: { records: 6, recordBytes: 7, archiveBytes: 8 },
+  providers: [
+    { id: "one", lagMs: 9_000, failures: 0 },
+    { id: "two", lagMs: null, failures: 2 },
+  ],
+};
+
+/** The samples of the service itself, by name and labels. */
+async function samples(metrics: ReturnType<typeof createMetrics>, standing = STANDING) {
+  const text = await metrics.text(standing);
+  const own = text.split("\n").filter((line) => line.startsWith("market_signal_"));
+  return Object.fromEntries(
+    own.map((line) => [line.replace(/ \S+$/, ""), Number(line.split(" ").at(-1))]),
+  );
+}
+
+describe("metrics", () => {
+  it("show how things stand when they are asked for", async () => {
+    expect(await samples(createMetrics())).toEqual({
+      market_signal_leader: 1,
+      market_signal_open_streams: 2,
+      market_signal_snapshot_age_seconds: 1.5,
+      'market_signal_limit_denials_total{quota="calls"}': 4,
+      market_signal_requests_shed_total: 3,
+      'market_signal_deliveries{state="waiting"}': 5,
+      'market_signal_deliveries{state="due"}': 1,
+      market_signal_delivery_oldest_due_seconds: 2.5,
+      market_signal_store_records: 6,
+      'market_signal_store_bytes{part="records"}': 7,
+      'market_signal_store_bytes{part="archive"}': 8,
+      'market_signal_provider_lag_seconds{provider="one"}': 9,
+      'market_signal_provider_faults{provider="one"}': 0,
+      'market_signal_provider_faults{provider="two"}': 2,
+    });
+  });
+
+  it("leave out what the store cannot tell, rather than show what was", async () => {
+    const metrics = createMetrics();
+    await samples(metrics);
+    const { deliveries: _, size: __, providers: ___, ...silent } = STANDING;
+    expect(Object.keys(await samples(metrics, { ...silent, denials: {}, shed: 0 }))).toEqual([
+      ...["market_signal_leader", "market_signal_open_streams"],
+      ...["market_signal_snapshot_age_seconds", "market_signal_requests_shed_total"],
+    ]);
+  });
+
+  it("count durations in buckets that hold the smaller ones, by their labels", async () => {
+    const metrics = createMetrics();
+    const { meters } = metrics;
+    for (const seconds of [0.0005, 0.0006, 3, 60]) meters.attempt("2xx", seconds);
+    meters.attempt("unreachable", 1);
+    meters.toolCall({ tool: "get_signal", outcome: "ok" }, 0.001);
+    meters.request({ method: "GET", route: "/api/signals", status: "2xx" }, 0.001);
+    meters.commit("ok", 0.001);
+    const found = await samples(metrics);
+    const name = "market_signal_delivery_attempt_duration_seconds";
+    const bucket = (le: string) => found[`${name}_bucket{outcome="2xx",le="${le}"}`];
+    expect(["0.0005", "0.001", "2.5", "10", "+Inf"].map(bucket)).toEqual([1, 2, 2, 3, 4]);
+    expect(found[`${name}_count{outcome="2xx"}`]).toBe(4);
+    expect(found[`${name}_sum{outcome="2xx"}`]).toBeCloseTo(63.0011, 6);
+    expect(found[`${name}_count{outcome="unreachable"}`]).toBe(1);
+    for (const labels of [
+      'tool_call_duration_seconds_count{tool="get_signal",outcome="ok"}',
+      'http_request_duration_seconds_count{method="GET",route="/api/signals",status="2xx"}',
+      'store_commit_duration_seconds_count{outcome="ok"}',
+    ]) {
+      expect(found[`market_signal_${labels}`], labels).toBe(1);
+    }
+  });
+
+  it("say the type of each, and how the process is", async () => {
+    const metrics = createMetrics();
+    metrics.meters.commit("ok", 1);
+    const text = await metrics.text(STANDING);
+    expect(text).toContain("# TYPE market_signal_store_commit_duration_seconds histogram");
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
+    expect(text).toMatch(/^process_resident_memory_bytes /m);
+    expect(metrics.contentType).toContain("text/plain");
+  });
+});
+
+describe("a ration", () => {
+  it("lets so many through in a second, and tells how many it held back", () => {
+    const { take } = createRation(2);
+    expect([0, 1, 2, 999].map(take)).toEqual([0, 0, undefined, undefined]);
+    expect([1_000, 1_001, 1_002].map(take)).toEqual([2, 0, undefined]);
+  });
+});
