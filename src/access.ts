@@ -9,7 +9,9 @@ import { createAgentOf } from "./auth/agents/registration-token.ts";
 import { createAssertionVerifier } from "./auth/assertions/id-jag.ts";
 import { readTrustedIssuers, type TrustedIssuer } from "./auth/assertions/trusted-issuers.ts";
 import { createAuditor } from "./auth/auditor.ts";
-import { createAuthenticator } from "./auth/authenticator.ts";
+import { type AuthenticatorOptions, createAuthenticator } from "./auth/authenticator.ts";
+import type { Authenticate } from "./auth/caller.ts";
+import { createCredentialCache } from "./auth/credential-cache.ts";
 import { createApiKeys } from "./auth/keys/api-keys.ts";
 import { createLastUse } from "./auth/last-use.ts";
 import { createInteractions } from "./auth/oidc/interactions.ts";
@@ -17,13 +19,16 @@ import { createPlainTokens } from "./auth/oidc/plain-tokens.ts";
 import { createProvider, type ProviderOptions } from "./auth/oidc/provider.ts";
 import type { Config } from "./config.ts";
 import { createIntake } from "./intake/intake.ts";
+import { withLockouts } from "./limits/lockouts.ts";
 import { createLimits } from "./limits/memory-limits.ts";
+import { createSharedLimits } from "./limits/shared-limits.ts";
 import { createKeyringVault } from "./mail/keyring-vault.ts";
 import type { Letter } from "./mail/letter.ts";
 import { createOutbox } from "./mail/outbox.ts";
 import { createPostman } from "./mail/postman.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./outbound/guarded-fetch.ts";
 import type { State } from "./state.ts";
+import { countDenials } from "./telemetry/counted-limits.ts";
 
 /** What decides who may do what. */
 export interface AccessOptions {
@@ -62,7 +67,7 @@ export async function createAccess(options: AccessOptions) {
   const { records, audit, keys, accounts, lastUse, mailbox } = basics;
   const { hashAddress } = state.keyring;
   const { anonymousScopes, signUp } = config;
-  const limits = createLimits({ overrides: config.rateLimits });
+  const { limits, denials, settle } = limitsOf(options, onError);
   const intake = createIntake({ records, now, audit, keys, mode: config.market.kind });
   const { isAccepted } = intake;
   const sessions = createSessions({ records, now, secure: isHttps(baseUrl), audit });
@@ -75,15 +80,11 @@ export async function createAccess(options: AccessOptions) {
     signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
   });
-  const postman = createPostman({
-    ...{ records, vault: basics.vault, smtp: config.mail, onTerminal: options.onLetter, now },
-    onError: (error) => log.error({ err: error }, "a message could not be sent"),
-  });
-  postman.start();
+  const postman = startPostman(options, basics);
   return {
-    ...{ accounts, keys, claims, intake, limits, sessions, provider },
+    ...{ accounts, keys, claims, intake, limits, denials, sessions, provider },
     agentOf: createAgentOf(records),
-    authenticate: createAuthenticator({ records, provider, keys, accounts, lastUse, baseUrl }),
+    authenticate: authenticationOf(options, { records, provider, keys, accounts, lastUse }),
     interactions: createInteractions(provider),
     plainTokens: createPlainTokens({ records, audit, now, baseUrl, anonymousScopes }),
     signIn: createSignIn({
@@ -98,7 +99,7 @@ export async function createAccess(options: AccessOptions) {
       }),
     async close() {
       await postman.stop();
-      await outbound.close();
+      await Promise.all([outbound.close(), settle()]);
     },
   };
 }
@@ -115,6 +116,42 @@ function basicsOf({ state, config, now }: AccessOptions, onError: (error: unknow
     keys: createApiKeys({ records, mode: config.market.kind, now, audit, lastUse }),
     mailbox: createOutbox({ vault, now }),
   };
+}
+
+/** Sends what is in the outbox from now on. */
+function startPostman(
+  { config, onLetter, now, log }: AccessOptions,
+  { records, vault }: ReturnType<typeof basicsOf>,
+) {
+  const postman = createPostman({
+    ...{ records, vault, smtp: config.mail, onTerminal: onLetter, now },
+    onError: (error) => log.error({ err: error }, "a message could not be sent"),
+  });
+  postman.start();
+  return postman;
+}
+
+/** Finds out who calls, and remembers it for a moment. */
+function authenticationOf(
+  { state: { onCredentialChange }, now, baseUrl }: AccessOptions,
+  places: Omit<AuthenticatorOptions, "baseUrl">,
+): Authenticate {
+  const authenticate = createAuthenticator({ ...places, baseUrl });
+  const monotonic = () => performance.now();
+  return createCredentialCache({ authenticate, onCredentialChange, now, monotonic });
+}
+
+/** Counts in the store where other processes count too, else in this process alone. */
+function limitsOf({ state, config, now }: AccessOptions, onError: (error: unknown) => void) {
+  const { store, keyring } = state;
+  const { records, counters } = store;
+  const overrides = config.rateLimits;
+  const { settle, ...counting } =
+    counters === undefined
+      ? { ...createLimits({ overrides }), settle: async () => undefined }
+      : createSharedLimits({ counters, overrides, onError });
+  const { hashAddress } = keyring;
+  return { ...countDenials(withLockouts(counting, { records, hashAddress, now })), settle };
 }
 
 const isHttps = (url: string): boolean => new URL(url).protocol === "https:";

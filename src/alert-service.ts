@@ -20,6 +20,8 @@ import type { State } from "./state.ts";
 import { schedule } from "./store/loop.ts";
 import { ARCHIVED_TOPIC } from "./store/outbox.ts";
 import type { LeadersWork } from "./store/upkeep.ts";
+import { measuredSender } from "./telemetry/measured-sender.ts";
+import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 
 /** Pause between two looks for sessions that closed and are not decided about yet, in milliseconds. */
 const DECIDE_EVERY_MS = 100;
@@ -34,6 +36,8 @@ export interface AlertServiceOptions extends Pick<DeskOptions, "now" | "baseUrl"
   readonly knownUntil: () => number;
   readonly limits: Limits;
   readonly log: Logger;
+  /** Absent: nothing is measured. */
+  readonly meters?: Pick<Meters, "attempt">;
   /** What of the internet may be asked, in place of what the settings say; for tests. */
   readonly outbound?: GuardedFetchOptions | undefined;
 }
@@ -66,7 +70,8 @@ export function createAlertService(options: AlertServiceOptions): AlertService {
   const entitled = (owner: Parameters<typeof isEntitled>[1]) => isEntitled(records, owner);
   const common = { records, archive, audit, vault, limits, now, isEntitled: entitled };
 
-  const sender = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });
+  const outbound = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });
+  const sender = measuredSender(outbound, options.meters ?? NO_METERS);
   const courier = createCourier({
     ...{ ...common, sender, schedule, random: Math.random },
     keys: () => keys("webhook-signing").map(({ jwk }) => jwk),

@@ -65,6 +65,9 @@ interface WebhookChoice {
   readonly proxy: string | undefined;
 }
 
+/** Where other processes can take over, one that stops goes on for so long, in seconds. */
+const SHARED_DRAIN_SECONDS = 2;
+
 /** Everything that may differ between two deployments. */
 export interface Config {
   /** Address to listen on. */
@@ -89,8 +92,14 @@ export interface Config {
   readonly webhooks: WebhookChoice;
   /** Reverse proxies in front of the service, each of which adds to `X-Forwarded-For`. */
   readonly proxyHops: number;
+  /** Whether usual MCP requests are answered by servers that stay, not by one for each. */
+  readonly mcpFastPath: boolean;
   /** Limits that differ from their defaults. */
   readonly rateLimits: Readonly<Partial<Record<QuotaName, Quota>>>;
+  /** How long a process that stops still accepts connections, in milliseconds. */
+  readonly drainMs: number;
+  /** TCP port of the metrics, on the same address; `undefined`: none are kept. */
+  readonly metricsPort: number | undefined;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -123,7 +132,10 @@ export function readConfig(env: Environment): Config {
       proxy: values.WEBHOOK_EGRESS_PROXY,
     },
     proxyHops: values.TRUST_PROXY,
+    mcpFastPath: values.MCP_FAST_PATH,
     rateLimits: values.RATE_LIMITS ?? {},
+    drainMs: 1_000 * (values.DRAIN_SECONDS ?? (values.DATABASE_URL ? SHARED_DRAIN_SECONDS : 0)),
+    metricsPort: values.METRICS_PORT,
     logLevel: values.LOG_LEVEL,
   };
 }

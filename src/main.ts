@@ -1,53 +1,73 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import pino, { type Logger } from "pino";
+import type { RequestListener } from "node:http";
+import type { Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, type MarketChoice, readConfig } from "./config.ts";
+import { createAdmission } from "./http/admission.ts";
 import { sendPlainProblem } from "./http/errors.ts";
+import { createBoundedServer } from "./http/server.ts";
+import { listenAlone, listenBeside, originOf, sharesPort } from "./listen.ts";
 import { followingLines } from "./live-words.ts";
 import { type Letter, letterText } from "./mail/letter.ts";
 import { Problem } from "./problem.ts";
 import { createService, NAME, type Service } from "./service.ts";
+import { settle } from "./settle.ts";
 import { createSteadyClock } from "./steady-clock.ts";
-
-/** Addresses that stand for all addresses of the machine. */
-const WILDCARD_ADDRESSES: readonly string[] = ["0.0.0.0", "::"];
-
-/** Requests may take this long to end after a stop was asked for. */
-const DRAIN_MS = 5_000;
+import { exitInTime, openSocketsOf, type Stopping, stopInOrder } from "./stop.ts";
+import { knownSecrets } from "./telemetry/known-secrets.ts";
+import { createLog } from "./telemetry/log.ts";
+import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
 
 /** Takes a line of a terminal away: back to its start (CR), erase to its end (ECMA-48 EL). */
 const ERASE_LINE = "\r\u001b[K";
 
-/** Connections that have nothing under way are ended this often while the process stops. */
-const IDLE_LOOK_MS = 50;
-
-/** The process ends this long after a stop was asked for, whatever the database does. */
-const STOP_MS = 10_000;
+/** Long enough after the start that nobody waits for a first answer any more, in milliseconds. */
+const SETTLE_MS = 3_000;
 
 await main();
 
 async function main(): Promise<void> {
   const config = settings();
   if (config === undefined) return;
-  const log = pino({ level: config.logLevel }, pino.destination(2));
-  const server = createServer(starting);
+  const { log, lastErrors } = createLog({
+    level: config.logLevel,
+    secrets: knownSecrets(process.env),
+    write: (line) => process.stderr.write(line),
+  });
+  const counts = { shed: 0 };
+  const server = createBoundedServer(starting);
+  const openSockets = openSocketsOf(server);
   try {
-    const baseUrl = await listen(server, config);
+    if (!sharesPort(config)) await listenAlone(server, config);
+    const baseUrl = originOf(server, config);
     const service = await createService({
       config,
       baseUrl,
       now: () => new Date(),
       storeNow: createSteadyClock({ wall: Date.now, monotonic: () => performance.now() }),
       log,
+      processParts: () => ({ ...counts, lastErrors: lastErrors() }),
       onProgress: showProgress(config.market.kind === "live" ? "lists" : "instruments"),
       onLetter: process.stderr.isTTY ? showLetter : undefined,
     });
     const admin = await takeCommands(service, config, baseUrl);
-    server.off("request", starting).on("request", service.app);
-    stopOnSignal(server, () => admin.close().then(service.close), service);
+    const admit = createAdmission({
+      ...{ handle: service.app, now: () => performance.now() },
+      onShed: () => {
+        counts.shed += 1;
+      },
+    });
+    server.off("request", starting).on("request", admit);
+    if (sharesPort(config)) await listenBeside(server, config, service.keyIds());
+    const metrics = offerMetrics(service, config, log);
+    const close = async () => {
+      metrics?.close();
+      await admin.close();
+      await service.close();
+    };
+    stopOnSignal({ ...service, server, openSockets, close, acceptMs: config.drainMs });
     announce(service, config, baseUrl);
     keepCurrent(service, log);
+    setTimeout(settle, SETTLE_MS).unref();
   } catch (error) {
     fail(error);
   }
@@ -71,22 +91,6 @@ function fail(error: unknown, doing = "start"): void {
 function starting(...[, res]: Parameters<RequestListener>): void {
   const detail = "The market is being read.";
   sendPlainProblem(res, new Problem("not_ready", { detail, headers: { "retry-after": "1" } }));
-}
-
-/**
- * @returns The public origin, which needs the port when none is configured.
- * @throws {Error} When the port is taken, or the address is none that could be published.
- */
-async function listen(server: Server, { host, port, baseUrl }: Config): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve);
-  });
-  const { address, port: actualPort } = server.address() as AddressInfo;
-  if (baseUrl === undefined && WILDCARD_ADDRESSES.includes(address)) {
-    throw new Error(`HOST: ${host} is no address to publish; set BASE_URL with it.`);
-  }
-  const authority = host.includes(":") ? `[${host}]` : host;
-  return baseUrl ?? `http://${authority}:${actualPort}`;
 }
 
 /** One JSON line for programs on standard output, a few words for people on standard error. */
@@ -169,31 +173,39 @@ function endReplay({ market }: Service, log: Logger): void {
   log.info({ asOf }, "the replay has reached its end; time stands still");
 }
 
+/** Offers the metrics, if any are kept. */
+function offerMetrics(
+  { metrics }: Service,
+  { host, metricsPort: port }: Config,
+  log: Logger,
+): MetricsServer | undefined {
+  if (metrics === undefined || port === undefined) return undefined;
+  const onError = (err: unknown, doing: string) => log.warn({ err }, doing);
+  return serveMetrics({ ...metrics, host, port, onError });
+}
+
 /** Lets the operator's commands reach the store that this process holds. */
 function takeCommands(
-  { state }: Service,
+  { state, report }: Service,
   { store }: Config,
   baseUrl: string,
 ): Promise<AdminSocket> {
   const { folder, databaseUrl } = store;
   const keyring = () => Promise.resolve(state.keyring);
   const site = { name: NAME, baseUrl };
-  const context = { store: state.store, keyring, now: Date.now, holder: "server", site } as const;
+  const common = { store: state.store, keyring, now: Date.now, site, report };
+  const context = { ...common, holder: "server" } as const;
   return serveAdmin({ folder, context, databaseUrl });
 }
 
-/** Lets requests under way end, lets go of the store, then ends the process. */
-function stopOnSignal(server: Server, close: () => Promise<void>, { drain }: Service): void {
-  const stop = () => {
-    drain();
-    setTimeout(() => process.exit(1), STOP_MS).unref();
-    const drained = new Promise<unknown>((resolve) => {
-      server.close(resolve);
-      setTimeout(resolve, DRAIN_MS).unref();
-    });
-    setInterval(() => server.closeIdleConnections(), IDLE_LOOK_MS).unref();
-    drained
-      .then(close)
+/** Stops in good order when asked to. Whoever presses Ctrl-C wants the terminal back: then nobody is
+ *  waited for who might take over. */
+function stopOnSignal(stopping: Stopping): void {
+  const stop = (signal: NodeJS.Signals) => {
+    const isHurried = signal === "SIGINT" && process.stdin.isTTY;
+    const acceptMs = isHurried ? 0 : stopping.acceptMs;
+    exitInTime(acceptMs);
+    stopInOrder({ ...stopping, acceptMs })
       .then(() => process.exit(0))
       .catch((error) => fail(error, "stop in good order"));
   };

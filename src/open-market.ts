@@ -2,7 +2,7 @@ import type { MarketChoice } from "./config.ts";
 import type { Market } from "./market/market.ts";
 import { dailyClock, type MarketClock, replayClock, stoppedClock } from "./market-clock.ts";
 import type { Replay } from "./replay.ts";
-import { type ReadOptions, readMarketFolder } from "./sources/files/market-folder.ts";
+import type { ReadOptions } from "./sources/files/market-folder.ts";
 import { createSandbox } from "./sources/sandbox/sandbox.ts";
 
 /** A market and the time in it. */
@@ -29,15 +29,21 @@ export async function openMarket(
     case "files": {
       const until = choice.asOf?.getTime();
       const options = { ...progress, ...(until !== undefined && { until }) };
-      const market = await readMarketFolder(choice.folder, options);
+      const market = await readFolder(choice.folder, options);
       return { market, clock: stoppedClock(until ?? newestBarAt(market)) };
     }
     case "replay": {
-      const folder = await readMarketFolder(choice.folder, { ...progress, until: choice.to });
+      const folder = await readFolder(choice.folder, { ...progress, until: choice.to });
       requireData(folder, choice);
       return { market: { ...folder, mode: "replay" }, clock: replayClock(choice) };
     }
   }
+}
+
+/** What reads folders is loaded only where one is read. */
+async function readFolder(folder: string, options: ReadOptions): Promise<Market> {
+  const { readMarketFolder } = await import("./sources/files/market-folder.ts");
+  return readMarketFolder(folder, options);
 }
 
 /** @throws {Error} when the replay begins before the first bar or ends after the last. */

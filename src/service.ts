@@ -18,13 +18,24 @@ import type { ServedRoute } from "./http/routes.ts";
 import { createStreams } from "./http/streams.ts";
 import { webhookKeysRouter } from "./http/webhook-keys.ts";
 import type { Setup } from "./ingest/setup.ts";
+import {
+  createReport,
+  openMetrics,
+  type ProcessParts,
+  type ServedMetrics,
+  servedMetrics,
+} from "./observation.ts";
 import { Problem } from "./problem.ts";
+import { createReadiness } from "./readiness.ts";
 import type { Repeat } from "./repeat.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
 import { openState, type State, type StateOptions } from "./state.ts";
 import { schedule, startLoop } from "./store/loop.ts";
 import { createSessionArchive } from "./store/session-archive.ts";
 import type { LeadersWork } from "./store/upkeep.ts";
+import { type Meters, NO_METERS } from "./telemetry/meters.ts";
+import type { Metrics } from "./telemetry/metrics.ts";
+import type { Report } from "./telemetry/report.ts";
 import type { ToolContext } from "./tool.ts";
 import { toolContext } from "./tool-context.ts";
 
@@ -34,12 +45,15 @@ export const NAME = "Market Signal";
 /** Pause between two looks for sessions that closed and are not recorded yet, in milliseconds. */
 const RECORD_EVERY_MS = 250;
 
+/** Pause between two looks for windows of limits that have ended, in milliseconds. */
+const SWEEP_EVERY_MS = 60_000;
+
 /** What the service is built from. */
 export interface ServiceOptions
   extends Pick<AccessOptions, "outbound" | "onLetter">,
     Pick<ScoringOptions, "onProgress">,
     Pick<AppOptions, "mcpAddition"> {
-  readonly config: Pick<Config, "store" | "proxyHops"> &
+  readonly config: Pick<Config, "store" | "proxyHops" | "mcpFastPath" | "metricsPort"> &
     AccessOptions["config"] &
     AlertServiceOptions["config"] &
     ScoringOptions["config"];
@@ -49,6 +63,8 @@ export interface ServiceOptions
   /** Clock of the embedded store, as `StateOptions` say. */
   readonly storeNow?: StateOptions["storeNow"];
   readonly log: Logger;
+  /** How the server and the log of the process are doing; absent: there are none. */
+  readonly processParts?: (() => ProcessParts) | undefined;
 }
 
 /** The running service without its socket. */
@@ -65,8 +81,16 @@ export interface Service {
   refresh(): void;
   /** Milliseconds until there is something new to score, `undefined` when time stands still. */
   untilNextRefresh(): number | undefined;
+  /** Ids of the public signing keys, which tell this store from others. */
+  keyIds(): readonly string[];
   /** From now on `/readyz` says that the service is stopping. */
   drain(): void;
+  /** Ends the answers that stay open; there are to be no more. */
+  endStreams(): void;
+  /** How this process is doing. */
+  readonly report: Report;
+  /** What is measured; absent where no METRICS_PORT is set. */
+  readonly metrics: ServedMetrics | undefined;
   /** Ends the work under way; no request may come any more. */
   close(): Promise<void>;
 }
@@ -77,7 +101,10 @@ export interface Service {
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, now, log } = options;
+  const metrics = await openMetrics(config);
+  const meters = metrics?.meters ?? NO_METERS;
   const state = await openState({
+    meters,
     choice: config.store,
     mode: config.market.kind,
     now: () => now().getTime(),
@@ -85,15 +112,18 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     log,
   });
   try {
-    return await createOn(state, options);
+    return await createOn(state, { ...options, metrics, meters });
   } catch (error) {
     await state.close();
     throw error;
   }
 }
 
-async function createOn(state: State, options: ServiceOptions): Promise<Service> {
-  const { config, log } = options;
+/** What a service is built from, with what measures it. */
+type Measured = ServiceOptions & { readonly metrics: Metrics | undefined; readonly meters: Meters };
+
+async function createOn(state: State, options: Measured): Promise<Service> {
+  const { log } = options;
   const scoring = await openScoring({ ...options, store: state.store });
   const access = await createAccess({ ...options, state, name: NAME });
   const alerts = createAlertService({
@@ -101,12 +131,7 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
     standsStill: () => scoring.untilNextRefresh() === undefined,
   });
   let isDraining = false;
-  const readiness = async () => ({
-    process: { ok: !isDraining, detail: isDraining ? "stopping" : "running" },
-    store: await state.probe(),
-    ...(config.market.kind === "replay" && { replay: scoring.check() }),
-    ...(scoring.live && { market: await scoring.live.check() }),
-  });
+  const readiness = createReadiness({ ...{ state, scoring }, isDraining: () => isDraining });
   const repeat: Repeat = (step, everyMs) => startLoop({ step, everyMs, schedule, onError });
   const onError = (error: unknown) => {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
@@ -114,21 +139,27 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
   const streams = createStreams(repeat);
   const context = toolContext(scoring, alerts.desk);
   const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
+  const { market } = context;
+  const { denials } = access;
+  const report = createReport({ ...options, state, market, streams, denials });
   state.startUpkeep([
     ...recording(scoring, state),
     ...(scoring.live?.work ?? []),
     alerts.leadersWork,
+    ...sweeping(state),
   ]);
   alerts.start();
   scoring.start();
   return {
     following: scoring.live?.setup,
-    ...{ state, market: context.market, app: app.handle, routes: app.routes },
+    ...{ report, metrics: servedMetrics(options.metrics, { ...options, report, state }) },
+    ...{ state, market, app: app.handle, routes: app.routes },
     ...{ refresh: scoring.refresh, untilNextRefresh: scoring.untilNextRefresh },
+    keyIds: () => state.keyring.keys("token-signing").map(({ jwk }) => jwk.kid),
     drain: () => {
       isDraining = true;
-      streams.close();
     },
+    endStreams: streams.close,
     async close() {
       streams.close();
       await alerts.stop();
@@ -140,7 +171,7 @@ async function createOn(state: State, options: ServiceOptions): Promise<Service>
 }
 
 interface Surface extends Pick<AppOptions, "context" | "readiness" | "streams" | "repeat"> {
-  readonly options: ServiceOptions;
+  readonly options: Measured;
   readonly access: Access;
   readonly alerts: AlertService;
   readonly scoring: Scoring;
@@ -148,17 +179,18 @@ interface Surface extends Pick<AppOptions, "context" | "readiness" | "streams" |
 
 /** Puts the parts together that speak HTTP. */
 function serve({ options, access, alerts, scoring, ...served }: Surface): App {
-  const { config, baseUrl, now, log } = options;
+  const { config, baseUrl, now, log, meters } = options;
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
   return createApp({
     ...served,
-    ...{ name: NAME, version: pkg.version, baseUrl, now, onError },
+    ...{ name: NAME, version: pkg.version, baseUrl, now, log, meters, onError },
     mcpAddition: options.mcpAddition,
     ...{ authenticate: access.authenticate, limits: access.limits },
     ...{ sessions: access.sessions, accounts: access.accounts },
     ...{ tables: scoring.snapshots.tables, eventLog: alerts.eventLog },
     onSignal: scoring.updates.onUpdate,
     proxyHops: config.proxyHops,
+    mcpFastPath: config.mcpFastPath,
     anonymousScopes: config.anonymousScopes,
     routers: [
       claimRouter({ ...access, baseUrl, now }),
@@ -174,9 +206,13 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   });
 }
 
+/** The leader frees what counts of ended windows take. */
+const sweeping = ({ store: { counters } }: State): readonly LeadersWork[] =>
+  counters === undefined ? [] : [{ step: counters.sweep, everyMs: SWEEP_EVERY_MS }];
+
 /** The leader records final snapshots. Those of the sandbox anyone can make again from its seed. */
 function recording(
-  { market: { mode, dayMs }, snapshots, knownUntil }: Scoring,
+  { market: { mode, dayMs }, snapshots, recordableUntil: knownUntil }: Scoring,
   { store: { archive } }: State,
 ): readonly LeadersWork[] {
   if (mode === "sandbox") return [];

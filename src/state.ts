@@ -1,26 +1,29 @@
 import type { Logger } from "pino";
 import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery.ts";
+import { watchCredentials } from "./auth/credential-changes.ts";
 import type { StoreChoice } from "./config.ts";
 import type { Check } from "./http/readiness.ts";
 import { ROWS_KEPT_MS } from "./ingest/rows.ts";
 import { openEmbedded } from "./store/embedded/open.ts";
 import { holdsKeys } from "./store/key-records.ts";
 import { type Keyring, openKeyring } from "./store/keyring.ts";
+import { leases } from "./store/lease.ts";
 import { readMasterKey } from "./store/master-key.ts";
 import { put } from "./store/operations.ts";
-import { openPostgres } from "./store/postgres/open.ts";
 import { probes } from "./store/probes.ts";
 import type { Store, StoreMode } from "./store/store.ts";
-import { type LeadersWork, startUpkeep, type Upkeep } from "./store/upkeep.ts";
+import { LEADER, type LeadersWork, startUpkeep, type Upkeep } from "./store/upkeep.ts";
+import { measuredRecords } from "./telemetry/measured-records.ts";
+import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 
 /** One write answers every readiness check of this many milliseconds, so that checks cost the disk
  *  nothing however many come. */
 const PROBE_SHARED_MS = 1_000;
 
 /** How long the archive keeps what alerts and live markets leave in it, in milliseconds. */
-const KEPT_MS = {
-  ...{ [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS },
-  ...ROWS_KEPT_MS,
+const KEPT = {
+  keptMs: { [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS },
+  keptBeforeNewestMs: ROWS_KEPT_MS,
 };
 
 /** What the state is opened with. */
@@ -33,15 +36,24 @@ export interface StateOptions {
    *  own. Milliseconds since the epoch; absent: `now`. */
   readonly storeNow?: (() => number) | undefined;
   readonly log: Logger;
+  /** Absent: nothing is measured. */
+  readonly meters?: Pick<Meters, "commit">;
 }
 
 /** Everything of the service that outlives the process. */
 export interface State {
   readonly store: Store;
   readonly keyring: Keyring;
+  /** Listens for commits of any process after which a credential may be good no longer, or for less.
+   *  @returns Stops listening. */
+  readonly onCredentialChange: (listener: () => void) => () => void;
   /** Begins to look after the store. To be called when nothing will block the process for long any
    *  more: a leader that does not answer is replaced. */
   startUpkeep(leadersWork: readonly LeadersWork[]): void;
+  /** Whether this process does what only one process may do. */
+  isLeader(): boolean;
+  /** Whether any process does it. */
+  isLed(): Promise<boolean>;
   /** Whether a write reaches the disk now. */
   probe(): Promise<Check>;
   /** Ends the work under way and lets go of the store. */
@@ -51,7 +63,9 @@ export interface State {
 /** @throws {Error} When there is a store that cannot or must not be opened; says what to do. */
 export async function openState(options: StateOptions): Promise<State> {
   const { choice, now, log } = options;
-  const store = await openStore(options);
+  const { store, onCredentialChange } = watchCredentials(
+    measured(await openStore(options), options.meters ?? NO_METERS),
+  );
   try {
     const keyring = await openKeys(store, choice, now);
     const onError = (error: unknown) => log.error({ err: error }, "upkeep of the store failed");
@@ -59,9 +73,12 @@ export async function openState(options: StateOptions): Promise<State> {
     return {
       store,
       keyring,
+      onCredentialChange,
       startUpkeep(leadersWork) {
-        upkeep = startUpkeep({ store, keyring, keptMs: KEPT_MS, leadersWork, now, onError });
+        upkeep = startUpkeep({ store, keyring, ...KEPT, leadersWork, now, onError });
       },
+      isLeader: () => upkeep?.leadership.isHeld() ?? false,
+      isLed: async () => (await store.records.get(leases, LEADER)) !== undefined,
       probe: createProbe(store, log),
       async close() {
         await upkeep?.stop();
@@ -74,12 +91,23 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 }
 
-function openStore({ choice, mode, now, storeNow, log }: StateOptions): Promise<Store> {
+/** The driver of PostgreSQL is loaded only where there is one, as everything that few need. */
+async function openStore({ choice, mode, now, storeNow, log }: StateOptions): Promise<Store> {
   const onWarning = (text: string, err?: unknown) => log.warn({ err }, text);
   const { folder, databaseUrl: url } = choice;
-  return url === undefined
-    ? openEmbedded({ folder, mode, now: storeNow ?? now, onWarning })
-    : openPostgres({ url, mode, onWarning });
+  if (url === undefined) {
+    return openEmbedded({ folder, mode, now: storeNow ?? now, onWarning });
+  }
+  const { openPostgres } = await import("./store/postgres/open.ts");
+  return openPostgres({ url, mode, onWarning });
+}
+
+/** The same store, whose commits are measured. Which store it is may change when one is loaded. */
+function measured(store: Store, meters: Pick<Meters, "commit">): Store {
+  const records = measuredRecords(store.records, meters);
+  return Object.defineProperty({ ...store, records }, "identity", {
+    ...{ enumerable: true, get: () => store.identity },
+  });
 }
 
 async function openKeys(

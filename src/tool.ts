@@ -11,7 +11,7 @@ import type { Snapshot } from "./score/snapshot.ts";
 /** A snapshot of which the factors may no longer be kept. */
 export type PastSnapshot = Omit<Snapshot, "factors"> & Partial<Pick<Snapshot, "factors">>;
 
-/** What a tool may reach. Only members that a file in tools/ uses. */
+/** What a tool may reach: members that a file in tools/ uses, and what tells how long answers hold. */
 export interface ToolContext {
   readonly alerts: Desk;
   /** Who reads the messages. */
@@ -37,6 +37,11 @@ export interface ToolContext {
     records(symbol: string): InstrumentRecords;
   };
   readonly snapshots: {
+    /** Rises whenever something has changed that tools which only read can tell of; the passing of
+     *  time is no change. */
+    edition(): number;
+    /** The latest instant that any of them is of, Unix milliseconds. */
+    latestAt(): number;
     /** Of a listed instrument. */
     newest(symbol: string): Snapshot;
     /** In alphabetical order of their symbols. */
@@ -89,6 +94,9 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   readonly output: O;
   /** Absent: it only reads, and only what is here. */
   readonly effect?: Effect;
+  /** The answer rests on the input and the market alone, whoever asks; so many can share it. Absent:
+   *  on the caller or on alerts as well. */
+  readonly isShared?: true;
   /**
    * @throws {Problem} For what the caller can put right; every other error is a bug.
    */

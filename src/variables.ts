@@ -150,6 +150,13 @@ export const variables = {
     schema: wholeNumber(0, 10).default(0),
     allowed: "the number of reverse proxies in front of the service, from 0 to 10",
   },
+  MCP_FAST_PATH: {
+    schema: z
+      .enum(["0", "1"])
+      .default("1")
+      .transform((text) => text === "1"),
+    allowed: "1, or 0 to leave every MCP request to the SDK",
+  },
   RATE_LIMITS: {
     schema: z
       .string()
@@ -165,6 +172,14 @@ export const variables = {
   SEED: {
     schema: wholeNumber(0, 4_294_967_295).default(1),
     allowed: "a whole number from 0 to 4294967295",
+  },
+  DRAIN_SECONDS: {
+    schema: wholeNumber(0, 60).optional(),
+    allowed: "a whole number of seconds from 0 to 60",
+  },
+  METRICS_PORT: {
+    schema: wholeNumber(1, 65_535).optional(),
+    allowed: "a whole number from 1 to 65535",
   },
   LOG_LEVEL: {
     schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),

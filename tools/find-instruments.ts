@@ -45,6 +45,7 @@ export const findInstruments = defineTool({
     "Stocks, funds and coins that are covered, by ticker or name, with what is known about each. Use it when a symbol is unknown or to list everything.",
   scope: "signals:read",
   routes: [{ method: "GET", path: "/api/instruments" }],
+  isShared: true,
   input: z.strictObject({
     query: z
       .string()

@@ -60,6 +60,7 @@ export const getDarkpool = defineTool({
     "Off-exchange (dark pool) activity of one instrument: totals with blocks and short-volume ratio, a row per session, or single prints and blocks with a buy/sell proxy.",
   scope: "darkpool:read",
   routes: [{ method: "GET", path: "/api/darkpool" }],
+  isShared: true,
   input: Input,
   output: OffExchange,
 

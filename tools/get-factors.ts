@@ -61,6 +61,7 @@ export const getFactors = defineTool({
     "Why the score is what it is: momentum, valuation, social and dark pool evidence of one instrument, each with its inputs, confidence, contribution in points and, when it is missing, the reason.",
   scope: "factor:read",
   routes: [{ method: "GET", path: "/api/factors" }],
+  isShared: true,
   input: z.strictObject({
     symbol: SymbolInput,
     asOf: InstantInput.optional().describe("The last recorded factors at or before this instant."),

@@ -110,13 +110,21 @@ export const common = (origin: Origin, { instrument, at, status }: PastSnapshot)
   status,
 });
 
+/** The instruments without a price, by the list of those with one. */
+const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
+
 /** Instruments that are followed and of which there is no price yet. */
 export function awaited({
   instruments,
   followed = [],
 }: Pick<ToolContext["market"], "instruments" | "followed">): readonly Instrument[] {
-  const priced = new Set(instruments().map(({ symbol }) => symbol));
-  return followed.filter(({ symbol }) => !priced.has(symbol));
+  const listed = instruments();
+  const known = waiting.get(listed);
+  if (known !== undefined) return known;
+  const priced = new Set(listed.map(({ symbol }) => symbol));
+  const others = followed.filter(({ symbol }) => !priced.has(symbol));
+  waiting.set(listed, others);
+  return others;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type AuditEntry, audited } from "../store/audit.ts";
 import type { Operation } from "../store/records.ts";
+import { currentRequestId } from "../telemetry/request-id.ts";
 
 /** What the audit of the authorization server needs. */
 export interface AuditorOptions {
@@ -9,9 +10,9 @@ export interface AuditorOptions {
   readonly now: () => Date;
 }
 
-/** The steps that record an entry, with the caller's address, together with the rest of a commit. */
+/** The steps that record an entry, with the caller's address and the name of the request, together with the rest of a commit. */
 export type Auditor = (
-  entry: Pick<AuditEntry, "action" | "actor" | "target">,
+  entry: Pick<AuditEntry, "action" | "actor" | "target" | "detail">,
 ) => readonly Operation[];
 
 /** Network addresses of the callers whose requests are being handled. */
@@ -27,6 +28,8 @@ export function createAuditor({ hashAddress, now }: AuditorOptions): Auditor {
   return (entry) => {
     const address = addresses.getStore();
     const origin = address === undefined ? {} : { addressHash: hashAddress(address) };
-    return audited({ ...entry, ...origin }, now().getTime());
+    const requestId = currentRequestId();
+    const request = requestId === undefined ? {} : { requestId };
+    return audited({ ...entry, ...origin, ...request }, now().getTime());
   };
 }

@@ -1,7 +1,7 @@
 import type { AccessToken, ClientCredentials, Provider } from "oidc-provider";
-import type { Records } from "../store/records.ts";
+import type { Records, Stored } from "../store/records.ts";
 import type { Accounts } from "./accounts/accounts.ts";
-import { clients } from "./agents/agent.ts";
+import { type ClientRecord, clients } from "./agents/agent.ts";
 import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
 import type { LastUse } from "./last-use.ts";
@@ -10,7 +10,7 @@ import { covers } from "./oidc/resources.ts";
 import { isScope } from "./scopes.ts";
 
 /** Where credentials are looked up. */
-interface AuthenticatorOptions {
+export interface AuthenticatorOptions {
   readonly records: Pick<Records, "get">;
   /** Gives the authorization server of the moment. */
   readonly provider: () => Provider;
@@ -28,8 +28,8 @@ export function mayUse(caller: Caller, resource: string): boolean {
 }
 
 /**
- * Nothing is remembered, so that a revocation or a deleted client counts for the next request on
- * every process. No metadata document of a client is fetched.
+ * Looks callers up, as they are at the moment. Nothing is remembered here, and no metadata document
+ * of a client is fetched.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
   return async (credential) =>
@@ -50,6 +50,7 @@ async function byKey(
     scopes: new Set(key.scopes),
     resource: baseUrl,
     signedInAt: undefined,
+    endsAt: key.expiresAt,
   };
 }
 
@@ -66,10 +67,17 @@ async function byToken(
   return personal && personOf(personal, options);
 }
 
+type Token = AccessToken | ClientCredentials;
+
 /** What every caller has from its token; `undefined` when it is good for nothing here. */
-function issuedAs({ clientId, aud, scopes }: AccessToken | ClientCredentials) {
+function issuedAs({ clientId, aud, scopes }: Token) {
   if (clientId === undefined || typeof aud !== "string") return undefined;
   return { clientId, resource: aud, scopes: new Set([...scopes].filter(isScope)) };
+}
+
+/** When a token ends, in milliseconds since the epoch: at the latest with its client. */
+function endOf({ exp = Infinity }: Token, client: Stored<ClientRecord> | undefined): number {
+  return Math.min(1000 * exp, client?.expiresAt ?? Infinity);
 }
 
 async function agentOf(
@@ -81,7 +89,15 @@ async function agentOf(
   if (issued === undefined || client === undefined) return undefined;
   const accountId = client.value.agent.owner?.accountId;
   if (accountId !== undefined) lastUse.note(issued.clientId);
-  return { kind: "agent", id: issued.clientId, ...issued, accountId, signedInAt: undefined };
+  const endsAt = endOf(token, client);
+  return {
+    kind: "agent",
+    id: issued.clientId,
+    ...issued,
+    accountId,
+    signedInAt: undefined,
+    endsAt,
+  };
 }
 
 async function personOf(
@@ -90,12 +106,15 @@ async function personOf(
 ): Promise<Caller | undefined> {
   const issued = issuedAs(token);
   if (issued === undefined || token.accountId === undefined) return undefined;
-  const [isThere, account] = await Promise.all([
-    isByDocument(issued.clientId) || records.get(clients, issued.clientId),
+  const isByItsDocument = isByDocument(issued.clientId);
+  const [client, account] = await Promise.all([
+    isByItsDocument ? undefined : records.get(clients, issued.clientId),
     accounts.find(token.accountId),
   ]);
-  if (!isThere || account === undefined) return undefined;
+  if (account === undefined || (client === undefined && !isByItsDocument)) return undefined;
   const { auth_time: seconds } = token.extra ?? {};
   const signedInAt = typeof seconds === "number" ? seconds * 1000 : undefined;
-  return { kind: "user", id: account.id, ...issued, accountId: account.id, signedInAt };
+  const { id } = account;
+  const endsAt = endOf(token, client);
+  return { kind: "user", id, ...issued, accountId: id, signedInAt, endsAt };
 }

@@ -16,6 +16,8 @@ export interface Caller {
   readonly resource: string;
   /** When the person behind a user's token signed in, in milliseconds since the epoch. */
   readonly signedInAt: number | undefined;
+  /** When the credential ends by itself, in milliseconds since the epoch; absent: never. */
+  readonly endsAt?: number | undefined;
 }
 
 /** Finds who is behind an access token or an API key; `undefined` when it is unknown, expired or

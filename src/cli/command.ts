@@ -4,6 +4,7 @@ import type { Site } from "../intake/decisions.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import type { Keyring } from "../store/keyring.ts";
 import type { Store } from "../store/store.ts";
+import type { Report } from "../telemetry/report.ts";
 
 /** What a command works on, in a server or in a process of its own. */
 export interface CommandContext {
@@ -14,6 +15,8 @@ export interface CommandContext {
   readonly now: () => number;
   /** Who holds the store: a server that goes on after the command, or the command alone. */
   readonly holder: "server" | "command";
+  /** How the process of the server is doing; known to a server only. */
+  readonly report?: Report | undefined;
   /** Where people find the service; known to a server only. */
   readonly site?: Site | undefined;
 }

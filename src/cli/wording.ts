@@ -25,3 +25,15 @@ export function countsText(counts: Readonly<Record<string, number>>): string {
     .map(([name, count]) => `  ${name}: ${counted(count)}`)
     .join("\n");
 }
+
+/** A length of time in one unit that reads well, for example `5 min`. */
+export function durationText(ms: number): string {
+  const units = [
+    [86_400_000, "d"],
+    [3_600_000, "h"],
+    [60_000, "min"],
+    [1_000, "s"],
+  ] as const;
+  const [size, name] = units.find(([unit]) => ms >= 2 * unit) ?? [1_000, "s"];
+  return `${Math.round(ms / size)} ${name}`;
+}

@@ -1,12 +1,14 @@
 import type { RequestListener } from "node:http";
 import express, { type Express, type RequestHandler, type Router } from "express";
+import type { Logger } from "pino";
 import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { Limits } from "../limits/limits.ts";
-import { Problem } from "../problem.ts";
 import type { Repeat } from "../repeat.ts";
 import type { PeerTables } from "../score/peers.ts";
+import type { Meters } from "../telemetry/meters.ts";
 import type { ToolContext } from "../tool.ts";
+import { type Answers, createAnswers } from "./answers.ts";
 import { apiDocsRouter } from "./api-docs.ts";
 import { discoveryRouter, openToPages } from "./discovery.ts";
 import { HARDENED, notFound, sendPlainProblem, sendProblem } from "./errors.ts";
@@ -14,17 +16,22 @@ import { type EventLog, eventStreamRouter } from "./event-stream.ts";
 import { createGate, type ResourcePath } from "./gate.ts";
 import { healthRouter } from "./health.ts";
 import { type HomeOptions, homeRouter } from "./home/home-routes.ts";
+import { limitVisits } from "./limited.ts";
 import { linkToDescriptions } from "./link-headers.ts";
-import { mcpRouter } from "./mcp.ts";
-import { announced, type McpServerOptions } from "./mcp-server.ts";
+import { createMcp, type Mcp, type McpOptions } from "./mcp.ts";
+import { announced } from "./mcp-server.ts";
 import { methodRouter } from "./method.ts";
 import { type Readiness, readinessRouter } from "./readiness.ts";
+import { createReads, type Reads } from "./reads.ts";
+import { faultOf } from "./request-form.ts";
 import { restRouter } from "./rest.ts";
 import { routesOf, type ServedRoute } from "./routes.ts";
 import type { Streams } from "./streams.ts";
+import { observed } from "./telemetry.ts";
+import { measuredAnswers } from "./telemetry-answers.ts";
 
 /** What the HTTP surface is made from. */
-export interface AppOptions extends Pick<McpServerOptions, "mcpAddition"> {
+export interface AppOptions extends Pick<McpOptions, "mcpAddition" | "mcpFastPath"> {
   readonly name: string;
   readonly version: string;
   /** Public origin, without a trailing slash; the only source of addresses in answers. */
@@ -51,6 +58,8 @@ export interface AppOptions extends Pick<McpServerOptions, "mcpAddition"> {
   readonly routers: readonly Router[];
   readonly readiness: Readiness;
   readonly now: () => Date;
+  readonly log: Logger;
+  readonly meters: Pick<Meters, "request" | "toolCall">;
   /** Told about every failure that is not the caller's. */
   readonly onError: (error: unknown) => void;
   /** Told what the MCP SDK reports, mostly why it refused a message; for debugging. */
@@ -70,32 +79,49 @@ export interface App {
 }
 
 /**
- * Builds the application. A request target that is no address never reaches Express, which would
- * answer it with a page of its own.
+ * Builds the application. A request of a form that nobody sends by mistake never reaches Express,
+ * which would answer some with a page of its own.
  */
 export function createApp(options: AppOptions): App {
-  const app = createExpress(options);
+  const { context, baseUrl, meters } = options;
+  const answers = measuredAnswers(createAnswers(context), meters);
+  const reads = createReads({ answers, gate: createGate(options, ""), baseUrl });
+  const mcp = createMcp({ ...options, answers, gate: createGate(options, "/mcp") });
+  const app = createExpress(options, { answers, reads, mcp });
+  const handle = mcp.before(reads.before(app));
   return {
     routes: routesOf(app),
-    handle(req, res) {
-      if (URL.canParse(req.url ?? "", "http://localhost")) app(req, res);
-      else sendPlainProblem(res, UNREADABLE);
-    },
+    handle: observed((req, res) => {
+      const problem = faultOf(req);
+      if (problem === undefined) handle(req, res);
+      else sendPlainProblem(res, problem);
+    }, options),
   };
 }
 
-const UNREADABLE = new Problem("invalid_request", {
-  detail: "The request target is not an address.",
-});
+interface Answering {
+  readonly answers: Answers;
+  readonly reads: Reads;
+  readonly mcp: Mcp;
+}
 
-function createExpress(options: AppOptions): Express {
+function createExpress(options: AppOptions, { answers, reads, mcp }: Answering): Express {
   const { name, version, baseUrl, context, tables, routers, now, onError } = options;
   const gate = (path: ResourcePath) => createGate(options, path);
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", options.proxyHops);
-  app.use(hardenHeaders, openToPages, linkToDescriptions(baseUrl));
+  app.use(hardenHeaders, openToPages, linkToDescriptions(baseUrl), reads.refuse);
+  // Most requests are calls of tools, and each router in front of one costs them time.
+  app.use(mcp.router);
+  app.use(eventStreamRouter({ ...options, gate: gate(""), log: options.eventLog }));
+  app.use(restRouter(answers, gate("")));
+  app.use(methodRouter({ context, tables, gate: gate("") }));
+  app.use(healthRouter({ context, name, version, now }));
+  app.use(readinessRouter(options.readiness));
+  // What follows is open to everyone.
+  app.use(limitVisits(options.limits));
   for (const router of routers) app.use(router);
   const { anonymousScopes } = options;
   const site = {
@@ -105,12 +131,6 @@ function createExpress(options: AppOptions): Express {
   app.use(discoveryRouter(site, now));
   app.use(apiDocsRouter(site));
   app.use(homeRouter({ ...options, site }));
-  app.use(healthRouter({ context, name, version, now }));
-  app.use(readinessRouter(options.readiness));
-  app.use(mcpRouter({ ...options, gate: gate("/mcp") }));
-  app.use(eventStreamRouter({ ...options, gate: gate(""), log: options.eventLog }));
-  app.use(restRouter(context, gate("")));
-  app.use(methodRouter({ context, tables, gate: gate("") }));
   app.use(notFound);
   app.use(sendProblem(onError));
   return app;

@@ -4,6 +4,7 @@ import { EmailAddress } from "../auth/accounts/email.ts";
 import type { ClaimOutcome, Claims } from "../auth/agents/claims.ts";
 import { calledFrom } from "../auth/auditor.ts";
 import { addressKey } from "../limits/address-key.ts";
+import { type CodeGuard, createCodeGuard } from "../limits/code-guard.ts";
 import type { Limits } from "../limits/limits.ts";
 import { type Claimant, type ClaimantOptions, createClaimantOf, notEligible } from "./claimant.ts";
 import { answerOAuthLimit, limitBy } from "./limited.ts";
@@ -69,7 +70,8 @@ export function claimRouter(options: ClaimRouterOptions): Router {
       .post(...read, ...handlers)
       .all(onlyMethods(["post"]));
   };
-  post("/oauth/claim", ...attemptLimits(limits), complete(claims));
+  const guard = createCodeGuard(limits);
+  post("/oauth/claim", ...attemptLimits(limits, guard), complete(claims, guard));
   const startLimit = limitBy(limits, "claim-start", ({ body }) => body.data.agent_id);
   post("/oauth/claim/start", onlyAgents, startLimit, start(claims, baseUrl));
   router.use(answerOAuthRefusal, answerOAuthLimit);
@@ -122,16 +124,23 @@ const onlyAgents: RequestHandler = ({ body }, _res, next) => {
 
 /** Limits by what the caller says, so that they tell nothing of which agents there are. An agent's
  *  own attempts are counted apart: strangers cannot use them up. */
-function attemptLimits(limits: Limits): readonly RequestHandler[] {
+function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandler[] {
   const byPerson = limitBy(limits, "claim-user", ({ body }) => body.claimant.accountId);
   return [
+    async ({ ip }, _res, next) => {
+      await guard.enter(ip);
+      next();
+    },
     limitBy(limits, "claim-address", ({ ip }) => addressKey(ip)),
     (req, res, next) => (req.body.claimant.kind === "person" ? byPerson(req, res, next) : next()),
     limitBy(limits, "claim-agent", ({ body }) => `${body.claimant.kind}:${body.data.agent_id}`),
   ];
 }
 
-function complete(claims: Claims): RequestHandler<object, unknown, Asked<"/oauth/claim">> {
+function complete(
+  claims: Claims,
+  guard: CodeGuard,
+): RequestHandler<object, unknown, Asked<"/oauth/claim">> {
   return async ({ body: { claimant, data }, ip }, res) => {
     const claim = { agentId: data.agent_id, code: data.claim_code };
     const outcome = await calledFrom(ip, () =>
@@ -139,6 +148,7 @@ function complete(claims: Claims): RequestHandler<object, unknown, Asked<"/oauth
         ? claims.completeByAgent(claim)
         : claims.completeByPerson(claim, claimant),
     );
+    if (outcome.status === "invalid_claim_code") await guard.miss(ip);
     res.json(claimedBody(outcome));
   };
 }

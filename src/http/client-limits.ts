@@ -2,7 +2,6 @@ import type { Request, RequestHandler, Response } from "express";
 import { whenUnproven } from "../auth/oidc/unproven.ts";
 import { fingerprint } from "../auth/secrets.ts";
 import { addressKey } from "../limits/address-key.ts";
-import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
 import { admit } from "./limited.ts";
@@ -80,20 +79,14 @@ export function limitTokens(limits: Limits, handOn: HandOn): HandOn {
 export function guardProofs(limits: Limits, handOn: HandOn): RequestHandler {
   return async (req, res) => {
     const address = addressKey(req.ip);
-    const refusal = refusalOf([
-      await limits.look("secret-address", address),
-      await limits.look("secret-address-day", address),
-    ]);
+    const refusal = refusalOf([await limits.look("secret-address", address)]);
     if (refusal !== undefined) throw refusal;
 
     const { clientId, proof } = namedBy(req);
     // Who names nobody has nothing to prove.
     if (proof !== undefined || clientId !== "") {
       whenUnproven(res, async () => {
-        await countInOrder(limits, [
-          ["secret-address", address],
-          ["secret-address-day", address],
-        ]);
+        await limits.count("secret-address", address);
         if (proof !== "secret") return undefined;
         return refusalOf([await limits.count("secret-client", fingerprint(clientId))]);
       });

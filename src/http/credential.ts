@@ -1,4 +1,4 @@
-import type { Request } from "express";
+import type { IncomingMessage } from "node:http";
 import { queryOf } from "./query.ts";
 
 /** Says why nobody is let in. @param error Of RFC 6750 section 3.1; absent when no credential was
@@ -25,18 +25,21 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 /** What a token or key in an address is called: by RFC 6750 section 2.3, and by habit. */
 const inAddress = ["access_token", "api_key", "x-api-key"];
 
+/** A part of each of these names, or what spells a letter otherwise. */
+const MAY_NAME_ONE = /token|key|%/;
+
 /**
  * The one credential of a request: a token or an API key in the header `Authorization`, or an API key
  * in the header `x-api-key` (spec 5.1).
  *
  * @throws What the endpoint makes of it.
  */
-export function credentialOf(req: Request, { refuse, several }: Refusals): Credential {
-  const query = queryOf(req);
-  if (inAddress.some((name) => query.has(name))) {
+export function credentialOf(req: IncomingMessage, { refuse, several }: Refusals): Credential {
+  if (isInAddress(req)) {
     throw refuse("A credential in the address is refused: it would end up in logs. Use a header.");
   }
-  const { authorization = [], "x-api-key": keys = [] } = req.headersDistinct;
+  const authorization = valuesOf(req, "authorization");
+  const keys = valuesOf(req, "x-api-key");
   if (authorization.length + keys.length > 1) {
     throw several("There is more than one credential in the headers Authorization and x-api-key.");
   }
@@ -44,6 +47,23 @@ export function credentialOf(req: Request, { refuse, several }: Refusals): Crede
   const [key] = keys;
   if (header !== undefined) return { way: "bearer", text: tokenIn(header, refuse) };
   return { way: "key", text: keyIn(key, refuse) };
+}
+
+/** A query is only taken apart when it may have such a name, in whatever spelling. */
+function isInAddress(req: IncomingMessage & { readonly originalUrl?: string }): boolean {
+  if (!MAY_NAME_ONE.test(req.originalUrl ?? req.url ?? "")) return false;
+  const query = queryOf(req);
+  return inAddress.some((name) => query.has(name));
+}
+
+/** All values of a field; of some, `headers` has only the first. */
+function valuesOf({ rawHeaders }: IncomingMessage, name: string): readonly string[] {
+  const values: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [field = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];
+    if (field.length === name.length && field.toLowerCase() === name) values.push(value);
+  }
+  return values;
 }
 
 /** A WWW-Authenticate value (RFC 6750 section 3); no parameter holds quotes or backslashes. */

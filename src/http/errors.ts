@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import { Problem } from "../problem.ts";
+import { nameRequest, requestIdOn } from "./request-name.ts";
 
 /** Every answer is data: nothing may be sniffed, framed, cached by chance or run. */
 export const HARDENED = {
@@ -10,12 +11,15 @@ export const HARDENED = {
   "cache-control": "no-store",
 } as const;
 
-const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+/** Media type of a failure. */
+export const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 
 /** Answers with a problem where there is no Express. */
 export function sendPlainProblem(res: ServerResponse, problem: Problem): void {
-  res.writeHead(problem.status, { ...HARDENED, ...problem.headers, "content-type": PROBLEM_TYPE });
-  res.end(JSON.stringify(membersFor(res.req.url ?? "", problem)));
+  const requestId = requestIdOn(res) ?? nameRequest(res.req, res);
+  const body = JSON.stringify({ ...membersFor(res.req.url ?? "", problem), requestId });
+  const own = { "content-type": PROBLEM_TYPE, "content-length": Buffer.byteLength(body) };
+  res.writeHead(problem.status, { ...HARDENED, ...problem.headers, ...own }).end(body);
 }
 
 /** Everything that no route took. */
@@ -41,7 +45,13 @@ export function sendProblem(onError: (error: unknown) => void): ErrorRequestHand
       .status(problem.status)
       .set(problem.headers)
       .type(PROBLEM_TYPE)
-      .send(JSON.stringify({ ...membersFor(req.path, problem), instance: req.path }));
+      .send(
+        JSON.stringify({
+          ...membersFor(req.path, problem),
+          instance: req.path,
+          requestId: requestIdOn(res),
+        }),
+      );
   };
 }
 

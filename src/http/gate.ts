@@ -1,13 +1,14 @@
-import type { RequestHandler, Response } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Request, RequestHandler, Response } from "express";
 import { mayUse } from "../auth/authenticator.ts";
 import type { Authenticate, Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { addressKey } from "../limits/address-key.ts";
-import type { Limits, QuotaName } from "../limits/limits.ts";
+import type { Limits, Remaining } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
 import { type Credential, challenge, credentialOf, type Refuse } from "./credential.ts";
-import { limitBy } from "./limited.ts";
+import { admit } from "./limited.ts";
 
 /** What the gate needs to know about the service. */
 export interface GateOptions {
@@ -32,6 +33,11 @@ export interface Gate {
   /** Lets only requests with a valid credential for the resource pass, and no caller too often;
    *  `callerOf` then finds them. */
   readonly enter: RequestHandler;
+  /** Who makes a request, counting nothing; `undefined` when that is not plain, and `enter` has to
+   *  say why. */
+  recognise(req: IncomingMessage): Promise<Caller | undefined>;
+  /** Counts a call and says what is left. @throws {Problem} `rate_limited`. */
+  count(res: ServerResponse, caller: Caller): Promise<void>;
   /**
    * @throws {Problem} `insufficient_scope` with a challenge that names every scope needed.
    */
@@ -44,63 +50,106 @@ const wayIn = ({ anonymousScopes, baseUrl }: GateOptions): string =>
     ? `Register at ${baseUrl}/oauth/register, then get a token at ${baseUrl}/oauth/token.`
     : `Agents need a person here: ${baseUrl}/auth.md says what to do.`;
 
-/** Creates the gate of one resource. */
-export function createGate(options: GateOptions, path: ResourcePath): Gate {
-  const { authenticate, baseUrl, anonymousScopes, limits } = options;
-  const metadataUrl = `${baseUrl}/.well-known/oauth-protected-resource${path}`;
-  const refuse: Refuse = (detail, error) =>
+/** Where the resource says how to come in (RFC 9728). */
+const metadataUrlOf = ({ baseUrl }: GateOptions, path: ResourcePath): string =>
+  `${baseUrl}/.well-known/oauth-protected-resource${path}`;
+
+function refusalsAt(options: GateOptions, resource_metadata: string): Refuse {
+  const scope = options.anonymousScopes.join(" ");
+  return (detail, error) =>
     new Problem("unauthenticated", {
       detail,
       next: wayIn(options),
       headers: {
         "WWW-Authenticate": challenge({
           ...(error && { error, error_description: detail }),
-          ...(anonymousScopes.length > 0 && { scope: anonymousScopes.join(" ") }),
-          resource_metadata: metadataUrl,
+          ...(scope !== "" && { scope }),
+          resource_metadata,
         }),
       },
     });
+}
 
-  const limit = limitCalls(limits);
+/** Creates the gate of one resource. */
+export function createGate(options: GateOptions, path: ResourcePath): Gate {
+  const { authenticate, baseUrl, limits } = options;
+  const metadataUrl = metadataUrlOf(options, path);
+  const refuse = refusalsAt(options, metadataUrl);
+  const isGoodHere = (caller: Caller) => mayUse(caller, `${baseUrl}${path}`);
+  const count = async (res: ServerResponse, caller: Caller) =>
+    admit(res, [await countCall(limits, caller)]);
+
   return {
     async enter(req, res, next) {
-      const credential = credentialOf(req, { refuse, several });
-      remember(res, await callerBy(credential, req.ip), () => authenticate(credential.text));
-      await limit(req, res, next);
+      const credential = presentedIn(req, refuse);
+      if (credential instanceof Problem) {
+        // Who has none is a visitor.
+        admit(res, [await limits.count("visits", addressKey(req.ip))]);
+        throw credential;
+      }
+      remember(res, await callerBy(credential, req), () => authenticate(credential.text));
+      await count(res, callerOf(res));
+      next();
     },
-    requireScopes(caller, needed) {
-      const missing = needed.filter((scope) => !caller.scopes.has(scope));
-      if (missing.length === 0) return;
-      const detail = `This operation needs the scope ${missing.join(" ")}.`;
-      throw new Problem("insufficient_scope", {
-        detail,
-        next: `Get a token with it at ${baseUrl}/oauth/token; ${baseUrl}/auth.md says how.`,
-        headers: {
-          "WWW-Authenticate": challenge({
-            error: "insufficient_scope",
-            error_description: detail,
-            scope: needed.join(" "),
-            resource_metadata: metadataUrl,
-          }),
-        },
-      });
+    async recognise(req) {
+      const credential = presentedIn(req, refuse);
+      if (credential instanceof Problem) return undefined;
+      const caller = await authenticate(credential.text);
+      return isHolder(caller, credential) && isGoodHere(caller) ? caller : undefined;
     },
+    count,
+    requireScopes: scopesRequired(options, metadataUrl),
   };
 
-  async function callerBy({ way, text }: Credential, ip: string | undefined): Promise<Caller> {
-    const caller = await authenticate(text);
-    if (caller === undefined || (way === "key" && caller.kind !== "service")) {
-      const failures = await limits.count("credential-address", addressKey(ip));
+  async function callerBy(credential: Credential, req: Request): Promise<Caller> {
+    const caller = await authenticate(credential.text);
+    if (!isHolder(caller, credential)) {
+      const failures = await limits.count("credential-address", addressKey(req.ip));
       throw (
         refusalOf([failures]) ?? refuse("The credential is unknown, expired or revoked.", INVALID)
       );
     }
-    if (!mayUse(caller, `${baseUrl}${path}`)) {
-      throw refuse(`The token was issued for ${caller.resource}.`, INVALID);
-    }
+    if (!isGoodHere(caller)) throw refuse(`The token was issued for ${caller.resource}.`, INVALID);
     return caller;
   }
 }
+
+function scopesRequired(
+  { baseUrl }: GateOptions,
+  resource_metadata: string,
+): Gate["requireScopes"] {
+  return (caller, needed) => {
+    const missing = needed.filter((scope) => !caller.scopes.has(scope));
+    if (missing.length === 0) return;
+    const detail = `This operation needs the scope ${missing.join(" ")}.`;
+    throw new Problem("insufficient_scope", {
+      detail,
+      next: `Get a token with it at ${baseUrl}/oauth/token; ${baseUrl}/auth.md says how.`,
+      headers: {
+        "WWW-Authenticate": challenge({
+          error: "insufficient_scope",
+          error_description: detail,
+          scope: needed.join(" "),
+          resource_metadata,
+        }),
+      },
+    });
+  };
+}
+
+/** The credential of a request, or its refusal. */
+function presentedIn(req: IncomingMessage, refuse: Refuse): Credential | Problem {
+  try {
+    return credentialOf(req, { refuse, several });
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** Whether there is somebody behind a credential who may send it in its header. */
+const isHolder = (caller: Caller | undefined, { way }: Credential): caller is Caller =>
+  caller !== undefined && (way === "bearer" || caller.kind === "service");
 
 const several = (detail: string) =>
   new Problem("invalid_request", { detail, next: "Send one credential." });
@@ -123,18 +172,8 @@ function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | unde
   return isSame && [...scopes].every((scope) => now.scopes.has(scope));
 }
 
-/** Limits the calls of each caller; an agent that nobody answers for has fewer. */
-function limitCalls(limits: Limits): RequestHandler {
-  const limit = (quota: QuotaName) =>
-    limitBy(limits, quota, ({ res }) => callerKey(res as Response));
-  const [known, anonymous] = [limit("calls"), limit("calls-anonymous")];
-  return (req, res, next) => {
-    const { kind, accountId } = callerOf(res);
-    return (kind === "agent" && accountId === undefined ? anonymous : known)(req, res, next);
-  };
-}
-
-function callerKey(res: Response): string {
-  const { kind, id } = callerOf(res);
-  return `${kind}:${id}`;
+/** Counts a call; an agent that nobody answers for has fewer. */
+function countCall(limits: Limits, { kind, id, accountId }: Caller): Promise<Remaining> {
+  const isStranger = kind === "agent" && accountId === undefined;
+  return limits.count(isStranger ? "calls-anonymous" : "calls", `${kind}:${id}`);
 }

@@ -1,5 +1,7 @@
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
+import type { ServerResponse } from "node:http";
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import { unavailableBody } from "../auth/oidc/answers.ts";
+import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
 import { refusalOf, secondsLeft } from "../limits/refusal.ts";
@@ -31,10 +33,16 @@ export function limitBy(
   };
 }
 
+/** Limits how much one address asks for of what is open to everyone. @throws {Problem} `rate_limited` */
+export const limitVisits = (limits: Limits): RequestHandler =>
+  limitBy(limits, "visits", ({ ip }) => addressKey(ip));
+
 /** Tells a caller what is left. @throws {Problem} `rate_limited` when a quota is exceeded. */
-export function admit(res: Response, counted: readonly Remaining[]): void {
-  res.append("RateLimit-Policy", counted.map(policyItem).join(", "));
-  res.append("RateLimit", counted.map(stateItem).join(", "));
+export function admit(res: ServerResponse, counted: readonly Remaining[]): void {
+  for (const remaining of counted) {
+    res.appendHeader("RateLimit-Policy", policyItem(remaining));
+    res.appendHeader("RateLimit", stateItem(remaining));
+  }
   const refusal = refusalOf(counted);
   if (refusal !== undefined) throw refusal;
 }

@@ -8,10 +8,14 @@ export function linkHeader(links: readonly Link[]): string {
   return links.map(one).join(", ");
 }
 
+/** Value of the header that says where the descriptions of the service are.
+ *  @param baseUrl Public origin, without a trailing slash. */
+export const linkTo = (baseUrl: string): string => linkHeader(siteLinks({ baseUrl }));
+
 /** Lets every answer of the REST interface, and the home page, say where the descriptions are.
  *  @param baseUrl Public origin, without a trailing slash. */
 export function linkToDescriptions(baseUrl: string): RequestHandler {
-  const link = linkHeader(siteLinks({ baseUrl }));
+  const link = linkTo(baseUrl);
   return ({ path }, res, next) => {
     if (path === "/" || path.startsWith("/api/")) res.set("link", link);
     next();

@@ -11,6 +11,9 @@ import { Problem } from "../problem.ts";
 import type { ToolContext } from "../tool.ts";
 import { symbolsLike } from "./mcp-resources.ts";
 
+/** The name of the only prompt. */
+export const PROMPT = "verify_signal";
+
 /** What a person can have a model do. @returns Offers it to the clients of a server. */
 export function createPrompts(context: ToolContext): (server: McpServer) => void {
   const symbol = completable(SymbolInput.describe("Ticker of the instrument."), (begun) =>
@@ -23,7 +26,7 @@ export function createPrompts(context: ToolContext): (server: McpServer) => void
     argsSchema: z.strictObject({ symbol }),
   };
   return (server) =>
-    void server.registerPrompt("verify_signal", definition, (given) => {
+    void server.registerPrompt(PROMPT, definition, (given) => {
       const text = verification(instrumentOf(given.symbol, context));
       return { messages: [{ role: "user", content: { type: "text", text } }] };
     });

@@ -3,7 +3,6 @@ import {
   type CallToolResult,
   type McpRequestContext,
   McpServer,
-  type McpServerFactory,
   type ServerOptions,
   type StandardSchemaWithJSON,
   SUPPORTED_PROTOCOL_VERSIONS,
@@ -14,9 +13,12 @@ import type { Caller } from "../auth/caller.ts";
 import { jsonSchema, outline } from "../json-schema.ts";
 import { Problem } from "../problem.ts";
 import type { Tool, ToolContext } from "../tool.ts";
-import { createPrompts } from "./mcp-prompts.ts";
+import type { Answers } from "./answers.ts";
+import { toolResult } from "./mcp-fast-json.ts";
+import type { UsualNames } from "./mcp-fast-request.ts";
+import { MODERN } from "./mcp-mux.ts";
+import { createPrompts, PROMPT } from "./mcp-prompts.ts";
 import { registerResources } from "./mcp-resources.ts";
-import { parse } from "./parse.ts";
 
 /** How long clients may keep the lists, which change with the version only. */
 const LIST_TTL_MS = 300_000;
@@ -34,6 +36,7 @@ export interface McpAddition {
 /** What an MCP server is made from. */
 export interface McpServerOptions {
   readonly context: ToolContext;
+  readonly answers: Answers;
   readonly name: string;
   readonly version: string;
   /** Public origin, without a trailing slash. */
@@ -47,7 +50,7 @@ export interface McpServerOptions {
 /** What the endpoint says of itself to clients of the newest revision, also in documents. */
 export const announced = {
   /** Revisions of the protocol, the newest first. */
-  versions: ["2026-07-28", ...SUPPORTED_PROTOCOL_VERSIONS],
+  versions: [MODERN, ...SUPPORTED_PROTOCOL_VERSIONS],
   capabilities: {
     tools: { listChanged: false },
     resources: { listChanged: false, subscribe: true },
@@ -61,17 +64,17 @@ export const announced = {
   },
 };
 
-/** Makes a server for each request, which offers tools, resources and prompts. What can be made
- *  once is, since that happens so often. */
-export function createServerFactory(options: McpServerOptions): McpServerFactory {
+/** Makes servers, which offer tools, resources and prompts. One is made for every unusual request, so
+ *  what can be made once is. Who calls is known of each request alone. */
+export function createServerFactory(options: McpServerOptions) {
   const { context, onError, mcpAddition } = options;
   const info = serverInfo(options);
   const registerPrompts = createPrompts(context);
-  return ({ era }) => {
+  return ({ era }: Pick<McpRequestContext, "era">): McpServer => {
     const server = new McpServer(info, { ...settingsOf(era), ...mcpAddition?.options });
     for (const { tool, definition } of published) {
       server.registerTool(tool.name, definition, (input, { http }) =>
-        call(tool, input, { context, onError, caller: callerIn(http?.authInfo) }),
+        call(tool, input, { ...options, caller: callerIn(http?.authInfo) }),
       );
     }
     registerResources(server, { context, onError });
@@ -85,6 +88,7 @@ export function createServerFactory(options: McpServerOptions): McpServerFactory
  *    there are no sessions for. */
 const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
   instructions: INSTRUCTIONS,
+  supportedProtocolVersions: era === "modern" ? [MODERN] : SUPPORTED_PROTOCOL_VERSIONS,
   capabilities: {
     ...announced.capabilities,
     resources: { listChanged: false, subscribe: era === "modern" },
@@ -129,6 +133,17 @@ const published = tools.map((tool) => ({
   },
 }));
 
+/** The names of tools that change something. */
+export const changing: ReadonlySet<unknown> = new Set(
+  tools.filter(({ effect }) => effect !== undefined).map(({ name }) => name),
+);
+
+/** By method, what there is by name and is offered by the service itself. */
+export const ownNames: UsualNames = {
+  "tools/call": new Set(tools.map(({ name }) => name)),
+  "prompts/get": new Set([PROMPT]),
+};
+
 /** Publishes a JSON Schema and checks nothing: `call` does, and words the refusal as REST does. */
 function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, object> {
   return {
@@ -142,7 +157,7 @@ function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, o
 }
 
 /** Where a tool is called. */
-interface Surroundings extends Pick<McpServerOptions, "context" | "onError"> {
+interface Surroundings extends Pick<McpServerOptions, "answers" | "onError"> {
   readonly caller: Caller;
 }
 
@@ -150,15 +165,12 @@ interface Surroundings extends Pick<McpServerOptions, "context" | "onError"> {
 async function call(
   tool: Tool,
   input: unknown,
-  { context, onError, caller }: Surroundings,
+  { answers, onError, caller }: Surroundings,
 ): Promise<CallToolResult> {
   try {
     const from = { caller, idempotencyKey: undefined };
-    const structuredContent = await tool.run(parse(tool.input, input ?? {}), context, from);
-    return {
-      structuredContent,
-      content: [{ type: "text", text: JSON.stringify(structuredContent) }],
-    };
+    const { value, json } = await answers.of(tool, input, from);
+    return toolResult(value, json);
   } catch (error) {
     if (!(error instanceof Problem)) onError(error);
     const text = error instanceof Problem ? error.message : "internal_error: The call failed.";

@@ -1,24 +1,22 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { RequestListener } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import express, { type RequestHandler, type Response, Router } from "express";
+import { type RequestHandler, type Response, Router } from "express";
 import { calledFrom } from "../auth/auditor.ts";
 import { isLoopbackHost } from "../auth/loopback.ts";
 import { Problem } from "../problem.ts";
+import { withinTraceOf } from "../telemetry/traces.ts";
 import { callerOf, type Gate } from "./gate.ts";
-import { isDeeperThan } from "./json-body.ts";
+import { type AnswerUsual, createFastPath } from "./mcp-fast.ts";
+import { readMessage, requireModest } from "./mcp-fast-body.ts";
+import { createFastLane, MCP_PATH } from "./mcp-fast-lane.ts";
+import { usualRequest } from "./mcp-fast-request.ts";
 import { signalsListenedTo } from "./mcp-resources.ts";
 import { scopesOf } from "./mcp-scopes.ts";
-import { authInfoOf, createServerFactory, type McpServerOptions } from "./mcp-server.ts";
+import { authInfoOf, createServerFactory, type McpServerOptions, ownNames } from "./mcp-server.ts";
 import { onlyMethods } from "./methods.ts";
 import type { Streams } from "./streams.ts";
-
-/** Largest MCP message in bytes; tool inputs are far smaller. */
-const MAX_MESSAGE_BYTES = 100 * 1024;
-/** Deepest nesting of a message; the protocol's own envelope needs about six. */
-const MAX_MESSAGE_DEPTH = 32;
-/** Most messages in a batch, which protocol 2025-03-26 allows: each may ask for a full page. */
-const MAX_BATCH = 10;
 
 /** What the MCP endpoint is made from. */
 export interface McpOptions extends McpServerOptions {
@@ -29,40 +27,71 @@ export interface McpOptions extends McpServerOptions {
   readonly onSignal: (listener: (symbol: string) => void) => () => void;
   /** Told what the SDK reports, mostly why it refused a message; for debugging. */
   readonly onReport: (error: unknown) => void;
+  /** Whether usual requests are answered without the SDK's own handler, which is slow. */
+  readonly mcpFastPath: boolean;
 }
 
+type NewServer = ReturnType<typeof createServerFactory>;
+
 /** The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. */
-export function mcpRouter(options: McpOptions): Router {
-  const { gate, baseUrl } = options;
+export interface Mcp {
+  readonly router: Router;
+  /** Answers what it can before Express does; all else goes on to it. */
+  before(express: RequestListener): RequestListener;
+}
+
+/** Makes the MCP endpoint, with two servers that stay for usual messages unless that is turned off. */
+export function createMcp(options: McpOptions): Mcp {
+  const { gate, onReport } = options;
+  const newServer = createServerFactory(options);
+  const bySdk = serve(newServer, options);
+  if (!options.mcpFastPath) {
+    return {
+      router: routerWith(options, { enter: gate.enter, bySdk }),
+      before: (express) => express,
+    };
+  }
+  const answerUsual = createFastPath({ newServer, onReport });
+  const { before, enter } = createFastLane({ gate, answer: answerUsual });
+  return { router: routerWith(options, { enter, answerUsual, bySdk }), before };
+}
+
+/** What lets callers in, and what answers them. */
+interface Steps {
+  readonly enter: RequestHandler;
+  readonly answerUsual?: AnswerUsual;
+  readonly bySdk: RequestHandler;
+}
+
+function routerWith({ gate, baseUrl }: McpOptions, { enter, answerUsual, bySdk }: Steps): Router {
+  const answer: RequestHandler = (req, res, next) => {
+    requireModest(req.body);
+    const caller = callerOf(res);
+    gate.requireScopes(caller, scopesOf(req.body));
+    withinTraceOf(req.body, () => {
+      const usual = answerUsual && usualRequest(req, ownNames);
+      const answering = usual && calledFrom(req.ip, () => answerUsual(usual, authInfoOf(caller)));
+      if (answering === undefined) return bySdk(req, res, next);
+      answering.then((write) => write(res)).catch(next);
+    });
+  };
   const router = Router();
   router
-    .route("/mcp")
-    .post(
-      onlyOrigin(baseUrl),
-      gate.enter,
-      onlyJson,
-      express.json({ limit: MAX_MESSAGE_BYTES, strict: false }),
-      onlyModest,
-      (req, res, next) => {
-        gate.requireScopes(callerOf(res), scopesOf(req.body));
-        next();
-      },
-      serve(options),
-    )
+    .route(MCP_PATH)
+    .post(onlyOrigin(baseUrl), enter, readMessage, answer)
     .all(onlyMethods(["post"]));
   return router;
 }
 
 /** Hands messages to the SDK, which reports refusals and failures alike: the status tells. */
-function serve(options: McpOptions): RequestHandler {
+function serve(newServer: NewServer, options: McpOptions): RequestHandler {
   const { onError, onReport } = options;
   const reports = new AsyncLocalStorage<unknown[]>();
   const onerror = (error: unknown) => {
     reports.getStore()?.push(error);
     onReport(error);
   };
-  const factory = createServerFactory(options);
-  const newHandler = () => createMcpHandler(factory, { onerror });
+  const newHandler = () => createMcpHandler(newServer, { onerror });
   const common = newHandler();
   return (req, res, next) => {
     const reported: unknown[] = [];
@@ -114,30 +143,6 @@ function onlyOrigin(baseUrl: string): RequestHandler {
     });
   };
 }
-
-const onlyJson: RequestHandler = (req, _res, next) => {
-  if (req.is("application/json")) return next();
-  throw new Problem("unsupported_media_type", {
-    detail: "The body must be application/json.",
-    next: "Send one JSON-RPC message with that content type.",
-  });
-};
-
-/** Bounds what a small body can still ask for. */
-const onlyModest: RequestHandler = (req, _res, next) => {
-  if (Array.isArray(req.body) && req.body.length > MAX_BATCH) {
-    throw new Problem("invalid_request", {
-      detail: `A batch has at most ${MAX_BATCH} messages.`,
-      next: "Send several batches.",
-    });
-  }
-  if (isDeeperThan(MAX_MESSAGE_DEPTH, req.body)) {
-    throw new Problem("invalid_request", {
-      detail: `A message nests at most ${MAX_MESSAGE_DEPTH} levels deep.`,
-    });
-  }
-  next();
-};
 
 /** Whether a message asks for an answer that stays open (MCP 2026-07-28, subscriptions). */
 const isListening = (body: { readonly method?: unknown } | null | undefined): boolean =>

@@ -1,24 +1,22 @@
 import { type Request, type RequestHandler, Router } from "express";
-import { z } from "zod";
 import { tools } from "../../tools/index.ts";
 import { calledFrom } from "../auth/auditor.ts";
 import { Problem } from "../problem.ts";
-import type { Route, Tool, ToolContext } from "../tool.ts";
+import type { Call, Route, Tool } from "../tool.ts";
+import type { Answer, Answers } from "./answers.ts";
 import { callerOf, type Gate } from "./gate.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { bodyOf, jsonBody } from "./json-body.ts";
 import { onlyMethods } from "./methods.ts";
-import { parse } from "./parse.ts";
 import { queryOf } from "./query.ts";
+import { type Given, queryReader } from "./query-input.ts";
+import { sendAnswer } from "./validated.ts";
 
 /** A tool at one of its routes. */
 interface Operation {
   readonly tool: Tool;
   readonly route: Route;
 }
-
-/** Members of a tool's input that are not checked yet. */
-type Given = Readonly<Record<string, unknown>>;
 
 /** Reads what a request says, of its path and besides. */
 type Read = (req: Request) => Given;
@@ -27,12 +25,12 @@ type Read = (req: Request) => Given;
 const VERBS = { GET: "get", POST: "post", PATCH: "patch", DELETE: "delete" } as const;
 
 /** Offers every tool at its routes. */
-export function restRouter(context: ToolContext, gate: Gate): Router {
+export function restRouter(answers: Answers, gate: Gate): Router {
   const router = Router();
   for (const [path, operations] of operationsByPath()) {
     const at = router.route(path.replace(/\{(\w+)\}/g, ":$1"));
     for (const operation of operations) {
-      at[VERBS[operation.route.method]](gate.enter, ...handlers(operation, { context, gate }));
+      at[VERBS[operation.route.method]](gate.enter, ...handlers(operation, { answers, gate }));
     }
     at.all(onlyMethods(operations.map(({ route }) => VERBS[route.method])));
   }
@@ -49,16 +47,18 @@ function operationsByPath(): readonly (readonly [string, readonly Operation[]])[
 }
 
 interface Surroundings {
-  readonly context: ToolContext;
+  readonly answers: Answers;
   readonly gate: Gate;
 }
 
 function handlers(
   { tool, route }: Operation,
-  { context, gate }: Surroundings,
+  { answers, gate }: Surroundings,
 ): readonly RequestHandler[] {
   const hasBody = route.method === "POST" || route.method === "PATCH";
-  const read: Read = hasBody ? bodyOf : queryReader(tool);
+  const inQuery = queryReader(tool);
+  const read: Read = hasBody ? bodyOf : (req) => inQuery(queryOf(req));
+  const answerTo = (req: Request, call: Call) => answers.of(tool, inputOf(req, route, read), call);
   return [
     (_req, res, next) => {
       gate.requireScopes(callerOf(res), [tool.scope]);
@@ -66,15 +66,22 @@ function handlers(
     },
     ...(hasBody ? jsonBody : []),
     async (req, res) => {
-      const input = parse(tool.input, inputOf(req, route, read));
       const idempotencyKey = hasBody ? idempotencyKeyOf(req) : undefined;
       const call = { caller: callerOf(res), idempotencyKey };
-      const answer = await calledFrom(req.ip, () => tool.run(input, context, call));
-      if (route.status === 201) res.status(201).location(`${route.path}/${answer.id}`);
-      res.json(answer);
+      // Who only reads leaves no trace that would say from where.
+      const answering = tool.effect
+        ? calledFrom(req.ip, () => answerTo(req, call))
+        : answerTo(req, call);
+      const answer = await answering;
+      if (route.status === 201) res.status(201).location(placeOf(answer, route));
+      sendAnswer(req, res, answer);
     },
   ];
 }
+
+/** Where what was made is found. */
+const placeOf = ({ value }: Answer, { path }: Route): string =>
+  `${path}/${(value as { readonly id: string }).id}`;
 
 /** @throws {Problem} `invalid_request` when the rest of a request contradicts its address. */
 function inputOf(req: Request, route: Route, read: Read): Given {
@@ -88,29 +95,4 @@ function inputOf(req: Request, route: Route, read: Read): Given {
     detail: `${contradicted.join(", ")}: the address says something else.`,
     next: "Leave it out.",
   });
-}
-
-/**
- * Turns a query string into the input of a tool: numbers for number members, lists from commas or
- * repetition for list members, and text otherwise. What does not fit is left for the schema.
- */
-function queryReader({ input }: Tool): Read {
-  const { properties = {} } = z.toJSONSchema(input, { io: "input" });
-  const typeOf = (name: string) => {
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    return typeof property === "object" ? property.type : undefined;
-  };
-  const convert = (name: string, values: readonly string[]) => {
-    const type = typeOf(name);
-    if (type === "array") return values.flatMap((value) => value.split(","));
-    if (values.length > 1) return values;
-    const [value = ""] = values;
-    const isNumber = type === "number" || type === "integer";
-    return isNumber && value.trim() !== "" ? Number(value) : value;
-  };
-  return (req) => {
-    const query = queryOf(req);
-    const names = [...new Set(query.keys())];
-    return Object.fromEntries(names.map((name) => [name, convert(name, query.getAll(name))]));
-  };
 }

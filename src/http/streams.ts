@@ -3,8 +3,9 @@ import { Problem } from "../problem.ts";
 import type { Repeat } from "../repeat.ts";
 import { callerOf, isStillIn } from "./gate.ts";
 
-/** Pause between two looks whether a caller may still listen, in milliseconds: within a second after
- *  a credential has ended its streams are closed. */
+/** Pause between two looks whether a caller may still listen, in milliseconds: half a second after a
+ *  credential has ended its streams are closed; after a second and a half where the word of it was
+ *  lost. Most looks find what another request has looked up a moment before. */
 const LOOK_EVERY_MS = 500;
 
 /** Looks in a row that find a caller who takes nothing of what is there; then the stream is cut. Half
@@ -30,7 +31,10 @@ export interface Streams {
    *   `not_ready` when there are to be no more.
    */
   hold(res: Response, end: () => void): void;
-  /** Ends all of them; there are to be no more. */
+  /** How many are open. */
+  readonly size: number;
+  /** Ends all of them, each with its connection, so that whoever comes back comes to another process;
+   *  there are to be no more. */
   close(): void;
 }
 
@@ -67,9 +71,16 @@ export function createStreams(repeat: Repeat): Streams {
         void looking.stop();
       });
     },
+    get size() {
+      return open.size;
+    },
     close() {
       isClosed = true;
-      for (const { end } of open.values()) end();
+      for (const [res, { end }] of open) {
+        const { socket } = res;
+        res.once("finish", () => socket?.end());
+        end();
+      }
     },
   };
 }

@@ -21,7 +21,7 @@ import {
 import { Claim, Claimed, ClaimStart, ClaimStarted } from "./operations/claims.ts";
 import { JsonRpcError, JsonRpcMessage } from "./operations/mcp.ts";
 import { RegisteredClient, Registration } from "./operations/registration.ts";
-import { Health, Readiness } from "./operations/service.ts";
+import { Health, Liveness, Readiness } from "./operations/service.ts";
 import { AccessToken, Revocation, TokenRequest } from "./operations/tokens.ts";
 import { Problem } from "./problems.ts";
 import { OAuthProblem, Refusal } from "./refusals.ts";
@@ -76,6 +76,7 @@ const answers = {
   RecordedInquiry,
   Health,
   Readiness,
+  Liveness,
   JsonRpcMessage,
   JsonRpcError,
   Problem,

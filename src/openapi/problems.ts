@@ -21,6 +21,7 @@ const CODES = [
   "rate_limited",
   "internal_error",
   "not_ready",
+  "overloaded",
   "store_unavailable",
 ] as const satisfies readonly ProblemCode[];
 
@@ -33,6 +34,10 @@ export const Problem = z.object({
   code: z.enum(CODES).describe("Stable name of the failure; more may come within 1.x."),
   next: z.string().optional().describe("What to do about it."),
   instance: z.string().optional().describe("Path of the request."),
+  requestId: z
+    .string()
+    .optional()
+    .describe("Names the request for the operator; `X-Request-Id` of the answer."),
 });
 
 /** Media type of a failure. */
@@ -46,6 +51,7 @@ export const GATED_PROBLEMS = [
   "rate_limited",
   "internal_error",
   "not_ready",
+  "overloaded",
   "store_unavailable",
 ] as const satisfies readonly ProblemCode[];
 
@@ -55,11 +61,14 @@ export const BODY_PROBLEMS = [
   "unsupported_media_type",
 ] as const satisfies readonly ProblemCode[];
 
-/** What everything answers while the service starts. */
-export const STARTING_PROBLEMS = ["not_ready"] as const satisfies readonly ProblemCode[];
+/** What everything can answer for a moment: while the service starts, or has too much to do. */
+export const PASSING_PROBLEMS = [
+  "not_ready",
+  "overloaded",
+] as const satisfies readonly ProblemCode[];
 
 /** What can fail under /oauth wherever a body is read, besides what the protocol has words for. */
-export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...STARTING_PROBLEMS] as const;
+export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...PASSING_PROBLEMS] as const;
 
 const membersOf = (code: ProblemCode) => new Failure(code, { detail: "" }).toJSON();
 

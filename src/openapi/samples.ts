@@ -14,6 +14,10 @@ const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof
   rate_limited: { detail: "The limit calls allows 600 in 60 seconds. Come again in 30 seconds." },
   internal_error: { detail: "The failure was logged." },
   not_ready: { detail: "The market is being read." },
+  overloaded: {
+    detail: "More requests wait than can be answered in time.",
+    next: "Send the same request again after the time in Retry-After.",
+  },
   store_unavailable: {
     detail: "The disk of the store is full.",
     next: "Try again in a moment.",

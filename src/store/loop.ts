@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
 /** Starts a timer. @returns Stops it. */
 export type Schedule = (run: () => void, delayMs: number) => () => void;
 
@@ -30,6 +32,8 @@ export interface Loop {
 /** Repeats a step, never two at once: at once while it finds something, otherwise after a pause or
  *  when woken. The first round starts now. */
 export function startLoop({ step, everyMs, onError, schedule }: LoopOptions): Loop {
+  // Whoever wakes a loop is not the caller of what it does.
+  const outside = AsyncLocalStorage.snapshot();
   let running: Promise<void> | undefined;
   let isWoken = false;
   let isStopped = false;
@@ -49,7 +53,7 @@ export function startLoop({ step, everyMs, onError, schedule }: LoopOptions): Lo
     isWoken = running !== undefined;
     if (isWoken) return;
     cancel();
-    running = round();
+    running = outside(round);
   };
 
   wake();

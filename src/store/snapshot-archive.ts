@@ -1,3 +1,4 @@
+import { oncePer } from "../once-per.ts";
 import type { SnapshotArchive } from "../score/engine.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Snapshot } from "../score/snapshot.ts";
@@ -10,9 +11,14 @@ type SignalRecord = Omit<Snapshot, "factors">;
 
 /** The snapshots in memory, readable by instrument and time. */
 export interface MemoryArchive extends SnapshotArchive {
+  /** Rises whenever what can be read here has changed. */
+  edition(): number;
+  /** The latest instant that any snapshot here is of, Unix milliseconds; minus infinity without one. */
+  latestAt(): number;
   /** The newest snapshot of an instrument. */
   newest(symbol: string): Snapshot | undefined;
-  /** The newest snapshots of all instruments, in alphabetical order of their symbols. */
+  /** The newest snapshots of all instruments, in alphabetical order of their symbols; one list as
+   *  long as the edition is the same. */
   allNewest(): readonly Snapshot[];
   /** The last snapshot at or before an instant, with factors only while they are kept. */
   lastAt(symbol: string, at: number): Snapshot | SignalRecord | undefined;
@@ -31,45 +37,63 @@ interface Shelf {
   readonly closed: (Snapshot | SignalRecord)[];
 }
 
+/** All that one walk has recorded. */
+interface Journal {
+  readonly shelves: Map<string, Shelf>;
+  latestAt: number;
+}
+
+const emptyJournal = (): Journal => ({ shelves: new Map(), latestAt: Number.NEGATIVE_INFINITY });
+
 /** Creates an empty archive. Readers see what was kept before `clear` until `publish`. */
 export function createSnapshotArchive(): MemoryArchive {
-  let shelves = new Map<string, Shelf>();
-  let written = shelves;
+  let shown = emptyJournal();
+  let written = shown;
+  let edition = 0;
   const put = (snapshot: Snapshot): Shelf => {
     const { symbol } = snapshot.instrument;
-    const shelf = { newest: snapshot, closed: written.get(symbol)?.closed ?? [] };
-    written.set(symbol, shelf);
+    const shelf = { newest: snapshot, closed: written.shelves.get(symbol)?.closed ?? [] };
+    written.shelves.set(symbol, shelf);
+    written.latestAt = Math.max(written.latestAt, snapshot.at);
+    if (written === shown) edition++;
     return shelf;
   };
+  const perEdition = <T>(make: () => T) => oncePer(() => edition, make);
+  const shelfOf = (symbol: string) => shown.shelves.get(symbol);
   return {
     clear() {
-      written = new Map();
+      written = emptyJournal();
     },
     publish() {
-      shelves = written;
+      shown = written;
+      edition++;
     },
     addClosed(snapshot) {
       record(put(snapshot).closed, snapshot);
     },
     setNewest: put,
-    newest: (symbol) => shelves.get(symbol)?.newest,
-    allNewest: () =>
-      [...shelves.values()]
-        .map(({ newest }) => newest)
-        .sort((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1)),
+    edition: () => edition,
+    latestAt: () => shown.latestAt,
+    newest: (symbol) => shelfOf(symbol)?.newest,
+    allNewest: perEdition(() => sorted(shown.shelves.values())),
     lastAt(symbol, at) {
-      const { newest, closed = [] } = shelves.get(symbol) ?? {};
+      const { newest, closed = [] } = shelfOf(symbol) ?? {};
       return newest && newest.at <= at ? newest : closed.findLast((past) => past.at <= at);
     },
     history: (symbol, from, to) =>
-      (shelves.get(symbol)?.closed ?? []).filter(({ at }) => at >= from && at <= to),
+      (shelfOf(symbol)?.closed ?? []).filter(({ at }) => at >= from && at <= to),
     closedAfter(symbol, at) {
-      const { closed = [] } = shelves.get(symbol) ?? {};
+      const { closed = [] } = shelfOf(symbol) ?? {};
       return closed.slice(closed.findLastIndex((past) => past.at <= at) + 1);
     },
-    tables: () => tablesOf(shelves.values()),
+    tables: perEdition(() => tablesOf(shown.shelves.values())),
   };
 }
+
+const sorted = (shelves: Iterable<Shelf>): readonly Snapshot[] =>
+  Array.from(shelves, ({ newest }) => newest).sort((a, b) =>
+    a.instrument.symbol < b.instrument.symbol ? -1 : 1,
+  );
 
 function tablesOf(shelves: Iterable<Shelf>): readonly PeerTables[] {
   const found = new Set<PeerTables>();

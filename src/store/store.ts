@@ -1,5 +1,6 @@
 import type { Archive } from "./archive.ts";
-import type { Records } from "./records.ts";
+import type { Counters } from "./counters.ts";
+import type { Collection, Records } from "./records.ts";
 
 /** Modes of the market that a store can belong to. */
 export type StoreMode = "sandbox" | "files" | "replay" | "live";
@@ -32,6 +33,24 @@ export interface Counts {
   readonly archive: number;
 }
 
+/** How much room a store takes. */
+export interface StoreSize {
+  /** On PostgreSQL an estimate, as its statistics have it. */
+  readonly records: number;
+  readonly recordBytes: number;
+  readonly archiveBytes: number;
+}
+
+/** The records of a collection that wait to be worked on. */
+export interface Backlog {
+  /** Those that fall due at some time. */
+  readonly waiting: number;
+  /** Those that are due and that nobody has taken. */
+  readonly due: number;
+  /** How long the first of these has been due, in milliseconds; 0 when there is none. */
+  readonly oldestDueMs: number;
+}
+
 /** What a store is, apart from what is in it. */
 export interface StoreIdentity {
   /** Made up when the store was created; copies keep it. */
@@ -45,8 +64,16 @@ export interface Store {
   readonly identity: StoreIdentity;
   readonly records: Records;
   readonly archive: Archive;
+  /** Counts that several processes share; absent where only one can have the store open. */
+  readonly counters?: Counters;
 
+  /** Counts every row, which takes long when there are many. */
   counts(): Promise<Counts>;
+
+  /** Tells fast how much room is taken. */
+  size(): Promise<StoreSize>;
+
+  backlog(of: Collection<unknown>): Promise<Backlog>;
 
   /**
    * Everything as it was at one instant, in batches: records by revision, then archive rows in the

@@ -15,6 +15,9 @@ const SEAL_EVERY_MS = 1_000;
 /** Pause between two rounds of housekeeping, and of looking for new keys, in milliseconds. */
 const HOUSEKEEPING_EVERY_MS = 60_000;
 
+/** What the lease is called whose holder leads. */
+export const LEADER = "leader";
+
 /** Work of the service that only one process may do. */
 export interface LeadersWork {
   /** A bounded piece of it. @returns How much it found; 0 ends the round. */
@@ -29,6 +32,8 @@ export interface UpkeepOptions {
   readonly keyring: Keyring;
   /** How long archive rows of the service's own kinds are kept; those of others stay. */
   readonly keptMs?: KeptMs;
+  /** The same of kinds that are counted back from their newest row. */
+  readonly keptBeforeNewestMs?: KeptMs;
   /** What is done besides while this process leads. */
   readonly leadersWork?: readonly LeadersWork[];
   /** Milliseconds since the epoch. */
@@ -48,12 +53,12 @@ export interface Upkeep {
 /** Starts it: every process follows the keys, and the leader seals audit rows, moves the outbox
  *  into the archive and removes what is no longer wanted. */
 export function startUpkeep(options: UpkeepOptions): Upkeep {
-  const { store, keyring, keptMs, leadersWork = [], now, onError } = options;
+  const { store, keyring, keptMs, keptBeforeNewestMs, leadersWork = [], now, onError } = options;
   const { records, archive } = store;
   // A restarted embedded store, which one process at a time can open, is led at once.
   const holder = store.engine === "embedded" ? "embedded" : randomUUID();
   const lease = createLease({
-    ...{ records, name: "leader", holder, schedule, onError },
+    ...{ records, name: LEADER, holder, schedule, onError },
     monotonic: () => performance.now(),
   });
   const start = (step: () => Promise<number>, everyMs: number) =>
@@ -62,7 +67,7 @@ export function startUpkeep(options: UpkeepOptions): Upkeep {
 
   const sealer = createSealer({ records, archive, now });
   const sealing = start(led(sealer.run), SEAL_EVERY_MS);
-  const house = { records, archive, keptMs, keyring, now };
+  const house = { records, archive, keptMs, keptBeforeNewestMs, keyring, now };
   const housekeeping = start(
     led(() => keepHouse(house)),
     HOUSEKEEPING_EVERY_MS,

@@ -8,13 +8,17 @@ import { collection, type Records } from "../../src/store/records.ts";
 /** Callers that each wait for their write before they make the next. */
 const WRITERS = 50;
 
+const [size, writing] = process.argv.slice(2).map(Number);
+
 /** Time that each kind of write is measured, in milliseconds. */
-const WRITING_MS = 3_000;
+const WRITING_MS = writing ?? 3_000;
 
 const READS = 500_000;
 
-/** 1,000 is small; 20,000 are 10 MB; 100,000 are what an embedded store should hold at most. */
-const SIZES = [1_000, 20_000, 100_000];
+/**
+ * What an embedded store of so many records costs: `store-embedded.ts <records> <ms of writing>`
+ * prints it as JSON.
+ */
 
 const tokens = collection<object>("tokens");
 const jobs = collection<object>("jobs");
@@ -33,7 +37,7 @@ function keyOf(at: number): string {
   return `${((at * 2_654_435_761) % 2 ** 32).toString(36)}-${at}`;
 }
 
-interface Rate {
+export interface Rate {
   /** Durable writes in a second. */
   readonly perSecond: number;
   /** Latencies in milliseconds. */
@@ -96,7 +100,21 @@ async function fill(records: Records, size: number, step: (at: number) => Return
   }
 }
 
-async function measure(size: number, folder: string) {
+/** What was measured of one size. */
+export interface MeasuredStore {
+  /** From the start of reading what is on disk, in milliseconds. */
+  readonly openMs: number;
+  /** Resident memory after that, and what of it the heap uses, in megabytes. */
+  readonly residentMb: number;
+  readonly heapMb: number;
+  readonly changes: Rate;
+  readonly additions: Rate;
+  /** Microseconds that a read takes. */
+  readonly readUs: number;
+  readonly claimMs: number;
+}
+
+async function measure(size: number, folder: string): Promise<MeasuredStore> {
   const open = (): Promise<EmbeddedStore> =>
     openEmbedded({ folder, mode: "sandbox", now: Date.now });
   const first = await open();
@@ -105,48 +123,17 @@ async function measure(size: number, folder: string) {
   const start = performance.now();
   const store = await open();
   const openMs = performance.now() - start;
+  const { rss, heapUsed } = process.memoryUsage();
   const { records } = store;
   const changes = await measureWrites(records, () => keyOf(Math.floor(Math.random() * size)));
-  const reads = await measureReads(records, size);
+  const readUs = 1e6 / (await measureReads(records, size));
   const additions = await measureWrites(records, (n) => keyOf(size + n));
   const claimMs = await measureClaims(records, size);
   await store.close();
-  return { size, openMs, changes, additions, reads, claimMs };
+  const memory = { residentMb: rss / 1e6, heapMb: heapUsed / 1e6 };
+  return { openMs, ...memory, changes, additions, readUs, claimMs };
 }
 
-type Measured = Awaited<ReturnType<typeof measure>>;
-
-function lineOf({ size, openMs, changes, additions, reads, claimMs }: Measured): string {
-  const rate = ({ perSecond, p50, p99, cpuMicros }: Rate) =>
-    `${Math.round(perSecond)}/s p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} ms, CPU ${cpuMicros.toFixed(0)} us`;
-  return [
-    String(size).padStart(7),
-    `${Math.round(openMs)} ms`.padStart(8),
-    rate(changes).padEnd(46),
-    rate(additions).padEnd(46),
-    `${Math.round(reads)}/s`.padStart(11),
-    `${claimMs.toFixed(1)} ms`,
-  ].join(" | ");
-}
-
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-
-say(`${WRITERS} writers, records of ${JSON.stringify(VALUE).length} bytes, one write in a commit`);
-say("records | start | changed records | new records | reads | handing out 100 due");
-const all: Measured[] = [];
-for (const size of SIZES) {
-  const folder = mkdtempSync(join(tmpdir(), "bench-store-"));
-  const measured = await measure(size, folder);
-  rmSync(folder, { recursive: true });
-  all.push(measured);
-  say(lineOf(measured));
-}
-const [small, , large] = all;
-if (small && large) {
-  const ratio = (kind: "changes" | "additions") =>
-    (large[kind].cpuMicros / small[kind].cpuMicros).toFixed(2);
-  say("cost of a write, in time of the processor, at 100,000 records to that at 1,000:");
-  say(
-    `${ratio("additions")} when records are new, ${ratio("changes")} when they are changed at random`,
-  );
-}
+const folder = mkdtempSync(join(tmpdir(), "bench-store-"));
+process.stdout.write(JSON.stringify(await measure(size ?? 20_000, folder)));
+rmSync(folder, { recursive: true });

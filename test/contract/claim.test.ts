@@ -172,6 +172,7 @@ describe("POST /oauth/claim with a person's token", () => {
 
   it("lets exactly one of a hundred people have the agent", async () => {
     const { register, claim, signIn } = await start({
+      "wrong-code": { points: 1000, windowSeconds: 60 },
       "claim-address": { points: 1000, windowSeconds: 60 },
       "claim-agent": { points: 1000, windowSeconds: 60 },
     });
@@ -227,6 +228,7 @@ describe("POST /oauth/claim with a person's token", () => {
 
   it("refuses the right code after a hundred wrong ones at once", async () => {
     const { register, claim } = await start({
+      "wrong-code": { points: 1000, windowSeconds: 60 },
       "claim-address": { points: 1000, windowSeconds: 60 },
       "claim-user": { points: 1000, windowSeconds: 60 },
       "claim-agent": { points: 1000, windowSeconds: 60 },

@@ -112,7 +112,7 @@ describe("the stream of events ends within a second", () => {
     await expectEnd(await open(), async () => {
       own.clock.now = new Date(SANDBOX_NOW.getTime() + 3_601_000);
     });
-    await expectEnd(await open(), async () => own.service.drain());
+    await expectEnd(await open(), async () => own.service.endStreams());
     expect(own.logged).toEqual([]);
   });
 });

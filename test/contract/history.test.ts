@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { getWith, newToken } from "../support/agent.ts";
+import { newToken } from "../support/agent.ts";
 import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
 import { startService } from "../support/service.ts";
 
@@ -25,7 +25,8 @@ async function serve(folder: string, asOf: string) {
   const { base } = await startService({ market });
   const token = await newToken(base);
   const read = async (path: string) => {
-    const response = await getWith(token, `${base}${path}`);
+    const headers = { authorization: `Bearer ${token}`, "x-request-id": "same" };
+    const response = await fetch(`${base}${path}`, { headers });
     return { status: response.status, text: await response.text() };
   };
   const json = async <T>(path: string): Promise<T> => JSON.parse((await read(path)).text) as T;

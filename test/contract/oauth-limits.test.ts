@@ -246,9 +246,9 @@ describe("wrong proofs of clients", () => {
 
   it.each([
     ["secret-address", "token", "form"],
-    ["secret-address-day", "token", "header"],
+    ["secret-address", "token", "header"],
     ["secret-address", "revoke", "header"],
-    ["secret-address-day", "revoke", "form"],
+    ["secret-address", "revoke", "form"],
   ])("lock by %s at /oauth/%s by %s, for the right one too", async (quota, path, by) => {
     const { local } = await start({ [quota]: TWO });
     const client = await register(local);

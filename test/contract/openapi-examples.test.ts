@@ -52,6 +52,7 @@ describe("the examples", () => {
   it("are what a running sandbox answers", async () => {
     await play("get_health", "sandbox");
     await play("get_readiness", "ready");
+    await play("get_liveness", "alive");
     await play("get_webhook_keys", "one");
     await play("apply", "quant");
     await play("contact", "question");
@@ -168,7 +169,9 @@ async function disableAnother(token: string): Promise<void> {
   player.learn("alert_Zk9WnF8Qx2Vt0By5", id);
   pass(CHALLENGE_MS);
   await arrivedOf("endpoint.verify");
-  await postJson(`${base}/api/alerts/${id}/test`, {}, headers);
+  const alert = `${base}/api/alerts/${id}`;
+  while ((await jsonOf<Named>(getWith(token, alert))).status !== "active");
+  await postJson(`${alert}/test`, {}, headers);
 }
 
 const jsonOf = async <T>(response: Promise<Response>) => (await (await response).json()) as T;

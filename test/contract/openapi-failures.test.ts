@@ -1,6 +1,5 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
+import { execFileSync, spawn } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { exchanges } from "../../src/openapi/exchanges.ts";
@@ -213,6 +212,14 @@ describe("an answer that the description knows", () => {
     await response.body?.cancel();
   });
 
+  it("of what many share to whoever has it already", async () => {
+    const headers = { ...bearer(key), "if-none-match": "*" };
+    for (const id of ["get_signal", "get_factors", "get_darkpool", "find_instruments"]) {
+      const query = id === "find_instruments" ? "" : "?symbol=ALDER.SIM";
+      expect((await call(id, { headers, query })).status, id).toBe(304);
+    }
+  });
+
   it("of an authorization request", async () => {
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id });
@@ -402,17 +409,11 @@ it("who comes too often is told so everywhere, as it is described", async () => 
   }
 });
 
-/** A database that lets clients in and then answers nothing. */
-async function silentDatabase(): Promise<string> {
-  const server = createServer((socket) => {
-    socket.on("error", () => socket.destroy());
-    // AuthenticationOk and ReadyForQuery (PostgreSQL protocol 3.0, section 53.7).
-    socket.once("data", () => socket.write(Buffer.from("5200000008000000005a0000000549", "hex")));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return `postgres://market@127.0.0.1:${(server.address() as { readonly port: number }).port}/market`;
+/** A market folder that is never read to its end: its list of instruments is a pipe that nobody fills. */
+function endlessFolder(): string {
+  const folder = temporaryFolder();
+  execFileSync("mkfifo", [join(folder, "instruments.csv")]);
+  return folder;
 }
 
 it("while the service starts, everything answers as it is described", async () => {
@@ -420,7 +421,7 @@ it("while the service starts, everything answers as it is described", async () =
   const child = spawn(process.execPath, ["src/main.ts"], {
     env: {
       PATH: process.env.PATH ?? "",
-      ...{ PORT: port, DATA_DIR: temporaryFolder(), DATABASE_URL: await silentDatabase() },
+      ...{ PORT: port, DATA_DIR: temporaryFolder(), MARKET: `files:${endlessFolder()}` },
     },
     stdio: "ignore",
   });

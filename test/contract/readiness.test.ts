@@ -16,6 +16,8 @@ it("is ready after a write has reached the store", async () => {
     checks: {
       process: { ok: true, detail: "running" },
       store: { ok: true, detail: expect.stringMatching(/^embedded: a write took \d+ ms$/) },
+      scores: { ok: true, detail: "current" },
+      deliveries: { ok: true, detail: "sent in time" },
     },
   });
 });

@@ -88,7 +88,10 @@ export function startChild(
   };
 }
 
-/** Starts the service on a free port. @param env Its environment variables. */
+/** The service as a process of its own. */
+export type ServiceProcess = ReturnType<typeof startService>;
+
+/** Starts the service, on a free port unless told. @param env Its environment variables. */
 export function startService(env: Readonly<Record<string, string>>) {
   const ready = Promise.withResolvers<string>();
   const all = { PATH: process.env.PATH, PORT: "0", LOG_LEVEL: "silent", ...env };
@@ -99,6 +102,13 @@ export function startService(env: Readonly<Record<string, string>>) {
     baseUrl: () => ready.promise.then((line) => (JSON.parse(line) as { baseUrl: string }).baseUrl),
     freeze: () => freeze(child),
     kill: () => void child.kill("SIGKILL"),
+    /** Asks it to stop. @returns Its exit code, and how long it took in milliseconds. */
+    async stop() {
+      const startedAt = performance.now();
+      child.kill("SIGTERM");
+      await ended;
+      return { code: child.exitCode, ms: performance.now() - startedAt };
+    },
     ended,
   };
 }

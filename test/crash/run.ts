@@ -1,15 +1,19 @@
 import { parseArgs } from "node:util";
 import { restarts, revocation, swallowed } from "./database.ts";
+import { databaseOutage } from "./database-outage.ts";
 import { archiveFull, diskFull } from "./disk-full.ts";
 import { kills } from "./kills.ts";
+import { leaderFailover } from "./leader-failover.ts";
 import { missed, type Outcome, table } from "./outcome.ts";
 import { powerCuts } from "./power-cuts.ts";
+import { rollingRestarts } from "./rolling-restart.ts";
 import { serviceKills } from "./service-kills.ts";
 
-const usage = `Crashes the store in every way that this machine allows and prints what came of it.
+const usage = `Crashes the store and the service in every way that this machine allows and prints what came of
+it.
 
   npm run crash -- [--kills 50] [--power-cuts 20] [--seconds-full 60] [--seconds-swallowed 30]
-                   [--service 10] [--only <part of a name>]
+                   [--service 10] [--restarts 6] [--only <part of a name>]
 `;
 
 const { values } = parseArgs({
@@ -19,6 +23,7 @@ const { values } = parseArgs({
     "seconds-full": { type: "string", default: "60" },
     "seconds-swallowed": { type: "string", default: "30" },
     service: { type: "string", default: "10" },
+    restarts: { type: "string", default: "6" },
     only: { type: "string", default: "" },
     help: { type: "boolean", default: false },
   },
@@ -34,6 +39,9 @@ const scenarios: Readonly<Record<string, () => Promise<Outcome>>> = {
   "postgres-black-hole": () => swallowed(Number(values["seconds-swallowed"])),
   "postgres-revocation": revocation,
   "service-kills": () => serviceKills(Number(values.service)),
+  "rolling-restarts": () => rollingRestarts(Number(values.restarts)),
+  "leader-failover": () => leaderFailover({ untilDelivered: true }),
+  "database-outage": () => databaseOutage(Number(values["seconds-swallowed"])),
 };
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));

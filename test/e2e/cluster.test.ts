@@ -1,8 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, vi } from "vitest";
 import { getWith, postForm, register, tokenOf } from "../support/agent.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { freePort, runToEnd, startProcess } from "../support/process.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const title = postgresAvailable
   ? "three processes on one database"
@@ -19,6 +24,47 @@ describe.skipIf(!postgresAvailable)(title, () => {
   };
   const signals = async (base: string, token: string) =>
     (await getWith(token, `${base}/api/signals?symbol=ALDER.SIM`)).status;
+
+  it("answer alike, byte for byte, whenever they were started", async () => {
+    const cluster = await startPostgres();
+    const env = {
+      DATABASE_URL: await cluster.createDatabase(),
+      MASTER_KEY: randomBytes(32).toString("base64"),
+      SANDBOX_SESSION_SECONDS: "20",
+    };
+    const bases = [await start(env), await start(env)];
+    const token = await tokenOf(bases[0] as string, await register(bases[1] as string));
+    bases.push(await start(env));
+    await vi.waitFor(async () => {
+      const all = await Promise.all(bases.map((base) => answersOf(base, token)));
+      expect(all[1]).toEqual(all[0]);
+      expect(all[2]).toEqual(all[0]);
+    }, 40_000);
+  });
+
+  it("share a port with each other and with nobody else", async () => {
+    const cluster = await startPostgres();
+    const env = {
+      DATABASE_URL: await cluster.createDatabase(),
+      MASTER_KEY: randomBytes(32).toString("base64"),
+      PORT: await freePort(),
+    };
+    const [first, second] = [await startProcess(env), await startProcess(env)];
+    expect(second.baseUrl).toBe(first.baseUrl);
+
+    const stranger = { ...env, DATABASE_URL: await cluster.createDatabase() };
+    const refused = await runToEnd(stranger);
+    expect([refused.code, refused.said]).toEqual([1, expect.stringContaining("another store")]);
+
+    const program = createServer((_req, res) => void res.end("hello"));
+    program.listen(0, "127.0.0.1");
+    await once(program, "listening");
+    const { port } = program.address() as AddressInfo;
+    const taken = await runToEnd({ ...env, PORT: String(port) });
+    program.close();
+    expect([taken.code, taken.said]).toEqual([1, expect.stringContaining(`PORT: ${port}`)]);
+    expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(200);
+  });
 
   it("serve each other's agents, and what one revokes the others refuse at once", async () => {
     const cluster = await startPostgres();
@@ -56,5 +102,33 @@ describe.skipIf(!postgresAvailable)(title, () => {
     expect(await asked.json()).toMatchObject({ code: "store_unavailable" });
   });
 });
+
+/** What depends on the market alone, from every part of it. */
+const READS = [
+  "/api/signals?symbol=ALDER.SIM",
+  "/api/signals?limit=100",
+  "/api/factors?symbol=ALDER.SIM",
+  "/api/darkpool?symbol=ALDER.SIM",
+  "/api/instruments?limit=100",
+];
+
+/** Answers to all of these, as they came; as of one instant, for the market stands still at others. */
+async function answersOf(base: string, token: string): Promise<readonly string[]> {
+  const asOf = async () => {
+    const health = await fetch(`${base}/api/health`);
+    return ((await health.json()) as { readonly asOf: string }).asOf;
+  };
+  for (;;) {
+    const before = await asOf();
+    const texts = await Promise.all(
+      READS.map(async (path) => {
+        const answer = await getWith(token, base + path);
+        expect(answer.status, path).toBe(200);
+        return answer.text();
+      }),
+    );
+    if ((await asOf()) === before) return [before, ...texts];
+  }
+}
 
 const keysOf = async (base: string) => (await fetch(`${base}/.well-known/jwks.json`)).json();

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import pino from "pino";
 import { afterAll } from "vitest";
 import { createDesk } from "../../src/alerts/desk.ts";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
@@ -11,6 +12,7 @@ import type { Quota, QuotaName } from "../../src/limits/limits.ts";
 import type { Instrument } from "../../src/market/instrument.ts";
 import type { Repeat } from "../../src/repeat.ts";
 import { schedule, startLoop } from "../../src/store/loop.ts";
+import { NO_METERS } from "../../src/telemetry/meters.ts";
 import type { ToolContext } from "../../src/tool.ts";
 import { peopleOf } from "./account-parts.ts";
 import { deskOptions, looseLimits, newAgent, newKeyHolder, newPerson } from "./desk.ts";
@@ -80,11 +82,12 @@ export async function startAlertApp({
     ...{ accounts, sessions: createSessions({ ...people, records, secure: false }) },
     limits: looseLimits(),
     anonymousScopes: anonymousCeiling,
-    readiness: async () => ({}),
+    readiness: async () => ({ needed: {}, wanted: {} }),
     ...{ streams: createStreams(repeat), repeat, onSignal },
     eventLog: { after: async () => [], end: async () => "0", onNews: () => () => {} },
-    onError,
+    ...{ onError, log: pino({ level: "silent" }), meters: NO_METERS },
     onReport: () => {},
+    mcpFastPath: true,
   });
   server.on("request", app.handle);
   closing.push(() => new Promise((resolve) => server.close(resolve)));
@@ -121,6 +124,9 @@ const contextOf = (alerts: ToolContext["alerts"]): ToolContext => {
       instruments: () => LISTED,
       records: unknown,
     },
-    snapshots: { newest: unknown, allNewest: () => [], lastAt: unknown, history: unknown },
+    snapshots: {
+      ...{ edition: () => 0, latestAt: () => 0, allNewest: () => [] },
+      ...{ newest: unknown, lastAt: unknown, history: unknown },
+    },
   };
 };

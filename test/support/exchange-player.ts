@@ -8,7 +8,7 @@ const FOLDER = new URL("../../src/openapi/examples/", import.meta.url);
 const VOLATILE: ReadonlySet<string> = new Set([
   ...["client_id", "client_secret", "registration_access_token", "code", "verification_uri"],
   ...["access_token", "subject", "id", "secret", "eventId", "challenge", "queueToken"],
-  ...["reference", "kid", "x", "public_key"],
+  ...["reference", "kid", "x", "public_key", "requestId"],
 ]);
 
 /** Members that tell how fast something was, or the time by the clock of the machine. */

@@ -112,6 +112,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /docs/api/assets/:name": row(open(200), "/docs/api/assets/start.js"),
     "GET /api/health": row(open(200), "/api/health"),
     "GET /readyz": row(open(200), "/readyz"),
+    "GET /livez": row(open(200), "/livez"),
     "GET /assets/pages.css": row(open(200), "/assets/pages.css"),
     "GET /assets/live.js": row(open(200), "/assets/live.js"),
     "GET /": row(open(200), "/"),

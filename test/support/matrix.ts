@@ -18,6 +18,7 @@ const ProblemBody = z.strictObject({
   code: z.string(),
   next: z.string().optional(),
   instance: z.string().startsWith("/"),
+  requestId: z.string().regex(/^[\w.-]{1,64}$/),
 });
 
 /** What every refusal of the OAuth endpoints consists of (RFC 6749 section 5.2). */

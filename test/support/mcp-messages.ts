@@ -28,6 +28,7 @@ export function mcpAsks(base: string, token: string) {
 
 /** A message in an answer. */
 interface Answer {
+  readonly id?: string | number | null;
   readonly result?: Readonly<Record<string, unknown>>;
   readonly error?: {
     readonly code: number;
@@ -38,7 +39,11 @@ interface Answer {
 
 /** The message in an answer, which older clients get as an event. */
 export async function messageOf(sent: Promise<Response>): Promise<Answer> {
-  const text = await (await sent).text();
+  return messageIn(await (await sent).text());
+}
+
+/** The message in a text, which may be an event. */
+export function messageIn(text: string): Answer {
   const [, data = text] = /^data: (.*)$/m.exec(text) ?? [];
   return JSON.parse(data) as Answer;
 }

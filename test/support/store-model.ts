@@ -55,6 +55,15 @@ export function openModel({ disk, now }: ModelPlace): Store {
     records: modelRecords({ disk, now }, answer),
     archive: modelArchive(disk, answer),
     counts: () => answer(() => ({ records: disk.records.length, archive: disk.archive.length })),
+    size: () => answer(() => ({ records: disk.records.length, recordBytes: 0, archiveBytes: 0 })),
+    backlog: ({ name }) =>
+      answer(() => {
+        const rows = disk.records.filter((row) => row.collection === name && isAlive(row, now()));
+        const waiting = rows.flatMap(({ dueAt }) => dueAt ?? []);
+        const due = waiting.filter((dueAt) => dueAt <= now());
+        const oldestDueMs = now() - Math.min(now(), ...due);
+        return { waiting: waiting.length, due: due.length, oldestDueMs };
+      }),
     async *dump() {
       yield* inBatches(await answer(() => [...disk.records, ...disk.archive]));
     },

@@ -69,10 +69,35 @@ describe("the other clocks of a market", () => {
   });
 
   it("know a live market up to a moment ago, and look at it again and again", () => {
-    const clock = liveClock();
+    const clock = liveClock({ confirmedAt: () => Number.NEGATIVE_INFINITY });
     clock.start(START);
     expect([clock.now(START), clock.advance(START)]).toEqual([START, START - 2_000]);
     expect(clock.untilNext(START)).toBe(5_000);
+  });
+
+  it("follow the machine's clock as it drifts, and a leap only once something came by it", () => {
+    let [steady, confirmedAt] = [START, START];
+    const clock = liveClock({ steady: () => steady, confirmedAt: () => confirmedAt });
+    const HOUR_MS = 3_600_000;
+    steady += DAY_MS;
+    expect(clock.now(steady + 50_000)).toBe(steady + 50_000);
+    expect(clock.now(steady + 100_000)).toBe(steady + 100_000);
+    // For a minute it is 40 days ahead.
+    const wrong = steady + 40 * DAY_MS;
+    expect(clock.now(wrong)).toBe(steady + 100_000);
+    steady += 60_000;
+    expect(clock.advance(wrong + 60_000)).toBe(steady + 98_000);
+    expect(clock.now(steady + 100_000)).toBe(steady + 100_000);
+    // The machine slept, which its steady clock does not see.
+    const awake = steady + 8 * HOUR_MS;
+    expect(clock.now(awake)).toBe(steady + 100_000);
+    confirmedAt = awake;
+    expect(clock.now(awake + 5_000)).toBe(awake + 5_000);
+    // It had been ahead from the start, and is put right.
+    const right = awake - 365 * DAY_MS;
+    expect(clock.now(right)).toBe(awake + 5_000);
+    confirmedAt = right;
+    expect(clock.now(right)).toBe(right);
   });
 
   it("stand still where history ends", () => {

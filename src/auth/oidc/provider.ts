@@ -17,6 +17,7 @@ import {
   type People,
   signInPolicy,
 } from "./people.ts";
+import { auditRefusals } from "./refused-tokens.ts";
 import { ACCESS_TOKEN_SECONDS, personalScopes, resourceIndicators } from "./resources.ts";
 import { allowOwnTokens } from "./revocation.ts";
 import { settleExchanges } from "./settlement.ts";
@@ -185,6 +186,7 @@ export function createProvider(options: ProviderOptions): Provider {
   followSignIn(provider, options);
   registerJwtBearer(provider, { ...options, ...context });
   adaptAnswers(provider, onError);
+  auditRefusals(provider, { ...context, onError });
   adaptRegistration(provider, { ...options, ...context });
   settleExchanges(provider, context);
   return provider;

@@ -54,9 +54,13 @@ export async function answerForAgent(
 
 /** Both steps are tries of a code. The keys are those of POST /oauth/claim: one way to claim is no
  *  way around the limits of the other. What can be no agent is counted for none. */
-function countTry({ req, session }: ClaimVisit, { throttle }: ClaimRoutesOptions): Promise<void> {
+async function countTry(
+  { req, session }: ClaimVisit,
+  { throttle, guard }: ClaimRoutesOptions,
+): Promise<void> {
+  await guard.enter(req.ip);
   const { data } = filled(CodeForm, req);
-  return throttle({
+  await throttle({
     "claim-address": addressKey(req.ip),
     "claim-user": session.accountId,
     ...(data && { "claim-agent": `person:${data.agent_id}` }),
@@ -78,7 +82,11 @@ async function showBehind(
   options.show(visit.res, confirmPage({ formToken, agent, code, chosen, errors }));
 }
 
-function refuse({ req, res, browser }: ClaimVisit, { show }: ClaimRoutesOptions): void {
+async function refuse(
+  { req, res, browser }: ClaimVisit,
+  { show, guard }: ClaimRoutesOptions,
+): Promise<void> {
+  await guard.miss(req.ip);
   const { formToken } = browser;
   show(res, claimFormPage({ formToken, agentId: typed(req, "agent_id"), errors: invalid }));
 }

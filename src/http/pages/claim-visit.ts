@@ -3,6 +3,7 @@ import type { Accounts } from "../../auth/accounts/accounts.ts";
 import { isFresh } from "../../auth/accounts/fresh.ts";
 import type { Browser, Session } from "../../auth/accounts/sessions.ts";
 import type { Claims } from "../../auth/agents/claims.ts";
+import type { CodeGuard } from "../../limits/code-guard.ts";
 import type { ShowPage } from "./answer.ts";
 import type { Door } from "./form.ts";
 import { withReturn } from "./return-to.ts";
@@ -13,6 +14,7 @@ export interface ClaimRoutesOptions {
   readonly door: Door;
   readonly show: ShowPage;
   readonly throttle: Throttle;
+  readonly guard: CodeGuard;
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly now: () => Date;

@@ -8,6 +8,7 @@ import { calledFrom } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import type { Interactions } from "../../auth/oidc/interactions.ts";
 import type { Intake } from "../../intake/intake.ts";
+import { createCodeGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { type AccountRoutesOptions, accountRoutes } from "./account-routes.ts";
 import { createShowPage } from "./answer.ts";
@@ -65,7 +66,8 @@ export function pagesRouter(options: PagesOptions): Router {
   const { name, baseUrl, sessions, limits, now, onError } = options;
   const show = createShowPage({ name, stylePath: styleAddress });
   const throttle = createThrottle(limits);
-  const parts = { ...options, show, throttle, door: createDoor(sessions, baseUrl) };
+  const guard = createCodeGuard(limits);
+  const parts = { ...options, show, throttle, guard, door: createDoor(sessions, baseUrl) };
   const router = Router();
   router.use(styleRoute());
   router.use(PLACES, nameCaller);

@@ -1,10 +1,11 @@
-import { type Response, Router } from "express";
+import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import { EmailAddress } from "../../auth/accounts/email.ts";
 import type { Browser, Sessions } from "../../auth/accounts/sessions.ts";
 import type { SignIn, Upstream } from "../../auth/accounts/sign-in.ts";
 import { addressKey } from "../../limits/address-key.ts";
+import type { CodeGuard } from "../../limits/code-guard.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../methods.ts";
 import { queryOf } from "../query.ts";
@@ -21,6 +22,7 @@ export interface SignInRoutesOptions {
   readonly door: Door;
   readonly show: ShowPage;
   readonly throttle: Throttle;
+  readonly guard: CodeGuard;
   readonly sessions: Sessions;
   readonly signIn: SignIn;
   readonly upstream: Upstream | undefined;
@@ -100,8 +102,9 @@ function signInPageFor(
 }
 
 function codeRoute(router: Router, options: SignInRoutesOptions): void {
-  const { door, show, throttle, sessions, signIn, mailHint } = options;
-  const refuse = async ({ res, browser, place, email }: Refused) => {
+  const { door, show, throttle, guard, sessions, signIn, mailHint } = options;
+  const refuse = async ({ req, res, browser, place, email }: Refused) => {
+    await guard.miss(req.ip);
     const pending = await signIn.pending(browser.secret);
     if (pending === undefined) {
       return show(res, signInPageFor(browser, options, { place, email, wrong: NO_CODE }));
@@ -122,11 +125,12 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
     .post(...readForm, async (req, res) => {
       const browser = await door.enterByForm(req);
       const place = returnTo(typed(req, "return_to"));
+      await guard.enter(req.ip);
       await throttle({ "code-tries": addressKey(req.ip) });
       const { data } = filled(CodeForm, req);
       const asked = await signIn.pending(browser.secret);
       const accountId = data && (await signIn.complete(browser.secret, data.code));
-      if (accountId === undefined) return refuse({ res, browser, place, email: asked?.email });
+      if (accountId === undefined) return refuse({ req, res, browser, place, email: asked?.email });
       res.append("set-cookie", await sessions.open(browser, accountId)).redirect(303, place);
     })
     .all(onlyMethods(["get", "post"]));
@@ -134,6 +138,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
 
 /** A code that was not taken. */
 interface Refused extends Pick<Asked, "place" | "email"> {
+  readonly req: Request;
   readonly res: Response;
   readonly browser: Browser;
 }

@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { WebhookKeySet } from "../../alerts/webhook-keys.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { GATED_PROBLEMS, STARTING_PROBLEMS } from "../problems.ts";
+import { GATED_PROBLEMS, PASSING_PROBLEMS } from "../problems.ts";
 import { credentialWith } from "../security.ts";
 
 const Cursor = z.string().max(200).optional();
@@ -46,6 +46,6 @@ export const alertOperations: readonly Operation[] = [
         content: [{ mediaType: "application/json", schema: WebhookKeySet }],
       },
     },
-    problems: STARTING_PROBLEMS,
+    problems: PASSING_PROBLEMS,
   },
 ];

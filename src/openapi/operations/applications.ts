@@ -57,7 +57,13 @@ const common = {
   problems: [
     "invalid_request",
     ...BODY_PROBLEMS,
-    ...(["rate_limited", "internal_error", "not_ready", "store_unavailable"] as const),
+    ...([
+      "rate_limited",
+      "internal_error",
+      "not_ready",
+      "overloaded",
+      "store_unavailable",
+    ] as const),
   ],
 } as const;
 

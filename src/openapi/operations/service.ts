@@ -6,7 +6,7 @@ import { MarketMode } from "../../market/market.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { GATED_PROBLEMS, STARTING_PROBLEMS } from "../problems.ts";
+import { GATED_PROBLEMS, PASSING_PROBLEMS } from "../problems.ts";
 import { credentialWith } from "../security.ts";
 
 const JSON_TYPE = "application/json";
@@ -26,11 +26,16 @@ export const Health = z.object({
 
 /** Whether requests can be served. */
 export const Readiness = z.object({
-  status: z.enum(["ready", "unavailable"]),
+  status: z
+    .enum(["ready", "degraded", "unavailable"])
+    .describe("`degraded`: requests are served, and something else is not done."),
   checks: z
     .record(z.string(), z.object({ ok: z.boolean(), detail: z.string() }))
     .describe("What each part says of itself."),
 });
+
+/** That the process is alive. */
+export const Liveness = z.object({ status: z.literal("alive") });
 
 const READINESS = [{ mediaType: JSON_TYPE, schema: Readiness }];
 
@@ -73,7 +78,7 @@ export const serviceOperations: readonly Operation[] = [
     answers: {
       200: { description: "It is up.", content: [{ mediaType: JSON_TYPE, schema: Health }] },
     },
-    problems: STARTING_PROBLEMS,
+    problems: PASSING_PROBLEMS,
   },
   {
     id: "get_readiness",
@@ -91,6 +96,19 @@ export const serviceOperations: readonly Operation[] = [
         headers: ["Retry-After"],
       },
     },
-    problems: STARTING_PROBLEMS,
+    problems: PASSING_PROBLEMS,
+  },
+  {
+    id: "get_liveness",
+    method: "get",
+    path: "/livez",
+    tag: "Service",
+    summary: "Get the liveness of the process",
+    description: "For whoever restarts a process that hangs; asks no part of the service.",
+    security: [],
+    answers: {
+      200: { description: "It is alive.", content: [{ mediaType: JSON_TYPE, schema: Liveness }] },
+    },
+    problems: PASSING_PROBLEMS,
   },
 ];

@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { JWT_BEARER } from "../../auth/assertions/names.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { OAUTH_BODY_PROBLEMS, STARTING_PROBLEMS } from "../problems.ts";
+import { OAUTH_BODY_PROBLEMS, PASSING_PROBLEMS } from "../problems.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 
@@ -131,6 +131,6 @@ export const tokenOperations: readonly Operation[] = [
       429: BUSY,
       503: BUSY,
     },
-    problems: STARTING_PROBLEMS,
+    problems: PASSING_PROBLEMS,
   },
 ];

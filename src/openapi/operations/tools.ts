@@ -28,7 +28,10 @@ function operationOf(tool: Tool, route: Route): Operation {
     description: `${description} Scope: \`${tool.scope}\`.`,
     security: credentialWith(tool.scope),
     ...requestOf(tool.input, route, notes),
-    answers: { [route.status ?? 200]: answerOf(tool, route, notes) },
+    answers: {
+      [route.status ?? 200]: answerOf(tool, route, notes),
+      ...(tool.isShared && { 304: AS_IT_WAS }),
+    },
     problems: [
       ...GATED_PROBLEMS,
       ...(hasBody(route) ? BODY_PROBLEMS : []),
@@ -62,7 +65,13 @@ function partOf(input: z.ZodObject, names: readonly string[]): z.ZodObject {
   return input.pick(mask as Parameters<typeof input.pick>[0]);
 }
 
-function answerOf({ output }: Tool, { status }: Route, { answers }: RouteNotes): Answer {
+/** To whom has the answer of a tool that many share. */
+const AS_IT_WAS: Answer = {
+  description: "It is as it was.",
+  headers: ["ETag", ...LIMIT_HEADERS],
+};
+
+function answerOf({ output, isShared }: Tool, { status }: Route, { answers }: RouteNotes): Answer {
   const all = output instanceof z.ZodUnion ? output.options : [output];
   const chosen = all.filter((_, place) => answers?.includes(place) ?? true);
   const [only, ...others] = chosen;
@@ -70,7 +79,11 @@ function answerOf({ output }: Tool, { status }: Route, { answers }: RouteNotes):
   return {
     description: status === 201 ? "What was made." : "The answer.",
     content: [{ ...JSON_TYPE, schema }],
-    headers: status === 201 ? ["Location", ...LIMIT_HEADERS] : LIMIT_HEADERS,
+    headers: [
+      ...(status === 201 ? (["Location"] as const) : []),
+      ...(isShared ? (["ETag"] as const) : []),
+      ...LIMIT_HEADERS,
+    ],
   };
 }
 

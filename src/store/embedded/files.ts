@@ -36,6 +36,7 @@ export interface Files {
   readonly moved: string | undefined;
   readonly base: RecordBase;
   readonly recordFile: SqliteFile;
+  readonly archiveFile: SqliteFile;
   readonly table: RecordTable;
   readonly archive: ArchiveTable;
   close(): void;
@@ -102,7 +103,7 @@ function filesOf(recordFile: SqliteFile, archiveFile: SqliteFile): Files {
   return {
     identity: { id, mode: mode as StoreMode },
     moved: facts.get("moved"),
-    ...{ base, recordFile, table, archive },
+    ...{ base, recordFile, archiveFile, table, archive },
     close() {
       archive.closeSnapshots();
       for (const file of [recordFile, archiveFile]) closeWhole(file);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Collection } from "../records.ts";
 import type { Store, StoreMode } from "../store.ts";
 import { createArchive } from "./archive.ts";
 import { checkFiles } from "./check.ts";
@@ -20,6 +21,7 @@ import {
 import { createPump } from "./pump.ts";
 import { createRecords } from "./records.ts";
 import { createStaging } from "./staging.ts";
+import { backlogOf, sizeOf } from "./standing.ts";
 
 /** Records beyond which a database serves better: all of them are in memory. */
 const MANY_RECORDS = 100_000;
@@ -127,6 +129,9 @@ function storeOf({ files, paths, now, unlock, onWarning = () => undefined }: Ope
         const { base, archive } = holder.files;
         return { records: base.data.shelf.size, archive: archive.count() };
       }),
+    size: async () => gate.answer(() => sizeOf(holder.files)),
+    backlog: async ({ name }: Collection<unknown>) =>
+      gate.answer(() => backlogOf(holder.files.base.data.shelf.inCollection(name), now())),
     dump: () => dump(copying),
     load: loader.load,
     freeze: gate.freeze,

@@ -6,11 +6,13 @@ import { listen } from "./announcements.ts";
 import { postgresArchive } from "./archive.ts";
 import { createCommits } from "./commits.ts";
 import { type Connection, openConnection } from "./connection.ts";
+import { postgresCounters } from "./counters.ts";
 import { dumpRows, replaceAll } from "./dump.ts";
 import { createOnce } from "./once.ts";
 import { postgresRecords } from "./records.ts";
 import { type Found, prepareSchema, type Wanted } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
+import { backlogOf, sizeOf } from "./standing.ts";
 import { explained } from "./start-errors.ts";
 import { readTarget, type Target } from "./target.ts";
 
@@ -67,7 +69,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     },
     records: postgresRecords({ connection, commits, announcements, now }),
     archive: postgresArchive(connection, once),
+    counters: postgresCounters(connection, now),
     counts: () => count(connection),
+    size: () => sizeOf(connection),
+    backlog: (of) => backlogOf(connection, { collection: of.name, now: now?.() }),
     async *dump() {
       yield* dumpRows(await connect(LONG_MS));
     },

@@ -1,6 +1,7 @@
 import type { StoreIdentity } from "../store.ts";
 import { archiveFunctions, archiveTables } from "./archive-sql.ts";
 import { claimFunction } from "./claim-sql.ts";
+import { counterTable } from "./counter-sql.ts";
 import { lockKey } from "./locks.ts";
 import { onceFunctions, onceTables } from "./once-sql.ts";
 import { commitFunction, recordFunctions, recordTables } from "./record-sql.ts";
@@ -46,6 +47,8 @@ const steps: readonly string[] = [
   commitFunction,
   // What is due can be claimed apart from some groups; version 1 is created without claims since.
   claimFunction,
+  // Processes count together.
+  counterTable,
 ];
 
 /** What a database says of the store in it. */

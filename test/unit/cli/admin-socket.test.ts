@@ -89,7 +89,7 @@ describe("the admin socket", () => {
   it("has commands done on the store of the server", async () => {
     const { folder, store } = await served(newFolder());
     const outcome = await ask("status", { folder });
-    expect(outcome?.result).toEqual({
+    expect(outcome?.result).toMatchObject({
       ...{ storeId: store.identity.id, mode: "sandbox", engine: "embedded" },
       ...{ records: 1, archive: 0, answeredBy: "server" },
     });

@@ -8,7 +8,7 @@ import { storeUnavailable } from "../../../src/store/unavailable.ts";
 import { describeStores, model, openStore, type TestStore } from "../../support/stores.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 
-/** How the store is reached; a silent link gives up after 20 s, twice as long as the lease. */
+/** How the store is reached; a silent link gives up after 20 s, long after the lease. */
 type Link = "open" | "refused" | "silent";
 
 /** A process that takes part. */
@@ -108,9 +108,9 @@ describeStores("the lease", (engine) => {
     const timers = manualTimers();
     const other = join(store, timers, "other");
     await other.idle();
-    await pass(store, timers, { members: [other], ms: 9_500 });
+    await pass(store, timers, { members: [other], ms: 6_500 });
     expect(other.lease.isHeld()).toBe(false);
-    await pass(store, timers, { members: [other], ms: 3_500 });
+    await pass(store, timers, { members: [other], ms: 2_000 });
     expect(other.lease.isHeld()).toBe(true);
   });
 
@@ -126,8 +126,8 @@ describeStores("the lease", (engine) => {
     const [a] = held(members) as [Member];
     await a.lease.release();
     expect(a.told).toEqual([true, false]);
-    // An announcement of PostgreSQL takes a moment; the lease alone would take twice these 5 s.
-    for (let waits = 0; held(members).length === 0 && waits < 10; waits++) await wait(500);
+    // An announcement of PostgreSQL takes a moment; the lease alone would take longer than these 4 s.
+    for (let waits = 0; held(members).length === 0 && waits < 8; waits++) await wait(500);
     const [next] = held(members);
     expect(next).not.toBe(a);
     expect(next?.told).toEqual([true]);
@@ -149,7 +149,7 @@ describeStores("the lease", (engine) => {
     a.link.is = "refused";
     await expect(a.lease.release()).rejects.toThrow("store_unavailable");
     expect(a.lease.isHeld()).toBe(false);
-    await wait(13_000);
+    await wait(8_500);
     expect(held(members)).toHaveLength(1);
   });
 
@@ -158,13 +158,13 @@ describeStores("the lease", (engine) => {
       const { members, wait } = await open("a", "b");
       const [a] = held(members) as [Member];
       a.link.is = link;
-      await wait(8_500);
+      await wait(5_500);
       expect(a.lease.isHeld()).toBe(true);
       await wait(500);
       expect(a.told).toEqual([true, false]);
       expect(held(members)).toEqual([]);
       expect(a.errors.length > 0).toBe(link === "refused");
-      await wait(4_000);
+      await wait(2_500);
       expect(held(members)).toHaveLength(1);
       a.link.is = "open";
       await wait(40_000);
@@ -201,8 +201,8 @@ describeStores("the lease", (engine) => {
       },
       onError: (error) => expect.unreachable(String(error)),
     });
-    clock.now += 9_000;
-    await timers.advance(9_000);
+    clock.now += 6_000;
+    await timers.advance(6_000);
     late.resolve();
     await answered.promise;
     await timers.advance(0);

@@ -1,0 +1,43 @@
+import type { CallToolResult, JSONRPCResponse } from "@modelcontextprotocol/server";
+
+/** What an object is as JSON, and what that is as a text within JSON. */
+interface Rendered {
+  readonly json: string;
+  readonly quoted: string;
+}
+
+const known = new WeakMap<object, Rendered>();
+
+/**
+ * The result of a tool: an object, and the same as a text for clients that read only that. Its JSON is
+ * kept as long as the object is, since many callers may get the same one.
+ *
+ * @param json Of the object, which nobody changes any more.
+ */
+export function toolResult(value: object, json: string): CallToolResult {
+  if (!known.has(value)) known.set(value, { json, quoted: JSON.stringify(json) });
+  const structuredContent = value as Record<string, unknown>;
+  return { structuredContent, content: [{ type: "text", text: json }] };
+}
+
+/** JSON of a response. What is known of a tool's result is put in as it is. */
+export function jsonOf(response: JSONRPCResponse): string {
+  if (!("result" in response)) return JSON.stringify(response);
+  const { structuredContent, content, ...rest } = response.result;
+  const rendered = known.get(Object(structuredContent));
+  const isOneText = Array.isArray(content) && content.length === 1;
+  if (rendered === undefined || !isOneText) return JSON.stringify(response);
+  const { json, quoted } = rendered;
+  const members = [
+    `"content":[{"type":"text","text":${quoted}}],"structuredContent":${json}`,
+    ...membersOf(rest),
+  ];
+  const { id, jsonrpc } = response;
+  return `{"result":{${members.join()}},${membersOf({ jsonrpc, id }).join()}}`;
+}
+
+/** The members of an object as JSON, if there are any. */
+function membersOf(value: object): readonly string[] {
+  const json = JSON.stringify(value);
+  return json === "{}" ? [] : [json.slice(1, -1)];
+}

@@ -1,0 +1,91 @@
+import {
+  createServer,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import type { Duplex } from "node:stream";
+import { Problem, type ProblemCode } from "../problem.ts";
+import { HARDENED, PROBLEM_TYPE } from "./errors.ts";
+import { MAX_FIELDS } from "./request-form.ts";
+
+/** Bounds of what a stranger can make the server keep, before it knows who that is. */
+const BOUNDS = {
+  /** A header that takes longer to arrive ends its connection, in milliseconds; and so does a
+   *  connection on which nothing is said. */
+  headersTimeout: 10_000,
+  /** The same for the whole request: 100 kB at the pace of a slow telephone. */
+  requestTimeout: 30_000,
+  /** A connection that is not used ends after this, in milliseconds: what Node.js does by itself, and
+   *  clients are told. */
+  keepAliveTimeout: 5_000,
+  /** How often it is looked whether time is up, in milliseconds: so that not too many end at once. */
+  connectionsCheckingInterval: 250,
+  /** Largest header with its request line, in bytes; tokens and cookies of this service take 2 kB. */
+  maxHeaderSize: 16 * 1024,
+} as const;
+
+/** Most connections. An idle one takes 6 to 10 kB (measured), so that all together take 150 MB at most;
+ *  and a process can have 20,000 files on many systems. */
+const MAX_CONNECTIONS = 15_000;
+
+/** An answer that refuses what could not be read has so long to arrive, in milliseconds. */
+const LAST_WORDS_MS = 1_000;
+
+/** What is wrong with what could not be read, by the code of the error. */
+const reasons: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    "headers_too_large",
+    `A header has at most ${BOUNDS.maxHeaderSize} bytes, with the address.`,
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ["content_too_large", "The chunks of the body are too wordy."],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    "request_timeout",
+    `A header has ${BOUNDS.headersTimeout / 1000} seconds to arrive, a request ${BOUNDS.requestTimeout / 1000}.`,
+  ],
+};
+
+/** Makes a server that nobody can keep busy by sending little, slowly, or nothing at all. */
+export function createBoundedServer(listener: RequestListener): Server {
+  const server = createServer({ ...BOUNDS, requireHostHeader: false }, listener);
+  // One more is read, to be seen; the rest is passed over.
+  server.maxHeadersCount = MAX_FIELDS + 1;
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on("clientError", refuseUnreadable);
+  // RFC 9110 section 10.1.1 lets a server pass over what it does not expect.
+  server.on("checkExpectation", (req, res) => server.emit("request", req, res));
+  return server;
+}
+
+/** Answers what is no HTTP, in the form of every other failure. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (socket.writableEnded) return;
+  if (!socket.writable || isAnswering(socket)) {
+    socket.destroy();
+    return;
+  }
+  const [code, detail] = reasons[error.code ?? ""] ?? [
+    "invalid_request",
+    "The request could not be read as HTTP.",
+  ];
+  // Whoever is still sending is not listened to; cut at once, the answer would be lost to them.
+  socket.pause();
+  socket.end(wholeAnswer(new Problem(code, { detail })));
+  setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
+}
+
+/** Whether a part of an answer is on its way already, which another must not come into. */
+const isAnswering = (socket: Duplex & { readonly _httpMessage?: ServerResponse | null }): boolean =>
+  socket._httpMessage?.headersSent === true;
+
+function wholeAnswer(problem: Problem): string {
+  const body = JSON.stringify(problem);
+  const headers = {
+    ...{ ...HARDENED, "content-type": PROBLEM_TYPE },
+    ...{ "content-length": Buffer.byteLength(body), connection: "close" },
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { status } = problem;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`;
+}

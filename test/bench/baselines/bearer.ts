@@ -1,0 +1,43 @@
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import pino from "pino";
+import { createAccess } from "../../../src/access.ts";
+import { readConfig } from "../../../src/config.ts";
+import { oauthRouter } from "../../../src/http/oauth.ts";
+import { openState } from "../../../src/state.ts";
+
+/** The bearer check of the service. */
+export interface Bearer {
+  /** Where tokens are bought. */
+  readonly tokensUrl: string;
+  /** Whether a request may read signals. */
+  isGood(request: Pick<IncomingMessage, "headers">): Promise<boolean>;
+}
+
+/** Starts what the service knows callers by, with an authorization server on a port of its own. */
+export async function startBearer(): Promise<Bearer> {
+  const config = readConfig(process.env);
+  const now = () => new Date();
+  const log = pino({ level: "error" }, pino.destination(2));
+  const state = await openState({ choice: config.store, mode: "sandbox", now: Date.now, log });
+  const app = express();
+  const tokensUrl = await listen(createServer(app));
+  const access = await createAccess({ config, state, baseUrl: tokensUrl, name: "Bench", now, log });
+  app.use(oauthRouter({ ...access, baseUrl: tokensUrl }));
+  process.once("SIGTERM", () => process.exit(0));
+  return {
+    tokensUrl,
+    async isGood({ headers }) {
+      const [, token] = /^Bearer (\S+)$/.exec(headers.authorization ?? "") ?? [];
+      const caller = token === undefined ? undefined : await access.authenticate(token);
+      return caller?.scopes.has("signals:read") ?? false;
+    },
+  };
+}
+
+/** Listens on a free port. @returns The address. */
+export async function listen(server: ReturnType<typeof createServer>): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

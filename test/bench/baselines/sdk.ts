@@ -1,0 +1,28 @@
+import { createServer } from "node:http";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import express from "express";
+import { type Answers, fixedTools } from "./answers.ts";
+import { type Bearer, listen } from "./bearer.ts";
+import { onlyGood } from "./express.ts";
+
+/** The SDK's own handler in Express, as its manual has it. */
+export function startSdk(answers: Answers, bearer: Bearer): Promise<string> {
+  const handler = toNodeHandler(createMcpHandler(() => serverWith(answers)));
+  const app = express();
+  app.post("/mcp", onlyGood(bearer), express.json(), (req, res) => handler(req, res, req.body));
+  return listen(createServer(app));
+}
+
+function serverWith(answers: Answers): McpServer {
+  const server = new McpServer({ name: "bench", version: "1.0.0" });
+  for (const { name, title, description, input, output, answer } of fixedTools(answers)) {
+    const definition = { title, description, inputSchema: input, outputSchema: output };
+    server.registerTool(name, definition, (given: object) => {
+      const structuredContent = answer(given);
+      const text = JSON.stringify(structuredContent);
+      return { structuredContent, content: [{ type: "text", text }] };
+    });
+  }
+  return server;
+}

@@ -1,0 +1,137 @@
+import type { Instrument } from "../../../src/market/instrument.ts";
+import type { Market } from "../../../src/market/market.ts";
+import type {
+  Bar,
+  Fundamental,
+  InstrumentRecords,
+  Mention,
+  Print,
+} from "../../../src/market/records.ts";
+
+const DAY_MS = 86_400_000;
+const CLOSE_MS = 20 * 3_600_000;
+/** The close of a session, Unix milliseconds. */
+export const closeOf = (day: number) => day * DAY_MS + CLOSE_MS;
+
+/** Sessions before the first that is measured, and sessions that are measured. */
+export const WARM_SESSIONS = 300;
+const MEASURED_SESSIONS = 15;
+export const SESSIONS = WARM_SESSIONS + MEASURED_SESSIONS;
+/** Measured sessions after which the compiler has seen everything. */
+export const COMPILED_AFTER = 5;
+/** Sessions in which there were messages and prints, where there are any. */
+const FEED_SESSIONS = 70;
+/** Price histories; instruments share them, so that the market itself takes little memory. */
+const HISTORIES = 100;
+/** Instruments that are told something after each close: a late bar, a print and a message. */
+export const LIVE = 300;
+
+/** Whether instruments have filings, messages, prints and short volumes besides bars. */
+export type Feeds = "bars" | "all feeds";
+
+/** The same numbers in [0, 1) on every run: a linear congruential generator. */
+function createChance(): () => number {
+  let state = 1;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+const chance = createChance();
+
+/** The session of a day. */
+export const label = (day: number) => String(day).padStart(6, "0");
+
+function barsOf(): Bar[] {
+  let close = 20 + 200 * chance();
+  return Array.from({ length: SESSIONS }, (_, day) => {
+    const open = close;
+    close *= Math.exp(0.03 * (chance() + chance() - 1));
+    return {
+      ...{ session: label(day), availableAt: closeOf(day) },
+      ...{ open, high: Math.max(open, close) * 1.005, low: Math.min(open, close) * 0.995, close },
+      ...{ volume: 1e6 * chance(), dividend: 0, split: 1 },
+      logReturn: day === 0 ? null : Math.log(close / open),
+    };
+  });
+}
+
+/** A message of an instant. */
+export const messageAt = (at: number): Mention => ({
+  ...{ id: `m${at}`, availableAt: at, author: `a${Math.floor(1e6 * chance())}` },
+  text: chance() < 0.6 ? `strong rally, higher target ${at}` : `weak results, downgrade ${at}`,
+  ...{ followers: Math.floor(1e4 * chance()), symbolCount: 1, stance: null },
+});
+
+/** A print of an instant. */
+export const printAt = (at: number, session: string): Print => ({
+  ...{ id: `p${at}`, session, tradedAt: at, availableAt: at, price: 100 + chance() },
+  ...{ sizeShares: 20_000, venue: "TRF", conditions: "", bid: 100, ask: 101 },
+  ...{ canceled: false, signable: true },
+});
+
+/** Feeds of the last sessions, once for many instruments. */
+function feedsOf(): Omit<InstrumentRecords, "instrument" | "bars"> {
+  const days = Array.from(
+    { length: FEED_SESSIONS },
+    (_, index) => SESSIONS - FEED_SESSIONS + index,
+  );
+  const metrics: readonly Fundamental["metric"][] = ["netIncome", "equity", "shares"];
+  return {
+    mentions: days.flatMap((day) =>
+      [9, 12, 15].map((h) => messageAt(day * DAY_MS + h * 3_600_000)),
+    ),
+    prints: days.flatMap((day) =>
+      [14, 17].map((h) => printAt(day * DAY_MS + h * 3_600_000, label(day))),
+    ),
+    shortVolumes: days.map((day) => ({
+      ...{ session: label(day), availableAt: closeOf(day) + 7_200_000 },
+      ...{ shortShares: 4e5 + 2e5 * chance(), totalShares: 1e6 },
+    })),
+    fundamentals: [-300, -209, -118, -27, 64, 155, 246].flatMap((end) =>
+      metrics.map((metric) => ({
+        ...{ metric, periodEnd: closeOf(end), availableAt: closeOf(end + 30) },
+        value: metric === "shares" ? 1e8 : 1e8 * (1 + chance()),
+      })),
+    ),
+  };
+}
+
+/** A market of so many instruments, with the records behind it, some of which grow, and what they
+ *  grow by. */
+export function createMarket(size: number, feeds: Feeds) {
+  const histories = Array.from({ length: HISTORIES }, barsOf);
+  const shared = Array.from({ length: 50 }, feedsOf);
+  const records = Array.from({ length: size }, (_, index): InstrumentRecords => {
+    const symbol = `S${index}`;
+    const instrument: Instrument = {
+      symbol,
+      name: symbol,
+      assetClass: "stock",
+      exchange: null,
+      currency: "USD",
+      sector: `X${index % 11}`,
+    };
+    const bars = histories[index % HISTORIES] as Bar[];
+    const own = feeds === "bars" ? {} : shared[index % shared.length];
+    if (index >= LIVE) return { instrument, bars, ...own };
+    // Lists of their own, which grow.
+    const { mentions = [], prints = [] } = own ?? {};
+    const lists = { mentions: [...mentions], prints: [...prints] };
+    return { instrument, bars: bars.slice(0, WARM_SESSIONS), ...own, ...lists };
+  });
+  const market: Market = {
+    mode: "files",
+    source: { id: "bench", name: "Bench", terms: "", simulated: true },
+    dayMs: DAY_MS,
+    recordsUntil: () => records,
+    barsDue: (after, until) => {
+      const first = Math.floor((after - CLOSE_MS) / DAY_MS) + 1;
+      const days = Math.max(0, Math.floor((until - CLOSE_MS) / DAY_MS) - first + 1);
+      return Array.from({ length: days }, (_, index) => closeOf(first + index));
+    },
+    sessionAt: (at) => label(Math.floor(at / DAY_MS)),
+    walkStart: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
+  };
+  return { market, records, histories };
+}

@@ -1,0 +1,105 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import pkg from "../../../package.json" with { type: "json" };
+import { quotas } from "../../../src/limits/limits.ts";
+import { nodeOn, SERVER_CORE } from "./machine.ts";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** Arguments of `npm start` for Node. */
+const [, ...PRODUCT] = pkg.scripts.start.split(" ");
+
+/** Flags of `npm start` that say how memory is used; whatever is compared has the same. */
+export const HEAP_FLAGS = PRODUCT.filter((argument) => argument.includes("semi-space"));
+
+/** No limit is ever met: what is measured is work, not refusals. */
+const NO_LIMITS = Object.keys(quotas)
+  .map((name) => `${name}=999999999/1`)
+  .join(" ");
+
+/** A process that answers over HTTP. */
+export interface Server {
+  readonly name: string;
+  readonly baseUrl: string;
+  /** Where its tokens are bought. */
+  readonly tokensUrl: string;
+  readonly pid: number;
+  /** From the start of the process to its ready line, in milliseconds. */
+  readonly readyMs: number;
+  /** Lets it end in good order and removes its files. */
+  stop(): Promise<void>;
+}
+
+/** What is started. */
+interface Start {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Name of the file that takes what a server says on standard error. */
+const LOG = "log";
+
+const running = new Set<Server>();
+
+/** Ends every server that still runs. */
+export async function stopServers(): Promise<void> {
+  await Promise.all([...running].map((server) => server.stop()));
+}
+
+/** Starts the product as `npm start` does, with the sandbox, whose market stands still meanwhile. */
+export const startProduct = (env: Readonly<Record<string, string>> = {}, name = "the service") =>
+  startServer({ name, args: PRODUCT, env: { SANDBOX_SESSION_SECONDS: "86400", ...env } });
+
+/**
+ * Starts a script that says `{"baseUrl"}` on its standard output when it answers.
+ *
+ * @throws {Error} When it ends before.
+ */
+export async function startServer({ name, args, env = {} }: Start): Promise<Server> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const started = performance.now();
+  const [command, all] = nodeOn(SERVER_CORE, args);
+  const child = spawn(command, all, {
+    cwd: ROOT,
+    env: {
+      ...{ PATH: process.env.PATH ?? "", PORT: "0", DATA_DIR: join(folder, "data") },
+      ...{ RATE_LIMITS: NO_LIMITS, ...env },
+    },
+    stdio: ["ignore", "pipe", openSync(join(folder, LOG), "w")],
+  });
+  const ended = once(child, "exit");
+  const lines = createInterface({ input: child.stdout ?? process.stdin });
+  const line = await Promise.race([
+    once(lines, "line").then(([first]) => String(first)),
+    ended.then(() => Promise.reject(failure(name, folder))),
+  ]);
+  const readyMs = performance.now() - started;
+  const said = JSON.parse(line) as { readonly baseUrl: string; readonly tokensUrl?: string };
+  // Behind one public address each of several processes still has its own.
+  const baseUrl = env.PORT === undefined ? said.baseUrl : `http://127.0.0.1:${env.PORT}`;
+  const { tokensUrl = baseUrl } = said;
+  const server = {
+    ...{ name, baseUrl, tokensUrl, readyMs, pid: child.pid ?? 0 },
+    async stop() {
+      if (!running.delete(server)) return;
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  running.add(server);
+  return server;
+}
+
+/** What a server said before it ended. */
+function failure(name: string, folder: string): Error {
+  const said = readFileSync(join(folder, LOG), "utf8");
+  rmSync(folder, { recursive: true, force: true });
+  return new Error(`${name} does not start: ${said.slice(-500)}`);
+}

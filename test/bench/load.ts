@@ -1,0 +1,142 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** What callers do for a while. Each has a connection of its own and waits for an answer before it
+ *  asks again. */
+export interface Load {
+  /** On this machine; callers are spread over them. */
+  readonly ports: readonly number[];
+  readonly callers: number;
+  readonly ms: number;
+  /** Callers share them out: where there are as many of each, every caller has its own. */
+  readonly calls: readonly RawCall[];
+}
+
+/** A request as it goes over the wire, and text that a right answer has in it. */
+export interface RawCall {
+  readonly request: string;
+  readonly expected: string;
+}
+
+/** What came of it. */
+export interface Loaded {
+  /** Answers with status 200 and the right body. */
+  readonly answered: number;
+  /** Refusals with status 503: there was more to do than could be done. */
+  readonly refused: number;
+  /** All others; the first of them as it came. */
+  readonly wrong: number;
+  readonly firstWrong: string | undefined;
+  readonly seconds: number;
+  /** Milliseconds that half and 99 % of the answers took at most. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Time of the processor that a call took here, in microseconds. */
+  readonly callerMicros: number;
+}
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+const LAST_CHUNK = Buffer.from("0\r\n\r\n");
+const OK = Buffer.from("HTTP/1.1 200 ");
+const REFUSED = Buffer.from("HTTP/1.1 503 ");
+
+/** How long a caller that was refused rests, in milliseconds. */
+const REST_MS = 100;
+
+/** Where an answer ends, `undefined` while it is not whole. */
+function endOf(answer: Buffer): number | undefined {
+  const head = answer.indexOf(HEAD_END);
+  if (head < 0) return undefined;
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(answer.toString("latin1", 0, head)) ?? [];
+  if (length !== undefined) return head + HEAD_END.length + Number(length);
+  const last = answer.indexOf(LAST_CHUNK, head);
+  return last < 0 ? undefined : last + LAST_CHUNK.length;
+}
+
+async function run({ ports, callers, ms, calls }: Load): Promise<Loaded> {
+  const sockets = await Promise.all(
+    Array.from({ length: callers }, (_, at) => open(ports[at % ports.length] ?? 0)),
+  );
+  const ready = calls.map(({ request, expected }) => ({
+    ...{ request: Buffer.from(request), expected: Buffer.from(expected) },
+  }));
+  const tally = createTally();
+  const [startedAt, cpu] = [performance.now(), process.cpuUsage()];
+  const isOver = () => performance.now() - startedAt >= ms;
+  await Promise.all(
+    sockets.map(async (socket, first) => {
+      for (let at = first; !isOver(); at += callers) {
+        await tally.call(socket, ready[at % ready.length] as ReadyCall);
+      }
+    }),
+  );
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  for (const socket of sockets) socket.destroy();
+  return { ...tally.summary(), seconds, callerMicros: (user + system) / tally.took.length };
+}
+
+interface ReadyCall {
+  readonly request: Buffer;
+  readonly expected: Buffer;
+}
+
+/** Counts answers. */
+function createTally() {
+  const took: number[] = [];
+  let [refused, wrong, firstWrong] = [0, 0, undefined as string | undefined];
+  return {
+    took,
+    async call(socket: Socket, { request, expected }: ReadyCall): Promise<void> {
+      const askedAt = performance.now();
+      const answer = await exchange(socket, request);
+      const answeredAt = performance.now();
+      if (startsWith(answer, REFUSED)) {
+        refused++;
+        await pause(REST_MS);
+      } else if (startsWith(answer, OK) && answer.includes(expected)) {
+        took.push(answeredAt - askedAt);
+      } else if (wrong++ === 0) firstWrong = answer.toString();
+    },
+    summary() {
+      took.sort((a, b) => a - b);
+      const at = (part: number) => took[Math.floor(part * took.length)] ?? Number.NaN;
+      return { answered: took.length, refused, wrong, firstWrong, p50: at(0.5), p99: at(0.99) };
+    },
+  };
+}
+
+const startsWith = (answer: Buffer, start: Buffer): boolean =>
+  answer.subarray(0, start.length).equals(start);
+
+/** Sends a request and waits for the whole answer. */
+function exchange(socket: Socket, request: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let answer: Buffer = Buffer.alloc(0);
+    const onClose = () => reject(new Error("closed by the server"));
+    const onData = (chunk: Buffer) => {
+      answer = answer.length === 0 ? chunk : Buffer.concat([answer, chunk]);
+      const end = endOf(answer);
+      if (end === undefined || answer.length < end) return;
+      socket.off("data", onData).off("close", onClose);
+      resolve(answer);
+    };
+    socket.on("data", onData).once("close", onClose);
+    socket.write(request);
+  });
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  await once(socket, "connect");
+  // What goes wrong later ends the connection, and that is seen.
+  return socket.on("error", () => undefined);
+}
+
+process.on("message", (load: Load) => {
+  run(load).then(
+    (loaded) => process.send?.(loaded),
+    (error) => process.send?.({ failed: String(error) }),
+  );
+});

@@ -1,0 +1,55 @@
+import { startCaller } from "../harness/caller.ts";
+import { progress } from "../harness/progress.ts";
+import { ask, callsOfGetSignal, rawCall } from "../harness/questions.ts";
+import type { Effort, Part } from "../harness/report.ts";
+import { measure, type Round } from "../harness/rounds.ts";
+import { startProduct } from "../harness/server.ts";
+import { buyTokens } from "../harness/tokens.ts";
+
+/** Agents that call at the same time, each with a token and a connection of its own. */
+const AGENTS = [1, 10, 100, 1_000];
+
+const MS = 3_000;
+
+/** How calls of MCP fare with the number of agents. */
+export async function agents({ isQuick }: Effort): Promise<Part> {
+  const most = AGENTS.at(-1) ?? 0;
+  progress(`Registering ${most.toLocaleString("en")} agents`);
+  const server = await startProduct();
+  const caller = startCaller();
+  try {
+    const tokens = await buyTokens(server, most);
+    const questions = callsOfGetSignal("modern");
+    const calls = [];
+    for (const [at, token] of tokens.entries()) {
+      const question = questions[at % questions.length];
+      if (question === undefined) continue;
+      const expected = await ask(server, question, token);
+      calls.push(await rawCall(server, question, { token, expected }));
+    }
+    const raw: Record<number, Round> = {};
+    for (const count of AGENTS) {
+      progress(`Calls of MCP by ${count.toLocaleString("en")} agents`);
+      const variant = { name: server.name, servers: [server], calls: calls.slice(0, count) };
+      await measure(caller, variant, { callers: count, ms: isQuick ? 1_000 : MS });
+      raw[count] = await measure(caller, variant, { callers: count, ms: isQuick ? 1_000 : MS });
+    }
+    const lines = Object.entries(raw).map(
+      ([count, { perSecond, p50, p99, cpuMicros, refused }]) => [
+        ...[Number(count), perSecond, p50, p99, cpuMicros, refused],
+      ],
+    );
+    const columns = [
+      "agents at once",
+      "calls a second",
+      "p50 ms",
+      "p99 ms",
+      "us of CPU each",
+      "refused",
+    ];
+    return { curves: [{ title: "MCP tools/call get_signal, modern era", columns, lines }], raw };
+  } finally {
+    caller.stop();
+    await server.stop();
+  }
+}

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createDecision } from "../../../src/alerts/decision.ts";
+import { queuedDelivery } from "../../../src/alerts/queue.ts";
+import { openEmbedded } from "../../../src/store/embedded/open.ts";
+import type { Records } from "../../../src/store/records.ts";
+import { alertSteps, createStage, named } from "../../unit/alerts/stage.ts";
+import { median } from "../harness/numbers.ts";
+import { progress } from "../harness/progress.ts";
+import type { Effort, Part } from "../harness/report.ts";
+
+const COUNTS = [100, 1_000, 10_000];
+
+/** Instruments; each is watched by as many alerts as any other. */
+const INSTRUMENTS = 100;
+
+/** Instruments whose signal changes in a session that is news. */
+const CHANGING = 5;
+
+const symbolOf = (at: number): string => `S${at}`;
+
+/** How long it takes to decide about a session that closed, with the commits. */
+export async function alerts({ isQuick }: Effort): Promise<Part> {
+  const raw: Record<number, Decided> = {};
+  for (const count of COUNTS) {
+    progress(`Deciding about sessions with ${count.toLocaleString("en")} alerts`);
+    raw[count] = await decided(count, isQuick ? 4 : 10);
+  }
+  const lines = Object.entries(raw).map(([count, { quietMs, newsMs }]) => {
+    const told = (Number(count) * CHANGING) / INSTRUMENTS;
+    const [quiet, news] = [median(quietMs), median(newsMs)];
+    return [Number(count), quiet, news, told, (1_000 * (news - quiet)) / told];
+  });
+  const columns = ["alerts", "quiet session ms", "with news ms", "told", "us for each told"];
+  const title = `Deciding about a session of ${INSTRUMENTS} instruments, embedded store, fsync`;
+  return { curves: [{ title, columns, lines }], raw };
+}
+
+interface Decided {
+  /** Sessions in which nothing changed, and in which the signals of some instruments did. */
+  readonly quietMs: readonly number[];
+  readonly newsMs: readonly number[];
+}
+
+async function decided(count: number, sessions: number): Promise<Decided> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-alerts-"));
+  const { records, close } = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
+  await keep(records, count);
+  const stage = createStage();
+  const step = createDecision({
+    ...{ ...stage, records, queueDelivery: queuedDelivery, now: () => new Date() },
+    isEntitled: async () => true,
+  });
+  const signals = createSignals();
+  const session = async (day: number, changing: number): Promise<number> => {
+    stage.close(day, signals(changing));
+    const startedAt = performance.now();
+    while ((await step()) > 0);
+    return performance.now() - startedAt;
+  };
+  const [quietMs, newsMs]: [number[], number[]] = [[], []];
+  // The first sessions are where watching begins, and where the compiler sees everything.
+  for (let day = 1; day <= 2 * sessions + 4; day++) {
+    const isNews = day % 2 === 0;
+    const ms = await session(day, isNews ? CHANGING : 0);
+    if (day > 4) (isNews ? newsMs : quietMs).push(ms);
+  }
+  await close();
+  rmSync(folder, { recursive: true });
+  return { quietMs, newsMs };
+}
+
+async function keep(records: Records, count: number): Promise<void> {
+  const steps = Array.from({ length: count }, (_, at) =>
+    alertSteps(`alert_${at}`, { watched: named(symbolOf(at % INSTRUMENTS)) }),
+  ).flat();
+  while (steps.length > 0) await records.commit(steps.splice(0, 1_000));
+}
+
+/** Signals of all instruments, of which the next ones change at every call. */
+function createSignals() {
+  const directions = Array.from({ length: INSTRUMENTS }, () => "WAIT" as "WAIT" | "LONG");
+  let changed = 0;
+  return (changing: number) => {
+    for (let left = changing; left > 0; left--) {
+      const at = changed++ % INSTRUMENTS;
+      directions[at] = directions[at] === "LONG" ? "WAIT" : "LONG";
+    }
+    return Object.fromEntries(
+      directions.map((direction, at) => [symbolOf(at), { direction }] as const),
+    );
+  };
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { type LabelledMessage, train } from "../../../src/factors/hashed-linear/training.ts";
+import { polarity } from "../../../src/factors/polarity.ts";
+import { median } from "../harness/numbers.ts";
+import { progress } from "../harness/progress.ts";
+import type { Effort, Part, Row } from "../harness/report.ts";
+
+/** Messages read in one round. */
+const MESSAGES = 50_000;
+
+/** Messages a second that one core has to read. */
+const ASKED = 50_000;
+
+/** Messages of a social feed, read with and without a trained model. */
+export async function analyser({ isQuick }: Effort): Promise<Part> {
+  progress(`Reading ${MESSAGES.toLocaleString("en")} messages again and again`);
+  const labelled = readMessages();
+  const model = train(labelled, { seed: 1, onEpoch: () => {} });
+  const texts = textsFrom(labelled);
+  const readers = {
+    "by lexicon": (text: string) => polarity(text),
+    "by lexicon and model": (text: string) => polarity(text, model),
+  };
+  const rounds = Array.from({ length: isQuick ? 3 : 7 });
+  const raw = Object.entries(readers).map(
+    ([name, read]) => [name, rounds.map(() => rateOf(texts, read))] as const,
+  );
+  const rows = raw.map(
+    ([name, rates]): Row => ({
+      ...{ budget: `social analyser ${name}`, figure: median(rates) },
+      ...{ unit: "messages a second of CPU", goal: { least: ASKED } },
+    }),
+  );
+  return { rows, raw: Object.fromEntries(raw) };
+}
+
+const readMessages = (): readonly LabelledMessage[] =>
+  readFileSync(new URL("../../fixtures/messages.jsonl", import.meta.url), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as LabelledMessage);
+
+/** Two sentences make a message of about 90 characters; numbers make all of them different. */
+function textsFrom(labelled: readonly LabelledMessage[]): readonly string[] {
+  return Array.from({ length: MESSAGES }, (_, at) => {
+    const said = (step: number) => labelled[(at * step) % labelled.length]?.text ?? "";
+    return `${said(7)}. ${said(11)} ${at}`;
+  });
+}
+
+/** Messages a second of processor time. */
+function rateOf(texts: readonly string[], read: (text: string) => number): number {
+  const before = process.cpuUsage();
+  let sum = 0;
+  for (const text of texts) sum += read(text);
+  const { user, system } = process.cpuUsage(before);
+  if (!Number.isFinite(sum)) throw new Error("A message was not read.");
+  return texts.length / ((user + system) / 1e6);
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from "node:crypto";
+import { postgresAvailable, startPostgres } from "../../support/postgres.ts";
+import { startCaller } from "../harness/caller.ts";
+import { freePort } from "../harness/free-port.ts";
+import { childrenOf } from "../harness/machine.ts";
+import { progress } from "../harness/progress.ts";
+import {
+  ask,
+  callsOfGetSignal,
+  type Question,
+  rawCall,
+  restSignals,
+} from "../harness/questions.ts";
+import type { Effort, Part, Row } from "../harness/report.ts";
+import { cpu, type Rounds, ratioOf, takeTurns, typical } from "../harness/rounds.ts";
+import { type Server, startProduct } from "../harness/server.ts";
+import { buyTokens } from "../harness/tokens.ts";
+
+/** Processes that share a database, and the most of one embedded process that a read may cost. */
+const PROCESSES = 3;
+const MOST = 1.2;
+
+const ONE = "1 process, embedded store";
+const THREE = `${PROCESSES} processes on PostgreSQL`;
+const ALL = `${THREE}, with those of PostgreSQL`;
+
+/** What a read costs where several processes share a database. */
+export async function cluster(effort: Effort): Promise<Part> {
+  if (!postgresAvailable) throw new Error("SKIPPED: no PostgreSQL for this platform");
+  progress(`Starting ${THREE}, and one with an embedded store`);
+  const database = await startPostgres({ durable: true });
+  const [one, three] = [
+    await startProduct({}, ONE),
+    await startThree(await database.createDatabase()),
+  ];
+  const raw: Record<string, Rounds> = {};
+  try {
+    for (const [what, questions] of [
+      ["MCP get_signal", callsOfGetSignal("modern")],
+      ["REST get_signal", restSignals()],
+    ] as const) {
+      progress(`${what}: ${ONE}, ${THREE}`);
+      raw[what] = await compare(questions, { one, three, database: database.pid }, effort);
+    }
+    return { rows: Object.entries(raw).flatMap(([what, rounds]) => rowsOf(what, rounds)), raw };
+  } finally {
+    await Promise.all([one, ...three].map((server) => server.stop()));
+    await database.stop();
+  }
+}
+
+/** Each has a port of its own behind one public address. */
+async function startThree(DATABASE_URL: string): Promise<readonly Server[]> {
+  const ports = [];
+  while (ports.length < PROCESSES) ports.push(await freePort());
+  const common = {
+    ...{ DATABASE_URL, BASE_URL: `http://127.0.0.1:${ports[0]}` },
+    MASTER_KEY: randomBytes(32).toString("base64"),
+  };
+  const servers = [];
+  for (const port of ports) {
+    servers.push(await startProduct({ ...common, PORT: String(port) }, THREE));
+  }
+  return servers;
+}
+
+interface Both {
+  readonly one: Server;
+  readonly three: readonly Server[];
+  /** Process of the database server. */
+  readonly database: number;
+}
+
+async function compare(
+  questions: readonly Question[],
+  { one, three, database }: Both,
+  { isQuick }: Effort,
+): Promise<Rounds> {
+  const [first] = three;
+  if (first === undefined) throw new Error("nobody to ask");
+  const alone = { name: ONE, servers: [one], calls: await callsTo(one, questions) };
+  const calls = await callsTo(first, questions);
+  const shared = { name: THREE, servers: three, calls };
+  const helpers = () => [database, ...childrenOf(database)];
+  const all = { name: ALL, servers: three, calls, helpers };
+  const pace = { callers: 18, warmUpMs: 6_000, ms: 2_000, rounds: isQuick ? 3 : 9 };
+  const caller = startCaller();
+  try {
+    return await takeTurns(caller, [alone, shared, all], pace);
+  } finally {
+    caller.stop();
+  }
+}
+
+async function callsTo(server: Server, questions: readonly Question[]) {
+  const [token = ""] = await buyTokens(server, 1);
+  return Promise.all(
+    questions.map(async (question) =>
+      rawCall(server, question, { token, expected: await ask(server, question, token) }),
+    ),
+  );
+}
+
+function rowsOf(what: string, rounds: Rounds): readonly Row[] {
+  return [THREE, ALL].map((name) => ({
+    ...{ budget: `${what}, ${name}`, figure: typical(rounds, name, cpu), unit: "us of CPU" },
+    baseline: { name: ONE, figure: typical(rounds, ONE, cpu) },
+    ratio: ratioOf(rounds, [name, ONE], cpu),
+    goal: { most: MOST },
+  }));
+}

@@ -1,0 +1,27 @@
+import { deliveryStorm } from "../../crash/deliveries.ts";
+import { missed } from "../../crash/outcome.ts";
+import { progress } from "../harness/progress.ts";
+import type { Effort, Part } from "../harness/report.ts";
+
+/** What is promised: 99 % of deliveries, at 100 a second, in milliseconds. */
+const P99_MS = 100;
+const PER_SECOND = 100;
+
+/** Webhooks of an even stream of events to ten receivers, of which three are bad. */
+export async function deliveries({ isQuick }: Effort): Promise<Part> {
+  const events = isQuick ? 500 : 3_000;
+  progress(`${events} deliveries, ${PER_SECOND} a second: ${events / PER_SECOND} s and a little`);
+  const outcome = await deliveryStorm({
+    ...{ engine: "embedded", workers: 1, events, perSecond: PER_SECOND, to: "one", kill: "none" },
+    goals: { p99Ms: Number.POSITIVE_INFINITY, memoryMb: 50 },
+  });
+  const [first] = missed(outcome);
+  if (first !== undefined) throw new Error(first);
+  const rows = outcome.measures
+    .filter(({ unit, value }) => unit === "ms" && Number.isFinite(value))
+    .map(({ name, value }) => ({
+      ...{ budget: `webhooks at ${PER_SECOND} a second: ${name}`, figure: value, unit: "ms" },
+      ...(name.endsWith("p99") && { goal: { most: P99_MS } }),
+    }));
+  return { rows, raw: outcome.measures };
+}

@@ -1,0 +1,112 @@
+import type { Feeds } from "../engine/made-market.ts";
+import { EVENT_KINDS, type EventKind, type Measured } from "../engine/measured.ts";
+import { median, quantile } from "../harness/numbers.ts";
+import { progress } from "../harness/progress.ts";
+import type { Curve, Effort, Part, Row } from "../harness/report.ts";
+import { runScript } from "../harness/script.ts";
+
+/** What is promised of a full refresh of so many instruments: time beyond reading, and memory. */
+const PROMISED: Readonly<Record<number, { readonly ms: number; readonly mb?: number }>> = {
+  10000: { ms: 150 },
+  100000: { ms: 1_500, mb: 700 },
+};
+
+/** Most microseconds that 99 % of single events may take. */
+const EVENT_P99_US = 50;
+
+/** Runs of each size: they do the same work, so what one takes longer is the work of others. */
+const repeatsOf = ({ isQuick }: Effort): number => (isQuick ? 1 : 3);
+
+/** A heap that may not grow shows how much memory is needed, in megabytes. */
+const HEAP_MB = 280;
+
+/** Full refreshes and single events. */
+export async function engine(effort: Effort): Promise<Part> {
+  const cases = [
+    [1_000, "bars"],
+    [10_000, "bars"],
+    [100_000, "bars"],
+    [1_000, "all feeds"],
+    [10_000, "all feeds"],
+  ] as const;
+  const [rows, lines]: [Row[], Curve["lines"][number][]] = [[], []];
+  const raw: Record<string, readonly Measured[]> = {};
+  for (const [size, feeds] of cases) {
+    const name = `${size.toLocaleString("en")} instruments, ${feeds}`;
+    const runs: Measured[] = [];
+    for (let repeat = 0; repeat < repeatsOf(effort); repeat++) {
+      progress(`Full refreshes of ${name}, run ${repeat + 1} of ${repeatsOf(effort)}`);
+      runs.push(await measure(size, feeds));
+    }
+    raw[name] = runs;
+    lines.push(lineOf(name, bestOf(runs)));
+    rows.push(...rowsOf(size, feeds, bestOf(runs)));
+  }
+  return { rows, curves: [{ title: TITLE, columns: COLUMNS, lines }], raw };
+}
+
+const TITLE =
+  "Full refreshes on one core, in ms, the median session; single events in us; best of the runs";
+
+const COLUMNS = [
+  ...["instruments", "refresh", "of CPU", "us of CPU each", "max MB"],
+  ...EVENT_KINDS.flatMap((kind) => [`${kind} p50`, `${kind} p99`]),
+  "drift",
+];
+
+/** Runs one size in a process of its own, whose collector gets no other core. */
+function measure(size: number, feeds: Feeds): Promise<Measured> {
+  const heap = feeds === "bars" ? [`--max-old-space-size=${HEAP_MB}`] : [];
+  const flags = ["--single-threaded-gc", ...heap];
+  return runScript<Measured>("engine-run.ts", [String(size), feeds], flags);
+}
+
+function rowsOf(size: number, feeds: Feeds, measured: Measured): readonly Row[] {
+  const promised = PROMISED[size];
+  const name = `${size.toLocaleString("en")} instruments`;
+  const events = Math.max(...EVENT_KINDS.map((kind) => quantile(measured.eventUs[kind], 0.99)));
+  const event: Row = {
+    ...{ budget: `one event among ${name}, ${feeds}, p99`, figure: events, unit: "us" },
+    ...(size === 10_000 && { goal: { most: EVENT_P99_US } }),
+  };
+  if (promised === undefined || feeds !== "bars") return [event];
+  const refresh: Row = {
+    ...{ budget: `full refresh of ${name}`, unit: "ms of CPU" },
+    ...{ figure: median(measured.processorMs), goal: { most: promised.ms } },
+  };
+  if (promised.mb === undefined) return [refresh, event];
+  const memory: Row = {
+    ...{ budget: `memory of a full refresh of ${name}`, figure: measured.peakMb, unit: "MB" },
+    goal: { most: promised.mb },
+  };
+  return [refresh, memory, event];
+}
+
+function lineOf(name: string, measured: Measured): Curve["lines"][number] {
+  const { refreshMs, processorMs, eventUs, peakMb, drift } = measured;
+  const size = Number(name.replace(/\D/g, ""));
+  const each = (1_000 * median(processorMs)) / size;
+  return [
+    ...[name, median(refreshMs), median(processorMs), each, peakMb],
+    ...EVENT_KINDS.flatMap((kind) => [median(eventUs[kind]), quantile(eventUs[kind], 0.99)]),
+    drift.toExponential(0),
+  ];
+}
+
+/** The best time of each session and event over the runs. */
+function bestOf(runs: readonly Measured[]): Measured {
+  const best = (pick: (one: Measured) => readonly number[]) => {
+    const [first = [], ...others] = runs.map(pick);
+    return first.map((value, index) =>
+      Math.min(value, ...others.map((other) => other[index] ?? value)),
+    );
+  };
+  const events = (kind: EventKind) => best(({ eventUs }) => eventUs[kind]);
+  return {
+    refreshMs: best(({ refreshMs }) => refreshMs),
+    processorMs: best(({ processorMs }) => processorMs),
+    eventUs: { bar: events("bar"), print: events("print"), message: events("message") },
+    peakMb: Math.max(...runs.map(({ peakMb }) => peakMb)),
+    drift: Math.max(...runs.map(({ drift }) => drift)),
+  };
+}

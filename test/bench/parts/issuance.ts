@@ -1,0 +1,55 @@
+import { startCaller } from "../harness/caller.ts";
+import { SERVICE } from "../harness/field.ts";
+import { progress } from "../harness/progress.ts";
+import { wire } from "../harness/questions.ts";
+import type { Effort, Part } from "../harness/report.ts";
+import { cpu, ratioOf, takeTurns, throughput, typical, type Variant } from "../harness/rounds.ts";
+import { HEAP_FLAGS, type Server, startProduct, startServer } from "../harness/server.ts";
+import { registerAgent } from "../harness/tokens.ts";
+
+/** Clients that callers take turns with. */
+const CLIENTS = 100;
+
+/** Least of bare oidc-provider's rate that must be reached. */
+const LEAST = 0.85;
+
+const BARE = "bare oidc-provider, Map adapter";
+
+/** Tokens by client credentials against oidc-provider by itself. */
+export async function issuance({ isQuick }: Effort): Promise<Part> {
+  progress("Buying tokens from the service and from bare oidc-provider");
+  const bare = await startServer({
+    name: BARE,
+    args: [...HEAP_FLAGS, "test/bench/bare-provider.ts"],
+  });
+  const service = await startProduct();
+  const caller = startCaller();
+  try {
+    const variants = [await buying(service), await buying(bare)];
+    const pace = { callers: 32, warmUpMs: 4_000, ms: 2_000, rounds: isQuick ? 3 : 9 };
+    const rounds = await takeTurns(caller, variants, pace);
+    const row = {
+      ...{ budget: "tokens by client credentials", unit: "a second" },
+      figure: typical(rounds, SERVICE, throughput),
+      baseline: { name: BARE, figure: typical(rounds, BARE, throughput) },
+      ratio: ratioOf(rounds, [SERVICE, BARE], throughput),
+      ratioByCpu: ratioOf(rounds, [BARE, SERVICE], cpu),
+      goal: { least: LEAST },
+    };
+    return { rows: [row], raw: rounds };
+  } finally {
+    caller.stop();
+    await Promise.all([service.stop(), bare.stop()]);
+  }
+}
+
+async function buying(server: Server): Promise<Variant> {
+  const forms: string[] = [];
+  while (forms.length < CLIENTS) forms.push(await registerAgent(server.tokensUrl));
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const calls = forms.map((body) => ({
+    request: wire(server, { method: "POST", path: "/oauth/token", headers, body }),
+    expected: '"access_token":"',
+  }));
+  return { name: server.name, servers: [server], calls };
+}

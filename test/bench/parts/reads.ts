@@ -1,0 +1,29 @@
+import { quantile } from "../harness/numbers.ts";
+import { progress } from "../harness/progress.ts";
+import type { Effort, Part } from "../harness/report.ts";
+import { runScript } from "../harness/script.ts";
+import type { Reads } from "../reads-run.ts";
+
+const SIZES = [1_000, 10_000, 100_000];
+
+/** How answers fare with the number of instruments. */
+export async function reads(_effort: Effort): Promise<Part> {
+  const raw: Record<number, Reads> = {};
+  for (const size of SIZES) {
+    progress(`Answers about ${size.toLocaleString("en")} instruments`);
+    raw[size] = await runScript<Reads>("reads-run.ts", [String(size)]);
+  }
+  const lines = Object.entries(raw).map(([size, { symbolUs, pageUs }]) => [
+    Number(size),
+    ...[symbolUs.first, symbolUs.again, pageUs.first, pageUs.again].flatMap((took) => [
+      ...[quantile(took, 0.5), quantile(took, 0.99)],
+    ]),
+  ]);
+  const columns = [
+    ...["instruments", "one, first: p50", "p99", "again: p50", "p99"],
+    ...["a page, first: p50", "p99", "again: p50", "p99"],
+  ];
+  const title =
+    "Answers of get_signal without HTTP, in us: of one symbol, and of a page of about 50";
+  return { curves: [{ title, columns, lines }], raw };
+}

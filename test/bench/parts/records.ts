@@ -1,0 +1,27 @@
+import { progress } from "../harness/progress.ts";
+import type { Effort, Part } from "../harness/report.ts";
+import { runScript } from "../harness/script.ts";
+import type { MeasuredStore } from "../store-embedded.ts";
+
+/** Records that are stored: clients, tokens, alerts, deliveries. */
+const SIZES = [10_000, 50_000, 100_000, 200_000];
+
+/** How writes and reads of the embedded store fare with the number of records. */
+export async function records({ isQuick }: Effort): Promise<Part> {
+  const raw: Record<number, MeasuredStore> = {};
+  for (const size of SIZES) {
+    progress(`An embedded store of ${size.toLocaleString("en")} records`);
+    const args = [String(size), String(isQuick ? 1_000 : 3_000)];
+    raw[size] = await runScript<MeasuredStore>("store-embedded.ts", args);
+  }
+  const lines = Object.entries(raw).map(([size, { openMs, residentMb, changes, ...one }]) => [
+    ...[Number(size), changes.perSecond, changes.p50, changes.p99, changes.cpuMicros],
+    ...[one.additions.cpuMicros, one.readUs, one.claimMs, openMs, residentMb],
+  ]);
+  const columns = [
+    ...["records", "commits a second", "p50 ms", "p99 ms", "us of CPU each", "for a new one"],
+    ...["get us", "claim of 100 ms", "open ms", "MB resident"],
+  ];
+  const title = "Embedded store, fsync, 50 writers, one record of 457 bytes a commit";
+  return { curves: [{ title, columns, lines }], raw };
+}

@@ -1,0 +1,67 @@
+import type { Desk } from "../../src/alerts/desk.ts";
+import { type Answers, createAnswers } from "../../src/http/answers.ts";
+import { createEngine } from "../../src/score/engine.ts";
+import type { Scoring } from "../../src/scoring.ts";
+import { createSnapshotArchive } from "../../src/store/snapshot-archive.ts";
+import type { Call } from "../../src/tool.ts";
+import { toolContext } from "../../src/tool-context.ts";
+import { getSignal } from "../../tools/get-signal.ts";
+import { closeOf, createMarket, WARM_SESSIONS } from "./engine/made-market.ts";
+
+/**
+ * What an answer costs among many instruments: `reads-run.ts <instruments>` prints, as JSON, what
+ * answers took that nobody had asked for since the last session, and the same again.
+ */
+
+/** Answers for one instrument, and pages: each page has another length, 50 in the middle. */
+const SYMBOLS = 500;
+const PAGES = 40;
+const SHORTEST = 31;
+
+/** Microseconds of each answer, the first time and again. */
+export interface Reads {
+  readonly symbolUs: Times;
+  readonly pageUs: Times;
+}
+interface Times {
+  readonly first: readonly number[];
+  readonly again: readonly number[];
+}
+
+function answersAbout(size: number): Answers {
+  const { market } = createMarket(size, "bars");
+  const snapshots = createSnapshotArchive();
+  const engine = createEngine(market, snapshots);
+  const at = closeOf(WARM_SESSIONS - 1);
+  engine.refresh(at);
+  const analyser = { name: "lexicon", modelSha256: null } as const;
+  const scoring = { market, analyser, snapshots, marketNow: () => at, knownUntil: () => at };
+  // What the tool of signals does not use is not there.
+  return createAnswers(toolContext(scoring as unknown as Scoring, {} as Desk));
+}
+
+async function timed(answers: Answers, inputs: readonly object[]): Promise<readonly number[]> {
+  const took: number[] = [];
+  for (const input of inputs) {
+    const start = performance.now();
+    await answers.of(getSignal, input, {} as Call);
+    took.push(1_000 * (performance.now() - start));
+  }
+  return took;
+}
+
+async function twice(answers: Answers, inputs: readonly object[]): Promise<Times> {
+  return { first: await timed(answers, inputs), again: await timed(answers, inputs) };
+}
+
+const size = Number(process.argv[2]);
+const answers = answersAbout(size);
+const symbols = Array.from({ length: SYMBOLS }, (_, at) => ({
+  symbol: `S${Math.floor((at * size) / SYMBOLS)}`,
+}));
+const pages = Array.from({ length: PAGES }, (_, at) => ({ limit: SHORTEST + at }));
+const reads: Reads = {
+  symbolUs: await twice(answers, symbols),
+  pageUs: await twice(answers, pages),
+};
+process.stdout.write(JSON.stringify(reads));

@@ -1,0 +1,119 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { tokenOf } from "../support/agent.ts";
+import { type RawAnswer, sendRaw } from "../support/raw.ts";
+import { startTown, type Town } from "../support/town.ts";
+import { bearer, claimedAgent, type Headers } from "../support/watcher.ts";
+
+let town: Town;
+let credentials: readonly Headers[];
+
+beforeAll(async () => {
+  town = await startTown();
+  const person = town.person();
+  await person.signIn();
+  const { agent, token } = await claimedAgent(town, person);
+  const mcp = await tokenOf(town.base, agent, { resource: `${town.base}/mcp` });
+  credentials = [
+    {},
+    bearer(token),
+    bearer(mcp),
+    { cookie: person.web.cookie(), origin: town.base },
+  ];
+});
+
+const JSON_TYPE = "application/json";
+const FORM_TYPE = "application/x-www-form-urlencoded";
+
+/** Every route that takes a body, with something for each part that varies. */
+const targets = (): readonly (readonly [method: string, url: string])[] =>
+  town.service.routes
+    .filter(({ method }) => ["POST", "PUT", "PATCH", "DELETE"].includes(method))
+    .map(
+      ({ method, path }) => [method, town.base + path.replace(/:\w+|\*\w*/g, "some_1")] as const,
+    );
+
+/** Sends a body to every route, as everybody. */
+async function everywhere(body: string, type = JSON_TYPE): Promise<readonly Sent[]> {
+  const answers: Sent[] = [];
+  const headers = {
+    ...{ accept: "application/json, text/event-stream", "content-type": type },
+    "content-length": String(Buffer.byteLength(body)),
+  };
+  for (const [method, url] of targets()) {
+    for (const credential of credentials) {
+      const answer = await sendRaw(url, { method, headers: { ...headers, ...credential }, body });
+      answers.push({ ...answer, target: `${method} ${url.slice(town.base.length)}` });
+    }
+  }
+  return answers;
+}
+
+interface Sent extends RawAnswer {
+  readonly target: string;
+}
+
+const MCP_START = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":';
+
+const nested = (levels: number, inside = "1"): string =>
+  `${'{"a":'.repeat(levels)}${inside}${"}".repeat(levels)}`;
+
+const hostile: readonly (readonly [name: string, body: string])[] = [
+  ["objects 64 deep", nested(64)],
+  ["lists 64 deep", `${"[".repeat(64)}${"]".repeat(64)}`],
+  ["a message whose arguments are 64 deep", `${MCP_START}${nested(64)}}`],
+  ["objects 2,000 deep", nested(2_000)],
+  ["lists 4,000 deep", `${"[".repeat(4_000)}${"]".repeat(4_000)}`],
+  ["a list of 4,000", `[${"{},".repeat(4_000)}{}]`],
+  ["a list of 30,000", `[${"{},".repeat(30_000)}{}]`],
+  ["a megabyte", JSON.stringify({ a: "a".repeat(1_000_000) })],
+  ["a number without end", `{"a":1${"0".repeat(2_000)}}`],
+  ["nothing but a beginning", '{"a":'],
+  ["nothing", "null"],
+  ["bytes that are no text", '"\u00ff\ud800"'],
+];
+
+const poisons: readonly (readonly [name: string, body: string])[] = [
+  ["a prototype", '{"__proto__":{"polluted":true,"isAdmin":true}}'],
+  ["a prototype by its constructor", '{"constructor":{"prototype":{"polluted":true}}}'],
+  [
+    "a prototype in arguments",
+    `${MCP_START}{"name":"get_signal","arguments":${'{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'}}}`,
+  ],
+  ["a message that is named as one", '{"jsonrpc":"2.0","id":1,"method":"__proto__","params":{}}'],
+  ["a tool that is named as one", `${MCP_START}{"name":"__proto__","arguments":{}}}`],
+  ["a tool that is named as a constructor", `${MCP_START}{"name":"constructor","arguments":{}}}`],
+];
+
+const isRefusal = ({ status }: Sent): boolean => status >= 400 && status < 500;
+
+describe("a body", () => {
+  it.each(hostile)("is refused by every route: %s", async (_, body) => {
+    const answers = await everywhere(body);
+    expect(answers.length).toBeGreaterThan(60);
+    expect(answers.filter((answer) => !isRefusal(answer)).map(summary)).toEqual([]);
+    expect(town.logged).toEqual([]);
+  });
+
+  it.each(poisons)("changes nothing for others: %s", async (_, body) => {
+    const answers = await everywhere(body);
+    expect(answers.filter(({ status }) => status >= 500).map(summary)).toEqual([]);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+    expect(answers.some((answer) => answer.body.includes('polluted":true'))).toBe(false);
+    expect(town.logged).toEqual([]);
+  });
+
+  it.each([
+    "__proto__[polluted]=1&constructor[prototype][polluted]=1",
+    "__proto__=1&constructor=1&hasOwnProperty=1&toString=1",
+    `${"a=1&".repeat(500)}b`,
+  ])("is harmless as a form: %s", async (form) => {
+    const answers = await everywhere(form, FORM_TYPE);
+    expect(answers.filter(({ status }) => status >= 500).map(summary)).toEqual([]);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(town.logged).toEqual([]);
+  });
+});
+
+const summary = ({ target, status, body }: Sent): string =>
+  `${target}: ${status} ${body.slice(0, 150)}`;

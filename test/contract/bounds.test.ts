@@ -1,0 +1,164 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { connect } from "node:net";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createBoundedServer } from "../../src/http/server.ts";
+import { newToken } from "../support/agent.ts";
+import { startTown, type Town } from "../support/town.ts";
+
+let town: Town;
+let port: number;
+
+beforeAll(async () => {
+  town = await startTown();
+  const server = createBoundedServer(town.service.app).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  port = (server.address() as AddressInfo).port;
+  return () => {
+    server.closeAllConnections();
+    server.close();
+  };
+});
+
+/** Sends bytes as they are. @returns What comes back until the service ends the connection. */
+async function exchange(...parts: readonly string[]): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let said = "";
+  socket.on("data", (chunk) => {
+    said += chunk.toString("latin1");
+  });
+  socket.on("error", () => {});
+  for (const part of parts) socket.write(part, "latin1");
+  await once(socket, "close");
+  return said;
+}
+
+const statusesIn = (said: string): readonly number[] =>
+  Array.from(said.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => Number(status));
+
+const bodyIn = (said: string): Record<string, unknown> =>
+  JSON.parse(said.slice(said.indexOf("\r\n\r\n") + 4)) as Record<string, unknown>;
+
+/** The head of a request after which the connection ends. */
+const head = (line: string, ...fields: readonly string[]): string =>
+  `${[line, "Host: a", "Connection: close", ...fields].join("\r\n")}\r\n\r\n`;
+
+const HEALTH = "GET /api/health HTTP/1.1";
+
+function expectProblem(said: string, status: number, code: string): void {
+  expect(statusesIn(said)).toEqual([status]);
+  expect(said).toMatch(/\r\ncontent-type: application\/problem\+json; charset=utf-8\r\n/i);
+  expect(said).toMatch(/\r\nx-content-type-options: nosniff\r\n/i);
+  expect(bodyIn(said)).toMatchObject({ status, code, type: `urn:market-signal:problem:${code}` });
+}
+
+describe("what is no good HTTP", () => {
+  it.each([
+    ["no HTTP at all", "hello\r\n\r\n"],
+    ["a method that nobody knows", head("BREW / HTTP/1.1")],
+    ["a version that nobody knows", head("GET / HTTP/9.9")],
+    ["a name with a space", head(HEALTH, "X A: b")],
+    ["a value with a NUL", head(HEALTH, "X-A: a\0b")],
+    ["a value on two lines", `GET /api/health HTTP/1.1\r\nHost: a\r\nX-A: a\r\n b\r\n\r\n`],
+    ["a length that is none", head("POST /mcp HTTP/1.1", "Content-Length: many")],
+    ["two lengths", head("POST /mcp HTTP/1.1", "Content-Length: 1", "Content-Length: 2")],
+    [
+      "a length and chunks",
+      head("POST /mcp HTTP/1.1", "Content-Length: 1", "Transfer-Encoding: chunked"),
+    ],
+    ["no address", head("GET //[ HTTP/1.1")],
+  ])("is a problem: %s", async (_, request) => {
+    expectProblem(await exchange(request), 400, "invalid_request");
+  });
+
+  it("is a problem also in the middle of a body", async () => {
+    const fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
+    const said = await exchange(head("POST /api/apply HTTP/1.1", ...fields), "zz\r\n");
+    expectProblem(said, 400, "invalid_request");
+  });
+
+  it.each([
+    ["no host", "GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n"],
+    ["two hosts", head(HEALTH, "Host: b")],
+  ])("names one host: %s", async (_, request) => {
+    expectProblem(await exchange(request), 400, "invalid_request");
+  });
+});
+
+describe("the header of a request", () => {
+  it("has at most 16 kB", async () => {
+    const said = await exchange(head(HEALTH, `X-A: ${"a".repeat(17_000)}`));
+    expectProblem(said, 431, "headers_too_large");
+    expect(statusesIn(await exchange(head(HEALTH, `X-A: ${"a".repeat(15_000)}`)))).toEqual([200]);
+  });
+
+  it("has at most 16 kB with the address", async () => {
+    const request = head(`GET /api/health?${"a".repeat(17_000)} HTTP/1.1`);
+    expectProblem(await exchange(request), 431, "headers_too_large");
+  });
+
+  it("has at most 100 fields", async () => {
+    const fields = (count: number) => Array.from({ length: count }, (_, at) => `X-${at}: a`);
+    expectProblem(await exchange(head(HEALTH, ...fields(99))), 431, "headers_too_large");
+    expectProblem(await exchange(head(HEALTH, ...fields(1_000))), 431, "headers_too_large");
+    expect(statusesIn(await exchange(head(HEALTH, ...fields(98))))).toEqual([200]);
+  });
+
+  it("is refused when it is a megabyte, to whoever is still sending", async () => {
+    const line = `X-A: ${"a".repeat(1_000)}\r\n`;
+    const said = await exchange(`${HEALTH}\r\n${line.repeat(1_000)}\r\n`);
+    expectProblem(said, 431, "headers_too_large");
+  });
+});
+
+describe("what HTTP allows", () => {
+  it.each([
+    ["HTTP/1.0 without a host", "GET /api/health HTTP/1.0\r\n\r\n"],
+    ["an absolute address", head("GET http://elsewhere.example/api/health HTTP/1.1")],
+    ["an expectation", head(HEALTH, "Expect: a-miracle")],
+    ["an upgrade that is not offered", head(HEALTH, "Upgrade: websocket")],
+    [
+      "a field that comes twice",
+      head(HEALTH, "X-A: a", "X-A: b", "User-Agent: a", "User-Agent: b"),
+    ],
+  ])("is answered: %s", async (_, request) => {
+    const said = await exchange(request);
+    expect(statusesIn(said)).toEqual([200]);
+    expect(said).not.toContain("elsewhere.example");
+  });
+
+  it.each(["PROPFIND", "TRACE", "PURGE", "OPTIONS *"])("is a problem: %s", async (line) => {
+    const request = head(line.includes("*") ? `${line} HTTP/1.1` : `${line} /mcp HTTP/1.1`);
+    const [status] = statusesIn(await exchange(request));
+    expect([204, 404, 405]).toContain(status);
+  });
+
+  it("does not connect to others", async () => {
+    expect(await exchange("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n")).toBe("");
+  });
+
+  it("answers a whole line of requests in their order", async () => {
+    const paths = Array.from({ length: 50 }, (_, at) => `/nothing-${at}`);
+    const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const said = await exchange(...requests, head("GET /last HTTP/1.1"));
+    expect(statusesIn(said)).toHaveLength(51);
+    const answered = Array.from(said.matchAll(/"instance":"([^"]+)"/g), ([, path]) => path);
+    expect(answered).toEqual([...paths, "/last"]);
+  });
+
+  it("says that it goes on before it takes a body", async () => {
+    const body = JSON.stringify({});
+    const fields = ["Content-Type: application/json", `Content-Length: ${body.length}`];
+    const request = head("POST /api/apply HTTP/1.1", ...fields, "Expect: 100-continue");
+    expect(statusesIn(await exchange(request, body))).toEqual([100, 400]);
+  });
+
+  it("takes no credential from behind a body", async () => {
+    const token = await newToken(town.base);
+    const fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
+    const trailer = `0\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    const said = await exchange(head("POST /mcp HTTP/1.1", ...fields), "2\r\n{}\r\n", trailer);
+    expect(statusesIn(said)).toEqual([401]);
+  });
+});

@@ -1,0 +1,87 @@
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { newToken } from "../support/agent.ts";
+import { sendRaw } from "../support/raw.ts";
+import { startTown } from "../support/town.ts";
+
+const LEGACY = {
+  accept: "application/json, text/event-stream",
+  "content-type": "application/json",
+};
+const message = (params: object = {}) =>
+  JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params });
+
+const deep = (levels: number): object => (levels === 0 ? {} : { a: deep(levels - 1) });
+
+describe.each(["1", "0"])("a message with MCP_FAST_PATH=%s", async (path) => {
+  const town = await startTown({ MCP_FAST_PATH: path });
+  const token = await newToken(town.base);
+  const send = (body: string | Buffer, headers: Record<string, string | undefined> = {}) =>
+    sendRaw(`${town.base}/mcp`, {
+      method: "POST",
+      headers: Object.fromEntries(
+        Object.entries({ ...LEGACY, authorization: `Bearer ${token}`, ...headers }).filter(
+          ([, value]) => value !== undefined,
+        ),
+      ),
+      body: body as string,
+    });
+
+  it.each<[string, string | Buffer, Record<string, string | undefined>]>([
+    ["as it is", message(), {}],
+    ["with a byte order mark", `\uFEFF${message()}`, {}],
+    ["in pieces of no known length", message(), { "transfer-encoding": "chunked" }],
+    ["compressed", gzipSync(message()), { "content-encoding": "gzip" }],
+    [
+      "in another character set",
+      Buffer.from(message(), "utf16le"),
+      { "content-type": "application/json; charset=utf-16le" },
+    ],
+    ["with an origin of its own", message(), { origin: town.base }],
+  ])("is read %s", async (_how, body, headers) => {
+    const { status, body: text } = await send(body, headers);
+    expect(text).toContain("get_signal");
+    expect(status).toBe(200);
+  });
+
+  it.each<[string, number, string | Buffer, Record<string, string | undefined>]>([
+    ["no JSON", 400, '{"jsonrpc":', {}],
+    ["not there", 400, "", {}],
+    ["too long", 413, message({ cursor: "x".repeat(100 * 1024) }), {}],
+    ["too deep", 400, message(deep(40)), {}],
+    ["no message", 400, "[[]]", {}],
+    ["of another type", 415, message(), { "content-type": "text/plain" }],
+    ["of no type", 415, message(), { "content-type": undefined }],
+    ["from a foreign page", 403, message(), { origin: "https://elsewhere.example" }],
+    ["from nobody", 401, message(), { authorization: undefined }],
+    ["from somebody unknown", 401, message(), { authorization: "Bearer unknown" }],
+  ])("is refused when it is %s", async (_what, expected, body, headers) => {
+    const { status, body: text } = await send(body, headers);
+    expect(status).toBe(expected);
+    expect(text).not.toContain('"result"');
+  });
+
+  it("counts once, and is refused with a way on when there were too many", async () => {
+    const strict = await startTown({ MCP_FAST_PATH: path, RATE_LIMITS: "calls-anonymous=5/3600" });
+    const by = await newToken(strict.base);
+    const headers = { ...LEGACY, authorization: `Bearer ${by}` };
+    const ask = () => sendRaw(`${strict.base}/mcp`, { method: "POST", headers, body: message() });
+    const answers = [];
+    for (let each = 0; each < 6; each++) answers.push(await ask());
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429]);
+    const left = answers.map((each) => /r=(\d+)/.exec(String(each.headers.ratelimit))?.[1]);
+    expect(left).toEqual(["4", "3", "2", "1", "0", "0"]);
+    expect(Number(answers[5]?.headers["retry-after"])).toBeGreaterThan(0);
+  });
+
+  it("may stay a half: whoever leaves while sending is forgotten", async () => {
+    const { port } = new URL(town.base);
+    const socket = connect(Number(port), "127.0.0.1");
+    const head = `POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n{`;
+    await new Promise<void>((sent) => socket.end(head, () => sent()));
+    await new Promise((closed) => socket.once("close", closed).resume());
+    expect((await send(message())).status).toBe(200);
+    expect(town.logged).toEqual([]);
+  });
+});

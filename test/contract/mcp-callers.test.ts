@@ -1,0 +1,99 @@
+import { expect, it } from "vitest";
+import { getWith, newToken } from "../support/agent.ts";
+import { sendCall, ways } from "../support/mcp-usual.ts";
+import { startTown } from "../support/town.ts";
+import { bearer, claimedAgent, makeAlert } from "../support/watcher.ts";
+
+const town = await startTown();
+const { base } = town;
+
+/** Tools for one instrument, their routes and what they need. */
+const tools = {
+  get_signal: { route: "signals", scope: "signals:read" },
+  get_factors: { route: "factors", scope: "factor:read" },
+  get_darkpool: { route: "darkpool", scope: "darkpool:read" },
+} as const;
+
+type Name = keyof typeof tools;
+const names = Object.keys(tools) as readonly Name[];
+const symbols = town.service.market
+  .instruments()
+  .filter(({ assetClass }) => assetClass === "stock")
+  .map(({ symbol }) => symbol)
+  .slice(0, 12);
+
+/** Agents that may read one thing, two, or all. */
+const readers = await Promise.all(
+  [
+    ["signals:read"],
+    ["factor:read", "darkpool:read"],
+    ["signals:read", "darkpool:read"],
+    ["signals:read", "factor:read", "darkpool:read"],
+  ].map(async (scopes) => ({ scopes, token: await newToken(base, { scope: scopes.join(" ") }) })),
+);
+const all = readers.at(-1)?.token ?? "";
+
+/** People's agents, each with one alert. */
+const owners = await Promise.all(
+  [1, 2, 3].map(async () => {
+    const { token } = await claimedAgent(town, town.person());
+    return { token, alertId: await makeAlert(town, bearer(token)) };
+  }),
+);
+
+/** What REST says of every instrument. */
+const known = new Map(
+  await Promise.all(
+    symbols.flatMap((symbol) =>
+      names.map(async (name) => {
+        const answer = await getWith(all, `${base}/api/${tools[name].route}?symbol=${symbol}`);
+        return [`${name} ${symbol}`, await answer.json()] as const;
+      }),
+    ),
+  ),
+);
+
+const at = <T>(values: readonly T[], index: number): T => values[index % values.length] as T;
+
+/** One of many calls: who asks what, by an id that others use as well, and what they must hear. */
+function question(index: number) {
+  const [way, id] = [at(ways, index), at([1, 2, "1", "x"], Math.floor(index / 4))];
+  const draw = Math.floor(index / 16);
+  if (draw % 5 === 0) {
+    const { token, alertId } = at(owners, index);
+    return {
+      token,
+      status: 200,
+      expected: alertId,
+      call: { way, id, params: { name: "list_alerts" } },
+    };
+  }
+  const { scopes, token } = at(readers, draw);
+  const [name, symbol] = [at(names, index), at(symbols, index * 7 + draw)];
+  const params = { name, arguments: { symbol } };
+  const status = scopes.includes(tools[name].scope) ? 200 : 403;
+  return { token, status, expected: known.get(`${name} ${symbol}`), call: { way, id, params } };
+}
+
+it("gives each of 6,000 calls at once its own answer, whoever else uses the same id", async () => {
+  const asked = Array.from({ length: 6_000 }, (_, index) => question(index));
+  const answers = await Promise.all(
+    asked.map(async ({ token, call, status, expected }) => ({
+      ...{ call, expected, wanted: status },
+      ...(await sendCall(base, token, call)),
+    })),
+  );
+  const wrong = answers.filter(({ call, expected, wanted, status, message }) => {
+    if (status !== wanted) return true;
+    if (status === 403) return "result" in message;
+    const content = message.result?.structuredContent as { items?: readonly { id: string }[] };
+    const heard = call.params.name === "list_alerts" ? content.items?.map(({ id }) => id) : content;
+    const due = call.params.name === "list_alerts" ? [expected] : expected;
+    return message.id !== call.id || JSON.stringify(heard) !== JSON.stringify(due);
+  });
+  expect(wrong.slice(0, 3)).toEqual([]);
+  const fast = answers.filter(({ status, headers }) => status === 200 && headers["content-length"]);
+  expect(fast.length).toBeGreaterThan(1_500);
+  expect(answers.filter(({ status }) => status === 403).length).toBeGreaterThan(1_000);
+  expect(town.logged).toEqual([]);
+});

@@ -1,0 +1,32 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { newToken } from "../support/agent.ts";
+import { meaningOf, oddMessages, sendOdd } from "../support/mcp-odd.ts";
+import { startTown } from "../support/town.ts";
+
+const fast = await startTown({ MCP_FAST_PATH: "1" });
+const slow = await startTown({ MCP_FAST_PATH: "0" });
+const tokens = { fast: await newToken(fast.base), slow: await newToken(slow.base) };
+
+/** The SDK's own handler writes answers in pieces. */
+const isOfSdk = (headers: object) => "transfer-encoding" in headers;
+
+it("answers every message alike on both paths, whatever is odd about it", async () => {
+  const seen = { fast: 0, slow: 0, refused: 0 };
+  await fc.assert(
+    fc.asyncProperty(oddMessages, async (odd) => {
+      const [one, other] = await Promise.all([
+        sendOdd(fast.base, tokens.fast, odd),
+        sendOdd(slow.base, tokens.slow, odd),
+      ]);
+      expect(meaningOf(one, fast.base)).toEqual(meaningOf(other, slow.base));
+      if (!isOfSdk(other.headers)) seen.refused++;
+      else seen[isOfSdk(one.headers) ? "slow" : "fast"]++;
+    }),
+    { seed: 9, numRuns: 1_500 },
+  );
+  expect(seen.fast).toBeGreaterThan(300);
+  expect(seen.slow).toBeGreaterThan(300);
+  expect(seen.refused).toBeGreaterThan(5);
+  expect([...fast.logged, ...slow.logged]).toEqual([]);
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { Scope } from "../../src/auth/scopes.ts";
+import { newToken } from "../support/agent.ts";
+import { sendCall, type ToolCall, ways } from "../support/mcp-usual.ts";
+import { startTown } from "../support/town.ts";
+
+/** What callers ask for, and the scope that it needs. */
+interface Asked extends Pick<ToolCall, "method" | "params"> {
+  readonly needs: Scope;
+}
+
+const asked: readonly Asked[] = [
+  ...(["get_signal", "find_instruments"] as const).map((name) => ({
+    params: { name, arguments: { symbol: "ALDER.SIM" } },
+    needs: "signals:read" as const,
+  })),
+  { params: named("get_factors"), needs: "factor:read" },
+  { params: named("get_darkpool"), needs: "darkpool:read" },
+  { params: named("register_alert"), needs: "alerts:write" },
+  { params: named("list_alerts"), needs: "alerts:write" },
+  {
+    method: "resources/read",
+    params: { uri: "market://signals/ALDER.SIM" },
+    needs: "signals:read",
+  },
+  { method: "prompts/get", params: named("verify_signal"), needs: "signals:read" },
+];
+
+function named(name: string) {
+  return { name, arguments: { symbol: "ALDER.SIM" } };
+}
+
+const CALLS = 3_000;
+
+describe.each(["1", "0"])("3,000 calls without their scope and MCP_FAST_PATH=%s", async (path) => {
+  const { base, logged } = await startTown({ MCP_FAST_PATH: path });
+  const read = ["signals:read", "factor:read", "darkpool:read"] as const;
+  const tokenWith = (scopes: readonly string[]) => newToken(base, { scope: scopes.join(" ") });
+  const all = await tokenWith(read);
+  const without = new Map(
+    await Promise.all(
+      read.map(
+        async (scope) => [scope, await tokenWith(read.filter((each) => each !== scope))] as const,
+      ),
+    ),
+  );
+
+  /** Every kind of question every way, over and over. */
+  const calls = Array.from({ length: CALLS }, (_, at) => {
+    const { needs, ...question } = asked[at % asked.length] as Asked;
+    const way = ways[Math.floor(at / asked.length) % ways.length] ?? "modern";
+    return {
+      token: without.get(needs as (typeof read)[number]) ?? all,
+      needs,
+      call: { ...question, way, id: at },
+    };
+  });
+
+  it("are 3,000 times 403, name the scope and hold no data", async () => {
+    const answers = await Promise.all(
+      calls.map(async ({ token, needs, call }) => ({
+        needs,
+        ...(await sendCall(base, token, call)),
+      })),
+    );
+    const refused = answers.filter(
+      ({ status, needs, headers, message }) =>
+        status === 403 &&
+        headers["www-authenticate"]?.includes(`error="insufficient_scope"`) &&
+        headers["www-authenticate"].includes(`scope="${needs}"`) &&
+        "code" in message &&
+        !("result" in message),
+    );
+    expect(refused).toHaveLength(CALLS);
+    expect(answers.filter(({ body }) => /"score"|"items"|"contents"|ALDER/.test(body))).toEqual([]);
+    expect(logged).toEqual([]);
+  });
+
+  it("would have been answered with it, one way or the other", async () => {
+    const readable = calls.slice(0, 32).filter(({ needs }) => needs !== "alerts:write");
+    for (const { call } of readable) {
+      const { status, headers } = await sendCall(base, all, call);
+      expect(status).toBe(200);
+      const isFast = path === "1" && (call.way === "modern" || call.way === "legacy");
+      expect(headers["transfer-encoding"]).toBe(isFast ? undefined : "chunked");
+    }
+  });
+});

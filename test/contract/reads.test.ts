@@ -1,0 +1,212 @@
+import { request } from "node:http";
+import { describe, expect, it } from "vitest";
+import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { createLastUse } from "../../src/auth/last-use.ts";
+import { newToken } from "../support/agent.ts";
+import { startTown } from "../support/town.ts";
+
+const town = await startTown();
+const { base, clock, service } = town;
+
+async function newKey(): Promise<string> {
+  const { records } = service.state.store;
+  const now = () => clock.now;
+  const lastUse = createLastUse({ records, now, onError: () => {} });
+  const keys = createApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
+  return (await keys.create({ name: "Desk", scopes: ["signals:read"], by: "operator" })).key;
+}
+
+const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
+
+const [token, narrow, forMcp, key] = await Promise.all([
+  newToken(base),
+  newToken(base, { scope: "factor:read" }),
+  newToken(base, { resource: `${base}/mcp` }),
+  newKey(),
+]);
+
+type Headers = Readonly<Record<string, string | string[]>>;
+
+interface Said {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+/** Sends a request as it is, with fields that come several times too. */
+function ask(path: string, headers: Headers = {}, method = "GET"): Promise<Said> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${base}${path}`, { method, headers }, (res) => {
+      const parts: Buffer[] = [];
+      res.on("data", (part) => parts.push(part));
+      res.on("end", () => {
+        const body = Buffer.concat(parts).toString();
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, body });
+      });
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+/** Without what differs from request to request. */
+function comparable({ status, headers, body }: Said) {
+  const { date: _, "x-request-id": __, ratelimit, "content-length": length, ...rest } = headers;
+  const isProblem = status >= 400;
+  const { instance: ___, requestId: ____, ...members } = isProblem ? JSON.parse(body) : {};
+  return {
+    ...{ status, rest, body: isProblem ? members : body },
+    limit: String(ratelimit).replace(/;r=\d+;t=\d+/, ""),
+    length: isProblem ? undefined : length,
+  };
+}
+
+const paths = [
+  "/api/signals",
+  "/api/signals?symbol=ALDER.SIM",
+  "/api/signals?symbol=alder.sim",
+  "/api/signals?symbols=ALDER.SIM,BYTEN.SIM&symbols=GLIMO.SIM",
+  "/api/signals?symbol=ALDER.SIM&from=2026-11-21T04:00:00Z&limit=2",
+  "/api/signals?symbol=ALDER.SIM&asOf=2036-01-01T00:00:00Z",
+  "/api/signals?symbol=NOBODY",
+  "/api/signals?limit=none",
+  "/api/signals?limit=3&limit=4",
+  "/api/signals?unknown=1",
+  "/api/signals?symbol=%00",
+  "/api/factors?symbol=ALDER.SIM",
+  "/api/factors",
+  "/api/darkpool?symbol=ALDER.SIM&view=days",
+  "/api/instruments?query=al&limit=2",
+  "/api/instruments?limit=501",
+];
+
+const credentials: Readonly<Record<string, Headers>> = {
+  "no credential": {},
+  "a token": bearer(token),
+  "a key": { "x-api-key": key },
+  "a key as a bearer": bearer(key),
+  "a token as a key": { "x-api-key": token },
+  "an unknown token": bearer("unknown"),
+  "an empty key": { "x-api-key": "" },
+  "another scheme": { authorization: "Basic YTpi" },
+  "a token without the scope": bearer(narrow),
+  "a token for MCP": bearer(forMcp),
+  "two credentials": { ...bearer(token), "x-api-key": key },
+  "two tokens": { authorization: [`Bearer ${token}`, `Bearer ${token}`] },
+};
+
+/** The same route in another spelling, which is left to Express. */
+const inExpress = (path: string) => path.replace(/^\/api\/\w+/, "$&/");
+
+describe("reads are answered as Express answers them", () => {
+  it.each(Object.keys(credentials))("with %s", async (name) => {
+    for (const path of paths) {
+      const headers = credentials[name] ?? {};
+      const [fast, slow] = [await ask(path, headers), await ask(inExpress(path), headers)];
+      expect(comparable(fast), path).toEqual(comparable(slow));
+    }
+  });
+
+  it.each(["access_token", "api_key", "x-api-key", "api%5Fkey", "%61ccess_token", "X-API-KEY"])(
+    "with a credential in the address as %s",
+    async (name) => {
+      const path = `/api/signals?${name}=${key}`;
+      const [fast, slow] = [
+        await ask(path, bearer(token)),
+        await ask(inExpress(path), bearer(token)),
+      ];
+      expect(fast.status).toBe(name === "X-API-KEY" ? 400 : 401);
+      expect(comparable(fast)).toEqual(comparable(slow));
+    },
+  );
+});
+
+describe("answers that all callers share", () => {
+  const path = "/api/signals?symbol=ALDER.SIM";
+
+  it.each([path, inExpress(path), "/api/method/1.0.0", "/api/instruments"])(
+    "can be asked for again by their validator: %s",
+    async (address) => {
+      const credential = address.includes("method") ? bearer(narrow) : bearer(token);
+      const { status, headers, body } = await ask(address, credential);
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({
+        ...{ etag: expect.stringMatching(/^"[\w-]{43}"$/), "cache-control": "private, no-cache" },
+        ...{ vary: "Authorization, X-Api-Key", "content-length": String(Buffer.byteLength(body)) },
+      });
+      const etag = String(headers.etag);
+      for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        const known = await ask(address, { ...credential, "if-none-match": condition });
+        expect(known).toMatchObject({ status: 304, body: "", headers: { etag } });
+        expect(known.headers).toMatchObject({
+          ...{ "cache-control": "private, no-cache", vary: "Authorization, X-Api-Key" },
+          ...{ ratelimit: expect.any(String), "ratelimit-policy": expect.any(String) },
+        });
+        expect(known.headers["content-type"]).toBeUndefined();
+      }
+      const other = await ask(address, { ...credential, "if-none-match": '"other"' });
+      expect(other).toMatchObject({ status: 200, body });
+    },
+  );
+
+  it("tell HEAD what GET would be told", async () => {
+    const [get, head] = [await ask(path, bearer(token)), await ask(path, bearer(token), "HEAD")];
+    expect(head.body).toBe("");
+    expect(comparable({ ...head, body: get.body })).toEqual(comparable(get));
+    const etag = String(get.headers.etag);
+    const known = await ask(path, { ...bearer(token), "if-none-match": etag }, "HEAD");
+    expect(known).toMatchObject({ status: 304, body: "", headers: { etag } });
+  });
+
+  it("are the same bytes for every caller, and others after the next session", async () => {
+    const [one, same] = [await ask(path, bearer(token)), await ask(path, { "x-api-key": key })];
+    expect(same.body).toBe(one.body);
+    expect(same.headers.etag).toBe(one.headers.etag);
+    clock.now = new Date(clock.now.getTime() + 60_000);
+    service.refresh();
+    const headers = { ...bearer(token), "if-none-match": String(one.headers.etag) };
+    const next = await ask(path, headers);
+    expect(next.status).toBe(200);
+    expect(next.headers.etag).not.toBe(one.headers.etag);
+    expect(JSON.parse(next.body).asOf).not.toBe(JSON.parse(one.body).asOf);
+  });
+
+  it.each([
+    ["401 without a credential", {}, 401],
+    ["401 with an unknown one", bearer("unknown"), 401],
+    ["403 without the scope", bearer(narrow), 403],
+  ])("are hidden behind %s, whatever the condition", async (_name, headers, status) => {
+    const refused = await ask(path, { ...headers, "if-none-match": "*" });
+    expect(refused.status).toBe(status);
+    expect(refused.headers).toMatchObject({ "cache-control": "no-store" });
+    expect(refused.headers.etag).toBeUndefined();
+  });
+});
+
+it("what a caller has alone has no validator and is not to be stored", async () => {
+  const person = town.person();
+  const { access_token } = await person.tokens();
+  for (const path of ["/api/alerts", "/api/alerts/events"]) {
+    const { status, headers } = await ask(path, { ...bearer(access_token), "if-none-match": "*" });
+    expect(status).toBe(200);
+    expect(headers.etag).toBeUndefined();
+    expect(headers["cache-control"]).toBe("no-store");
+  }
+});
+
+it("counts each read once, however it ends, and refuses before it compares validators", async () => {
+  const limited = await startTown({ RATE_LIMITS: "calls-anonymous=4/3600 visits=1000/60" });
+  const headers = bearer(await newToken(limited.base));
+  const statuses: number[] = [];
+  const left: (string | null)[] = [];
+  for (const query of ["", "?limit=1", "?limit=none", "?symbol=NOBODY", "?limit=1", ""]) {
+    const answer = await fetch(`${limited.base}/api/signals${query}`, {
+      headers: { ...headers, "if-none-match": "*" },
+    });
+    statuses.push(answer.status);
+    left.push(/r=(\d+)/.exec(answer.headers.get("ratelimit") ?? "")?.[1] ?? null);
+    if (answer.status === 429) expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+  }
+  expect(statuses).toEqual([304, 304, 400, 404, 429, 429]);
+  expect(left).toEqual(["3", "2", "1", "0", "0", "0"]);
+});

@@ -1,0 +1,149 @@
+import { randomBytes } from "node:crypto";
+import { Client } from "pg";
+import { describe, expect, it } from "vitest";
+import { forgetEmail } from "../../src/auth/accounts/forget.ts";
+import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
+import { createLastUse } from "../../src/auth/last-use.ts";
+import { fingerprint } from "../../src/auth/secrets.ts";
+import { remove } from "../../src/store/operations.ts";
+import { openPostgres } from "../../src/store/postgres/open.ts";
+import { collection } from "../../src/store/records.ts";
+import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
+import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { startTown, type Town } from "../support/town.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A credential that is good, and its end at a node. */
+interface Ending {
+  readonly headers: Headers;
+  readonly end: () => Promise<unknown>;
+}
+
+const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
+
+const statusAt = async ({ base }: Town, headers: Headers): Promise<number> =>
+  (await fetch(`${base}/api/signals?limit=1`, { headers })).status;
+
+/** An agent with the code by which a person claims it. */
+async function newAgent(base: string) {
+  const agent = await register(base);
+  return { ...agent, ...(agent as unknown as { readonly claim: { readonly code: string } }) };
+}
+
+function keysOf({ service, clock }: Town) {
+  const { records } = service.state.store;
+  const now = () => clock.now;
+  const lastUse = createLastUse({ records, now, onError: () => {} });
+  return createApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
+}
+
+/** The ways in which a credential can end before its time. */
+const endings: Readonly<Record<string, (town: Town) => Promise<Ending>>> = {
+  async "a token that is revoked"({ base }) {
+    const token = await newToken(base);
+    return { headers: bearer(token), end: () => postForm(`${base}/oauth/revoke`, { token }) };
+  },
+  async "a person's token whose refresh token is revoked"({ base, person }) {
+    const { access_token, refresh_token: token } = await person().tokens();
+    return {
+      headers: bearer(access_token),
+      end: () => postForm(`${base}/oauth/revoke`, { token }),
+    };
+  },
+  async "a token of an agent that is deleted"({ base }) {
+    const agent = await register(base);
+    const end = () =>
+      fetch(agent.registration_client_uri, {
+        method: "DELETE",
+        headers: bearer(agent.registration_access_token),
+      });
+    return { headers: bearer(await tokenOf(base, agent)), end };
+  },
+  async "a token of an agent that is claimed"({ base, person }) {
+    const agent = await newAgent(base);
+    const owner = person();
+    await owner.signIn();
+    const end = () => owner.claim(agent.client_id, agent.claim.code);
+    return { headers: bearer(await tokenOf(base, agent)), end };
+  },
+  async "a token of a person who is forgotten"({ person, service, clock }) {
+    const someone = person();
+    const { access_token } = await someone.tokens();
+    const { records } = service.state.store;
+    const options = { records, now: () => clock.now, counted: {} };
+    return { headers: bearer(access_token), end: () => forgetEmail(options, someone.email) };
+  },
+  async "a key that is revoked"(town) {
+    const keys = keysOf(town);
+    const made = await keys.create({ name: "Desk", scopes: ["signals:read"], by: "operator" });
+    return { headers: { "x-api-key": made.key }, end: () => keys.revoke(made.id, "operator") };
+  },
+};
+
+const env = {
+  MASTER_KEY: randomBytes(32).toString("base64"),
+  ...(postgresAvailable && { DATABASE_URL: await (await startPostgres()).createDatabase() }),
+};
+
+/** Two processes of one service, as far as one process can have them. */
+async function startNodes(): Promise<readonly [Town, Town]> {
+  const one = await startTown(env);
+  return [one, await startTown({ ...env, BASE_URL: one.base })];
+}
+
+/** Whatever is lost on the way, this is enough; in milliseconds, and for a busy machine. */
+const SOON = { timeout: 5_000, interval: 20 };
+
+describe("the same process", async () => {
+  const town = await startTown();
+
+  it.each(Object.keys(endings))("refuses %s at the next call", async (name) => {
+    const { headers, end } = await (endings[name] as (town: Town) => Promise<Ending>)(town);
+    expect(await statusAt(town, headers)).toBe(200);
+    await end();
+    expect(await statusAt(town, headers)).toBe(401);
+  });
+});
+
+describe.skipIf(!postgresAvailable)("two processes on PostgreSQL", async () => {
+  const [one, other] = postgresAvailable ? await startNodes() : [];
+  if (one === undefined || other === undefined) return;
+
+  it.each(Object.keys(endings))("both refuse %s", async (name) => {
+    const { headers, end } = await (endings[name] as (town: Town) => Promise<Ending>)(one);
+    expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
+    await end();
+    expect(await statusAt(one, headers)).toBe(401);
+    await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
+  });
+
+  it("both refuse what ended without a word of it", async () => {
+    const token = await newToken(one.base);
+    const headers = bearer(token);
+    expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
+    // As a hand in the database would.
+    const store = await openPostgres({ url: String(env.DATABASE_URL), mode: "sandbox" });
+    await store.records.commit([remove(collection("oidc:ClientCredentials"), fingerprint(token))]);
+    await store.close();
+    await expect.poll(() => statusAt(one, headers), SOON).toBe(401);
+    await expect.poll(() => statusAt(other, headers), SOON).toBe(401);
+  });
+
+  it("both refuse what ended while no connection listened", async () => {
+    const [token, kept] = [await newToken(one.base), await newToken(one.base)];
+    expect(await statusAt(other, bearer(token))).toBe(200);
+    const client = new Client({ connectionString: String(env.DATABASE_URL) });
+    await client.connect();
+    const { rowCount } = await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and (query ilike 'listen %' or query = 'select 1')`,
+    );
+    await client.end();
+    expect(rowCount).toBeGreaterThanOrEqual(2);
+    await postForm(`${one.base}/oauth/revoke`, { token });
+    expect(await statusAt(one, bearer(token))).toBe(401);
+    await expect.poll(() => statusAt(other, bearer(token)), SOON).toBe(401);
+    expect(await statusAt(other, bearer(kept))).toBe(200);
+  });
+});

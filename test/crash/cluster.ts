@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { newKey } from "../support/admin.ts";
+import { type ServiceProcess, startService } from "./child.ts";
+import { temporaryPlace } from "./disks.ts";
+
+type Env = Readonly<Record<string, string>>;
+
+/** Limits of what callers do here that they never meet, as the setting is written. */
+const NO_LIMITS = ["calls", "credential-address", "register", "register-all"]
+  .map((name) => `${name}=10000000/3600`)
+  .join(" ");
+
+/** A process of a cluster, and where it alone can be reached. */
+export interface Node extends ServiceProcess {
+  readonly base: string;
+}
+
+/** A process that belongs to no cluster. */
+interface Alone {
+  readonly base: string;
+  newKey(scopes: string): Promise<string>;
+}
+
+/** Processes of the service on one database. */
+export interface Cluster {
+  readonly databaseUrl: string;
+  /** Starts another one, on a port of its own unless told, and waits until it is ready. */
+  start(env?: Env): Promise<Node>;
+  /** Starts one that has a store of its own, to compare with. */
+  startAlone(): Promise<Alone>;
+  /** Makes an API key with scopes. */
+  newKey(scopes: string): Promise<string>;
+  /** Ends all that still run, as they stand. */
+  end(): Promise<void>;
+}
+
+/** Makes room for processes on a database. @param env Variables that all of them have. */
+export async function openCluster(databaseUrl: string, env: Env = {}): Promise<Cluster> {
+  const places = [await temporaryPlace(), await temporaryPlace()] as const;
+  const [own, other] = places;
+  const common = { RATE_LIMITS: NO_LIMITS, ...env };
+  const shared = {
+    ...{ ...common, DATABASE_URL: databaseUrl, DATA_DIR: own.folder },
+    MASTER_KEY: randomBytes(32).toString("base64"),
+  };
+  const running: ServiceProcess[] = [];
+  const start = async (of: Env): Promise<Node> => {
+    const port = of.PORT ?? (await freePort());
+    const process = startService({ ...of, PORT: port });
+    running.push(process);
+    await process.baseUrl();
+    return { ...process, base: `http://127.0.0.1:${port}` };
+  };
+  return {
+    databaseUrl,
+    start: (more = {}) => start({ ...shared, ...more }),
+    async startAlone() {
+      const alone = { ...common, DATA_DIR: other.folder };
+      const { base } = await start(alone);
+      return { base, newKey: (scopes) => newKey(alone, scopes) };
+    },
+    newKey: (scopes) => newKey(shared, scopes),
+    async end() {
+      for (const process of running) process.kill();
+      await Promise.all(running.map(({ ended }) => ended));
+      await Promise.all(places.map(({ remove }) => remove()));
+    },
+  };
+}
+
+/** A TCP port of the loopback address that nobody uses now. */
+export async function freePort(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return String(port);
+}

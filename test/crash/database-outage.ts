@@ -1,0 +1,171 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { EXAMPLE_REGISTRATION, postJson } from "../support/agent.ts";
+import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { blackHole } from "./black-hole.ts";
+import { questions } from "./callers.ts";
+import { type Cluster, openCluster } from "./cluster.ts";
+import { type Measure, type Outcome, skip } from "./outcome.ts";
+
+/** `/readyz` says so after this many milliseconds. */
+const NOTICED_MS = 5_000;
+
+/** What cannot be done is refused within this time, in milliseconds. */
+const REFUSAL_MS = 3_000;
+
+/** `/api/health` answers within this time, in milliseconds. */
+const HEALTH_MS = 1_000;
+
+/** All is well again after this many milliseconds. */
+const HEAL_MS = 5_000;
+
+/** Who was let in a moment before still is, in milliseconds (`credential-cache.ts`). */
+const REMEMBERED_MS = 1_500;
+
+/** All is well for so long before and after, in milliseconds: until a process has settled. */
+const CALM_MS = 5_000;
+
+/** Pause of a caller between two requests, in milliseconds. */
+const PAUSE_MS = 100;
+
+/** When waiting for something is given up, in milliseconds. */
+const PATIENCE_MS = 30_000;
+
+const TITLE = "a database that takes connections and does not answer";
+
+/** Lets the database of two processes fall silent while they are asked for everything. */
+export async function databaseOutage(seconds: number): Promise<Outcome> {
+  if (!postgresAvailable) return skip(TITLE, "there is no PostgreSQL for this platform");
+  const server = await startPostgres();
+  const hole = await blackHole(await server.createDatabase());
+  const cluster = await openCluster(hole.url);
+  try {
+    const measures = await silence(cluster, { ...hole, seconds });
+    return { title: `${TITLE} for ${seconds} s`, measures };
+  } finally {
+    await cluster.end();
+    hole.end();
+    await server.stop();
+  }
+}
+
+/** How an answer was, and when. */
+interface Seen {
+  readonly name: string;
+  /** Number of the process. */
+  readonly node: number;
+  readonly status: number;
+  readonly retryAfter: string | null;
+  /** Milliseconds from the request to the end of the answer. */
+  readonly tookMs: number;
+  /** When it was asked, by `performance.now`. */
+  readonly at: number;
+}
+
+interface Silence {
+  readonly open: () => void;
+  readonly close: () => void;
+  readonly seconds: number;
+}
+
+async function silence(cluster: Cluster, { open, close, seconds }: Silence) {
+  const nodes = [await cluster.start(), await cluster.start()] as const;
+  const key = await cluster.newKey("signals:read alerts:write");
+  const seen: Seen[] = [];
+  const stopping = new AbortController();
+  const asking = nodes.flatMap(({ base }, node) =>
+    Object.entries(questionsTo(base, key)).map(async ([name, ask]) => {
+      while (!stopping.signal.aborted) {
+        seen.push({ name, node, ...(await look(ask)) });
+        await pause(PAUSE_MS);
+      }
+    }),
+  );
+  await pause(CALM_MS);
+  const silentAt = performance.now();
+  open();
+  await pause(seconds * 1_000);
+  const heardAt = performance.now();
+  close();
+  while (!isWell(seen, heardAt) && performance.now() - heardAt < PATIENCE_MS) await pause(PAUSE_MS);
+  const healMs = performance.now() - heardAt;
+  await pause(CALM_MS);
+  stopping.abort();
+  await Promise.all(asking);
+  const later = seen.filter(({ at }) => at > heardAt + healMs);
+  return [
+    ...judged(seen, { silentAt, heardAt }),
+    { name: "all is well again after", unit: "ms", value: healMs, most: HEAL_MS },
+    { name: "refused after that", value: later.filter(isRefused).length, most: 0 },
+  ];
+}
+
+/** What is asked all the time, by a name. */
+function questionsTo(base: string, key: string): Readonly<Record<string, () => Promise<Response>>> {
+  const headers = { "x-api-key": key };
+  const get = (path: string) => () => fetch(base + path, { headers });
+  return {
+    health: get("/api/health"),
+    readyz: get("/readyz"),
+    alerts: get("/api/alerts"),
+    register: () => postJson(`${base}/oauth/register`, EXAMPLE_REGISTRATION),
+    ...Object.fromEntries(
+      questions(key).map(({ path, headers, body }, at) => [
+        `${at} ${path}`,
+        () =>
+          fetch(base + path, body === undefined ? { headers } : { method: "POST", headers, body }),
+      ]),
+    ),
+  };
+}
+
+async function look(ask: () => Promise<Response>): Promise<Omit<Seen, "name" | "node">> {
+  const at = performance.now();
+  const answer = await ask();
+  await answer.arrayBuffer();
+  const retryAfter = answer.headers.get("retry-after");
+  return { at, status: answer.status, retryAfter, tookMs: performance.now() - at };
+}
+
+const isRefused = ({ status }: Seen): boolean => status >= 400;
+
+/** Whether the newest answer to everything was good, and asked for after the silence. */
+function isWell(seen: readonly Seen[], heardAt: number): boolean {
+  const newest = new Map(seen.map((one) => [`${one.node} ${one.name}`, one]));
+  return [...newest.values()].every((one) => !isRefused(one) && one.at > heardAt);
+}
+
+/** @param times When the silence began and ended. */
+function judged(
+  seen: readonly Seen[],
+  { silentAt, heardAt }: { readonly silentAt: number; readonly heardAt: number },
+): readonly Measure[] {
+  const before = seen.filter(({ at, tookMs }) => at + tookMs < silentAt);
+  const during = seen.filter(({ at }) => at > silentAt && at < heardAt);
+  const health = during.filter(({ name }) => name === "health");
+  const isWork = ({ name }: Seen) => name !== "health" && name !== "readyz";
+  const work = during.filter(isWork);
+  const refused = work.filter(isRefused);
+  const strange = refused.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null);
+  const allowed = work.filter((one) => !isRefused(one) && one.at > silentAt + REMEMBERED_MS);
+  // What is asked just before the end of the silence is answered after it.
+  const wrong = allowed.filter(({ at, tookMs }) => at + tookMs < heardAt);
+  const noticed = [0, 1].map((process) => {
+    const first = during.find(
+      (one) => one.node === process && one.name === "readyz" && isRefused(one),
+    );
+    return first === undefined ? Number.POSITIVE_INFINITY : first.at + first.tookMs - silentAt;
+  });
+  return [
+    { name: "refused before", value: before.filter(isRefused).length, most: 0 },
+    { name: "/readyz says so after", unit: "ms", value: Math.max(...noticed), most: NOTICED_MS },
+    { name: "/api/health asked", value: health.length, least: 10 },
+    { name: "/api/health refused", value: health.filter(isRefused).length, most: 0 },
+    { name: "/api/health, longest", unit: "ms", value: longest(health), most: HEALTH_MS },
+    { name: "requests refused", value: refused.length, least: 10 },
+    { name: "of these not by 503 with Retry-After", value: strange.length, most: 0 },
+    { name: "longest wait for a refusal", unit: "ms", value: longest(refused), most: REFUSAL_MS },
+    { name: "answered without the database", value: wrong.length, most: 0 },
+  ];
+}
+
+const longest = (seen: readonly Seen[]): number => Math.max(...seen.map(({ tookMs }) => tookMs));

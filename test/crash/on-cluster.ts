@@ -1,0 +1,20 @@
+import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { type Cluster, openCluster } from "./cluster.ts";
+import { type Measure, type Outcome, skip } from "./outcome.ts";
+
+/** Runs a scenario with processes on a database of their own. @param env What all of them have. */
+export async function onCluster(
+  title: string,
+  env: Readonly<Record<string, string>>,
+  scenario: (cluster: Cluster) => Promise<readonly Measure[]>,
+): Promise<Outcome> {
+  if (!postgresAvailable) return skip(title, "there is no PostgreSQL for this platform");
+  const server = await startPostgres();
+  const cluster = await openCluster(await server.createDatabase(), env);
+  try {
+    return { title, measures: await scenario(cluster) };
+  } finally {
+    await cluster.end();
+    await server.stop();
+  }
+}

@@ -1,0 +1,96 @@
+import fc from "fast-check";
+import { expect, it, vi } from "vitest";
+import { allScopes } from "../../src/auth/scopes.ts";
+import { newKey } from "../support/admin.ts";
+import { newToken, postJson, register } from "../support/agent.ts";
+import { createWitness, type Description, describedIn } from "../support/checks-answers.ts";
+import { type FuzzedRequest, fuzzedRequest } from "../support/fuzz-requests.ts";
+import { startProcess, temporaryFolder } from "../support/process.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
+
+/** How many requests, and where the draw begins: `npm run fuzz` sends 20,000 with a seed of the day. */
+const REQUESTS = Number(process.env.FUZZ ?? 3_000);
+const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
+
+/** Requests that are under way at once. */
+const LANES = 12;
+
+vi.setConfig({ testTimeout: 60_000 + REQUESTS * 20 });
+
+/** A request line beyond this many characters may be refused before it is read to its end. */
+const LONG_PATH = 15_000;
+
+/** What no answer may hold: a line of a stack, or a path of the program. */
+const INTERNAL = /\bat \S.{0,120}\.m?[jt]s:\d+:\d+|node_modules\/|node:internal/;
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+it(`answers ${REQUESTS} requests drawn from its description as described, and never with 5xx`, async () => {
+  const DATA_DIR = temporaryFolder();
+  const { baseUrl, child } = await startProcess({ DATA_DIR, RATE_LIMITS: LOOSE_LIMITS });
+  const document = (await (await fetch(`${baseUrl}/docs/api/openapi.json`)).json()) as Description;
+  const witness = createWitness(document);
+  const key = await newKey({ DATA_DIR }, allScopes.join(" "));
+  const client = await register(baseUrl);
+  const alert = await postJson(
+    `${baseUrl}/api/alerts`,
+    { url: "https://hooks.example/x", symbols: ["ALDER.SIM"] },
+    bearer(key),
+  );
+  const { id = "alert_none" } = (await alert.json()) as { readonly id?: string };
+
+  const request = fuzzedRequest({
+    document,
+    described: describedIn(document),
+    callers: [{}, bearer(await newToken(baseUrl)), bearer(key), { "x-api-key": key }, bearer("x")],
+    ids: ["ALDER.SIM", "1.0.0", id, client.client_id],
+  });
+  const requests = fc.sample(request, { numRuns: REQUESTS, seed: SEED });
+  const failed: string[] = [];
+  const lane = async () => {
+    for (let next = requests.pop(); next !== undefined; next = requests.pop()) {
+      const fault = await faultOf(baseUrl, next, witness.saw);
+      if (fault !== undefined) failed.push(`${fault}: ${shown(next)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+
+  expect(failed.slice(0, 10), `seed ${SEED}`).toEqual([]);
+  expect(witness.faults(), `seed ${SEED}`).toEqual([]);
+  expect(child.exitCode).toBeNull();
+  expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
+});
+
+const shown = ({ one, path, headers, body }: FuzzedRequest): string =>
+  `${one.method} ${JSON.stringify({ path, headers, body }).slice(0, 500)}`;
+
+/** Sends a request. @returns What is wrong with the answer beside its shape, if anything is. */
+async function faultOf(
+  baseUrl: string,
+  { one, path, headers, body }: FuzzedRequest,
+  saw: ReturnType<typeof createWitness>["saw"],
+): Promise<string | undefined> {
+  const leaving = new AbortController();
+  const sent = body !== undefined && one.method !== "GET" && { body };
+  try {
+    const response = await fetch(baseUrl + path, {
+      ...{ method: one.method, headers, redirect: "manual", signal: leaving.signal },
+      ...sent,
+    });
+    // Who says too much never reaches an operation.
+    if (response.status === 431) return path.length > LONG_PATH ? undefined : "431";
+    await saw(one, response);
+    return await faultIn(response);
+  } catch (error) {
+    return `no answer (${error})`;
+  } finally {
+    leaving.abort();
+  }
+}
+
+async function faultIn(response: Response): Promise<string | undefined> {
+  if (response.headers.get("content-type")?.startsWith("text/event-stream")) return undefined;
+  const text = await response.text();
+  if (response.status >= 500) return `${response.status} ${text.slice(0, 100)}`;
+  return INTERNAL.test(text) ? `internals in ${response.status}` : undefined;
+}

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Kind, mixFor } from "../load/mix.ts";
+import { offer, saturate } from "../load/offered.ts";
+import { type LoadedService, startLoaded } from "../load/service.ts";
+
+/** Time of one load, in milliseconds. The full form is test/load/overload.ts. */
+const LOAD_MS = 3_000;
+
+/** More than any process could do, so that a part is refused on every machine. */
+const FAR_TOO_MANY = 8;
+
+let service: LoadedService;
+let kinds: readonly Kind[];
+
+beforeAll(async () => {
+  service = await startLoaded();
+  kinds = await mixFor(service.baseUrl);
+});
+afterAll(() => service.stop());
+
+it("answers or refuses in good order what is far too much, stays well, and recovers", async () => {
+  const { port } = service;
+  const calm = await saturate({ port, kinds, ms: LOAD_MS, callers: 32 });
+  expect(new Set(calm.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
+  const perSecond = (FAR_TOO_MANY * calm.outcomes.length * 1000) / LOAD_MS;
+  const memoryBefore = service.usage().rssMb;
+
+  const { outcomes, health } = await offer({ port, kinds, ms: LOAD_MS, perSecond });
+  const statuses = new Set(outcomes.map(({ status }) => status));
+  expect([...statuses].filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
+  expect(statuses).toContain(200);
+  expect(health.length).toBeGreaterThan(0);
+  expect(health.every(Number.isFinite)).toBe(true);
+  expect(service.usage().rssMb - memoryBefore).toBeLessThan(300);
+
+  const after = await saturate({ port, kinds, ms: LOAD_MS, callers: 8 });
+  expect(new Set(after.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+it("answers a hundred agents that ask in the same instant", async () => {
+  const { port } = service;
+  const signals = kinds.filter(({ name }) => name === "signal");
+  const { outcomes } = await saturate({ port, kinds: signals, ms: 1, callers: 100 });
+  expect(outcomes).toHaveLength(100);
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]));
+});

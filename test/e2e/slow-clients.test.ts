@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { post } from "../load/mix.ts";
+import { watchHealth } from "../load/offered.ts";
+import { type LoadedService, startLoaded } from "../load/service.ts";
+import { drip, type Hostile, openSockets } from "../load/sockets.ts";
+import { newToken } from "../support/agent.ts";
+
+/** Pause between two bytes of a slow client, in milliseconds. */
+const DRIP_MS = 500;
+
+let service: LoadedService;
+
+beforeAll(async () => {
+  service = await startLoaded();
+});
+afterAll(() => service.stop());
+
+/** Lets clients do what they do until the service has ended all of them, and asks all the while how
+ *  it is. */
+async function survive(count: number, act: (one: Hostile) => void): Promise<readonly Hostile[]> {
+  const health = watchHealth(service.port);
+  const hostile = await openSockets(service.port, count);
+  for (const one of hostile) act(one);
+  await Promise.all(hostile.map(({ lasted }) => lasted));
+  const answers = await health.stop();
+  expect(answers.length).toBeGreaterThan(0);
+  expect(answers.every(Number.isFinite)).toBe(true);
+  return hostile;
+}
+
+const statusesOf = (hostile: readonly Hostile[]): ReadonlySet<string> =>
+  new Set(hostile.map((one) => one.said().slice(9, 12)));
+
+describe("the service, as a process", () => {
+  it("ends who says nothing, or says it slowly, and answers all others meanwhile", async () => {
+    const filesBefore = service.usage().files;
+    const token = await newToken(service.baseUrl, { resource: `${service.baseUrl}/mcp` });
+    const body = post("/mcp", " ".repeat(9_000), {
+      ...{ Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    });
+    const [silent, header, whole] = await Promise.all([
+      survive(300, () => {}),
+      survive(100, (one) => drip(one, "GET /api/health HTTP/1.1\r\nX-A: ", DRIP_MS)),
+      survive(100, (one) => drip(one, body.subarray(0, -8_000), DRIP_MS)),
+    ]);
+    for (const some of [silent, header, whole]) expect(statusesOf(some)).toEqual(new Set(["408"]));
+    expect(silent[0]?.said()).toContain('"code":"request_timeout"');
+    await expect
+      .poll(() => service.usage().files, { timeout: 20_000 })
+      .toBeLessThan(filesBefore + 20);
+  });
+
+  it("gives up on a megabyte of headers long before its end", async () => {
+    const line = `X-A: ${"a".repeat(1_000)}\r\n`;
+    const rude = await survive(50, ({ socket }) => {
+      socket.write(`GET / HTTP/1.1\r\n${line.repeat(1_000)}\r\n`);
+    });
+    expect(statusesOf(rude)).toEqual(new Set(["431"]));
+  });
+});

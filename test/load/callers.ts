@@ -1,0 +1,126 @@
+import { connect, type Socket } from "node:net";
+
+/** What an answer was. */
+export interface Answered {
+  /** HTTP status; 0: the connection ended without one. */
+  readonly status: number;
+  /** From when it was asked for to when it was whole, in milliseconds. */
+  readonly ms: number;
+}
+
+/** Whether agents that were refused wait as long as they are told, or ask again at once. */
+export type Manners = "polite" | "rude";
+
+/** Who asks. */
+interface Population {
+  /** How many agents there are. */
+  readonly max: number;
+  readonly manners: Manners;
+}
+
+/** Agents that ask one server, each on a connection of its own. */
+export interface Callers {
+  /** Lets an agent ask that has nothing else to do. @returns `undefined` when there is none. */
+  send(request: Buffer): Promise<Answered> | undefined;
+  close(): void;
+}
+
+/** A connection that was idle for longer is not used again, in milliseconds: the service may just be
+ *  closing it (`Keep-Alive: timeout=5`). */
+const MAX_IDLE_MS = 3_000;
+
+const RETRY_AFTER = /\r\nretry-after: (\d+)/i;
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+const LAST_CHUNK = Buffer.from("0\r\n\r\n");
+
+/** Makes agents that cost little themselves: bytes in, bytes out. */
+export function createCallers(port: number, { max, manners }: Population): Callers {
+  const idle: { readonly caller: Caller; readonly since: number }[] = [];
+  const all = new Set<Caller>();
+  const newCaller = (): Caller => {
+    const caller = createCaller(port, {
+      manners,
+      onIdle: () => idle.push({ caller, since: performance.now() }),
+      onClose: () => all.delete(caller),
+    });
+    all.add(caller);
+    return caller;
+  };
+  /** The one that was used last is the first to be used again. */
+  const nextCaller = (): Caller | undefined => {
+    const last = idle.pop();
+    if (
+      last !== undefined &&
+      performance.now() - last.since < MAX_IDLE_MS &&
+      all.has(last.caller)
+    ) {
+      return last.caller;
+    }
+    // All others have been idle for longer still.
+    for (const { caller } of last ? [last, ...idle.splice(0)] : []) leave(caller);
+    return all.size < max ? newCaller() : undefined;
+  };
+  const leave = (caller: Caller): void => {
+    all.delete(caller);
+    caller.socket.destroy();
+  };
+  return {
+    send: (request) => nextCaller()?.send(request),
+    close: () => all.forEach(leave),
+  };
+}
+
+interface Caller {
+  readonly socket: Socket;
+  send(request: Buffer): Promise<Answered>;
+}
+
+interface CallerOptions {
+  readonly manners: Manners;
+  readonly onIdle: () => unknown;
+  readonly onClose: () => unknown;
+}
+
+function createCaller(port: number, { manners, onIdle, onClose }: CallerOptions): Caller {
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  let answer: Buffer = Buffer.alloc(0);
+  let done: ((status: number) => void) | undefined;
+  const end = (status: number): void => {
+    done?.(status);
+    done = undefined;
+  };
+  socket.on("data", (chunk: Buffer) => {
+    answer = answer.length === 0 ? chunk : Buffer.concat([answer, chunk]);
+    if (!isWhole(answer)) return;
+    const status = Number(answer.toString("latin1", 9, 12));
+    const rests = status === 503 && manners === "polite" && RETRY_AFTER.exec(answer.toString());
+    answer = Buffer.alloc(0);
+    end(status);
+    if (rests) setTimeout(onIdle, Number(rests[1]) * 1000).unref();
+    else onIdle();
+  });
+  socket
+    .on("error", () => {})
+    .once("close", () => {
+      onClose();
+      end(0);
+    });
+  return {
+    socket,
+    send: (request) =>
+      new Promise((resolve) => {
+        const askedAt = performance.now();
+        done = (status) => resolve({ status, ms: performance.now() - askedAt });
+        socket.write(request);
+      }),
+  };
+}
+
+function isWhole(answer: Buffer): boolean {
+  const head = answer.indexOf(HEAD_END);
+  if (head < 0) return false;
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(answer.toString("latin1", 0, head)) ?? [];
+  if (length === undefined) return answer.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK);
+  return answer.length >= head + HEAD_END.length + Number(length);
+}

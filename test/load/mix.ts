@@ -1,0 +1,88 @@
+import { getWith, newToken, type Registered, register } from "../support/agent.ts";
+
+/** A kind of request, and how often it comes. */
+export interface Kind {
+  readonly name: string;
+  /** Of a hundred requests. */
+  readonly share: number;
+  /** As they go over the wire; callers take turns with them. */
+  readonly requests: readonly Buffer[];
+}
+
+/** Agents that share the work. */
+const AGENTS = 10;
+
+/** Instruments that they ask for. */
+const SYMBOLS = 20;
+
+/** What agents ask in a day, with what costs most of it. */
+export async function mixFor(baseUrl: string): Promise<readonly Kind[]> {
+  const tokens = await inTurn(AGENTS, () => newToken(baseUrl));
+  const mcpTokens = await inTurn(AGENTS, () => newToken(baseUrl, { resource: `${baseUrl}/mcp` }));
+  const clients = await inTurn(AGENTS, () => register(baseUrl));
+  const symbols = await symbolsAt(baseUrl, tokens[0] ?? "");
+  const pairsOf = (some: readonly string[]) =>
+    some.flatMap((token) => symbols.map((symbol) => [token, symbol] as const));
+  const [pairs, mcpPairs] = [pairsOf(tokens), pairsOf(mcpTokens)];
+  const read = (path: string) =>
+    pairs.map(([token, symbol]) => get(`${path}symbol=${symbol}`, token));
+  return [
+    { name: "signal", share: 35, requests: read("/api/signals?") },
+    { name: "MCP", share: 35, requests: mcpPairs.map(([token, symbol]) => mcp(symbol, token)) },
+    {
+      name: "history of 500",
+      share: 15,
+      requests: read("/api/signals?from=2020-01-01T00:00:00Z&limit=500&"),
+    },
+    { name: "token", share: 15, requests: clients.map(tokenRequest) },
+  ];
+}
+
+async function symbolsAt(baseUrl: string, token: string): Promise<readonly string[]> {
+  const answer = await getWith(token, `${baseUrl}/api/instruments?limit=${SYMBOLS}`);
+  const { items } = (await answer.json()) as { readonly items: readonly { symbol: string }[] };
+  return items.map(({ symbol }) => symbol);
+}
+
+async function inTurn<T>(times: number, make: () => Promise<T>): Promise<readonly T[]> {
+  const made: T[] = [];
+  for (let time = 0; time < times; time++) made.push(await make());
+  return made;
+}
+
+/** A request without a body. */
+export const get = (path: string, token?: string): Buffer =>
+  Buffer.from(
+    `GET ${path} HTTP/1.1\r\nHost: load.test\r\n${token ? `Authorization: Bearer ${token}\r\n` : ""}\r\n`,
+  );
+
+/** A request with a body. */
+export function post(
+  path: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+): Buffer {
+  const fields = { Host: "load.test", ...headers, "Content-Length": Buffer.byteLength(body) };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+}
+
+function mcp(symbol: string, token: string): Buffer {
+  const message = {
+    ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+    params: { name: "get_signal", arguments: { symbol } },
+  };
+  return post("/mcp", JSON.stringify(message), {
+    ...{ Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    ...{ Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" },
+  });
+}
+
+function tokenRequest({ client_id, client_secret }: Registered): Buffer {
+  const form = new URLSearchParams({
+    ...{ grant_type: "client_credentials", client_id, client_secret },
+  });
+  return post("/oauth/token", String(form), {
+    "Content-Type": "application/x-www-form-urlencoded",
+  });
+}

@@ -1,0 +1,128 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Answered, createCallers, type Manners } from "./callers.ts";
+import { get, type Kind } from "./mix.ts";
+
+/** Requests are sent in groups, so often, in milliseconds. */
+const TICK_MS = 2;
+
+/** What has not come by then never comes, in milliseconds. */
+const GIVEN_UP_MS = 30_000;
+
+/** Pause between two questions how the process is, in milliseconds. */
+const HEALTH_MS = 20;
+
+/** Agents that ask. When all of them wait or rest, what was due is not asked. */
+const AGENTS = 3_000;
+
+/** An answer to a request of one kind. */
+interface Outcome extends Answered {
+  readonly kind: Kind;
+  /** When it came, by `performance.now`. */
+  readonly at: number;
+}
+
+/** What came of a load. */
+export interface Offered {
+  /** When it was at its height, by `performance.now`. */
+  readonly from: number;
+  readonly to: number;
+  /** Answers to all that was sent, in the order in which they came. */
+  readonly outcomes: readonly Outcome[];
+  /** Milliseconds that each answer of /api/health took; infinite for any but 200. */
+  readonly health: readonly number[];
+}
+
+/** A load that is the same all the time. */
+interface Load {
+  readonly port: number;
+  readonly kinds: readonly Kind[];
+  /** How long it lasts, in milliseconds, once it has become steady. */
+  readonly ms: number;
+  /** Time until then, in milliseconds, in which callers connect and queues fill. */
+  readonly riseMs?: number;
+  readonly manners?: Manners;
+  /** Told when it is steady, and when it ends. */
+  readonly onTime?: () => void;
+}
+
+/** Lets agents ask at a steady rate, whatever becomes of it: they know nothing of each other. */
+export async function offer(load: Load & { readonly perSecond: number }): Promise<Offered> {
+  const next = inShares(load.kinds);
+  return during(load, async (ask, endsAt) => {
+    const startedAt = performance.now();
+    const open: Promise<unknown>[] = [];
+    for (let sent = 0; performance.now() < endsAt; await pause(TICK_MS)) {
+      const due = ((performance.now() - startedAt) / 1000) * load.perSecond;
+      for (; sent < due; sent++) open.push(ask(next()));
+    }
+    await Promise.race([Promise.all(open), pause(GIVEN_UP_MS)]);
+  });
+}
+
+/** Lets a number of callers ask, each again as soon as it has its answer. */
+export async function saturate(load: Load & { readonly callers: number }): Promise<Offered> {
+  const next = inShares(load.kinds);
+  return during(load, async (ask, endsAt) => {
+    const caller = async (): Promise<void> => {
+      do await ask(next());
+      while (performance.now() < endsAt);
+    };
+    await Promise.all(Array.from({ length: load.callers }, caller));
+  });
+}
+
+type Ask = (kind: Kind) => Promise<void>;
+
+async function during(
+  { port, ms, riseMs = 0, manners = "polite", onTime }: Load,
+  run: (ask: Ask, endsAt: number) => Promise<void>,
+): Promise<Offered> {
+  const callers = createCallers(port, { max: AGENTS, manners });
+  const outcomes: Outcome[] = [];
+  const health = watchHealth(port);
+  const from = performance.now() + riseMs;
+  const timers = [riseMs, riseMs + ms].map((delay) => setTimeout(() => onTime?.(), delay));
+  const ask: Ask = async (kind) => {
+    const request = kind.requests[Math.floor(Math.random() * kind.requests.length)] as Buffer;
+    const answered = await callers.send(request);
+    if (answered !== undefined) outcomes.push({ kind, ...answered, at: performance.now() });
+  };
+  await run(ask, from + ms);
+  for (const timer of timers) clearTimeout(timer);
+  callers.close();
+  return { from, to: from + ms, outcomes, health: await health.stop() };
+}
+
+/** Kinds in their shares, spread evenly. */
+function inShares(kinds: readonly Kind[]): () => Kind {
+  const total = kinds.reduce((sum, { share }) => sum + share, 0);
+  const owed = kinds.map((kind) => ({ kind, points: 0 }));
+  return () => {
+    for (const one of owed) one.points += one.kind.share;
+    const most = owed.reduce((best, one) => (one.points > best.points ? one : best));
+    most.points -= total;
+    return most.kind;
+  };
+}
+
+/** Asks again and again how a process is. */
+export function watchHealth(port: number) {
+  const callers = createCallers(port, { max: 2, manners: "polite" });
+  const health: number[] = [];
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      const answered = await callers.send(get("/api/health"));
+      health.push(answered?.status === 200 ? answered.ms : Number.POSITIVE_INFINITY);
+      await pause(HEALTH_MS);
+    }
+  })();
+  return {
+    async stop(): Promise<readonly number[]> {
+      isOver = true;
+      await watching;
+      callers.close();
+      return health;
+    },
+  };
+}

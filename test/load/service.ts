@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { quotas } from "../../src/limits/limits.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Ticks of `utime` and `stime` in /proc, in milliseconds (USER_HZ is 100 on Linux). */
+const TICK_MS = 10;
+
+/** No limit is met, as the setting is written. */
+const NO_LIMITS = Object.keys(quotas)
+  .map((name) => `${name}=999999999/1`)
+  .join(" ");
+
+/** For `node --import`: tells the delay of the event loop since it was last asked, or what of the heap
+ *  is in use. */
+const TELLS = `data:text/javascript,${encodeURIComponent(`
+  import { monitorEventLoopDelay } from "node:perf_hooks";
+  import { setFlagsFromString } from "node:v8";
+  import { runInNewContext } from "node:vm";
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const tells = {
+    delay() {
+      process.send({ p99Ms: delay.percentile(99) / 1e6, maxMs: delay.max / 1e6 });
+      delay.reset();
+    },
+    heap() {
+      setFlagsFromString("--expose-gc");
+      const collect = runInNewContext("gc");
+      collect();
+      collect();
+      process.send({ usedMb: process.memoryUsage().heapUsed / 2 ** 20 });
+    },
+  };
+  process.on("message", (question) => tells[question]());
+  process.channel.unref();
+`)}`;
+
+/** The service as a process of its own, as it is under load. */
+export interface LoadedService {
+  readonly baseUrl: string;
+  readonly port: number;
+  readonly child: ChildProcess;
+  /** What the system says about it. */
+  usage(): Usage;
+  /** How long turns of its event loop took since it was last asked. */
+  loopDelay(): Promise<LoopDelay>;
+  /** What its heap holds after everything unused was collected, in megabytes. */
+  heapMb(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** What a process has taken. */
+interface Usage {
+  /** Time of the processor, in milliseconds. */
+  readonly cpuMs: number;
+  /** Memory that it holds, in megabytes. */
+  readonly rssMb: number;
+  /** Files and sockets that are open. */
+  readonly files: number;
+}
+
+/** How long turns of an event loop took, in milliseconds. */
+interface LoopDelay {
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+/** Starts `src/main.ts` on a free port, with limits that nobody meets. */
+export async function startLoaded(
+  env: Readonly<Record<string, string>> = {},
+): Promise<LoadedService> {
+  const folder = mkdtempSync(join(tmpdir(), "market-signal-load-"));
+  const child = spawn(process.execPath, ["--import", TELLS, "src/main.ts"], {
+    cwd: ROOT,
+    env: {
+      ...{ PATH: process.env.PATH ?? "", DATA_DIR: join(folder, "data"), PORT: "0" },
+      ...{ RATE_LIMITS: NO_LIMITS, LOG_LEVEL: "error", ...env },
+    },
+    stdio: ["ignore", "pipe", "ignore", "ipc"],
+  });
+  const lines = createInterface({ input: child.stdout ?? process.stdin });
+  const [line] = await Promise.race([
+    once(lines, "line"),
+    once(child, "exit").then(([code]) => Promise.reject(new Error(`ended with ${code}`))),
+  ]);
+  const { baseUrl } = JSON.parse(String(line)) as { readonly baseUrl: string };
+  const pid = child.pid ?? 0;
+  return {
+    ...{ baseUrl, child, port: Number(new URL(baseUrl).port) },
+    usage: () => ({ cpuMs: cpuMsOf(pid), rssMb: rssMbOf(pid), files: filesOf(pid) }),
+    async loopDelay() {
+      child.send("delay");
+      const [delay] = await once(child, "message");
+      return delay as LoopDelay;
+    },
+    async heapMb() {
+      child.send("heap");
+      const [{ usedMb }] = (await once(child, "message")) as [{ readonly usedMb: number }];
+      return usedMb;
+    },
+    async stop() {
+      if (child.exitCode === null && child.kill("SIGTERM")) await once(child, "exit");
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** The name of the program stands in brackets and may hold anything. */
+function cpuMsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+function rssMbOf(pid: number): number {
+  const [, kB] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
+  return Number(kB) / 1024;
+}
+
+const filesOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;

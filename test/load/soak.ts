@@ -1,0 +1,78 @@
+import { parseArgs } from "node:util";
+import { mixFor } from "./mix.ts";
+import { median } from "./numbers.ts";
+import { offer } from "./offered.ts";
+import { type LoadedService, startLoaded } from "./service.ts";
+
+/** Mixed requests a second, from agents that do not wait for each other. */
+const PER_SECOND = 300;
+
+/** How long a look at the service is after the one before, in milliseconds. */
+const LOOK_MS = 20_000;
+
+/** The first part is warm-up: caches fill and code is compiled. */
+const WARM_UP = 0.25;
+
+/** What the heap may grow by in ten minutes, in megabytes, and files by at all. */
+const MOST = { heapMb: 1, files: 10 };
+
+const { values } = parseArgs({ options: { minutes: { type: "string", default: "10" } } });
+const ms = Number(values.minutes) * 60_000;
+
+/** The service at one moment. */
+interface Look {
+  readonly minute: number;
+  readonly heapMb: number;
+  readonly rssMb: number;
+  readonly files: number;
+}
+
+/** Looks until the time is over. */
+async function watch(service: LoadedService, endsAt: number): Promise<readonly Look[]> {
+  const startedAt = performance.now();
+  const looks: Look[] = [];
+  while (performance.now() + LOOK_MS < endsAt) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const minute = (performance.now() - startedAt) / 60_000;
+    const { rssMb, files } = service.usage();
+    const look = { minute, heapMb: await service.heapMb(), rssMb, files };
+    looks.push(look);
+    const { heapMb } = look;
+    process.stderr.write(
+      `${minute.toFixed(1)} min: heap ${heapMb.toFixed(1)} MB, RSS ${rssMb.toFixed(0)} MB, ${files} files\n`,
+    );
+  }
+  return looks;
+}
+
+/** Median slope between all pairs of looks (Theil-Sen), which single outliers do not move. */
+function slopePerMinute(looks: readonly Look[], of: (look: Look) => number): number {
+  const slopes = looks.flatMap((one, index) =>
+    looks.slice(index + 1).map((other) => (of(other) - of(one)) / (other.minute - one.minute)),
+  );
+  return median(slopes);
+}
+
+const service = await startLoaded();
+try {
+  // Tokens live for an hour, so that issuing them fills the store as it should.
+  const kinds = (await mixFor(service.baseUrl)).filter(({ name }) => name !== "token");
+  const watching = watch(service, performance.now() + ms);
+  const { outcomes, health } = await offer({ ...service, kinds, perSecond: PER_SECOND, ms });
+  const looks = await watching;
+  const steady = looks.slice(Math.floor(looks.length * WARM_UP));
+  const heapIn10 = 10 * slopePerMinute(steady, ({ heapMb }) => heapMb);
+  const filesGrown = (steady.at(-1)?.files ?? 0) - (steady[0]?.files ?? 0);
+  const failed = outcomes.filter(({ status }) => status >= 500 || status === 0);
+  const unwell = health.filter((took) => !Number.isFinite(took));
+  process.stdout.write(
+    `${outcomes.length} answers in ${values.minutes} min, ${failed.length} of them 5xx or lost; ` +
+      `heap ${heapIn10.toFixed(2)} MB in 10 min (at most ${MOST.heapMb}), ` +
+      `files ${filesGrown} more; health failed ${unwell.length} times\n`,
+  );
+  const isWell =
+    heapIn10 < MOST.heapMb && filesGrown <= MOST.files && failed.length + unwell.length === 0;
+  if (!isWell) process.exitCode = 1;
+} finally {
+  await service.stop();
+}

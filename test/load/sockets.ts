@@ -1,0 +1,44 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** Connections that are opened at a time, so that none waits for the system to accept it. */
+const AT_A_TIME = 200;
+
+/** A connection to the service, in the hands of somebody who means no good. */
+export interface Hostile {
+  readonly socket: Socket;
+  /** What it was answered so far. */
+  said(): string;
+  /** How long it lasted, in milliseconds, once the service has ended it. */
+  readonly lasted: Promise<number>;
+}
+
+/** Opens connections to a port of this machine. */
+export async function openSockets(port: number, count: number): Promise<readonly Hostile[]> {
+  const opened: Hostile[] = [];
+  while (opened.length < count) {
+    const some = Math.min(AT_A_TIME, count - opened.length);
+    opened.push(...(await Promise.all(Array.from({ length: some }, () => openSocket(port)))));
+  }
+  return opened;
+}
+
+async function openSocket(port: number): Promise<Hostile> {
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  const startedAt = performance.now();
+  let said = "";
+  socket.on("data", (chunk) => {
+    said = (said + chunk.toString("latin1")).slice(0, 4096);
+  });
+  socket.on("error", () => {});
+  const lasted = once(socket, "close").then(() => performance.now() - startedAt);
+  return { socket, said: () => said, lasted };
+}
+
+/** Sends the beginning of a request, then a byte now and then. @param everyMs Pause between two. */
+export function drip({ socket }: Hostile, start: string | Buffer, everyMs: number): void {
+  socket.write(start);
+  const timer = setInterval(() => socket.write("a"), everyMs);
+  socket.once("close", () => clearInterval(timer));
+}

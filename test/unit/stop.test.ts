@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { Agent, createServer, type IncomingMessage, request, type Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSocketsOf, stopInOrder } from "../../src/stop.ts";
+
+/** How long connections are accepted while others take over, in milliseconds. */
+const ACCEPT_MS = 200;
+
+interface Stage {
+  readonly server: Server;
+  readonly port: number;
+  /** What was done, in its order. */
+  readonly done: string[];
+  readonly stop: (acceptMs: number) => Promise<void>;
+}
+
+/** A server that notes what is done to stop it. */
+async function startStage(): Promise<Stage> {
+  const done: string[] = [];
+  const server = createServer((_req, res) => void res.end("here"));
+  const openSockets = openSocketsOf(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  server.once("close", () => done.push("closed"));
+  const { port } = server.address() as AddressInfo;
+  onTestFinished(() => server.closeAllConnections());
+  const stop = (acceptMs: number) =>
+    stopInOrder({
+      ...{ server, openSockets, acceptMs },
+      drain: () => void done.push("drain"),
+      endStreams: () => void done.push("endStreams"),
+      close: async () => void done.push("close"),
+    });
+  return { server, port, done, stop };
+}
+
+/** Somebody who keeps a connection as long as it is left open. */
+function caller(port: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  return async () => {
+    const sent = request({ port, host: "127.0.0.1", agent }).end();
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    await text(answer);
+    return { connection: answer.headers.connection, isKept: sent.reusedSocket };
+  };
+}
+
+describe("a process that stops", () => {
+  it("goes on for a while, and closes connections with their next answer", async () => {
+    const { port, done, stop } = await startStage();
+    const [early, late] = [caller(port), caller(port)];
+    await Promise.all([early(), late()]);
+    const stopping = stop(ACCEPT_MS);
+    expect(done).toEqual(["drain"]);
+    expect(await early()).toEqual({ connection: "close", isKept: true });
+    expect(await caller(port)()).toEqual({ connection: "close", isKept: false });
+    while (!done.includes("endStreams")) await new Promise(setImmediate);
+    expect(await late()).toEqual({ connection: "close", isKept: true });
+    await expect(caller(port)()).rejects.toThrow("ECONNREFUSED");
+    await stopping;
+    expect(done).toEqual(["drain", "endStreams", "closed", "close"]);
+  });
+
+  it("waits for nobody where no other takes over", async () => {
+    const { port, done, stop } = await startStage();
+    await caller(port)();
+    const silent = connect(port, "127.0.0.1");
+    await once(silent, "connect");
+    silent.resume();
+    const ended = once(silent, "close");
+    await stop(0);
+    await ended;
+    expect(done).toEqual(["drain", "endStreams", "closed", "close"]);
+  });
+
+  it("lets what is under way end", async () => {
+    const { server, port, done, stop } = await startStage();
+    const begun = Promise.withResolvers<() => void>();
+    server.removeAllListeners("request").on("request", (_req, res) => {
+      begun.resolve(() => res.end("at last"));
+    });
+    const asked = caller(port)();
+    const answer = await begun.promise;
+    const stopping = stop(0);
+    while (!done.includes("endStreams")) await new Promise(setImmediate);
+    answer();
+    await asked;
+    await stopping;
+    expect(done.at(-1)).toBe("close");
+  });
+});
