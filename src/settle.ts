@@ -12,7 +12,7 @@ type Collect = (how: {
 /**
  * Ends what only the start needed: what was compiled is kept for the next one, and memory goes back to
  * the system. By itself V8 keeps the pages that it has freed as long as nothing else wants memory:
- * 350 MB where 190 are in use (sandbox, measured). Blocks the process for some 0.2 s.
+ * 350 MB where 190 are in use (sandbox, measured). Blocks the process for 0.2 to 0.4 s.
  */
 export function settle(): void {
   flushCompileCache();

@@ -63,6 +63,7 @@ export interface AdmissionOptions {
  * that came beside them wait here, where they can be counted.
  */
 export function createAdmission({ handle, now, onShed }: AdmissionOptions): RequestListener {
+  const rest = createRest();
   const shed = (effort: Effort, res: ServerResponse): void => {
     onShed?.(effort);
     // In this turn, Node.js reads the rest of the request, and would go on.
@@ -90,10 +91,21 @@ export function createAdmission({ handle, now, onShed }: AdmissionOptions): Requ
   };
 }
 
-/** Leaves what comes on a connection in the hands of the system for a while. */
-function rest(socket: Socket): void {
-  socket.pause();
-  setTimeout(() => socket.resume(), REST_SECONDS * 1000).unref();
+/** Leaves what comes on a connection in the hands of the system for a while. Node.js would listen again
+ *  as soon as the answers to what came before are sent. */
+function createRest(): (socket: Socket) => void {
+  const resting = new WeakSet<Socket>();
+  return (socket) => {
+    if (resting.has(socket)) return;
+    resting.add(socket);
+    const pause = () => void socket.pause();
+    const goOn = () => {
+      resting.delete(socket);
+      socket.off("resume", pause).resume();
+    };
+    socket.on("resume", pause).pause();
+    setTimeout(goOn, REST_SECONDS * 1000).unref();
+  };
 }
 
 /** Begins the next quick or slow request. @returns Whether there was one to begin. */

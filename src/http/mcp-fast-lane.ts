@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Caller } from "../auth/caller.ts";
+import { Problem } from "../problem.ts";
 import { withinTraceOf } from "../telemetry/traces.ts";
 import { HARDENED } from "./errors.ts";
 import type { Gate } from "./gate.ts";
@@ -66,7 +67,11 @@ export function createFastLane({ gate, answer }: LaneOptions): FastLane {
   /** @returns Whether the request was answered. */
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
     // Express gets what is refused, and says why.
-    const call = await callIn(req).catch(() => undefined);
+    const call = await callIn(req).catch((error: unknown) => {
+      // To ask a store that is silent once more would take as long again.
+      if (error instanceof Problem && error.status === 503) counted.set(req, { refusal: error });
+      return undefined;
+    });
     if (call === undefined) return false;
     // What is told of requests is found where Express would leave it.
     Object.assign(req, { route: { path: MCP_PATH } });
