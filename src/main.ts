@@ -51,7 +51,7 @@ async function main(): Promise<void> {
     });
     const admin = await takeCommands(service, config, baseUrl);
     const admit = createAdmission({
-      ...{ handle: service.app, now: () => performance.now() },
+      ...{ handle: service.app, now: () => performance.now(), proxyHops: config.proxyHops },
       onShed: () => {
         counts.shed += 1;
       },

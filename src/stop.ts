@@ -19,8 +19,8 @@ const STOP_MS = 8_000;
 /** A turn of the event loop that took less time than this had nothing to do, in milliseconds. */
 const QUIET_TURN_MS = 0.2;
 
-/** Turns after which the process counts as too busy for a quiet one. */
-const MAX_TURNS = 1_000;
+/** After so long the process counts as too busy for a quiet turn, in milliseconds. */
+const MAX_BUSY_MS = 500;
 
 /** What is stopped, step by step. */
 export interface Stopping {
@@ -84,8 +84,8 @@ export function exitInTime(acceptMs: number): void {
  * share the port. A turn of the event loop that had nothing to do has left none behind.
  */
 async function untilQuiet(): Promise<void> {
-  for (let turns = 0; turns < MAX_TURNS; turns++) {
-    const startedAt = performance.now();
+  const endsAt = performance.now() + MAX_BUSY_MS;
+  for (let startedAt = performance.now(); startedAt < endsAt; startedAt = performance.now()) {
     await turn();
     if (performance.now() - startedAt < QUIET_TURN_MS) return;
   }

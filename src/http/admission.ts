@@ -8,8 +8,8 @@ import { createLane, type Lane } from "./lane.ts";
  *  costs several times as much. */
 export type Effort = "vital" | "quick" | "slow";
 
-/** Quick requests that are begun for each slow one while both wait: a slow one takes about as long
- *  (measured: a token as long as 8 signals), so that neither kind gets less than half of the time. */
+/** Quick requests that are begun for each slow one while both wait: at worst a slow one takes about as
+ *  long (measured: a token as long as 2 to 9 signals), so that quick ones get half of the time. */
 const QUICK_PER_SLOW = 8;
 
 /** What comes in a turn of the event loop is begun at once until the turn has lasted so long, in
@@ -22,7 +22,7 @@ const BEGUN_TOGETHER = 8;
 
 /** Turns in which it is only listened to who comes, at most, between two in which what waits is begun.
  *  To let somebody in takes 0.1 to 0.2 ms (measured): so a flood of connections leaves time for work. */
-const MAX_LISTENING = 16;
+const MAX_LISTENING = 4;
 
 /** Pause before it is looked again whether something under way has ended, in milliseconds. */
 const LOOK_AGAIN_MS = 5;
@@ -31,11 +31,14 @@ const LOOK_AGAIN_MS = 5;
  *  where hundreds of them wait is one refused. */
 const VITAL: ReadonlySet<string> = new Set(["/api/health", "/livez", "/readyz"]);
 
-/** A page of a hundred items or more. */
-const WIDE_PAGE = /[?&]limit=\d{3}/;
+/** Maybe a page of a hundred items or more, however it is spelled. */
+const WIDE_PAGE = /[?&]limit=(?!\d{1,2}(?:&|$))|%/;
+
+/** What is not plainly a path is worth no haste. */
+const PLAIN_PATH = /^\/(?!oauth\/)/i;
 
 /** Whoever is refused is told to wait so long, in seconds, and not listened to before. To refuse takes
- *  a fifth of the time of an answer (measured): who asks again at once would in the end leave no time
+ *  a third of the time of an answer (measured): who asks again at once would in the end leave no time
  *  for anything else. */
 const REST_SECONDS = 3;
 
@@ -48,6 +51,8 @@ const OVERLOADED = new Problem("overloaded", {
 /** What requests are let in to. */
 export interface AdmissionOptions {
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
+  /** Reverse proxies in front: their connections bring requests of everybody. */
+  readonly proxyHops: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   /** Told of each request that was refused. */
@@ -62,8 +67,10 @@ export interface AdmissionOptions {
  * nobody sees it. So in each turn of the event loop requests are begun for some milliseconds; those
  * that came beside them wait here, where they can be counted.
  */
-export function createAdmission({ handle, now, onShed }: AdmissionOptions): RequestListener {
-  const rest = createRest();
+export function createAdmission(options: AdmissionOptions): RequestListener {
+  const { handle, now, onShed, proxyHops } = options;
+  // What a proxy brings next is somebody else's.
+  const rest = proxyHops === 0 ? createRest() : () => {};
   const shed = (effort: Effort, res: ServerResponse): void => {
     onShed?.(effort);
     // In this turn, Node.js reads the rest of the request, and would go on.
@@ -191,5 +198,5 @@ function effortOf({ method, url = "" }: IncomingMessage): Effort {
   if (VITAL.has(pathOf(url))) return "vital";
   const isRead =
     method === "GET" || method === "HEAD" || method === "OPTIONS" || pathOf(url) === "/mcp";
-  return isRead && !url.startsWith("/oauth/") && !WIDE_PAGE.test(url) ? "quick" : "slow";
+  return isRead && PLAIN_PATH.test(url) && !WIDE_PAGE.test(url) ? "quick" : "slow";
 }

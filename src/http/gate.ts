@@ -5,7 +5,6 @@ import type { Authenticate, Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { addressKey } from "../limits/address-key.ts";
 import type { Limits, Remaining } from "../limits/limits.ts";
-import { refusalOf } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
 import { type Credential, challenge, credentialOf, type Refuse } from "./credential.ts";
 import { admit } from "./limited.ts";
@@ -25,6 +24,9 @@ export interface GateOptions {
 /** One of the two resources: "" is the base address, "/mcp" the MCP endpoint. */
 export type ResourcePath = "" | "/mcp";
 
+/** What somebody is told whose credential opens nothing. */
+const NOT_GOOD = "The credential is unknown, expired or revoked.";
+
 /** RFC 6750 section 3.1, for a credential that was looked at. */
 const INVALID = "invalid_token";
 
@@ -38,6 +40,11 @@ export interface Gate {
   recognise(req: IncomingMessage): Promise<Caller | undefined>;
   /** Counts a call and says what is left. @throws {Problem} `rate_limited`. */
   count(res: ServerResponse, caller: Caller): Promise<void>;
+  /** Counts what a request asks for beside its first call. @throws {Problem} `rate_limited`. */
+  countFurther(res: ServerResponse, caller: Caller, calls: number): Promise<void>;
+  /** Lets only those go on whose credential is good at this moment as well: a body may have taken its
+   *  time. */
+  readonly stillIn: RequestHandler;
   /**
    * @throws {Problem} `insufficient_scope` with a challenge that names every scope needed.
    */
@@ -87,10 +94,11 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
         admit(res, [await limits.count("visits", addressKey(req.ip))]);
         throw credential;
       }
-      remember(res, await callerBy(credential, req), () => authenticate(credential.text));
+      remember(res, await callerBy(credential, { req, res }), () => authenticate(credential.text));
       await count(res, callerOf(res));
       next();
     },
+    stillIn: requireStillIn(refuse),
     async recognise(req) {
       const credential = presentedIn(req, refuse);
       if (credential instanceof Problem) return undefined;
@@ -98,20 +106,37 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
       return isHolder(caller, credential) && isGoodHere(caller) ? caller : undefined;
     },
     count,
+    async countFurther(res, caller, calls) {
+      if (calls === 0) return;
+      const counted = await Promise.all(
+        Array.from({ length: calls }, () => countCall(limits, caller)),
+      );
+      for (const name of ["RateLimit", "RateLimit-Policy"]) res.removeHeader(name);
+      admit(res, counted.slice(-1));
+    },
     requireScopes: scopesRequired(options, metadataUrl),
   };
 
-  async function callerBy(credential: Credential, req: Request): Promise<Caller> {
+  async function callerBy(
+    credential: Credential,
+    { req, res }: { readonly req: Request; readonly res: Response },
+  ): Promise<Caller> {
     const caller = await authenticate(credential.text);
     if (!isHolder(caller, credential)) {
-      const failures = await limits.count("credential-address", addressKey(req.ip));
-      throw (
-        refusalOf([failures]) ?? refuse("The credential is unknown, expired or revoked.", INVALID)
-      );
+      admit(res, [await limits.count("credential-address", addressKey(req.ip))]);
+      throw refuse(NOT_GOOD, INVALID);
     }
-    if (!isGoodHere(caller)) throw refuse(`The token was issued for ${caller.resource}.`, INVALID);
-    return caller;
+    if (isGoodHere(caller)) return caller;
+    await count(res, caller);
+    throw refuse(`The token was issued for ${caller.resource}.`, INVALID);
   }
+}
+
+function requireStillIn(refuse: Refuse): RequestHandler {
+  return async (_req, res, next) => {
+    if (!(await isStillIn(res))) throw refuse(NOT_GOOD, INVALID);
+    next();
+  };
 }
 
 function scopesRequired(
@@ -167,7 +192,10 @@ function remember(res: Response, caller: Caller, again: () => Promise<Caller | u
 }
 
 /** Whether the caller behind a credential is still who it was, with the rights that it had. */
-function isUnchanged({ kind, id, accountId, scopes }: Caller, now: Caller | undefined): boolean {
+export function isUnchanged(
+  { kind, id, accountId, scopes }: Caller,
+  now: Caller | undefined,
+): boolean {
   const isSame = now?.kind === kind && now.id === id && now.accountId === accountId;
   return isSame && [...scopes].every((scope) => now.scopes.has(scope));
 }

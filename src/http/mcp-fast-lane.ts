@@ -4,7 +4,7 @@ import type { Caller } from "../auth/caller.ts";
 import { Problem } from "../problem.ts";
 import { withinTraceOf } from "../telemetry/traces.ts";
 import { HARDENED } from "./errors.ts";
-import type { Gate } from "./gate.ts";
+import { type Gate, isUnchanged } from "./gate.ts";
 import type { AnswerUsual } from "./mcp-fast.ts";
 import { isUsualBody, readBody, requireModest } from "./mcp-fast-body.ts";
 import { type Usual, usualRequest } from "./mcp-fast-request.ts";
@@ -13,6 +13,9 @@ import { authInfoOf, changing, ownNames } from "./mcp-server.ts";
 
 /** Where messages go to, spelled as clients spell it. */
 export const MCP_PATH = "/mcp";
+
+/** Whoever takes longer to send a body, in milliseconds, may have lost their rights meanwhile. */
+const SLOW_BODY_MS = 500;
 
 /** What the lane is made from. */
 interface LaneOptions {
@@ -43,21 +46,14 @@ export function createFastLane({ gate, answer }: LaneOptions): FastLane {
   /** Requests that went on after they were counted, some with the reason that they are refused for. */
   const counted = new WeakMap<IncomingMessage, { readonly refusal?: unknown }>();
 
-  /** A message that its caller may send and that changes nothing: of what changes something, the
-   *  address is recorded that it came from, which Express finds. */
-  async function callIn(req: IncomingMessage): Promise<UsualCall | undefined> {
-    const caller = await gate.recognise(req);
-    if (caller === undefined) return undefined;
-    const body = await readBody(req);
-    requireModest(body);
-    const usual = usualRequest({ headers: req.headers, body }, ownNames);
-    if (usual === undefined || changing.has(usual.message.params?.name)) return undefined;
-    const isAllowed = scopesOf(usual.message).every((scope) => caller.scopes.has(scope));
-    return isAllowed ? { caller, usual } : undefined;
-  }
+  /** Of a store that is silent Express is told: to ask it once more would take as long again. */
+  const ifSilent = (req: IncomingMessage) => (error: unknown) => {
+    if (error instanceof Problem && error.status === 503) counted.set(req, { refusal: error });
+    return undefined;
+  };
+
   /** @returns Whether there was an answer. */
   async function sendAnswer({ caller, usual }: UsualCall, res: ServerResponse): Promise<boolean> {
-    await gate.count(res, caller);
     const write = await withinTraceOf(usual.message, () => answer(usual, authInfoOf(caller)));
     if (write === undefined) return false;
     for (const [name, value] of HEADERS) res.setHeader(name, value);
@@ -66,23 +62,24 @@ export function createFastLane({ gate, answer }: LaneOptions): FastLane {
   }
   /** @returns Whether the request was answered. */
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
-    // Express gets what is refused, and says why.
-    const call = await callIn(req).catch((error: unknown) => {
-      // To ask a store that is silent once more would take as long again.
-      if (error instanceof Problem && error.status === 503) counted.set(req, { refusal: error });
-      return undefined;
-    });
-    if (call === undefined) return false;
+    const startedAt = performance.now();
+    const caller = await gate.recognise(req).catch(ifSilent(req));
+    if (caller === undefined) return false;
+    const isStillIn = async () => isUnchanged(caller, await gate.recognise(req));
     // What is told of requests is found where Express would leave it.
     Object.assign(req, { route: { path: MCP_PATH } });
-    Object.assign(res, { locals: { caller: call.caller } });
+    Object.assign(res, { locals: { caller, isStillIn } });
     try {
-      if (await sendAnswer(call, res)) return true;
+      await gate.count(res, caller);
       counted.set(req, {});
+      const call = await callIn(req, caller);
+      // Express gets what is refused, and says why.
+      if (call === undefined || performance.now() - startedAt > SLOW_BODY_MS) return false;
+      return await sendAnswer(call, res);
     } catch (refusal) {
       counted.set(req, { refusal });
+      return false;
     }
-    return false;
   }
   return {
     before: (express) => (req, res) => {
@@ -96,6 +93,17 @@ export function createFastLane({ gate, answer }: LaneOptions): FastLane {
       return before === undefined ? gate.enter(req, res, next) : next(before.refusal);
     },
   };
+}
+
+/** A message that its caller may send and that changes nothing: of what changes something, the
+ *  address is recorded that it came from, which Express finds. */
+async function callIn(req: IncomingMessage, caller: Caller): Promise<UsualCall | undefined> {
+  const body = await readBody(req);
+  requireModest(body);
+  const usual = usualRequest({ headers: req.headers, body }, ownNames);
+  if (usual === undefined || changing.has(usual.message.params?.name)) return undefined;
+  const isAllowed = scopesOf(usual.message).every((scope) => caller.scopes.has(scope));
+  return isAllowed ? { caller, usual } : undefined;
 }
 
 const HEADERS = Object.entries(HARDENED);

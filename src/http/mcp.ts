@@ -64,9 +64,10 @@ interface Steps {
 }
 
 function routerWith({ gate, baseUrl }: McpOptions, { enter, answerUsual, bySdk }: Steps): Router {
-  const answer: RequestHandler = (req, res, next) => {
+  const answer: RequestHandler = async (req, res, next) => {
     requireModest(req.body);
     const caller = callerOf(res);
+    if (Array.isArray(req.body)) await gate.countFurther(res, caller, req.body.length - 1);
     gate.requireScopes(caller, scopesOf(req.body));
     withinTraceOf(req.body, () => {
       const usual = answerUsual && usualRequest(req, ownNames);
@@ -78,7 +79,7 @@ function routerWith({ gate, baseUrl }: McpOptions, { enter, answerUsual, bySdk }
   const router = Router();
   router
     .route(MCP_PATH)
-    .post(onlyOrigin(baseUrl), enter, readMessage, answer)
+    .post(onlyOrigin(baseUrl), enter, readMessage, gate.stillIn, answer)
     .all(onlyMethods(["post"]));
   return router;
 }

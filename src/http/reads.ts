@@ -53,6 +53,9 @@ const places: ReadonlyMap<string, Place> = new Map(
 /** Characters of the addresses that are remembered with what they ask. */
 const MAX_CHARACTERS = 1_000_000;
 
+/** Longest address that is remembered, in characters: one symbol or fifty, with every filter. */
+const MAX_KEPT_ADDRESS = 1_000;
+
 /** An address counts as longer by this, in characters, for what it asks. */
 const INPUT_CHARACTERS = 300;
 
@@ -95,7 +98,8 @@ function createReader(): (req: IncomingMessage) => Read | undefined {
     const place = places.get(end < 0 ? url : url.slice(0, end));
     if (place === undefined) return undefined;
     const read = { place, input: Object.freeze(place.inputOf(queryOf(req))) };
-    known.set(url, read);
+    // Of what is longer, little is known about how much memory it takes.
+    if (url.length <= MAX_KEPT_ADDRESS) known.set(url, read);
     return read;
   };
 }

@@ -64,7 +64,7 @@ function handlers(
       gate.requireScopes(callerOf(res), [tool.scope]);
       next();
     },
-    ...(hasBody ? jsonBody : []),
+    ...(hasBody ? [...jsonBody, gate.stillIn] : []),
     async (req, res) => {
       const idempotencyKey = hasBody ? idempotencyKeyOf(req) : undefined;
       const call = { caller: callerOf(res), idempotencyKey };

@@ -48,6 +48,8 @@ export function withLockouts(
   const lock = async (key: string, windowMs: number): Promise<number> => {
     let lastsMs = 0;
     await update(records, { collection: lockouts, key }, (last) => {
+      lastsMs = leftMs(last);
+      if (lastsMs > 0) return undefined;
       const times = (last?.value.times ?? 0) + 1;
       lastsMs = Math.min(windowMs * 2 ** (times - 1), DAY_MS);
       const value = { times, until: now().getTime() + lastsMs };
@@ -58,7 +60,7 @@ export function withLockouts(
   };
   const count = async (quota: QuotaName, key: string): Promise<Remaining> => {
     const counted = await limits.count(quota, key);
-    if (counted.points > 0 || counted.isExceeded) return counted;
+    if (counted.points > 0) return counted;
     const lastsMs = await lock(keyOf(quota, key), counted.policy.windowSeconds * 1000);
     return { ...counted, resetMs: Math.max(counted.resetMs, lastsMs) };
   };

@@ -85,10 +85,21 @@ interface Line {
 
 function remember(errors: LoggedError[], line: string): void {
   if (!IS_ERROR.test(line)) return;
-  const { time, msg = "", err, requestId = null } = JSON.parse(line) as Line;
+  const parsed = lineOf(line);
+  if (parsed === undefined) return;
+  const { time, msg = "", err, requestId = null } = parsed;
   const text = [msg, err?.message].filter(Boolean).join(": ");
   errors.push({ at: time, text, requestId });
   if (errors.length > REMEMBERED) errors.shift();
+}
+
+/** @returns `undefined` when what was hidden has taken a part of the JSON along. */
+function lineOf(text: string): Line | undefined {
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What is written of an error: errors of libraries carry requests, answers and rows with them. */

@@ -64,9 +64,14 @@ async function listen(
 /** @returns Why it failed. */
 function attempt(server: Server, host: string, port: number): Promise<Error | undefined> {
   return new Promise((resolve) => {
-    server.once("error", resolve).listen(port, host, () => {
-      server.off("error", resolve);
+    const onListening = () => {
+      server.off("error", onError);
       resolve(undefined);
-    });
+    };
+    const onError = (error: Error) => {
+      server.off("listening", onListening);
+      resolve(error);
+    };
+    server.once("error", onError).once("listening", onListening).listen(port, host);
   });
 }

@@ -107,7 +107,10 @@ const isOfType = (sent: string, type: string): boolean =>
 const varies = ({ headers }: Response): boolean => /\baccept\b/i.test(headers.get("vary") ?? "");
 
 /** Fields that say something of the connection, or change from one request to the next. */
-const passing = ["date", "connection", "keep-alive", "transfer-encoding", "set-cookie"];
+const passing = [
+  ...["date", "connection", "keep-alive", "transfer-encoding", "set-cookie"],
+  ...["x-request-id", "ratelimit", "ratelimit-policy"],
+];
 
 function fieldsOf({ headers }: Response): string {
   return JSON.stringify([...headers].filter(([name]) => !passing.includes(name)));

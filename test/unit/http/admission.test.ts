@@ -28,6 +28,7 @@ async function startAdmission(
       answer(res);
     },
     now: () => clock.now,
+    proxyHops: 0,
     onShed: (effort) => shed.push(effort),
   });
   const arrived: string[] = [];
@@ -90,6 +91,19 @@ describe("admission", () => {
     await turn();
     expect(begun.length).toBeLessThanOrEqual(2 * WHOLE_TURN_MS);
     await settle(() => begun.length === 20);
+  });
+
+  it("begins no more than eight of those that wait in a turn, however short they are", async () => {
+    const started = await startAdmission((res) => {
+      if (started.begun.length === 1) started.clock.now += WHOLE_TURN_MS;
+      res.end();
+    }, 0);
+    const { send, begun } = started;
+    await send(...some(50, get("/a")));
+    for (let seen = begun.length; begun.length < 50; seen = begun.length) {
+      await turn();
+      expect(begun.length - seen).toBeLessThanOrEqual(8);
+    }
   });
 
   it("begins one request in a turn when it takes so long, in the order in which they came", async () => {
