@@ -63,10 +63,12 @@ try {
   const steady = looks.slice(Math.floor(looks.length * WARM_UP));
   const heapIn10 = 10 * slopePerMinute(steady, ({ heapMb }) => heapMb);
   const filesGrown = (steady.at(-1)?.files ?? 0) - (steady[0]?.files ?? 0);
-  const failed = outcomes.filter(({ status }) => status >= 500 || status === 0);
+  // A machine that others keep busy makes the service refuse some, in good order.
+  const refused = outcomes.filter(({ status }) => status === 503);
+  const failed = outcomes.filter(({ status }) => status !== 200 && status !== 503);
   const unwell = health.filter((took) => !Number.isFinite(took));
   process.stdout.write(
-    `${outcomes.length} answers in ${values.minutes} min, ${failed.length} of them 5xx or lost; ` +
+    `${outcomes.length} answers in ${values.minutes} min, ${refused.length} refused, ${failed.length} wrong or lost; ` +
       `heap ${heapIn10.toFixed(2)} MB in 10 min (at most ${MOST.heapMb}), ` +
       `files ${filesGrown} more; health failed ${unwell.length} times\n`,
   );
