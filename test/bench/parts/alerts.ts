@@ -12,7 +12,7 @@ import type { Effort, Part } from "../harness/report.ts";
 
 const COUNTS = [100, 1_000, 10_000];
 
-/** Instruments; each is watched by as many alerts as any other. */
+/** Instruments; each is watched by equally many alerts. */
 const INSTRUMENTS = 100;
 
 /** Instruments whose signal changes in a session that is news. */
