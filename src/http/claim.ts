@@ -133,11 +133,7 @@ function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandle
     },
     limitBy(limits, "claim-address", ({ ip }) => addressKey(ip)),
     (req, res, next) => (req.body.claimant.kind === "person" ? byPerson(req, res, next) : next()),
-    limitBy(limits, "claim-agent", ({ body: { claimant, data } }) =>
-      claimant.kind === "person"
-        ? `${claimant.accountId}:${data.agent_id}`
-        : `${claimant.kind}:${data.agent_id}`,
-    ),
+    limitBy(limits, "claim-agent", ({ body }) => `${body.claimant.kind}:${body.data.agent_id}`),
   ];
 }
 

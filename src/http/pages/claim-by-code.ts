@@ -63,7 +63,7 @@ async function countTry(
   await throttle({
     "claim-address": addressKey(req.ip),
     "claim-user": session.accountId,
-    ...(data && { "claim-agent": `${session.accountId}:${data.agent_id}` }),
+    ...(data && { "claim-agent": `person:${data.agent_id}` }),
   });
 }
 
