@@ -11,3 +11,6 @@ export function oncePer<V, T>(version: () => V, make: () => T): () => T {
     return made.value;
   };
 }
+
+/** Makes something when it is first asked for, and keeps it. */
+export const once = <T>(make: () => T): (() => T) => oncePer(() => true, make);

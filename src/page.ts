@@ -1,3 +1,4 @@
+import type { RecordList } from "./market/records.ts";
 import { Problem } from "./problem.ts";
 
 /** How to cut one page out of a list. */
@@ -29,7 +30,7 @@ export interface Page<T> {
  *
  * @throws {Problem} `invalid_request` for a cursor that is not of this list.
  */
-export function cutPage<T>(items: readonly T[], request: PageRequest<T>): Page<T> {
+export function cutPage<T>(items: RecordList<T>, request: PageRequest<T>): Page<T> {
   const { list, limit, cursor, keyOf } = request;
   const start = cursor === undefined ? 0 : startAfter(items, cursor, request);
   const page = items.slice(start, start + limit);
@@ -40,10 +41,11 @@ export function cutPage<T>(items: readonly T[], request: PageRequest<T>): Page<T
 }
 
 function startAfter<T>(
-  items: readonly T[],
+  paged: RecordList<T>,
   cursor: string,
   { list, keyOf, order }: PageRequest<T>,
 ): number {
+  const items = [...paged];
   const text = Buffer.from(cursor, "base64url").toString();
   const key = text.slice(list.length + 1);
   const index = items.findIndex((item) => keyOf(item) === key);

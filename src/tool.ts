@@ -5,7 +5,7 @@ import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Instrument } from "./market/instrument.ts";
 import type { Givers, MarketMode, Source } from "./market/market.ts";
-import type { InstrumentRecords } from "./market/records.ts";
+import type { InstrumentRecords, RecordList } from "./market/records.ts";
 import type { Snapshot } from "./score/snapshot.ts";
 
 /** A snapshot of which the factors may no longer be kept. */
@@ -49,7 +49,7 @@ export interface ToolContext {
     /** The last one at or before an instant. */
     lastAt(symbol: string, at: number): PastSnapshot | undefined;
     /** Of the sessions that closed in [from, to], oldest first. */
-    history(symbol: string, from: number, to: number): readonly PastSnapshot[];
+    history(symbol: string, from: number, to: number): RecordList<PastSnapshot>;
   };
 }
 

@@ -117,7 +117,7 @@ function candidate({ instrument, status, factors }: Snapshot, { market }: ToolCo
       social: factors.social.status,
       darkpool: factors.darkpool.status,
     },
-    firstDataAt: isoInstantOrNull(bars[0]?.availableAt ?? null),
-    lastDataAt: isoInstantOrNull(bars[known - 1]?.availableAt ?? null),
+    firstDataAt: isoInstantOrNull(bars.at(0)?.availableAt ?? null),
+    lastDataAt: isoInstantOrNull(known === 0 ? null : (bars.at(known - 1)?.availableAt ?? null)),
   };
 }

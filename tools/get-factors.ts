@@ -12,14 +12,14 @@ import {
   snapshotAt,
 } from "../src/answers/common.ts";
 import { Analyser, tableVersion } from "../src/answers/method.ts";
-import { indicators } from "../src/factors/indicators.ts";
+import { indicators, MAX_BARS } from "../src/factors/indicators.ts";
 import { addPrint, type OffExchangeDay } from "../src/factors/off-exchange.ts";
 import { FACTOR_STATUSES, FACTORS, type Input, shown } from "../src/factors/reading.ts";
 import { normalCdf } from "../src/factors/statistics.ts";
 import { summarise } from "../src/factors/summary.ts";
 import type { Givers } from "../src/market/market.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
-import type { Bar, Feed, Print } from "../src/market/records.ts";
+import type { Bar, Feed, InstrumentRecords } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
 import type { FactorResult } from "../src/score/snapshot.ts";
 import { defineTool } from "../src/tool.ts";
@@ -94,9 +94,10 @@ export const getFactors = defineTool({
       });
     }
     const records = context.market.records(instrument.symbol);
-    const bars = records.bars.slice(0, countKnown(records.bars, snapshot.at));
-    const prints = records.prints?.slice(0, countKnown(records.prints, snapshot.at));
+    const known = countKnown(records.bars, snapshot.at);
+    const bars = records.bars.slice(Math.max(0, known - MAX_BARS), known);
     const { market } = context;
+    const traded = () => offExchange(bars.at(-1), records, { at: snapshot.at, ...market });
     const sources = market.sourcesOf?.(instrument.symbol);
     const answer = (name: (typeof FACTORS)[number], shown: readonly Input[] = []) =>
       factorAnswer(factors[name], [...factors[name].inputs, ...shown], {
@@ -115,7 +116,7 @@ export const getFactors = defineTool({
         momentum: answer("momentum", indicators(bars)),
         valuation: answer("valuation"),
         social: answer("social"),
-        darkpool: answer("darkpool", market.printsAre ? [] : offExchange(bars.at(-1), prints)),
+        darkpool: answer("darkpool", market.printsAre ? [] : traded()),
       },
     };
   },
@@ -139,12 +140,21 @@ function giversOf(name: (typeof FACTORS)[number], givers: Givers): string {
  * What is worth knowing of the newest session's off-exchange prints and says nothing of direction:
  * their share of its volume, and the price of blocks (VWAP) over that of all prints.
  */
-function offExchange(bar: Bar | undefined, prints: readonly Print[] = []): readonly Input[] {
-  const session = prints.filter((print) => print.session === bar?.session);
+function offExchange(
+  bar: Bar | undefined,
+  { prints = [] }: Pick<InstrumentRecords, "prints">,
+  { at, dayMs }: { readonly at: number; readonly dayMs: number },
+): readonly Input[] {
+  if (bar === undefined) return [];
+  // None is known before its session's date, which begins a day earlier at most where days do.
+  const before = countKnown(prints, Date.parse(bar.session) - dayMs);
+  const session = prints
+    .slice(before, countKnown(prints, at))
+    .filter((print) => print.session === bar.session);
   const days = new Map<string, OffExchangeDay>();
   for (const print of session) addPrint(days, print);
   const [day] = days.values();
-  if (bar === undefined || day === undefined) return [];
+  if (day === undefined) return [];
   const { shares, notionalUsd, blockShares, blockNotionalUsd } = day;
   const observedAt = Math.max(bar.availableAt, session.at(-1)?.availableAt ?? 0);
   const blocks = blockShares === 0 ? null : blockNotionalUsd / blockShares / (notionalUsd / shares);

@@ -1,7 +1,7 @@
 import { createVolatilityReader } from "../factors/volatility.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
-import type { Bar } from "../market/records.ts";
+import type { Bar, RecordList } from "../market/records.ts";
 import type { Snapshot } from "../score/snapshot.ts";
 import type { MemoryArchive } from "../store/snapshot-archive.ts";
 import type { AlertKind } from "./alert.ts";
@@ -79,9 +79,9 @@ const isWhole = (past: object): past is Snapshot => "factors" in past;
 function createBars({
   market,
   knownUntil,
-}: ClosedSessionsOptions): (symbol: string) => readonly Bar[] | undefined {
+}: ClosedSessionsOptions): (symbol: string) => RecordList<Bar> | undefined {
   let until: number | undefined;
-  let bySymbol: ReadonlyMap<string, readonly Bar[]> = new Map();
+  let bySymbol: ReadonlyMap<string, RecordList<Bar>> = new Map();
   return (symbol) => {
     const now = knownUntil();
     if (now !== until) {

@@ -53,7 +53,7 @@ export function explain(market: Market, symbol: string, date: string): Explanati
 /** The last session of the instrument's class by a date: any bar of the class makes one. */
 function sessionBy(records: readonly InstrumentRecords[], symbol: string, date: string) {
   const own = records.find(({ instrument }) => instrument.symbol === symbol);
-  const first = own?.bars[0]?.session;
+  const first = own?.bars.at(0)?.session;
   if (own === undefined || first === undefined || first > date) {
     throw new Error(
       `${symbol} has no bar by ${date}${first === undefined ? "" : `: its first is of ${first}`}.`,
@@ -62,7 +62,7 @@ function sessionBy(records: readonly InstrumentRecords[], symbol: string, date: 
   const { assetClass } = own.instrument;
   const fellows = records.filter(({ instrument }) => instrument.assetClass === assetClass);
   const newest = fellows
-    .flatMap(({ bars }) => bars.findLast(({ session }) => session <= date) ?? [])
+    .flatMap(({ bars }) => [...bars].findLast(({ session }) => session <= date) ?? [])
     .reduce((latest, bar) => (bar.availableAt > latest.availableAt ? bar : latest));
   return { session: newest.session, close: newest.availableAt };
 }

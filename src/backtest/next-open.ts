@@ -1,5 +1,5 @@
 import { createShortPressure } from "../factors/short-pressure.ts";
-import type { InstrumentRecords, ShortVolume } from "../market/records.ts";
+import type { InstrumentRecords, RecordList, ShortVolume } from "../market/records.ts";
 import {
   crossSections,
   type DatedOutcomes,
@@ -45,7 +45,7 @@ export function nextOpenCoefficients(wanted: Wanted): readonly DateFigure[] {
 }
 
 /** What was told before the open of each session, by place; the newest where there was more. */
-function outcomesOf(volumes: readonly ShortVolume[], { daytime }: GridRow, grid: ReturnGrid) {
+function outcomesOf(volumes: RecordList<ShortVolume>, { daytime }: GridRow, grid: ReturnGrid) {
   const pressure = createShortPressure();
   const outcomes = new Map<number, Omit<Outcome, "row">>();
   let place = 0;

@@ -1,15 +1,15 @@
-import { ATR, EMA, MACD, RSI, SMA } from "trading-signals";
 import type { Bar } from "../market/records.ts";
 import { type Input, shown } from "./reading.ts";
+import { mean } from "./statistics.ts";
 
 /**
  * Bars that indicators are worked out from, the newest of them. The smoothing of MACD and RSI
  * begins with the first of these; after 512 bars what it began with weighs less than 1e-15, so it
  * does not matter that some seed with a mean and others, as here, with the first price.
  */
-const MAX_BARS = 512;
+export const MAX_BARS = 512;
 
-const PERIODS = { rsi: 14, atr: 14, fast: 12, slow: 26, signal: 9, short: 50, long: 200 } as const;
+const PERIODS = { rsi: 14, atr: 14, fast: 12, slow: 26, short: 50, long: 200 } as const;
 /** Sessions of the one-month return. */
 const MONTH_BARS = 21;
 
@@ -57,30 +57,55 @@ function adjusted(bars: readonly Bar[]): readonly Candle[] {
     .reverse();
 }
 
+/** 100 - 100 / (1 + gains / losses), both smoothed; 100 when nothing was lost. */
 function strength(closes: readonly number[]): number | null {
-  const rsi = new RSI(PERIODS.rsi);
-  for (const close of closes) rsi.add(close);
-  return rsi.isStable ? finite(rsi.getResult()) : null;
+  const moves = closes.slice(1).map((close, index) => close - (closes[index] as number));
+  const gain = smoothed(
+    moves.map((move) => Math.max(0, move)),
+    PERIODS.rsi,
+  );
+  const loss = smoothed(
+    moves.map((move) => Math.max(0, -move)),
+    PERIODS.rsi,
+  );
+  if (gain === null || loss === null) return null;
+  return finite(loss === 0 ? 100 : 100 - 100 / (gain / loss + 1));
 }
 
 function averageRange(candles: readonly Candle[]): number | null {
-  const atr = new ATR(PERIODS.atr);
-  for (const candle of candles) atr.add(candle);
-  return atr.isStable ? finite(atr.getResult()) : null;
+  const ranges = candles.map(({ high, low }, index) => {
+    const before = candles[index - 1]?.close;
+    if (before === undefined) return high - low;
+    return Math.max(high - low, Math.abs(high - before), Math.abs(low - before));
+  });
+  return finite(smoothed(ranges, PERIODS.atr));
 }
 
+/** Wilder's smoothing: the mean of the first values, then each later one weighs 1 / `period`. */
+function smoothed(values: readonly number[], period: number): number | null {
+  if (values.length < period) return null;
+  const weight = 1 / period;
+  let result = mean(values.slice(0, period));
+  for (const value of values.slice(period)) result += (value - result) * weight;
+  return result;
+}
+
+/** The fast mean less the slow one. */
 function convergence(closes: readonly number[]): number | null {
-  const { fast, slow, signal } = PERIODS;
-  if (closes.length < slow) return null;
-  const macd = new MACD(new EMA(fast), new EMA(slow), new EMA(signal));
-  for (const close of closes) macd.add(close);
-  return finite(macd.isStable ? macd.getResult()?.macd : null);
+  if (closes.length < PERIODS.slow) return null;
+  return finite(exponential(closes, PERIODS.fast) - exponential(closes, PERIODS.slow));
+}
+
+/** Exponential mean that begins with the first price and gives each next one 2 / (`period` + 1). */
+function exponential(closes: readonly number[], period: number): number {
+  const weight = 2 / (period + 1);
+  let result = closes[0] as number;
+  for (const close of closes) result = close * weight + result * (1 - weight);
+  return result;
 }
 
 function average(closes: readonly number[], period: number): number | null {
-  const sma = new SMA(period);
-  for (const close of closes) sma.add(close);
-  return sma.isStable ? finite(sma.getResult()) : null;
+  return closes.length < period ? null : finite(mean(closes.slice(-period)));
 }
 
 function returnOver(closes: readonly number[], bars: number): number | null {
@@ -91,5 +116,5 @@ function returnOver(closes: readonly number[], bars: number): number | null {
 const ratio = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : finite(a / b);
 
-const finite = (value: number | null | undefined): number | null =>
-  value !== null && value !== undefined && Number.isFinite(value) ? value : null;
+const finite = (value: number | null): number | null =>
+  value !== null && Number.isFinite(value) ? value : null;

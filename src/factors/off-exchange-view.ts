@@ -1,9 +1,11 @@
 import { newYorkDate } from "../market/new-york.ts";
 import { countKnown } from "../market/point-in-time.ts";
 import type {
+  Bar,
   InstrumentRecords,
   Known,
   Print,
+  RecordList,
   ShortVolume,
   WeeklyVolume,
 } from "../market/records.ts";
@@ -47,16 +49,14 @@ export function offExchangeView(
   records: InstrumentRecords,
   range: OffExchangeRange,
 ): OffExchangeView {
-  const known = <R extends Known>(list: readonly R[] = []) =>
+  const known = <R extends Known>(list: RecordList<R> = []) =>
     list.slice(0, countKnown(list, range.at));
   const prints = known(records.prints);
   const shortVolumes = known(records.shortVolumes);
-  const bars = known(records.bars);
-
-  const barOf = new Map(bars.map((bar) => [bar.session, bar]));
   const times = new Map<string, number>();
   for (const { session, tradedAt } of prints) times.set(session, tradedAt);
   for (const { session, availableAt } of shortVolumes) times.set(session, availableAt);
+  const barOf = barsOf(times, records.bars, range.at);
   const timeOf = (session: string) => barOf.get(session)?.availableAt ?? times.get(session) ?? 0;
   const isInRange = (time: number) => time >= range.from && time <= range.to;
   return {
@@ -83,6 +83,23 @@ export function offExchangeView(
         .map((session) => ({ ...summarise(session), volume: barOf.get(session)?.volume ?? null }));
     },
   };
+}
+
+/** The known bars by session, back to the earliest session of some. */
+function barsOf(
+  sessions: ReadonlyMap<string, unknown>,
+  bars: RecordList<Bar>,
+  at: number,
+): ReadonlyMap<string, Bar> {
+  const found = new Map<string, Bar>();
+  const [earliest] = [...sessions.keys()].sort();
+  for (let index = countKnown(bars, at) - 1; index >= 0; index--) {
+    const bar = bars.at(index) as Bar;
+    if (earliest === undefined || bar.session < earliest) break;
+    // Of two of a session, the newest counts.
+    if (!found.has(bar.session)) found.set(bar.session, bar);
+  }
+  return found;
 }
 
 /** @param by Unix milliseconds. */

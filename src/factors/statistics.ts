@@ -27,8 +27,9 @@ export function mean(values: readonly number[]): number {
 }
 
 /** Sample standard deviation (n - 1); at least two values. */
-export function sampleSd(values: readonly number[]): number {
-  const centre = mean(values);
+export const sampleSd = (values: readonly number[]): number => sdAround(mean(values), values);
+
+function sdAround(centre: number, values: readonly number[]): number {
   let squares = 0;
   for (const value of values) squares += (value - centre) ** 2;
   return Math.sqrt(squares / (values.length - 1));
@@ -80,10 +81,10 @@ export interface Norm {
 }
 
 /** Mean and sample standard deviation of at least two values. */
-export const normOf = (values: readonly number[]): Norm => ({
-  mean: mean(values),
-  sd: sampleSd(values),
-});
+export function normOf(values: readonly number[]): Norm {
+  const centre = mean(values);
+  return { mean: centre, sd: sdAround(centre, values) };
+}
 
 /** (value - mean) / sd clipped to +-3, `undefined` unless sd is positive and both are finite. */
 export function standardised(value: number, { mean, sd }: Norm): number | undefined {

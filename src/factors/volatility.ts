@@ -1,5 +1,5 @@
 import { countKnown } from "../market/point-in-time.ts";
-import type { Bar } from "../market/records.ts";
+import type { Bar, RecordList } from "../market/records.ts";
 import { decay, ewStep, normOf } from "./statistics.ts";
 
 /** How unusual volatility is judged. */
@@ -87,10 +87,10 @@ const newFollower = (): Follower => ({
  *   and of an instant: the reading at the newest bar known by then.
  */
 export function createVolatilityReader(): (
-  bars: readonly Bar[],
+  bars: RecordList<Bar>,
   at: number,
 ) => VolatilityReading | undefined {
-  const followers = new WeakMap<readonly Bar[], Follower>();
+  const followers = new WeakMap<RecordList<Bar>, Follower>();
   return (bars, at) => {
     const known = countKnown(bars, at);
     const follower = followers.get(bars) ?? newFollower();

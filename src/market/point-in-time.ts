@@ -1,4 +1,4 @@
-import type { Known } from "./records.ts";
+import type { Known, RecordList } from "./records.ts";
 
 /**
  * How many records were known at an instant.
@@ -6,12 +6,12 @@ import type { Known } from "./records.ts";
  * @param records Ascending by `availableAt`.
  * @param at Unix milliseconds; records available exactly then count.
  */
-export function countKnown(records: readonly Known[], at: number): number {
+export function countKnown(records: Pick<RecordList<Known>, "length" | "at">, at: number): number {
   let low = 0;
   let high = records.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((records[middle] as Known).availableAt <= at) low = middle + 1;
+    if ((records.at(middle) as Known).availableAt <= at) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -22,14 +22,14 @@ export function countKnown(records: readonly Known[], at: number): number {
  *
  * @returns A function of the list and an instant that never falls: the records newly known.
  */
-export function createReader<R extends Known>(): (list: readonly R[], at: number) => readonly R[] {
+export function createReader<R extends Known>(): (list: RecordList<R>, at: number) => readonly R[] {
   let read = 0;
   return (list, at) => {
-    const next = list[read];
-    if (next === undefined || next.availableAt > at) return [];
-    const from = read;
-    read = countKnown(list, at);
-    return list.slice(from, read);
+    const fresh: R[] = [];
+    for (let next = list.at(read); next && next.availableAt <= at; next = list.at(++read)) {
+      fresh.push(next);
+    }
+    return fresh;
   };
 }
 

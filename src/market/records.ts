@@ -6,6 +6,12 @@ export interface Known {
   readonly availableAt: number;
 }
 
+/**
+ * Records as they are read: an array, or a list that makes each of them when it is asked for, so that
+ * two readings of a place give equal records and not the same one.
+ */
+export type RecordList<R> = Pick<readonly R[], "length" | "at" | "slice"> & Iterable<R>;
+
 /** Trading in one instrument over one session, prices as traded that day. */
 export interface Bar extends Known {
   /** Label of the session: an ISO date, or an ISO instant where sessions are shorter than a day. */
@@ -117,13 +123,13 @@ export interface OnChain extends Known {
  */
 export interface InstrumentRecords {
   readonly instrument: Instrument;
-  readonly bars: readonly Bar[];
-  readonly fundamentals?: readonly Fundamental[];
-  readonly mentions?: readonly Mention[];
-  readonly prints?: readonly Print[];
-  readonly shortVolumes?: readonly ShortVolume[];
-  readonly weeklyVolumes?: readonly WeeklyVolume[];
-  readonly onChain?: readonly OnChain[];
+  readonly bars: RecordList<Bar>;
+  readonly fundamentals?: RecordList<Fundamental>;
+  readonly mentions?: RecordList<Mention>;
+  readonly prints?: RecordList<Print>;
+  readonly shortVolumes?: RecordList<ShortVolume>;
+  readonly weeklyVolumes?: RecordList<WeeklyVolume>;
+  readonly onChain?: RecordList<OnChain>;
 }
 
 /** The lists of an instrument's records. */

@@ -12,6 +12,7 @@ import { SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
 import { Method } from "../answers/method.ts";
 import { Signal, SignalHistory, SignalPage } from "../answers/signal.ts";
 import { jsonSchema } from "../json-schema.ts";
+import { once } from "../once-per.ts";
 import {
   AcceptedApplication,
   Application,
@@ -96,18 +97,22 @@ const referTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` 
 const allOf = (group: Readonly<Record<string, z.ZodType>>, io: Io): readonly [string, Json][] =>
   Object.entries(group).map(([name, schema]) => [name, jsonSchema(schema, io)]);
 
-const said = allOf(answers, "output");
+const said = once(() => allOf(answers, "output"));
 
 /** What names stand for, before one is put in the place of another. */
-const whole: ReadonlyMap<string, string> = new Map(
-  said.map(([name, schema]) => [JSON.stringify(schema), name]),
+const whole = once(
+  (): ReadonlyMap<string, string> =>
+    new Map(said().map(([name, schema]) => [JSON.stringify(schema), name])),
 );
 
-/** All schemas that have a name. */
-export const schemas: Readonly<Record<string, Json>> = Object.fromEntries([
-  ...allOf(requests, "input"),
-  ...said.map(([name, schema]) => [name, shortenedInside(schema)]),
-]);
+/** All schemas that have a name. Few starts are followed by somebody who reads them. */
+export const schemas = once(
+  (): Readonly<Record<string, Json>> =>
+    Object.fromEntries([
+      ...allOf(requests, "input"),
+      ...said().map(([name, schema]) => [name, shortenedInside(schema)]),
+    ]),
+);
 
 /** The schema of something: its name where it has one. */
 export function schemaOf(schema: z.ZodType, io: Io): Json {
@@ -119,7 +124,7 @@ export function schemaOf(schema: z.ZodType, io: Io): Json {
 function shortened(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(shortened);
   if (typeof part !== "object" || part === null) return part;
-  const name = whole.get(JSON.stringify(part));
+  const name = whole().get(JSON.stringify(part));
   return name === undefined ? shortenedInside(part) : referTo(name);
 }
 

@@ -42,7 +42,7 @@ export function openApi(site: Site, documents: readonly DocumentPlace[]): Json {
     paths: pathItems(operations),
     webhooks: Object.fromEntries(webhooks.map((webhook) => [webhook.type, webhookItem(webhook)])),
     components: {
-      schemas,
+      schemas: schemas(),
       responses: commonResponses(operations),
       headers,
       securitySchemes: securitySchemes(site),

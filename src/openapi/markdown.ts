@@ -20,7 +20,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentPlace[
     `In this list a star marks members that are needed. What needs a credential can also fail with ${failureList(byStatus(GATED_PROBLEMS))}; what takes a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
     ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
-    `## Members\n\n${Object.entries(schemas).map(membersLine).join("\n")}`,
+    `## Members\n\n${Object.entries(schemas()).map(membersLine).join("\n")}`,
   ];
   return `${parts.join("\n\n")}\n`;
 }

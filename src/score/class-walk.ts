@@ -20,8 +20,17 @@ import {
   type Track,
 } from "./track.ts";
 
-/** Receives every snapshot of the walk; `closed` ones are final, the others may be replaced. */
-type SnapshotSink = (snapshot: Snapshot, kind: "closed" | "interim") => void;
+/** Receives every snapshot of a walk. */
+export interface SnapshotSink {
+  /**
+   * Keeps a session's final snapshot, which is also the newest one.
+   *
+   * @param ahead Sessions whose snapshots follow before anyone reads. Default: 0.
+   */
+  addClosed(snapshot: Snapshot, ahead?: number): void;
+  /** Replaces the newest snapshot of the instrument until the next one. */
+  setNewest(snapshot: Snapshot): void;
+}
 
 /** An instant of a class, and the session to which it belongs. */
 interface Moment {
@@ -99,8 +108,8 @@ export function createClassWalk(options: WalkOptions): ClassWalk {
   };
   return {
     *advance({ group, closes, ...moment }) {
-      while ((closes[walk.closed.length] ?? Number.POSITIVE_INFINITY) <= moment.at) {
-        closeSession(walk, group, closes);
+      for (let ahead = countNew(walk, closes, moment.at) - 1; ahead >= 0; ahead--) {
+        closeSession(walk, { group, closes, ahead });
         yield;
       }
       if (moment.at === walk.closed.at(-1)) return;
@@ -118,6 +127,13 @@ export function createClassWalk(options: WalkOptions): ClassWalk {
   };
 }
 
+/** Sessions that closed by an instant and are not walked yet. */
+function countNew({ closed }: Walk, closes: readonly number[], at: number): number {
+  let next = closed.length;
+  while ((closes[next] ?? Number.POSITIVE_INFINITY) <= at) next++;
+  return next - closed.length;
+}
+
 /** Brings an instrument up to a moment. */
 function advanceAt(
   walk: Walk,
@@ -131,11 +147,13 @@ function advanceAt(
   advanceTrack(track, { records, at }, walk);
 }
 
-function closeSession(
-  walk: Walk,
-  group: readonly InstrumentRecords[],
-  closes: readonly number[],
-): void {
+/** A session that is to be closed: the next of the calendar. */
+interface Closing extends Pick<ClassView, "group" | "closes"> {
+  /** Sessions that close right after it. */
+  readonly ahead: number;
+}
+
+function closeSession(walk: Walk, { group, closes, ahead }: Closing): void {
   const { closed, benchmark, tracks, dayMs, origin } = walk;
   const at = closes[closed.length] as number;
   closed.push(at);
@@ -144,13 +162,13 @@ function closeSession(
   }
   benchmark.close();
   const next = closes[closed.length] ?? Number.POSITIVE_INFINITY;
-  if (next >= origin) gradeSession(walk, at);
+  if (next >= origin) gradeSession(walk, at, ahead);
   for (const track of tracks) endSession(track, at, dayMs);
   chooseBenchmark(tracks);
 }
 
 /** Scores a session against the tables frozen before it, and freezes those for the next. */
-function gradeSession(walk: Walk, at: number): void {
+function gradeSession(walk: Walk, at: number, ahead: number): void {
   walk.tablesBefore = walk.tables;
   const context = contextOf(walk, at, walk.tablesBefore);
   const peers: Measurement[] = [];
@@ -160,7 +178,7 @@ function gradeSession(walk: Walk, at: number): void {
     if (observed === undefined) continue;
     // A long-gone instrument is nobody's peer.
     if (observed.missedSessions <= 1) peers.push(observed.measurement);
-    if (at >= walk.origin) scoreClosed(walk, observed, context);
+    if (at >= walk.origin) walk.sink.addClosed(scoreClosed(observed, context), ahead);
   }
   walk.tables = freezePeers(peers, { assetClass: walk.assetClass, epoch: at });
 }
@@ -172,11 +190,11 @@ function recomputeSums(walk: Walk, { listed }: Track): void {
 }
 
 /** Signals are decided at closes. */
-function scoreClosed(walk: Walk, observed: Observed, context: ReadingContext): void {
+function scoreClosed(observed: Observed, context: ReadingContext): Snapshot {
   const { evaluation, composite } = evaluate(observed, context);
   const { track } = observed;
   track.signal = nextSignal(track.signal, sessionScore(evaluation, composite));
-  walk.sink(createSnapshot(evaluation, composite, track.signal), "closed");
+  return createSnapshot(evaluation, composite, track.signal);
 }
 
 function scoreInterim(walk: Walk, tracks: readonly Track[], { at, isSameSession }: Moment): void {
@@ -186,7 +204,7 @@ function scoreInterim(walk: Walk, tracks: readonly Track[], { at, isSameSession 
     if (observed === undefined) continue;
     const { evaluation, composite } = evaluate(observed, context);
     const signal = standingSignal(track.signal, sessionScore(evaluation, composite));
-    walk.sink(createSnapshot(evaluation, composite, signal), "interim");
+    walk.sink.setNewest(createSnapshot(evaluation, composite, signal));
   }
 }
 

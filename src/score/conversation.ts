@@ -16,7 +16,7 @@ import {
 import { normalisedText, polarity } from "../factors/polarity.ts";
 import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
 import { createReader } from "../market/point-in-time.ts";
-import type { Mention } from "../market/records.ts";
+import type { Mention, RecordList } from "../market/records.ts";
 
 /** The messages about one instrument while time moves forward. */
 export interface Conversation {
@@ -25,7 +25,7 @@ export interface Conversation {
   /** When the newest message became known, Unix milliseconds; `null` before the first. */
   readonly newestAt: number | null;
   /** Takes in the messages known by `at`, which never falls. */
-  advance(mentions: readonly Mention[], at: number): void;
+  advance(mentions: RecordList<Mention>, at: number): void;
   /** What is heard at an instant not before the newest message. */
   heardAt(at: number): Heard;
   /** How much is said at that instant. */

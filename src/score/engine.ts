@@ -2,20 +2,15 @@ import { type AuthorActivity, createAuthorActivity } from "../factors/message-we
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
-import { type ClassWalk, createClassWalk } from "./class-walk.ts";
+import { type ClassWalk, createClassWalk, type SnapshotSink } from "./class-walk.ts";
 import { createTextReader, type TextReader } from "./conversation.ts";
 import { createGroupReader } from "./group-reader.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 /** Keeps the snapshots of the walk; the store implements it. */
-export interface SnapshotArchive {
+export interface SnapshotArchive extends SnapshotSink {
   /** The walk starts over and records anew, apart from everything that was kept before. */
   clear(): void;
-  /** Keeps a session's final snapshot, which is also the newest one. */
-  addClosed(snapshot: Snapshot): void;
-  /** Replaces the newest snapshot of the instrument until the next one. */
-  setNewest(snapshot: Snapshot): void;
   /** All is recorded up to one instant: what was kept before `clear` can go. */
   publish?(): void;
 }
@@ -161,13 +156,11 @@ function startJourney(
 ): Journey {
   const { dayMs } = market;
   const authors = createAuthorActivity(dayMs);
-  const sink = (snapshot: Snapshot, kind: "closed" | "interim") =>
-    kind === "closed" ? archive.addClosed(snapshot) : archive.setNewest(snapshot);
   const listed = createSessions(market, "stock");
   const coins = createSessions(market, "crypto");
   const classes = AssetClass.options.map((assetClass) => ({
     assetClass,
-    walk: createClassWalk({ assetClass, dayMs, origin, authors, readText, sink }),
+    walk: createClassWalk({ assetClass, dayMs, origin, authors, readText, sink: archive }),
     sessions: assetClass === "crypto" ? coins : listed,
     group: [],
     fellows: [],

@@ -1,5 +1,5 @@
 import { createReader } from "../market/point-in-time.ts";
-import type { Known } from "../market/records.ts";
+import type { Known, RecordList } from "../market/records.ts";
 
 /** What takes records in, one by one. */
 interface Intake<R> {
@@ -25,7 +25,7 @@ export const createFeed = <R extends Known, T extends Intake<R>>(state: T): Feed
  */
 export function takeNew<R extends Known, T extends Intake<R>>(
   { state, read }: Feed<R, T>,
-  list: readonly R[] | undefined,
+  list: RecordList<R> | undefined,
   at: number,
 ): number | null {
   if (list === undefined) return null;

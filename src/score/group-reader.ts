@@ -1,5 +1,5 @@
 import { createReader } from "../market/point-in-time.ts";
-import type { InstrumentRecords, Known } from "../market/records.ts";
+import type { InstrumentRecords, Known, RecordList } from "../market/records.ts";
 
 /**
  * A reader of one list of each of many instruments that hands out every record once.
@@ -8,7 +8,7 @@ import type { InstrumentRecords, Known } from "../market/records.ts";
  * @returns A function of instruments and an instant that never falls: the records newly known.
  */
 export function createGroupReader<R extends Known>(
-  listOf: (records: InstrumentRecords) => readonly R[] | undefined,
+  listOf: (records: InstrumentRecords) => RecordList<R> | undefined,
 ): (group: readonly InstrumentRecords[], at: number) => readonly R[] {
   const readers = new Map<InstrumentRecords, ReturnType<typeof createReader<R>>>();
   const readOne = (records: InstrumentRecords, at: number): readonly R[] => {

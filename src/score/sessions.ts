@@ -41,7 +41,7 @@ export function createSessions(market: Market, assetClass: AssetClass): Sessions
 /** Just before the first bar known by an instant, `undefined` when there is none. */
 function beforeFirstBar(group: readonly InstrumentRecords[], at: number): number | undefined {
   const first = group.reduce(
-    (min, { bars }) => Math.min(min, bars[0]?.availableAt ?? min),
+    (min, { bars }) => Math.min(min, bars.at(0)?.availableAt ?? min),
     Number.POSITIVE_INFINITY,
   );
   return first <= at ? first - 1 : undefined;

@@ -114,7 +114,7 @@ interface View {
 /** Takes in everything that became known up to an instant. */
 export function advanceTrack(track: Track, view: View, surroundings: Surroundings): void {
   const { records, at } = view;
-  const nextBar = () => records.bars[track.bars];
+  const nextBar = () => records.bars.at(track.bars);
   for (let bar = nextBar(); bar && bar.availableAt <= at; bar = nextBar()) {
     takeBar(track, bar, surroundings.benchmark);
   }
@@ -135,7 +135,7 @@ export function advanceTrack(track: Track, view: View, surroundings: Surrounding
 }
 
 function takeFilings(track: Track, { records: { fundamentals }, at }: View, dayMs: number): void {
-  const next = fundamentals?.[track.filed];
+  const next = fundamentals?.at(track.filed);
   if (fundamentals === undefined || next === undefined || next.availableAt > at) return;
   track.filed = countKnown(fundamentals, at);
   track.filings = readFilings(fundamentals.slice(0, track.filed), dayMs);

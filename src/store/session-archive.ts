@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow } from "./archive.ts";
+import type { SignalRecord } from "./signal-records.ts";
 import type { MemoryArchive } from "./snapshot-archive.ts";
 
 /**
@@ -14,9 +15,6 @@ const ROWS_PER_STEP = 200;
 /** Sessions that closed while nothing recorded them are caught up this many market days back. */
 const CATCH_UP_DAYS = 30;
 
-/** The final snapshot of one instrument and session. */
-type Final = ReturnType<MemoryArchive["history"]>[number];
-
 /** What is recorded, and where. */
 export interface SessionArchiveOptions {
   readonly archive: Pick<Archive, "append" | "read">;
@@ -29,7 +27,7 @@ export interface SessionArchiveOptions {
    *  first start is not recorded: nobody could have believed it. */
   readonly hasWholeHistory: boolean;
   /** Names a snapshot, the same one always alike. */
-  readonly idOf: (snapshot: Final) => string;
+  readonly idOf: (snapshot: SignalRecord) => string;
 }
 
 /**
@@ -42,14 +40,14 @@ export interface SessionArchiveOptions {
  */
 export function createSessionArchive(options: SessionArchiveOptions): () => Promise<number> {
   const { archive, knownUntil, idOf } = options;
-  const rowOf = (snapshot: Final): ArchiveRow => ({
+  const rowOf = (snapshot: SignalRecord): ArchiveRow => ({
     kind: SNAPSHOT_KIND,
     at: snapshot.at,
     id: idOf(snapshot),
     subject: snapshot.instrument.symbol,
     body: bodyOf(snapshot),
   });
-  let waiting: readonly Final[] = [];
+  let waiting: readonly SignalRecord[] = [];
   let recordedUntil: number | undefined;
 
   return async () => {
@@ -72,7 +70,7 @@ export function createSessionArchive(options: SessionArchiveOptions): () => Prom
 
 /** The snapshot with the epoch of its peer tables in their place: a class shares them, and they are
  *  larger than all its snapshots together. */
-function bodyOf({ tables, ...snapshot }: Final) {
+function bodyOf({ tables, ...snapshot }: SignalRecord) {
   return { ...snapshot, tablesEpoch: tables?.epoch ?? null };
 }
 
@@ -93,9 +91,9 @@ function closedIn(
   snapshots: SessionArchiveOptions["snapshots"],
   from: number,
   to: number,
-): readonly Final[] {
+): readonly SignalRecord[] {
   return snapshots
     .allNewest()
-    .flatMap(({ instrument }) => snapshots.history(instrument.symbol, from, to))
+    .flatMap(({ instrument }) => [...snapshots.history(instrument.symbol, from, to)])
     .sort((a, b) => a.at - b.at);
 }

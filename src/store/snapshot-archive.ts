@@ -1,13 +1,10 @@
+import type { RecordList } from "../market/records.ts";
 import { oncePer } from "../once-per.ts";
 import type { SnapshotArchive } from "../score/engine.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Snapshot } from "../score/snapshot.ts";
-
-/** Sessions for which the whole snapshot is kept; older ones keep what a signal answer needs. */
-const FULL_SESSIONS = 30;
-
-/** A snapshot without its factors, nor what they were compared with. */
-type SignalRecord = Omit<Snapshot, "factors">;
+import { type ClosedSnapshots, createClosedSnapshots } from "./closed-snapshots.ts";
+import type { SignalRecord } from "./signal-records.ts";
 
 /** The snapshots in memory, readable by instrument and time. */
 export interface MemoryArchive extends SnapshotArchive {
@@ -23,7 +20,7 @@ export interface MemoryArchive extends SnapshotArchive {
   /** The last snapshot at or before an instant, with factors only while they are kept. */
   lastAt(symbol: string, at: number): Snapshot | SignalRecord | undefined;
   /** Final snapshots of the sessions that closed in [from, to], oldest first. */
-  history(symbol: string, from: number, to: number): readonly SignalRecord[];
+  history(symbol: string, from: number, to: number): RecordList<SignalRecord>;
   /** Final snapshots of the sessions that closed after an instant, oldest first, at a cost that
    *  depends only on how many there are. */
   closedAfter(symbol: string, at: number): readonly (Snapshot | SignalRecord)[];
@@ -31,10 +28,10 @@ export interface MemoryArchive extends SnapshotArchive {
   tables(): readonly PeerTables[];
 }
 
+/** Snapshots of one instrument. */
 interface Shelf {
   newest: Snapshot;
-  /** Final snapshots, oldest first; the last `FULL_SESSIONS` are whole. */
-  readonly closed: (Snapshot | SignalRecord)[];
+  readonly closed: ClosedSnapshots;
 }
 
 /** All that one walk has recorded. */
@@ -51,9 +48,11 @@ export function createSnapshotArchive(): MemoryArchive {
   let written = shown;
   let edition = 0;
   const put = (snapshot: Snapshot): Shelf => {
-    const { symbol } = snapshot.instrument;
-    const shelf = { newest: snapshot, closed: written.shelves.get(symbol)?.closed ?? [] };
-    written.shelves.set(symbol, shelf);
+    const { instrument } = snapshot;
+    const { closed = createClosedSnapshots(instrument) } =
+      written.shelves.get(instrument.symbol) ?? {};
+    const shelf = { newest: snapshot, closed };
+    written.shelves.set(instrument.symbol, shelf);
     written.latestAt = Math.max(written.latestAt, snapshot.at);
     if (written === shown) edition++;
     return shelf;
@@ -68,8 +67,8 @@ export function createSnapshotArchive(): MemoryArchive {
       shown = written;
       edition++;
     },
-    addClosed(snapshot) {
-      record(put(snapshot).closed, snapshot);
+    addClosed(snapshot, ahead = 0) {
+      put(snapshot).closed.push(snapshot, ahead);
     },
     setNewest: put,
     edition: () => edition,
@@ -77,15 +76,11 @@ export function createSnapshotArchive(): MemoryArchive {
     newest: (symbol) => shelfOf(symbol)?.newest,
     allNewest: perEdition(() => sorted(shown.shelves.values())),
     lastAt(symbol, at) {
-      const { newest, closed = [] } = shelfOf(symbol) ?? {};
-      return newest && newest.at <= at ? newest : closed.findLast((past) => past.at <= at);
+      const { newest, closed } = shelfOf(symbol) ?? {};
+      return newest && newest.at <= at ? newest : closed?.lastAt(at);
     },
-    history: (symbol, from, to) =>
-      (shelfOf(symbol)?.closed ?? []).filter(({ at }) => at >= from && at <= to),
-    closedAfter(symbol, at) {
-      const { closed = [] } = shelfOf(symbol) ?? {};
-      return closed.slice(closed.findLastIndex((past) => past.at <= at) + 1);
-    },
+    history: (symbol, from, to) => shelfOf(symbol)?.closed.between(from, to) ?? [],
+    closedAfter: (symbol, at) => shelfOf(symbol)?.closed.after(at) ?? [],
     tables: perEdition(() => tablesOf(shown.shelves.values())),
   };
 }
@@ -98,21 +93,9 @@ const sorted = (shelves: Iterable<Shelf>): readonly Snapshot[] =>
 function tablesOf(shelves: Iterable<Shelf>): readonly PeerTables[] {
   const found = new Set<PeerTables>();
   for (const { newest, closed } of shelves) {
-    for (const { tables } of [newest, ...closed.slice(-FULL_SESSIONS)]) {
+    for (const { tables } of [newest, ...closed.whole]) {
       if (tables !== undefined) found.add(tables);
     }
   }
   return [...found].sort((a, b) => (b.epoch ?? 0) - (a.epoch ?? 0));
-}
-
-function record(closed: (Snapshot | SignalRecord)[], snapshot: Snapshot): void {
-  const thinned = closed.at(-FULL_SESSIONS);
-  if (thinned !== undefined) closed[closed.length - FULL_SESSIONS] = thin(thinned);
-  closed.push(snapshot);
-}
-
-function thin(snapshot: Snapshot | SignalRecord): SignalRecord {
-  if (!("factors" in snapshot)) return snapshot;
-  const { factors: _, tables: __, ...rest } = snapshot;
-  return rest;
 }

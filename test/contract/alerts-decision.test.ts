@@ -5,7 +5,7 @@ import { deliveries, EVENT_KIND } from "../../src/alerts/delivery.ts";
 import { look, type WatchState, watchOf } from "../../src/alerts/watch.ts";
 import { createVolatility } from "../../src/factors/volatility.ts";
 import { countKnown } from "../../src/market/point-in-time.ts";
-import type { Bar } from "../../src/market/records.ts";
+import type { Bar, RecordList } from "../../src/market/records.ts";
 import { createEngine } from "../../src/score/engine.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
@@ -363,7 +363,7 @@ describe("the decision in the sandbox", () => {
   function createOracle({ market, snapshots }: ReturnType<typeof sandbox>) {
     const watches = [watchOf("signal_shift", LOW), watchOf("volatility", LOW)];
     const states = new Map<string, WatchState | undefined>();
-    const decided = (snapshot: Snapshot, bars: readonly Bar[]): readonly string[] =>
+    const decided = (snapshot: Snapshot, bars: RecordList<Bar>): readonly string[] =>
       watches.flatMap((watch) => {
         const { at, instrument } = snapshot;
         const key = `${watch.key} ${instrument.symbol}`;

@@ -36,7 +36,10 @@ async function scoringOf(store: TestStore, storeNow?: () => number) {
   onTestFinished(() => scoring.live?.close());
   const scores = () =>
     COINS.map((symbol) =>
-      scoring.snapshots.history(symbol, 0, store.clock.now).map(({ at, score }) => [at, score]),
+      Array.from(scoring.snapshots.history(symbol, 0, store.clock.now), ({ at, score }) => [
+        at,
+        score,
+      ]),
     );
   return { ...scoring, scores };
 }

@@ -128,7 +128,7 @@ function namesIn(market: Market, names: readonly string[]): readonly string[] {
 function nothingToGrade(market: Market, { from, to }: Question): string {
   const sessions = market
     .recordsUntil(Number.POSITIVE_INFINITY)
-    .flatMap(({ bars }) => [bars[0]?.session ?? "", bars.at(-1)?.session ?? ""])
+    .flatMap(({ bars }) => [bars.at(0)?.session ?? "", bars.at(-1)?.session ?? ""])
     .filter((session) => session !== "")
     .sort();
   const [first = "never"] = sessions;

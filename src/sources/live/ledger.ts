@@ -2,6 +2,7 @@ import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { Bar, Feed, InstrumentRecords, Known, Mention } from "../../market/records.ts";
 import { barsDue } from "./bars-due.ts";
 import type { Datum } from "./provider.ts";
+import { type ShownList, showBars, showByTime } from "./shown-list.ts";
 
 /** A datum with who gave it, and when it was here. */
 export type Observed = Datum & {
@@ -63,13 +64,22 @@ interface Column {
   readonly given: Map<string, Known>;
   /** Who gave them. */
   readonly providers: Set<string>;
-  /** What readers have, oldest first; it grows at its end. */
-  shown: Known[];
+  /** What readers have. */
+  shown: ShownList;
   /** Whether something is not among it. */
   isOutdated: boolean;
   /** Whether something stands in it later than it would have, had it been there in time. */
   hasLate: boolean;
 }
+
+/** Readers do not know of a list that is new. */
+const newColumn = (): Column => ({
+  given: new Map(),
+  providers: new Set(),
+  shown: showByTime([]),
+  isOutdated: true,
+  hasLate: false,
+});
 
 /** Starts an empty one. */
 export function createLedger(instrument: Instrument): Ledger {
@@ -78,12 +88,7 @@ export function createLedger(instrument: Instrument): Ledger {
   let records: InstrumentRecords = { instrument, bars: [] };
   let forgottenUntil = Number.NEGATIVE_INFINITY;
   const columnOf = (feed: Feed): Column => {
-    const before = columns.get(feed);
-    if (before !== undefined) return before;
-    // Readers do not know of a list that is new.
-    const column: Column = {
-      ...{ given: new Map(), providers: new Set(), shown: [], isOutdated: true, hasLate: false },
-    };
+    const column = columns.get(feed) ?? newColumn();
     columns.set(feed, column);
     return column;
   };
@@ -94,7 +99,7 @@ export function createLedger(instrument: Instrument): Ledger {
       if (record === undefined) return;
       if (feed === "mentions" && record.availableAt < forgottenUntil) return;
       const column = columnOf(feed);
-      const name = `${observed.at} ${observed.id}`;
+      const name = nameOf(observed);
       if (column.given.has(name)) return;
       column.given.set(name, record);
       column.providers.add(provider);
@@ -108,7 +113,7 @@ export function createLedger(instrument: Instrument): Ledger {
         column.isOutdated = false;
         column.hasLate = false;
       }
-      const lists = changed.map(([feed, { shown }]) => [feed, shown] as const);
+      const lists = changed.map(([feed, { shown }]) => [feed, shown.records] as const);
       if (lists.length > 0) records = { ...records, ...Object.fromEntries(lists) };
       return records;
     },
@@ -122,6 +127,9 @@ export function createLedger(instrument: Instrument): Ledger {
     providers: () => new Map([...columns].map(([feed, { providers }]) => [feed, providers])),
   };
 }
+
+/** Joined, a name is one string; a template would keep its parts, twice as much. */
+const nameOf = ({ at, id }: Observed): string => [at, id].join(" ");
 
 function forget(column: Column | undefined, isGone: (record: Known) => boolean): void {
   if (column === undefined) return;
@@ -143,7 +151,7 @@ interface Added {
 /** Shows a record to readers, at its place or, when it is merely late, after what they have read. */
 function show(column: Column, added: Added): void {
   const { feed, record, shownUntil } = added;
-  const last = column.shown.at(-1);
+  const last = column.shown.records.at(-1);
   const isInOrder = feed !== "bars" || !last || (last as Bar).session < (record as Bar).session;
   if (column.isOutdated || isMissed(added) || !isInOrder) {
     column.isOutdated = true;
@@ -152,8 +160,7 @@ function show(column: Column, added: Added): void {
   const isLate = record.availableAt <= shownUntil;
   column.hasLate ||= isLate;
   const shown = isLate ? { ...record, availableAt: shownUntil + 1 } : record;
-  if (feed === "bars") column.shown.push(chain(last as Bar | undefined, shown as Bar));
-  else insert(column.shown, shown);
+  column.shown.add(shown);
 }
 
 /** Whether scores were made that would be others with it: those of sessions that have closed since,
@@ -162,12 +169,6 @@ function isMissed({ feed, record: { availableAt }, shownUntil, assetClass }: Add
   if (availableAt > shownUntil) return false;
   if (feed === "bars" || shownUntil - availableAt >= LATE_MS) return true;
   return barsDue(availableAt - 1, shownUntil, assetClass).length > 0;
-}
-
-/** Puts a record in its place, before those that become known later: nobody has read these. */
-function insert(shown: Known[], record: Known): void {
-  const before = shown.findLastIndex(({ availableAt }) => availableAt <= record.availableAt);
-  shown.splice(before + 1, 0, record);
 }
 
 /** When something counts as known, Unix milliseconds. */
@@ -185,27 +186,5 @@ function knownRecord(observed: Observed): Known | undefined {
 }
 
 /** A list in order. */
-function ordered(feed: Feed, given: readonly Known[]): Known[] {
-  if (feed === "bars") return chained(given as readonly Bar[]);
-  return given.toSorted((one, other) => one.availableAt - other.availableAt);
-}
-
-/** Bars by session, each with its return. */
-function chained(bars: readonly Bar[]): Bar[] {
-  const list: Bar[] = [];
-  for (const bar of bars.toSorted((one, other) => (one.session < other.session ? -1 : 1))) {
-    list.push(chain(list.at(-1), bar));
-  }
-  return list;
-}
-
-/** A bar after another: with its return, and not known before it. */
-function chain(before: Bar | undefined, bar: Bar): Bar {
-  if (before === undefined) return { ...bar, logReturn: null };
-  const { close, dividend, split } = bar;
-  return {
-    ...bar,
-    availableAt: Math.max(before.availableAt, bar.availableAt),
-    logReturn: Math.log(((close + dividend) * split) / before.close),
-  };
-}
+const ordered = (feed: Feed, given: readonly Known[]): ShownList =>
+  feed === "bars" ? showBars(given as readonly Bar[]) : showByTime(given);

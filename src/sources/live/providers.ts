@@ -1,4 +1,5 @@
 import type { Provider } from "./provider.ts";
+import { providerIds } from "./provider-ids.ts";
 import { alpaca } from "./providers/alpaca.ts";
 import { coinMetrics } from "./providers/coin-metrics.ts";
 import { coinbase } from "./providers/coinbase.ts";
@@ -13,22 +14,13 @@ import { massive } from "./providers/massive.ts";
 import { stocktwits } from "./providers/stocktwits.ts";
 import { unusualWhales } from "./providers/unusual-whales.ts";
 
-/** Every provider; where several have the same, the first that can be used is asked. */
-export const providers: readonly Provider[] = [
-  coinbase,
-  kraken,
-  coinMetrics,
-  massive,
-  unusualWhales,
-  alpaca,
-  deribit,
-  finraDaily,
-  finraWeekly,
-  edgar,
-  jetstream,
-  stocktwits,
-  gdelt,
-];
+const byId: Readonly<Record<(typeof providerIds)[number], Provider>> = {
+  ...{ coinbase, kraken, massive, alpaca, deribit, edgar, jetstream, stocktwits, gdelt },
+  "coin-metrics": coinMetrics,
+  "unusual-whales": unusualWhales,
+  "finra-daily": finraDaily,
+  "finra-weekly": finraWeekly,
+};
 
-/** Their ids. */
-export const providerIds: readonly string[] = providers.map(({ id }) => id);
+/** Every provider, in the order of `providerIds`. */
+export const providers: readonly Provider[] = providerIds.map((id) => byId[id]);

@@ -1,8 +1,9 @@
+import type { Packing } from "../../market/packed-list.ts";
 import type { Bar } from "../../market/records.ts";
 import { normal } from "./draw.ts";
 import { dividendYieldOn } from "./eras.ts";
 import type { Profile } from "./profile.ts";
-import type { Scene } from "./scene.ts";
+import type { Scene, Stage } from "./scene.ts";
 
 /** Share of a day's move that happens before the open. */
 const OVERNIGHT_SHARE = 0.3;
@@ -25,7 +26,7 @@ function volumeOf({ instrument, dailyVolumeUsd }: Profile, noise: number, close:
  * @returns `undefined` while trading is halted.
  */
 export function barOf(scene: Scene, previousClose: number | undefined): Bar | undefined {
-  const { stage, profile, day, session } = scene;
+  const { stage, profile, day } = scene;
   const era = stage.eraOf(day);
   const offset = day - era.firstDay;
   if (era.halted[offset] === profile.index) return undefined;
@@ -43,7 +44,7 @@ export function barOf(scene: Scene, previousClose: number | undefined): Bar | un
   const split = path?.split?.offset === offset ? path.split.ratio : 1;
   return {
     availableAt: (day + 1) * stage.dayMs,
-    session,
+    session: stage.sessionOf(day),
     open: toTick(profile, start),
     high: toTick(profile, high),
     low: toTick(profile, low),
@@ -55,3 +56,38 @@ export function barOf(scene: Scene, previousClose: number | undefined): Bar | un
       previousClose === undefined ? null : Math.log(((close + dividend) * split) / previousClose),
   };
 }
+
+/** How bars are kept. */
+export const packedBars = ({
+  dayMs,
+  sessionOf,
+}: Pick<Stage, "dayMs" | "sessionOf">): Packing<Bar, Bar> => ({
+  bytes: 61,
+  write(view, at, bar) {
+    view.setUint32(at, bar.availableAt / dayMs - 1);
+    view.setFloat64(at + 4, bar.open);
+    view.setFloat64(at + 12, bar.high);
+    view.setFloat64(at + 20, bar.low);
+    view.setFloat64(at + 28, bar.close);
+    view.setFloat64(at + 36, bar.volume);
+    view.setFloat64(at + 44, bar.dividend);
+    view.setFloat64(at + 52, bar.logReturn ?? Number.NaN);
+    view.setUint8(at + 60, bar.split);
+  },
+  read(view, at) {
+    const day = view.getUint32(at);
+    const logReturn = view.getFloat64(at + 52);
+    return {
+      availableAt: (day + 1) * dayMs,
+      session: sessionOf(day),
+      open: view.getFloat64(at + 4),
+      high: view.getFloat64(at + 12),
+      low: view.getFloat64(at + 20),
+      close: view.getFloat64(at + 28),
+      volume: view.getFloat64(at + 36),
+      dividend: view.getFloat64(at + 44),
+      split: view.getUint8(at + 60),
+      logReturn: Number.isNaN(logReturn) ? null : logReturn,
+    };
+  },
+});

@@ -6,15 +6,19 @@ const YEAR_DAYS = 252;
 /** A fiscal quarter, and the pace of dividends. */
 export const QUARTER_DAYS = 91;
 
+/** A window serves this many days, a quarter of a year: so a start never scores more than five quarters,
+ *  and every 63 days scores are walked again from a later beginning. */
+const WINDOW_DAYS = YEAR_DAYS / 4;
+
 /** How far bars, filings and on-chain figures reach back before the walk: three years. */
 const HISTORY_DAYS = 3 * YEAR_DAYS;
 
 /** How far messages, prints and short volumes reach back before the walk: their 60-day norms and a margin. */
 const FEED_MEMORY_DAYS = 70;
 
-/** The days that one sandbox year remembers, counted since the Unix epoch. */
+/** The days that are remembered for a while, counted since the Unix epoch. */
 export interface Window {
-  /** The sandbox year that it serves. */
+  /** The sandbox year in which it lies. */
   readonly year: number;
   /** First day from which scores are walked forward. */
   readonly walkDay: number;
@@ -24,12 +28,12 @@ export interface Window {
   readonly feedDay: number;
 }
 
-/** The window that serves a day: it reaches back from the first day of the year before. */
+/** The window that serves a day: it reaches back a year from the first of the days that it serves. */
 export function windowOf(day: number): Window {
-  const year = Math.floor(day / YEAR_DAYS);
-  const walkDay = (year - 1) * YEAR_DAYS;
+  const firstDay = Math.floor(day / WINDOW_DAYS) * WINDOW_DAYS;
+  const walkDay = firstDay - YEAR_DAYS;
   return {
-    year,
+    year: Math.floor(day / YEAR_DAYS),
     walkDay,
     historyDay: walkDay - HISTORY_DAYS,
     feedDay: walkDay - FEED_MEMORY_DAYS,

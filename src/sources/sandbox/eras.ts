@@ -157,7 +157,8 @@ function createEra(draws: Draws, profiles: readonly Profile[], firstDay: number)
   return { firstDay, halted, paths };
 }
 
-/** Eras on demand; a window of five years needs at most three, kept until they are out of reach. */
+/** Eras on demand, 0.8 MB each. Days come one after another and look back half a year at most, so that
+ *  one and its neighbours are enough. */
 export function createEras(draws: Draws, profiles: readonly Profile[]): EraOf {
   const eras = new Map<number, Era>();
   return (day) => {
@@ -166,7 +167,7 @@ export function createEras(draws: Draws, profiles: readonly Profile[]): EraOf {
     if (known !== undefined) return known;
     const era = createEra(draws, profiles, firstDay);
     for (const old of eras.keys()) {
-      if (Math.abs(old - firstDay) > 3 * ERA_DAYS) eras.delete(old);
+      if (Math.abs(old - firstDay) > ERA_DAYS) eras.delete(old);
     }
     eras.set(firstDay, era);
     return era;

@@ -1,8 +1,9 @@
+import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, Fundamental, FundamentalMetric, OnChain } from "../../market/records.ts";
 import { QUARTER_DAYS } from "./calendar.ts";
 import { normal } from "./draw.ts";
 import { ERA_DAYS } from "./eras.ts";
-import type { Scene } from "./scene.ts";
+import type { Scene, Stage } from "./scene.ts";
 
 /** A quarter is published 20..50 days after its end. */
 const SHORTEST_LAG_DAYS = 20;
@@ -60,15 +61,38 @@ export function filingsOf(scene: Scene): readonly Fundamental[] {
 const ON_CHAIN_PUBLISHED_DAYS = 1.25;
 const UNPUBLISHED_PROBABILITY = 0.005;
 
+/** What a network valuation is made from. */
+type Draft = Pick<OnChain, "mvrv"> & {
+  /** Days since the Unix epoch. */
+  readonly day: number;
+};
+
 /** Network valuation of the day before: high after rises, as holders' cost lags the price. */
-export function onChainOf(scene: Scene, yesterday: Bar): OnChain {
-  const { stage, profile } = scene;
-  const day = scene.day - 1;
+export function onChainOf({ stage, profile, day: today }: Scene, yesterday: Bar): Draft {
+  const day = today - 1;
   const draw = stage.draws("onChain", profile.index, day);
   const ratio = 1.2 * (yesterday.close / profile.basePrice) ** 0.5 * Math.exp(0.03 * normal(draw));
-  return {
-    availableAt: Math.floor((day + ON_CHAIN_PUBLISHED_DAYS) * stage.dayMs),
-    session: yesterday.session,
-    mvrv: draw() < UNPUBLISHED_PROBABILITY ? null : Math.round(ratio * 10_000) / 10_000,
-  };
+  const mvrv = draw() < UNPUBLISHED_PROBABILITY ? null : Math.round(ratio * 10_000) / 10_000;
+  return { day, mvrv };
 }
+
+/** How network valuations are kept. */
+export const packedOnChain = ({
+  dayMs,
+  sessionOf,
+}: Pick<Stage, "dayMs" | "sessionOf">): Packing<Draft, OnChain> => ({
+  bytes: 12,
+  write(view, at, { day, mvrv }) {
+    view.setUint32(at, day);
+    view.setFloat64(at + 4, mvrv ?? Number.NaN);
+  },
+  read(view, at) {
+    const day = view.getUint32(at);
+    const mvrv = view.getFloat64(at + 4);
+    return {
+      availableAt: Math.floor((day + ON_CHAIN_PUBLISHED_DAYS) * dayMs),
+      session: sessionOf(day),
+      mvrv: Number.isNaN(mvrv) ? null : mvrv,
+    };
+  },
+});

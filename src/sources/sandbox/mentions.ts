@@ -1,7 +1,9 @@
+import type { Packing } from "../../market/packed-list.ts";
 import type { Mention } from "../../market/records.ts";
 import { ROLES } from "./cast.ts";
 import { clamp, type Draw, eventCount, normal, whole } from "./draw.ts";
-import { idPrefix, type Scene } from "./scene.ts";
+import type { Profile } from "./profile.ts";
+import { idPrefixes, type Scene, type Stage } from "./scene.ts";
 
 /** A quiet instrument is talked about for 20 of 200 days. */
 const QUIET_CYCLE_DAYS = 200;
@@ -13,9 +15,24 @@ const MOOD_DAYS = 40;
 /** Every so many days, one instrument is flooded with copies of one sentence. */
 const SPAM_CYCLE_DAYS = 8;
 const SPAM_COPIES = 24;
-const SPAMMER = "sim-promoter";
 
-const AUTHORS: readonly string[] = Array.from({ length: 400 }, (_, index) => `sim-${index}`);
+/** Authors that have a name. */
+const NAMED = 400;
+
+/** Followers of an author, 10..50,000, always the same. */
+const followersOf = (author: number): number => Math.floor(10 * 5000 ** ((author + 0.5) / NAMED));
+
+/** Everybody who writes, then who hides, then who floods. */
+const AUTHORS: readonly Pick<Mention, "author" | "followers">[] = [
+  ...Array.from({ length: NAMED }, (_, index) => ({
+    author: `sim-${index}`,
+    followers: followersOf(index),
+  })),
+  { author: null, followers: null },
+  { author: "sim-promoter", followers: 10 },
+];
+const HIDDEN = NAMED;
+const SPAMMER = NAMED + 1;
 
 /** Lower bounds of the moods from clearly bullish on; whatever is lower is clearly bearish. */
 const MOOD_BOUNDS = [0.9, 0.3, -0.3, -0.9] as const;
@@ -46,11 +63,6 @@ function moodOf(feeling: number): number {
   return mood < 0 ? MOOD_BOUNDS.length : mood;
 }
 
-/** Followers of an author, 10..50,000, always the same. */
-function followersOf(author: number): number {
-  return Math.floor(10 * 5000 ** ((author + 0.5) / AUTHORS.length));
-}
-
 /** Most messages name one instrument, some two or three. */
 function symbolCountOf(draw: Draw): number {
   const luck = draw();
@@ -58,69 +70,121 @@ function symbolCountOf(draw: Draw): number {
   return luck < 0.95 ? 2 : 3;
 }
 
-type Words = Pick<Mention, "text" | "stance">;
-
-function wordsOf(draw: Draw, feeling: number, phrases: Scene["profile"]["phrases"]): Words {
-  const mood = moodOf(feeling);
-  const choices = phrases[mood] as readonly string[];
-  const text = choices[whole(draw, choices.length)] as string;
-  return { text, stance: draw() < STANCE_PROBABILITY ? (STANCES[mood] ?? null) : null };
+/** What a message is made from. */
+interface Draft {
+  /** Days since the Unix epoch, and milliseconds since the start of the day. */
+  readonly day: number;
+  readonly offsetMs: number;
+  /** Number among the usual messages of the day or, from 1 on, among the copies of a sentence. */
+  readonly position: number;
+  readonly copy: number;
+  /** Which sentence: see `phrasesFor`. */
+  readonly mood: number;
+  readonly sentence: number;
+  /** Whether it carries the tag of its mood. */
+  readonly isTagged: boolean;
+  /** Place in `AUTHORS`. */
+  readonly author: number;
+  readonly symbolCount: number;
 }
 
-function usualMentions(scene: Scene): readonly Mention[] {
+type Words = Pick<Draft, "mood" | "sentence" | "isTagged">;
+
+function wordsOf(draw: Draw, feeling: number, phrases: Profile["phrases"]): Words {
+  const mood = moodOf(feeling);
+  const sentence = whole(draw, (phrases[mood] as readonly string[]).length);
+  return { mood, sentence, isTagged: draw() < STANCE_PROBABILITY };
+}
+
+/** Milliseconds since the start of a day of an instant in days. */
+const offsetMs = ({ stage: { dayMs }, day }: Scene, instant: number): number =>
+  Math.floor(instant * dayMs) - day * dayMs;
+
+function usualMentions(scene: Scene): readonly Draft[] {
   const { stage, profile, day } = scene;
   const draw = stage.draws("mentions", profile.index, day);
   const count = eventCount(draw, profile.messagesPerDay);
   const leaning = leaningOf(scene);
-  const prefix = idPrefix(scene);
-  const mentions: Mention[] = [];
+  const mentions: Draft[] = [];
   for (let position = 0; position < count; position++) {
     const before = mentions.at(-1);
     const repeats = before !== undefined && draw() < REPEAT_PROBABILITY;
-    const { text, stance } = repeats
+    const { mood, sentence, isTagged } = repeats
       ? before
       : wordsOf(draw, leaning + 0.7 * normal(draw), profile.phrases);
-    const author = whole(draw, AUTHORS.length);
-    const hidden = draw() < HIDDEN_AUTHOR_PROBABILITY;
+    const named = whole(draw, NAMED);
+    const author = draw() < HIDDEN_AUTHOR_PROBABILITY ? HIDDEN : named;
     mentions.push({
-      availableAt: Math.floor((day + (position + draw()) / count) * stage.dayMs),
-      id: prefix + position,
-      text,
-      author: hidden ? null : (AUTHORS[author] as string),
-      followers: hidden ? null : followersOf(author),
+      ...{ day, position, copy: 0, mood, sentence, isTagged, author },
+      offsetMs: offsetMs(scene, day + (position + draw()) / count),
       symbolCount: symbolCountOf(draw),
-      stance,
     });
   }
   return mentions;
 }
 
 /** Copies of one sentence within two hours' worth of a day, all by the same author. */
-function spamMentions(scene: Scene): readonly Mention[] {
+function spamMentions(scene: Scene): readonly Draft[] {
   const { stage, profile, day } = scene;
   const draw = stage.draws("spam", 0, Math.floor(day / SPAM_CYCLE_DAYS));
   const isHit =
     day % SPAM_CYCLE_DAYS === whole(draw, SPAM_CYCLE_DAYS) &&
     profile.index === whole(draw, ROLES.length);
   if (!isHit) return [];
-  const text = (profile.phrases[0]?.[whole(draw, 16)] ?? "") as string;
+  const sentence = whole(draw, 16);
   const start = day + 0.8 * draw();
   return Array.from({ length: SPAM_COPIES }, (_, copy) => ({
-    availableAt: Math.floor((start + (0.08 * copy) / SPAM_COPIES) * stage.dayMs),
-    id: `${idPrefix(scene)}s${copy}`,
-    text,
+    ...{ day, position: 0, copy: copy + 1, mood: 0, sentence, isTagged: true },
+    offsetMs: offsetMs(scene, start + (0.08 * copy) / SPAM_COPIES),
     author: SPAMMER,
-    followers: 10,
     symbolCount: 1,
-    stance: "bullish" as const,
   }));
 }
 
 /** Public messages of a day, in order, each known when it is written. */
-export function mentionsOf(scene: Scene): readonly Mention[] {
+export function mentionsOf(scene: Scene): readonly Draft[] {
   if (isSilent(scene)) return [];
   const usual = usualMentions(scene);
   const spam = spamMentions(scene);
   if (spam.length === 0) return usual;
-  return [...usual, ...spam].sort((one, other) => one.availableAt - other.availableAt);
+  return [...usual, ...spam].sort((one, other) => one.offsetMs - other.offsetMs);
+}
+
+function write(view: DataView, at: number, draft: Draft): void {
+  view.setUint32(at, draft.day);
+  view.setUint32(at + 4, draft.offsetMs);
+  view.setUint16(at + 8, draft.author);
+  view.setUint8(at + 10, draft.position);
+  view.setUint8(at + 11, draft.copy);
+  view.setUint8(at + 12, draft.mood);
+  view.setUint8(at + 13, draft.sentence);
+  view.setUint8(at + 14, Number(draft.isTagged));
+  view.setUint8(at + 15, draft.symbolCount);
+}
+
+/** How the messages about an instrument are kept. */
+export function packedMentions(
+  profile: Profile,
+  { dayMs }: Pick<Stage, "dayMs">,
+): Packing<Draft, Mention> {
+  const prefixOf = idPrefixes(profile);
+  return {
+    bytes: 16,
+    write,
+    read(view, at) {
+      const day = view.getUint32(at);
+      const copy = view.getUint8(at + 11);
+      const mood = view.getUint8(at + 12);
+      const { author, followers } = AUTHORS[view.getUint16(at + 8)] as (typeof AUTHORS)[number];
+      return {
+        availableAt: day * dayMs + view.getUint32(at + 4),
+        id: prefixOf(day) + (copy === 0 ? view.getUint8(at + 10) : `s${copy - 1}`),
+        text: profile.phrases[mood]?.[view.getUint8(at + 13)] as string,
+        author,
+        followers,
+        symbolCount: view.getUint8(at + 15),
+        stance: view.getUint8(at + 14) === 1 ? (STANCES[mood] as Mention["stance"]) : null,
+      };
+    },
+  };
 }

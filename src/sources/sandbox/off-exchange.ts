@@ -1,6 +1,8 @@
-import type { Bar, Print, ShortVolume } from "../../market/records.ts";
+import type { Packing } from "../../market/packed-list.ts";
+import type { Bar, Print } from "../../market/records.ts";
 import { clamp, type Draw, eventCount, logUniform, normal, whole } from "./draw.ts";
-import { idPrefix, type Scene, type TradedScene } from "./scene.ts";
+import type { Profile } from "./profile.ts";
+import { idPrefixes, type Scene, type Stage, type TradedScene } from "./scene.ts";
 
 /** More would let reports overtake each other. */
 const MAX_PRINTS = 30;
@@ -17,8 +19,10 @@ const PRESSURE_DAYS = 15;
 
 const SIZE_SHARES = [100, 60_000] as const;
 
-/** Sale conditions whose price the quotes did not set: average price, contingent, derivative. */
-const UNSIGNABLE = ["4", "4", "7", "W"] as const;
+/** Sale conditions: regular, then those whose price the quotes did not set: average price,
+ *  contingent, derivative. */
+const CONDITIONS = ["", "4", "4", "7", "W"] as const;
+const REGULAR = 0;
 const UNSIGNABLE_PROBABILITY = 0.08;
 const CANCELED_PROBABILITY = 0.01;
 
@@ -55,75 +59,101 @@ function buyProbabilityOf({ stage, profile, day }: Scene): number {
   return clamp(0.5 + 0.15 * normal(stage.draws("pressure", profile.index, block)), [0.1, 0.9]);
 }
 
+/** What a print is made from. */
+interface Draft {
+  /** Days since the Unix epoch, and milliseconds since the start of the day. */
+  readonly day: number;
+  readonly offsetMs: number;
+  /** Milliseconds from the trade to its report. */
+  readonly delayMs: number;
+  /** Number among the prints of the day. */
+  readonly position: number;
+  readonly price: number;
+  readonly sizeShares: number;
+  readonly quote: Quote;
+  /** Place in `CONDITIONS`. */
+  readonly conditions: number;
+  readonly canceled: boolean;
+}
+
 interface PrintContext {
   readonly scene: TradedScene;
   readonly draw: Draw;
   readonly buyProbability: number;
   /** Position in the day's prints as a fraction, from 0. */
   readonly turn: number;
-  readonly id: string;
+  readonly position: number;
 }
 
-function printOf({ scene, draw, buyProbability, turn, id }: PrintContext): Print {
-  const { stage, bar, day, session } = scene;
+function printOf({ scene, draw, buyProbability, turn, position }: PrintContext): Draft {
+  const { stage, bar, day } = scene;
   const quote = quoteAt(draw, bar, turn);
   const signable = draw() >= UNSIGNABLE_PROBABILITY;
-  const position = signable ? positionOf(draw, buyProbability) : 6 * draw() - 2.5;
+  const place = signable ? positionOf(draw, buyProbability) : 6 * draw() - 2.5;
   const tradedAt = Math.floor((day + OPEN_FRACTION + TRADING_FRACTION * turn) * stage.dayMs);
-  const delayMs = Math.max(1, Math.round(draw() * MAX_DELAY_FRACTION * stage.dayMs));
   return {
-    availableAt: tradedAt + delayMs,
-    id,
-    session,
-    tradedAt,
-    price: priceAt(quote, position),
+    ...{ day, position, quote },
+    offsetMs: tradedAt - day * stage.dayMs,
+    delayMs: Math.max(1, Math.round(draw() * MAX_DELAY_FRACTION * stage.dayMs)),
+    price: priceAt(quote, place),
     sizeShares: Math.round(logUniform(() => draw() ** 1.6, SIZE_SHARES)),
-    venue: "SIM-TRF",
-    conditions: signable ? "" : (UNSIGNABLE[whole(draw, UNSIGNABLE.length)] as string),
-    bid: quote.bid / 100,
-    ask: quote.ask / 100,
+    conditions: signable ? REGULAR : 1 + whole(draw, CONDITIONS.length - 1),
     canceled: draw() < CANCELED_PROBABILITY,
-    signable,
   };
 }
 
 /** Off-exchange trades of a day, in order; buyers or sellers have the upper hand for weeks. */
-export function printsOf(scene: TradedScene): readonly Print[] {
+export function printsOf(scene: TradedScene): readonly Draft[] {
   const { stage, profile, day } = scene;
   const draw = stage.draws("prints", profile.index, day);
   const count = Math.min(MAX_PRINTS, eventCount(draw, profile.printsPerDay));
   const buyProbability = buyProbabilityOf(scene);
-  const prefix = idPrefix(scene);
   return Array.from({ length: count }, (_, position) => {
     const turn = (position + 0.98 * draw()) / count;
-    return printOf({ scene, draw, buyProbability, turn, id: prefix + position });
+    return printOf({ scene, draw, buyProbability, turn, position });
   });
 }
 
-/** Short share of off-exchange volume: mean .47, sd .08, of which a part lasts for days. */
-const SHORT_RATIO = { mean: 0.47, ownSd: 0.03, levelSd: 0.05, dailySd: 0.055 } as const;
-const LEVEL_DAYS = 5;
+function write(view: DataView, at: number, draft: Draft): void {
+  view.setUint32(at, draft.day);
+  view.setUint32(at + 4, draft.offsetMs);
+  view.setUint32(at + 8, draft.delayMs);
+  view.setUint32(at + 12, draft.sizeShares);
+  view.setFloat64(at + 16, draft.price);
+  view.setUint32(at + 24, draft.quote.bid);
+  view.setUint32(at + 28, draft.quote.ask);
+  view.setUint8(at + 32, draft.position);
+  view.setUint8(at + 33, draft.conditions);
+  view.setUint8(at + 34, Number(draft.canceled));
+}
 
-/** Published this many days after the start of the session: after the evaluation at its end. */
-const SHORT_PUBLISHED_DAYS = 1.08;
-
-/** Short volume of the day before, known a little after its end. */
-export function shortVolumeOf(scene: Scene, yesterday: Bar): ShortVolume {
-  const { stage, profile } = scene;
-  const day = scene.day - 1;
-  const draw = stage.draws("short", profile.index, day);
-  const level = stage.draws("shortLevel", profile.index, Math.floor(day / LEVEL_DAYS));
-  const own = stage.draws("shortOwn", profile.index, 0);
-  const ratio =
-    SHORT_RATIO.mean +
-    SHORT_RATIO.ownSd * normal(own) +
-    SHORT_RATIO.levelSd * normal(level) +
-    SHORT_RATIO.dailySd * normal(draw);
-  const totalShares = Math.round(yesterday.volume * (0.3 + 0.1 * draw()));
+/** How the prints of an instrument are kept. */
+export function packedPrints(
+  profile: Profile,
+  { dayMs, sessionOf }: Pick<Stage, "dayMs" | "sessionOf">,
+): Packing<Draft, Print> {
+  const prefixOf = idPrefixes(profile);
   return {
-    availableAt: Math.floor((day + SHORT_PUBLISHED_DAYS) * stage.dayMs),
-    session: yesterday.session,
-    shortShares: Math.round(totalShares * clamp(ratio, [0.1, 0.9])),
-    totalShares,
+    bytes: 35,
+    write,
+    read(view, at) {
+      const day = view.getUint32(at);
+      const tradedAt = day * dayMs + view.getUint32(at + 4);
+      const conditions = view.getUint8(at + 33);
+      return {
+        availableAt: tradedAt + view.getUint32(at + 8),
+        id: prefixOf(day) + view.getUint8(at + 32),
+        session: sessionOf(day),
+        tradedAt,
+        price: view.getFloat64(at + 16),
+        sizeShares: view.getUint32(at + 12),
+        venue: "SIM-TRF",
+        conditions: CONDITIONS[conditions] as string,
+        bid: view.getUint32(at + 24) / 100,
+        ask: view.getUint32(at + 28) / 100,
+        canceled: view.getUint8(at + 34) === 1,
+        signable: conditions === REGULAR,
+      };
+    },
   };
 }

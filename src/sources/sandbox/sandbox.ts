@@ -1,22 +1,16 @@
 import type { Market, Source } from "../../market/market.ts";
-import type {
-  Bar,
-  Fundamental,
-  InstrumentRecords,
-  Mention,
-  OnChain,
-  Print,
-  ShortVolume,
-} from "../../market/records.ts";
-import { barOf } from "./bars.ts";
+import { createPackedList } from "../../market/packed-list.ts";
+import type { Fundamental } from "../../market/records.ts";
+import { barOf, packedBars } from "./bars.ts";
 import { listedFrom, type Window, windowOf } from "./calendar.ts";
 import { createDraws } from "./draw.ts";
 import { createEras } from "./eras.ts";
-import { filingsOf, onChainOf } from "./figures.ts";
-import { mentionsOf } from "./mentions.ts";
-import { printsOf, shortVolumeOf } from "./off-exchange.ts";
+import { filingsOf, onChainOf, packedOnChain } from "./figures.ts";
+import { mentionsOf, packedMentions } from "./mentions.ts";
+import { packedPrints, printsOf } from "./off-exchange.ts";
 import { createProfiles, type Profile } from "./profile.ts";
 import type { Scene, Stage } from "./scene.ts";
+import { packedShortVolumes, shortVolumeOf } from "./short-volumes.ts";
 
 const SOURCE: Source = {
   id: "sandbox",
@@ -31,16 +25,6 @@ interface Cast {
   readonly stage: Stage;
 }
 
-/** The records of one instrument while they grow. */
-interface Ledger extends InstrumentRecords {
-  readonly bars: Bar[];
-  readonly fundamentals?: Fundamental[];
-  readonly mentions?: Mention[];
-  readonly prints?: Print[];
-  readonly shortVolumes?: ShortVolume[];
-  readonly onChain?: OnChain[];
-}
-
 /** What has been generated: every day of the window up to and including `lastDay`. */
 interface World {
   readonly window: Window;
@@ -49,27 +33,53 @@ interface World {
   readonly ledgers: readonly Ledger[];
 }
 
-/** An absent list says that no feed observes it. */
-function openLedger({ instrument, traits }: Profile): Ledger {
+/** The records of one instrument while they grow. An absent list says that no feed observes it. */
+function openLedger(profile: Profile, stage: Stage) {
+  const { instrument, traits } = profile;
   const isCoin = instrument.assetClass === "crypto";
   const { messages, filings, offExchange, onChain } = traits;
   const hasPrints = offExchange === "usual" || offExchange === "thin";
+  const fundamentals: Fundamental[] = [];
   return {
     instrument,
-    bars: [],
-    ...(messages !== "unobserved" && { mentions: [] }),
-    ...(!isCoin && filings !== "unobserved" && { fundamentals: [] }),
-    ...(!isCoin && hasPrints && { prints: [] }),
-    ...(!isCoin && offExchange !== "unobserved" && { shortVolumes: [] }),
-    ...(isCoin && onChain !== "unobserved" && { onChain: [] }),
+    bars: createPackedList(packedBars(stage)),
+    ...(messages !== "unobserved" && {
+      mentions: createPackedList(packedMentions(profile, stage)),
+    }),
+    ...(!isCoin && filings !== "unobserved" && { fundamentals }),
+    ...(!isCoin && hasPrints && { prints: createPackedList(packedPrints(profile, stage)) }),
+    ...(!isCoin &&
+      offExchange !== "unobserved" && {
+        shortVolumes: createPackedList(packedShortVolumes(stage)),
+      }),
+    ...(isCoin && onChain !== "unobserved" && { onChain: createPackedList(packedOnChain(stage)) }),
   };
 }
+
+type Ledger = ReturnType<typeof openLedger>;
 
 /** A session is called by its first instant. */
 const sessionLabel = (day: number, dayMs: number): string => new Date(day * dayMs).toISOString();
 
-function openWorld(window: Window, profiles: readonly Profile[]): World {
-  return { window, lastDay: window.historyDay - 1, ledgers: profiles.map(openLedger) };
+/** Days whose labels are remembered: more than are read at a time. */
+const REMEMBERED_DAYS = 2_000;
+
+/** Labels of sessions, one for all records of a day. */
+function createLabels(dayMs: number): Stage["sessionOf"] {
+  const labels = new Map<number, string>();
+  return (day) => {
+    const known = labels.get(day);
+    if (known !== undefined) return known;
+    if (labels.size === REMEMBERED_DAYS) labels.clear();
+    const label = sessionLabel(day, dayMs);
+    labels.set(day, label);
+    return label;
+  };
+}
+
+function openWorld(window: Window, { profiles, stage }: Cast): World {
+  const ledgers = profiles.map((profile) => openLedger(profile, stage));
+  return { window, lastDay: window.historyDay - 1, ledgers };
 }
 
 /** Records of the day itself, then what is published during it about the day before. */
@@ -91,10 +101,9 @@ function advance(world: World, day: number, { stage, profiles }: Cast): World {
   const { year, feedDay } = world.window;
   const firstDays = profiles.map(({ traits }) => listedFrom(traits, year));
   for (let next = world.lastDay + 1; next <= day; next++) {
-    const session = sessionLabel(next, stage.dayMs);
     for (const [index, profile] of profiles.entries()) {
       if (next < (firstDays[index] as number)) continue;
-      const scene = { stage, profile, day: next, session };
+      const scene = { stage, profile, day: next };
       addDay(world.ledgers[index] as Ledger, scene, feedDay);
     }
   }
@@ -114,19 +123,20 @@ export function createSandbox(options: {
   const dayMs = options.sessionSeconds * 1000;
   const draws = createDraws(options.seed);
   const profiles = createProfiles(draws);
-  const cast = { profiles, stage: { draws, dayMs, eraOf: createEras(draws, profiles) } };
+  const sessionOf = createLabels(dayMs);
+  const cast = { profiles, stage: { draws, dayMs, sessionOf, eraOf: createEras(draws, profiles) } };
   let world: World | undefined;
   return {
     mode: "sandbox",
     source: SOURCE,
     dayMs,
-    sessionAt: (at) => sessionLabel(Math.floor(at / dayMs), dayMs),
+    sessionAt: (at) => sessionOf(Math.floor(at / dayMs)),
     walkStart: (at) => windowOf(Math.floor(at / dayMs)).walkDay * dayMs,
     recordsUntil(at) {
       const day = Math.floor(at / dayMs);
       const window = windowOf(day);
-      const continues = world?.window.year === window.year && world.lastDay <= day;
-      const from = continues && world ? world : openWorld(window, profiles);
+      const continues = world?.window.walkDay === window.walkDay && world.lastDay <= day;
+      const from = continues && world ? world : openWorld(window, cast);
       world = advance(from, day, cast);
       return world.ledgers;
     },

@@ -9,6 +9,8 @@ export interface Stage {
   readonly eraOf: EraOf;
   /** Length of a simulated day in milliseconds. */
   readonly dayMs: number;
+  /** Label of the session of a day (since the Unix epoch): its first instant. */
+  readonly sessionOf: (day: number) => string;
 }
 
 /** One instrument on one simulated day, as its feeds see it. */
@@ -17,8 +19,6 @@ export interface Scene {
   readonly profile: Profile;
   /** Days since the Unix epoch. */
   readonly day: number;
-  /** Label of the day's session: its first instant. */
-  readonly session: string;
 }
 
 /** A scene in which trading took place. */
@@ -26,7 +26,14 @@ export interface TradedScene extends Scene {
   readonly bar: Bar;
 }
 
-/** Start of the id of a record of this scene. Short, because hundreds of thousands are kept. */
-export function idPrefix({ profile, day }: Scene): string {
-  return `${profile.index}.${day.toString(36)}.`;
+/**
+ * Starts of the ids of an instrument's records by their day; the last one is remembered, for records
+ * of a day are read one after another.
+ */
+export function idPrefixes({ index }: Pick<Profile, "index">): (day: number) => string {
+  let last = { day: Number.NaN, prefix: "" };
+  return (day) => {
+    if (day !== last.day) last = { day, prefix: `${index}.${day.toString(36)}.` };
+    return last.prefix;
+  };
 }

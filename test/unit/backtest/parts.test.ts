@@ -282,7 +282,7 @@ describe("the first session after short volume is published", () => {
       "A",
       dates.map((date) => [date, 100] as const),
     );
-    const bars = plain.bars.map((bar, day) => ({
+    const bars = Array.from(plain.bars, (bar, day) => ({
       ...bar,
       open: bar.close * Math.exp(0.1 * (ratio(day - 1) - 0.5)),
     }));

@@ -60,7 +60,9 @@ describe("a market in which momentum is right", () => {
     const [first = "", last = ""] = [dates[0], dates.at(-1)];
     const traded = skilled
       .recordsUntil(0)
-      .flatMap(({ bars }) => bars.filter(({ session }) => session >= first && session <= last));
+      .flatMap(({ bars }) =>
+        [...bars].filter(({ session }) => session >= first && session <= last),
+      );
     expect(found.stock?.signals.sessions).toBe(traded.length);
   });
 

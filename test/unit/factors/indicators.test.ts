@@ -1,3 +1,4 @@
+import { ATR, EMA, MACD, RSI, SMA } from "trading-signals";
 import { describe, expect, it } from "vitest";
 import { indicators } from "../../../src/factors/indicators.ts";
 import { createVolatility } from "../../../src/factors/volatility.ts";
@@ -15,6 +16,26 @@ describe("the indicators that are only shown", () => {
     expect(macd12_26).toBeCloseTo(-1.202501, 6);
     expect(macdOverAtr).toBeCloseTo(-1.202501 / 2.354338, 6);
   });
+
+  it.each([26, 199, 200, 300, 512])(
+    "equal those of an independent library to the last digit after %i bars",
+    (count) => {
+      const bars = referenceBars(count);
+      const [rsi, atr] = [new RSI(14), new ATR(14)];
+      const macd = new MACD(new EMA(12), new EMA(26), new EMA(9));
+      const [short, long] = [new SMA(50), new SMA(200)];
+      for (const bar of bars) {
+        for (const indicator of [rsi, macd, short, long]) indicator.add(bar.close);
+        atr.add(bar);
+      }
+      const { rsi14, atr14, macd12_26, sma50OverSma200 } = valuesOf(bars);
+      expect(rsi14).toBe(rsi.getResult());
+      expect(atr14).toBe(atr.getResult());
+      expect(macd12_26).toBe(macd.getResult()?.macd);
+      const ratio = long.isStable ? short.getResultOrThrow() / long.getResultOrThrow() : null;
+      expect(sma50OverSma200).toBe(ratio);
+    },
+  );
 
   it("are those of the adjusted prices, on the basis of the newest", () => {
     const adjusted = valuesOf(withCorporateActions(referenceBars()));

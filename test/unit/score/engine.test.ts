@@ -84,7 +84,7 @@ function refreshed(instants: readonly number[]) {
   for (const at of instants) engine.refresh(at);
   const newest = archive.newest("TEST");
   const inputs = Object.values(newest?.factors ?? {}).map((factor) => factor.inputs);
-  return { newest, inputs, history: archive.history("TEST", 0, 1e15) };
+  return { newest, inputs, history: [...archive.history("TEST", 0, 1e15)] };
 }
 
 const HOUR_MS = 3_600_000;
@@ -104,7 +104,7 @@ describe("the engine", () => {
     const at = closeOf(80);
     const pieces = [...engine.walk(at)];
     expect(pieces).toHaveLength(81);
-    expect(archive.history("TEST", 0, at)).toEqual(refreshed([at]).history);
+    expect([...archive.history("TEST", 0, at)]).toEqual(refreshed([at]).history);
     expect(archive.newest("TEST")).toEqual(refreshed([at]).newest);
   });
 
@@ -154,8 +154,8 @@ describe("the engine", () => {
 
 describe("one instrument at a time", () => {
   const symbols = ["A", "B", "C"];
-  const shift = <R extends { readonly availableAt: number }>(list: readonly R[], byMs: number) =>
-    list.map((record) => ({ ...record, availableAt: record.availableAt + byMs }));
+  const shift = <R extends { readonly availableAt: number }>(list: Iterable<R>, byMs: number) =>
+    Array.from(list, (record) => ({ ...record, availableAt: record.availableAt + byMs }));
   /** Three instruments; bars of the last one come an hour late from day 79 on. */
   const several: readonly InstrumentRecords[] = symbols.map((symbol, index) => ({
     instrument: { ...records.instrument, symbol },
@@ -214,7 +214,7 @@ describe("one instrument at a time", () => {
     engine.refresh(closeOf(80));
     engine.update(["TEST", "FUND"], closeOf(81));
     for (const symbol of ["TEST", "FUND"]) {
-      const closes = archive.history(symbol, closeOf(79), closeOf(81)).map(({ at }) => at);
+      const closes = Array.from(archive.history(symbol, closeOf(79), closeOf(81)), ({ at }) => at);
       expect(closes, symbol).toEqual([79, 80, 81].map(closeOf));
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { InstrumentRecords } from "../../../src/market/records.ts";
+import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
 import { createEngine } from "../../../src/score/engine.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
@@ -22,7 +22,7 @@ function start() {
 function news(): readonly (readonly [number, readonly string[]])[] {
   const known = market.recordsUntil(END).flatMap(({ instrument, ...lists }) =>
     Object.values(lists as Omit<InstrumentRecords, "instrument">)
-      .flatMap((list) => list.map(({ availableAt }) => availableAt))
+      .flatMap((list) => Array.from<Known>(list).map(({ availableAt }) => availableAt))
       .filter((at) => at > START && at <= END)
       .map((at) => [at, instrument.symbol] as const),
   );
@@ -66,7 +66,10 @@ describe("an engine that is told what is new, record by record", () => {
     for (const { instrument } of market.recordsUntil(END)) {
       const { symbol } = instrument;
       const closes = ({ archive }: typeof told) =>
-        archive.history(symbol, START - 2 * DAY_MS, last).map(({ at, signal }) => ({ at, signal }));
+        Array.from(archive.history(symbol, START - 2 * DAY_MS, last), ({ at, signal }) => ({
+          at,
+          signal,
+        }));
       expect(closes(told).length, symbol).toBeLessThanOrEqual(4);
       expect(closes(told), symbol).toEqual(closes(asked));
     }

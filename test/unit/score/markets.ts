@@ -15,7 +15,9 @@ const changed = (
   change: Change,
 ): InstrumentRecords => {
   const kinds = Object.keys(lists) as (keyof Lists)[];
-  const entries = kinds.map((kind) => [kind, change<Known>(lists[kind] ?? [], kind)] as const);
+  const entries = kinds.map(
+    (kind) => [kind, change<Known>([...(lists[kind] ?? [])], kind)] as const,
+  );
   return { instrument, ...(Object.fromEntries(entries) as unknown as Lists) };
 };
 
@@ -81,7 +83,7 @@ export function scoredAt(market: Market, at: number, later = at) {
   engine.refresh(at);
   const newest = new Map(archive.allNewest().map((one) => [one.instrument.symbol, one] as const));
   engine.refresh(later);
-  const closed = [...newest.keys()].map((symbol) => archive.history(symbol, 0, at));
+  const closed = [...newest.keys()].map((symbol) => [...archive.history(symbol, 0, at)]);
   return { newest, closed };
 }
 

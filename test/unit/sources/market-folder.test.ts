@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
-import type { InstrumentRecords } from "../../../src/market/records.ts";
+import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
 import { readMarketFolder } from "../../../src/sources/files/market-folder.ts";
+import { arraysOf } from "../../support/records.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
 /** Real data beside the project; see its own README for where they come from. */
@@ -70,8 +71,8 @@ async function read(files: Files): Promise<readonly InstrumentRecords[]> {
   return market.recordsUntil(0);
 }
 
-const readStock = async (files: Files) => (await read(files))[0] as InstrumentRecords;
-const readCoin = async (files: Files) => (await read(files))[1] as InstrumentRecords;
+const readStock = async (files: Files) => arraysOf((await read(files))[0] as InstrumentRecords);
+const readCoin = async (files: Files) => arraysOf((await read(files))[1] as InstrumentRecords);
 const utc = (text: string) => Date.parse(text);
 
 afterAll(async () => {
@@ -199,7 +200,7 @@ describe("bars", () => {
     const folder = await folderOf({ "bars/ACME.csv": csv("bars", ...rows) });
     const until = utc("2014-03-10T20:15:00Z");
     const market = await readMarketFolder(folder, { until });
-    expect(market.recordsUntil(0)[0]?.bars.map(({ session }) => session)).toEqual([
+    expect(Array.from(market.recordsUntil(0)[0]?.bars ?? [], ({ session }) => session)).toEqual([
       "2014-03-07",
       "2014-03-10",
     ]);
@@ -491,9 +492,11 @@ describe("a malformed market folder is refused with file and line", () => {
 describe.skipIf(real.isMissing)("the real market folder", () => {
   let market: Market;
   const bySymbol = (symbol: string) =>
-    market
-      .recordsUntil(0)
-      .find(({ instrument }) => instrument.symbol === symbol) as InstrumentRecords;
+    arraysOf(
+      market
+        .recordsUntil(0)
+        .find(({ instrument }) => instrument.symbol === symbol) as InstrumentRecords,
+    );
 
   beforeAll(async () => {
     market = await readMarketFolder(real.path);
@@ -524,7 +527,9 @@ describe.skipIf(real.isMissing)("the real market folder", () => {
   it("has every list in the order in which its records were known", () => {
     const lists = market
       .recordsUntil(0)
-      .flatMap(({ instrument: _, ...records }) => Object.values(records));
+      .flatMap(({ instrument: _, ...records }) =>
+        Object.values(records).map((list) => Array.from<Known>(list)),
+      );
     const isAscending = (known: readonly { readonly availableAt: number }[]) =>
       known.every((one, index) => one.availableAt >= (known[index - 1]?.availableAt ?? 0));
     expect(lists.length).toBeGreaterThan(399);

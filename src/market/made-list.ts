@@ -1,0 +1,28 @@
+import type { RecordList } from "./records.ts";
+
+/**
+ * A list that makes its records when they are read.
+ *
+ * @param count How many there are; may rise.
+ * @param read Makes the record at an index of 0..count - 1.
+ */
+export function createMadeList<R>(count: () => number, read: (index: number) => R): RecordList<R> {
+  const indexOf = (position: number) => (position < 0 ? count() + position : position);
+  const slice = (from = 0, to = count()): R[] => {
+    const end = Math.min(indexOf(to), count());
+    const records: R[] = [];
+    for (let index = Math.max(0, indexOf(from)); index < end; index++) records.push(read(index));
+    return records;
+  };
+  return {
+    get length() {
+      return count();
+    },
+    at(position) {
+      const index = indexOf(position);
+      return index >= 0 && index < count() ? read(index) : undefined;
+    },
+    slice,
+    [Symbol.iterator]: () => slice().values(),
+  };
+}

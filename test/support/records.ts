@@ -1,0 +1,17 @@
+import type { InstrumentRecords, RecordList } from "../../src/market/records.ts";
+
+/** What has its lists as arrays. */
+type WithArrays<T> = {
+  readonly [Name in keyof T]: NonNullable<T[Name]> extends RecordList<infer R>
+    ? readonly R[] | Extract<T[Name], undefined>
+    : T[Name];
+};
+
+/** Records of an instrument as they are now, in arrays. */
+export const arraysOf = (records: InstrumentRecords): WithArrays<InstrumentRecords> =>
+  Object.fromEntries(
+    Object.entries(records).map(([name, list]) => [
+      name,
+      name === "instrument" ? list : Array.from(list as Iterable<unknown>),
+    ]),
+  ) as unknown as WithArrays<InstrumentRecords>;
