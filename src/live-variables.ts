@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { providerIds } from "./sources/live/providers.ts";
+import { isProviderId, providerIds } from "./sources/live/provider-ids.ts";
 
 /** Printable, since it becomes a header field. */
 const ProviderKey = z.string().regex(/^[!-~]{1,500}$/);
@@ -43,7 +43,7 @@ export const liveVariables = {
     schema: z
       .string()
       .transform((text) => text.split(/[\s,]+/).filter((part) => part !== ""))
-      .refine((ids) => ids.every((id) => providerIds.includes(id)))
+      .refine((ids) => ids.every(isProviderId))
       .optional(),
     allowed: `names of providers, separated by spaces, of ${providerIds.join(", ")}`,
   },
@@ -66,7 +66,7 @@ function providerUrls(text: string): Readonly<Record<string, string>> | undefine
       const [id = "", ...rest] = part.split("=");
       return [id, rest.join("=")] as const;
     });
-  const isKnown = entries.every(([id, url]) => providerIds.includes(id) && isOrigin(url));
+  const isKnown = entries.every(([id, url]) => isProviderId(id) && isOrigin(url));
   return isKnown ? Object.fromEntries(entries) : undefined;
 }
 

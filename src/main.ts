@@ -1,4 +1,5 @@
 import type { RequestListener } from "node:http";
+import { flushCompileCache } from "node:module";
 import type { Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, type MarketChoice, readConfig } from "./config.ts";
@@ -23,6 +24,9 @@ const ERASE_LINE = "\r\u001b[K";
 /** Long enough after the start that nobody waits for a first answer any more, in milliseconds. */
 const SETTLE_MS = 3_000;
 
+// Beside keeping what was compiled for the next start, it lets go of what was read: 12 MB that would
+// otherwise leave holes between what is made later, and the system gets holes back only whole.
+flushCompileCache();
 await main();
 
 async function main(): Promise<void> {

@@ -12,7 +12,7 @@ import type { Config } from "./config.ts";
 import { type App, type AppOptions, createApp } from "./http/app.ts";
 import { claimRouter } from "./http/claim.ts";
 import { intakeRouter } from "./http/intake.ts";
-import { oauthRouter } from "./http/oauth.ts";
+import { createOAuth } from "./http/oauth.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/routes.ts";
 import { createStreams } from "./http/streams.ts";
@@ -181,6 +181,7 @@ interface Surface extends Pick<AppOptions, "context" | "readiness" | "streams" |
 function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   const { config, baseUrl, now, log, meters } = options;
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
+  const oauth = createOAuth({ ...access, baseUrl, proxyHops: config.proxyHops });
   return createApp({
     ...served,
     ...{ name: NAME, version: pkg.version, baseUrl, now, log, meters, onError },
@@ -189,7 +190,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
     ...{ sessions: access.sessions, accounts: access.accounts },
     ...{ tables: scoring.snapshots.tables, eventLog: alerts.eventLog },
     onSignal: scoring.updates.onUpdate,
-    proxyHops: config.proxyHops,
+    ...{ tokens: oauth.tokens, proxyHops: config.proxyHops },
     mcpFastPath: config.mcpFastPath,
     anonymousScopes: config.anonymousScopes,
     routers: [
@@ -198,7 +199,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
         ...{ ...access, alerts: alerts.desk, name: NAME, baseUrl, now, onError },
         mailHint: config.mail === undefined,
       }),
-      oauthRouter({ ...access, baseUrl }),
+      oauth.router,
       intakeRouter(access),
       webhookKeysRouter(alerts.keySet),
     ],

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isLoopbackHost } from "./auth/loopback.ts";
 import { anonymousCeiling, isScope, scopeNames } from "./auth/scopes.ts";
 import { type Quota, type QuotaName, quotas } from "./limits/limits.ts";
 import { liveVariables } from "./live-variables.ts";
 import { parseReplay, REPLAY_FORM } from "./replay.ts";
 import { ENCODED_KEY } from "./store/master-key.ts";
+import { isIssuer, isProxy } from "./variable-addresses.ts";
 
 /** `MARKET` with providers. */
 export const LIVE = "live";
@@ -186,18 +186,6 @@ export const variables = {
     allowed: "debug, info, warn, error or silent",
   },
 } as const;
-
-/** Without TLS, what another machine says of a person can be believed by nobody. */
-function isIssuer(text: string): boolean {
-  const { protocol, hostname = "" } = URL.parse(text) ?? {};
-  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
-}
-
-/** Credentials may stand in it, and nothing but them, the host and the port. */
-function isProxy(text: string): boolean {
-  const { protocol = "", host = "", pathname, search, hash } = URL.parse(text) ?? {};
-  return /^https?:$/.test(protocol) && host !== "" && `${pathname}${search}${hash}` === "/";
-}
 
 /** @returns `undefined` when one is not as it should be. */
 function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined {

@@ -6,7 +6,6 @@ import { faultText } from "../store/copies/fault-text.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import { type AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./answer.ts";
 import { type CommandContext, ConfirmationNeeded } from "./command.ts";
-import { commands } from "./commands.ts";
 import { openSocketAddress } from "./socket-address.ts";
 import { listenAlone } from "./socket-server.ts";
 import { refuseStoreFiles } from "./store-files.ts";
@@ -111,7 +110,9 @@ function send(res: ServerResponse, line: AnswerLine): void {
   if (!res.destroyed) res.write(`${JSON.stringify(line)}\n`);
 }
 
+/** What commands need, much of it of PostgreSQL, is loaded when there is the first of them. */
 async function readRequest(req: IncomingMessage) {
+  const { commands } = await import("./commands.ts");
   const name = (req.url ?? "").slice(1).replaceAll("-", " ");
   const command = commands.get(name);
   if (req.method !== "POST" || command === undefined) {

@@ -1,6 +1,6 @@
-import { createTransport } from "nodemailer";
 import { isLoopbackHost } from "../auth/loopback.ts";
 import type { MailChoice } from "../config.ts";
+import { whenNeeded } from "../when-needed.ts";
 import type { Letter } from "./letter.ts";
 
 /** How long one step of a conversation with the server may take, in milliseconds. */
@@ -29,19 +29,12 @@ export interface Smtp {
 /** Connects to a mail server when there is something to send, and keeps the connection for a while.
  *  Parameters of the address can change what is set here, for example `?requireTLS=false`. */
 export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
-  const { username, hostname } = new URL(smtpUrl);
   const host = from.slice(from.lastIndexOf("@") + 1);
-  const transport = createTransport({
-    ...{ url: smtpUrl, pool: true, maxConnections: MAX_CONNECTIONS, maxRequeues: 0 },
-    ...{ dnsTimeout: STEP_MS, connectionTimeout: STEP_MS, greetingTimeout: STEP_MS },
-    socketTimeout: STEP_MS,
-    // A password must not go where others can read it, whoever answers for the server.
-    requireTLS: username !== "" && !isLoopbackHost(hostname),
-    ...{ disableFileAccess: true, disableUrlAccess: true },
-  });
+  const transport = whenNeeded(() => openTransport(smtpUrl));
   return {
     async send({ letter: { to, subject, text }, id, date, signal }) {
-      await transport.sendMail({
+      const opened = await transport.get();
+      await opened.sendMail({
         from,
         // Not as text, which would be read as a list of addresses with names.
         to: { name: "", address: to },
@@ -51,8 +44,22 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
         headers: { "Auto-Submitted": "auto-generated" },
       });
     },
-    close: () => transport.close({ force: true }),
+    close: () => void transport.ifOpen((opened) => opened.close({ force: true })),
   };
+}
+
+/** The client is loaded when it is needed: most services send no mail. */
+async function openTransport(url: string) {
+  const { createTransport } = await import("nodemailer");
+  const { username, hostname } = new URL(url);
+  return createTransport({
+    ...{ url, pool: true, maxConnections: MAX_CONNECTIONS, maxRequeues: 0 },
+    ...{ dnsTimeout: STEP_MS, connectionTimeout: STEP_MS, greetingTimeout: STEP_MS },
+    socketTimeout: STEP_MS,
+    // A password must not go where others can read it, whoever answers for the server.
+    requireTLS: username !== "" && !isLoopbackHost(hostname),
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+  });
 }
 
 /** Whether the server will never take a message for this address (RFC 5321 section 4.2.1). */

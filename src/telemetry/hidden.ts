@@ -44,3 +44,16 @@ function formsOf(secret: string): readonly string[] {
   const encoded = (["base64", "base64url", "hex"] as const).map((name) => bytes.toString(name));
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...encoded];
 }
+
+/**
+ * What a text of JSON stands for, with each text in it changed, names of members and numbers too. In
+ * the JSON as a whole, what is changed could take a part of its form along.
+ */
+export function withTexts(json: string, change: (text: string) => string): unknown {
+  return JSON.parse(json, (_name, value) => {
+    if (typeof value === "string") return change(value);
+    if (typeof value === "number") return change(String(value)) === String(value) ? value : HIDDEN;
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, own]) => [change(name), own]));
+  });
+}

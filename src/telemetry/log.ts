@@ -1,5 +1,5 @@
 import pino, { type Logger, type LoggerOptions } from "pino";
-import { HIDDEN, withoutKnown, withoutSecrets, withoutTokens } from "./hidden.ts";
+import { HIDDEN, withoutKnown, withoutSecrets, withoutTokens, withTexts } from "./hidden.ts";
 import { currentRequestId } from "./request-id.ts";
 
 /** Errors that are remembered for the operator. */
@@ -8,8 +8,8 @@ const REMEMBERED = 10;
 /** How deep causes of errors are followed. */
 const MAX_CAUSES = 4;
 
-/** How a line of the level `error` or `fatal` begins; most lines need not be read. */
-const IS_ERROR = /^\{"level":[56]0,/;
+/** Level of errors (pino); what is fatal has a higher one. */
+const ERROR_LEVEL = 50;
 
 /** Members that are never written, whoever logs them. */
 const SECRET_MEMBERS = [
@@ -68,38 +68,29 @@ export function createLog({ level, secrets, write }: LogOptions): Log {
   };
   const log = pino(options, {
     write(raw) {
-      const line = hideKnown(withoutSecrets(raw));
+      const line = withTexts(raw, (text) => hideKnown(withoutSecrets(text))) as Line;
       remember(errors, line);
-      write(line);
+      write(`${JSON.stringify(line)}\n`);
     },
   });
   return { log, lastErrors: () => [...errors] };
 }
 
+/** A line as far as it is read again. */
 interface Line {
+  readonly level: number;
   readonly time: string;
   readonly msg?: string;
   readonly err?: { readonly message?: string };
   readonly requestId?: string;
 }
 
-function remember(errors: LoggedError[], line: string): void {
-  if (!IS_ERROR.test(line)) return;
-  const parsed = lineOf(line);
-  if (parsed === undefined) return;
-  const { time, msg = "", err, requestId = null } = parsed;
+function remember(errors: LoggedError[], line: Line): void {
+  const { level, time, msg = "", err, requestId = null } = line;
+  if (level < ERROR_LEVEL) return;
   const text = [msg, err?.message].filter(Boolean).join(": ");
   errors.push({ at: time, text, requestId });
   if (errors.length > REMEMBERED) errors.shift();
-}
-
-/** @returns `undefined` when what was hidden has taken a part of the JSON along. */
-function lineOf(text: string): Line | undefined {
-  try {
-    return JSON.parse(text) as Line;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What is written of an error: errors of libraries carry requests, answers and rows with them. */

@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { type LiveChoice, readConfig } from "../../src/config.ts";
-import { providerIds } from "../../src/sources/live/providers.ts";
+import { providerIds } from "../../src/sources/live/provider-ids.ts";
+import { providers } from "../../src/sources/live/providers.ts";
 
 const LIVE = { MARKET: "live" };
 
 const chosen = (env: Readonly<Record<string, string>>) =>
   readConfig({ ...LIVE, ...env }).market as { readonly kind: string } & LiveChoice;
+
+it("calls every provider as it calls itself", () => {
+  expect(providers.map(({ id }) => id)).toEqual(providerIds);
+});
 
 describe("a live market", () => {
   it("needs no other setting", () => {

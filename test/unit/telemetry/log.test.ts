@@ -91,6 +91,21 @@ describe("the log", () => {
     );
   });
 
+  it("hides what stands at the start of a line of text, or is a part of its JSON", () => {
+    const { log, last, lastErrors } = logOf(['"msg":"fa']);
+    const told = "\nmsv_test_hunter2\n\tBearer hunter2\nhunter2@example.com";
+    log.error({ note: "\nwhsec_hunter2=" }, `failed${told}`);
+    const hidden = "failed\n[hidden]\n\tBearer [hidden]\n[hidden]";
+    expect(last()).toMatchObject({ msg: hidden, note: "\n[hidden]" });
+    expect(lastErrors().map(({ text }) => text)).toEqual([hidden]);
+  });
+
+  it("hides secrets that are names of members, or numbers", () => {
+    const { log, last } = logOf(["hunter2", "12345678"]);
+    log.info({ seen: { hunter2: 1, "jane@example.com": 2 }, by: 12_345_678, left: 3 });
+    expect(last()).toMatchObject({ seen: { "[hidden]": 2 }, by: "[hidden]", left: 3 });
+  });
+
   it("names the request in every line of it", () => {
     const { log, last } = logOf();
     underRequestId("r-1", () => log.warn("here"));

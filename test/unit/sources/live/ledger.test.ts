@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Bar, InstrumentRecords } from "../../../../src/market/records.ts";
 import { createLedger, type Observed } from "../../../../src/sources/live/ledger.ts";
+import { arraysOf } from "../../../support/records.ts";
 
 const DAY_MS = 86_400_000;
 const T = Date.UTC(2026, 10, 2);
@@ -44,7 +45,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
 function filled(...all: readonly Observed[]) {
   const ledger = createLedger(coin);
   for (const one of all) ledger.add(one, NEVER);
-  return ledger.revise();
+  return arraysOf(ledger.revise());
 }
 
 describe("what is known when", () => {
@@ -90,7 +91,7 @@ describe("a ledger", () => {
     const { bars } = ledger.revise();
     ledger.add(bar(1, 0), T + DAY_MS);
     expect(ledger.isOutdated()).toBe(false);
-    expect(bars.map((one: Bar) => one.logReturn)).toEqual([null, Math.log(101 / 100)]);
+    expect(Array.from(bars, (one: Bar) => one.logReturn)).toEqual([null, Math.log(101 / 100)]);
   });
 
   it("is outdated by what belongs behind what was read, and by a list of a new kind", () => {
@@ -118,7 +119,8 @@ describe("a ledger", () => {
     ledger.add(mention(noon + 9, noon + 9), readUntil);
     ledger.add(mention(noon + 5, noon + 7), readUntil);
     expect(ledger.isOutdated()).toBe(false);
-    const times = (records: InstrumentRecords) => records.mentions?.map((one) => one.availableAt);
+    const times = (records: InstrumentRecords) =>
+      arraysOf(records).mentions?.map((one) => one.availableAt);
     expect(times(first)).toEqual([noon, readUntil + 1, readUntil + 1]);
     expect(times(ledger.revise())).toEqual([noon, noon + 7, noon + 9]);
     ledger.add(mention(noon + 11, noon + 11), readUntil + 11);
@@ -150,7 +152,7 @@ describe("a ledger", () => {
     const { mentions } = ledger.revise();
     ledger.add(mention(noon + 299_000, noon + 1_000), noon);
     ledger.add(mention(noon + 60_000, noon + 60_000), noon + 58_000);
-    const times = () => mentions?.map(({ availableAt }) => availableAt - noon);
+    const times = () => Array.from(mentions ?? [], ({ availableAt }) => availableAt - noon);
     expect(times()).toEqual([0, 1_000, 60_000]);
     // Here by a clock that was a day ahead.
     ledger.add(mention(noon + 2, noon + DAY_MS), noon + 60_000);

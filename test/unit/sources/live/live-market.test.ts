@@ -46,7 +46,7 @@ function scored(market: LiveMarket) {
   const engine = createEngine(market, snapshots);
   return (at: number) => {
     engine.refresh(at);
-    const closed = COINS.map(({ symbol }) => snapshots.history(symbol, 0, at));
+    const closed = COINS.map(({ symbol }) => [...snapshots.history(symbol, 0, at)]);
     return { newest: snapshots.allNewest(), closed };
   };
 }
@@ -147,7 +147,7 @@ describe("messages of several providers", () => {
     market.take([slow, mention(at - 1_000, "other")]);
     expect(market.recordsUntil(at + 1_000)).toBe(list);
     expect(market.revision?.()).toBe(before);
-    const times = list[0]?.mentions?.map(({ availableAt }) => availableAt - at);
+    const times = Array.from(list[0]?.mentions ?? [], ({ availableAt }) => availableAt - at);
     expect(times).toEqual([NOW - 1_000 - at, -1_000, 200]);
   });
 
@@ -181,7 +181,7 @@ describe("messages of several providers", () => {
     market.take(all.slice(0, 500));
     expect(market.revision?.()).toBe(1);
     expect(count()).toBe(kept);
-    const times = market.recordsUntil(NOW).flatMap(({ mentions = [] }) => mentions);
+    const times = market.recordsUntil(NOW).flatMap(({ mentions = [] }) => [...mentions]);
     expect(Math.min(...times.map(({ availableAt }) => availableAt))).toBeGreaterThan(
       NOW + 898 * 60_000,
     );
@@ -203,7 +203,7 @@ describe("messages of several providers", () => {
     }
     const left = market
       .recordsUntil(NOW + 86_400_000)
-      .flatMap(({ mentions = [] }) => mentions.map(({ author }) => author));
+      .flatMap(({ mentions = [] }) => Array.from(mentions, ({ author }) => author));
     const countOf = (isMeant: (author: string | null) => boolean) => left.filter(isMeant).length;
     expect(countOf((author) => author === null)).toBe(200);
     expect(countOf((author) => author?.startsWith("a") ?? false)).toBe(400);

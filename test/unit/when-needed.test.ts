@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { whenNeeded } from "../../src/when-needed.ts";
+
+/** Something that fails to open so many times. */
+function opening(failures: number) {
+  const state = { opened: 0 };
+  const thing = whenNeeded(async () => {
+    state.opened += 1;
+    if (state.opened <= failures) throw new Error("too many open files");
+    return { number: state.opened };
+  });
+  return { ...thing, state };
+}
+
+describe("what is opened when it is needed", () => {
+  it("is opened once, for all who need it", async () => {
+    const { get, state } = opening(0);
+    const [one, other] = await Promise.all([get(), get()]);
+    expect(one).toBe(other);
+    expect(await get()).toBe(one);
+    expect(state.opened).toBe(1);
+  });
+
+  it("is tried again where it failed", async () => {
+    const { get } = opening(1);
+    await expect(get()).rejects.toThrow("too many open files");
+    expect(await get()).toEqual({ number: 2 });
+  });
+
+  it("is closed when it is open or about to be, and otherwise left alone", async () => {
+    const closed: number[] = [];
+    const close = ({ number }: { readonly number: number }) => closed.push(number);
+    const never = opening(0);
+    await never.ifOpen(close);
+    expect(never.state.opened).toBe(0);
+    const failing = opening(1);
+    const failed = failing.get().catch(() => "failed");
+    await failing.ifOpen(close);
+    expect(await failed).toBe("failed");
+    const { get, ifOpen } = opening(0);
+    void get();
+    await ifOpen(close);
+    expect(closed).toEqual([1]);
+  });
+});
