@@ -3,7 +3,8 @@ import { authorizationServerExtras } from "../wellknown/authorization-server.ts"
 import { createAccounts } from "./auth/accounts/account-store.ts";
 import { createSessions } from "./auth/accounts/browser-sessions.ts";
 import { createSignIn } from "./auth/accounts/code-sign-in.ts";
-import { createUpstream } from "./auth/accounts/upstream.ts";
+import type { Upstream } from "./auth/accounts/sign-in.ts";
+import type { UpstreamOptions } from "./auth/accounts/upstream.ts";
 import { createClaims } from "./auth/agents/create-claims.ts";
 import { createAgentOf } from "./auth/agents/registration-token.ts";
 import { createAssertionVerifier } from "./auth/assertions/id-jag.ts";
@@ -17,7 +18,7 @@ import { createLastUse } from "./auth/last-use.ts";
 import { createInteractions } from "./auth/oidc/interactions.ts";
 import { createPlainTokens } from "./auth/oidc/plain-tokens.ts";
 import { createProvider, type ProviderOptions } from "./auth/oidc/provider.ts";
-import type { Config } from "./config.ts";
+import type { Config, UpstreamChoice } from "./config.ts";
 import { createIntake } from "./intake/intake.ts";
 import { withLockouts } from "./limits/lockouts.ts";
 import { createLimits } from "./limits/memory-limits.ts";
@@ -91,12 +92,10 @@ export async function createAccess(options: AccessOptions) {
       ...{ records, accounts, mailbox, signUp, isAccepted, audit },
       serviceName: options.name,
     }),
-    upstream:
-      config.upstream &&
-      createUpstream({
-        ...{ choice: config.upstream, records, accounts, signUp, isAccepted, onError },
-        redirectUri: `${baseUrl}/sign-in/callback`,
-      }),
+    upstream: await upstreamOf(config.upstream, {
+      ...{ records, accounts, signUp, isAccepted, onError },
+      redirectUri: `${baseUrl}/sign-in/callback`,
+    }),
     async close() {
       await postman.stop();
       await Promise.all([outbound.close(), settle()]);
@@ -129,6 +128,16 @@ function startPostman(
   });
   postman.start();
   return postman;
+}
+
+/** The client of OpenID providers is loaded only where there is one. */
+async function upstreamOf(
+  choice: UpstreamChoice | undefined,
+  options: Omit<UpstreamOptions, "choice">,
+): Promise<Upstream | undefined> {
+  if (choice === undefined) return undefined;
+  const { createUpstream } = await import("./auth/accounts/upstream.ts");
+  return createUpstream({ ...options, choice });
 }
 
 /** Finds out who calls, and remembers it for a moment. */

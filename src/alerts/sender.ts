@@ -1,15 +1,11 @@
 import type { Readable } from "node:stream";
-import { request } from "undici";
 import pkg from "../../package.json" with { type: "json" };
-import {
-  createGuardedAgent,
-  createProxiedAgent,
-  type GuardedAgentOptions,
-} from "../outbound/guarded-agent.ts";
+import type { GuardedAgentOptions } from "../outbound/guarded-agent.ts";
 import { OutboundError } from "../outbound/guarded-fetch.ts";
 import { neutralText } from "../outbound/neutral-text.ts";
 import { retryAfterMs } from "../outbound/retry-after.ts";
 import { urlFault } from "../outbound/url-policy.ts";
+import { whenNeeded } from "../when-needed.ts";
 
 /** How deliveries leave. */
 export interface SenderOptions extends GuardedAgentOptions {
@@ -74,12 +70,12 @@ const HEADERS = {
  * or slow, or break off, since hardly any of it is read.
  */
 export function createSender(options: SenderOptions): Sender {
-  const { proxy, totalMs, bodyMs, now } = { ...DEFAULTS, ...options };
-  const dispatcher =
-    proxy === undefined ? createGuardedAgent(options) : createProxiedAgent(proxy, options);
+  const { totalMs, bodyMs, now } = { ...DEFAULTS, ...options };
+  const client = whenNeeded(() => openClient(options));
   const ask = async ({ url, headers, body }: Outgoing, limit: AbortController) => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);
+    const { dispatcher, request } = await client.get();
     const startedAt = performance.now();
     const { signal } = limit;
     const onInfo = countdown(MAX_INTERIM, () =>
@@ -110,8 +106,17 @@ export function createSender(options: SenderOptions): Sender {
         clearTimeout(timer);
       }
     },
-    close: () => dispatcher.destroy(),
+    close: () => client.ifOpen(({ dispatcher }) => dispatcher.destroy()),
   };
+}
+
+/** What sends is loaded only when something is to be sent. */
+async function openClient({ proxy, ...options }: SenderOptions) {
+  const { request } = await import("undici");
+  const { createGuardedAgent, createProxiedAgent } = await import("../outbound/guarded-agent.ts");
+  const dispatcher =
+    proxy === undefined ? createGuardedAgent(options) : createProxiedAgent(proxy, options);
+  return { request, dispatcher };
 }
 
 /** Rejects when a signal is aborted; undici looks at it only once it is connected. */

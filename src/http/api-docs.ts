@@ -4,6 +4,7 @@ import { documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
 import { isKnown } from "../if-none-match.ts";
+import { once } from "../once-per.ts";
 import { referenceMarkdown } from "../openapi/markdown.ts";
 import { type Asset, assetAddress, readAssets } from "./api-docs/assets.ts";
 import { operationSummary } from "./api-docs/summary.ts";
@@ -41,40 +42,45 @@ const PAGE_HEADERS = {
 const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } as const;
 
 /**
- * GET /docs/api: the API reference, as a page or as Markdown, with the files that the page loads.
+ * GET /docs/api: the API reference, as a page or as Markdown, with the files that the page loads. All
+ * of it is made when it is first asked for.
  */
 export function apiDocsRouter(site: Site): Router {
-  const assets = readAssets();
-  const address = assetAddress(assets, ASSETS);
-  const page = textOf(
-    "html",
-    referencePage(
-      site,
-      {
-        styles: [styleAddress, address("swagger-ui.css"), address("reference.css")],
-        scripts: (["swagger-ui-bundle.js", "accessible.js", "start.js"] as const).map(address),
-      },
-      operationSummary(documents),
-    ).toString(),
+  const assets = once(readAssets);
+  const page = once(() => textOf("html", pageText(site, assets())));
+  const redirect = once(() => textOf("html", redirectText(site, assets())));
+  const markdown = once(() =>
+    textOf("text/markdown; charset=utf-8", referenceMarkdown(site, documents)),
   );
-  const redirect = textOf(
-    "html",
-    redirectPage(site, { styles: [styleAddress], scripts: [address("signed-in.js")] }).toString(),
-  );
-  const markdown = textOf("text/markdown; charset=utf-8", referenceMarkdown(site, documents));
 
   const router = Router();
   serveReading(router, paths.reference, (req, res) => {
-    if (req.accepts(["html", "text/markdown"]) === "text/markdown") return send(req, res, markdown);
+    if (req.accepts(["html", "text/markdown"]) === "text/markdown") {
+      return send(req, res, markdown());
+    }
     const wrong = isBrowser(req) ? wrongAddress(req, site.baseUrl) : undefined;
-    if (wrong === undefined) return send(req, res, page);
+    if (wrong === undefined) return send(req, res, page());
     res.set({ ...wrong.headers, "cache-control": "no-store" });
     res.status(303).end();
   });
-  serveReading(router, MARKDOWN_PATH, (req, res) => send(req, res, markdown));
-  serveReading(router, REDIRECT_PATH, (req, res) => send(req, res, redirect));
+  serveReading(router, MARKDOWN_PATH, (req, res) => send(req, res, markdown()));
+  serveReading(router, REDIRECT_PATH, (req, res) => send(req, res, redirect()));
   serveReading(router, `${ASSETS}/:name`, serveAsset(assets));
   return router;
+}
+
+function pageText(site: Site, assets: ReadonlyMap<string, Asset>): string {
+  const address = assetAddress(assets, ASSETS);
+  const parts = {
+    styles: [styleAddress, address("swagger-ui.css"), address("reference.css")],
+    scripts: (["swagger-ui-bundle.js", "accessible.js", "start.js"] as const).map(address),
+  };
+  return referencePage(site, parts, operationSummary(documents)).toString();
+}
+
+function redirectText(site: Site, assets: ReadonlyMap<string, Asset>): string {
+  const scripts = [assetAddress(assets, ASSETS)("signed-in.js")];
+  return redirectPage(site, { styles: [styleAddress], scripts }).toString();
 }
 
 /** Programs that take anything only read, which they can anywhere, and keep no cookie that would end
@@ -101,9 +107,9 @@ function send(req: Request, res: Response, { type, text, etag }: Text): void {
   else res.type(type).send(text);
 }
 
-function serveAsset(assets: ReadonlyMap<string, Asset>): RequestHandler {
+function serveAsset(assets: () => ReadonlyMap<string, Asset>): RequestHandler {
   return async (req, res, next) => {
-    const asset = assets.get(String(req.params.name));
+    const asset = assets().get(String(req.params.name));
     if (asset === undefined) return notFound(req, res, next);
     const isCompressed = req.acceptsEncodings("gzip") !== false;
     const etag = `"${asset.digest}${isCompressed ? "-gzip" : ""}"`;

@@ -16,11 +16,12 @@ import { type EventLog, eventStreamRouter } from "./event-stream.ts";
 import { createGate, type ResourcePath } from "./gate.ts";
 import { healthRouter } from "./health.ts";
 import { type HomeOptions, homeRouter } from "./home/home-routes.ts";
-import { limitVisits } from "./limited.ts";
+import { createVisits, type Visit } from "./limited.ts";
 import { linkToDescriptions } from "./link-headers.ts";
 import { createMcp, type Mcp, type McpOptions } from "./mcp.ts";
 import { announced } from "./mcp-server.ts";
 import { methodRouter } from "./method.ts";
+import type { OAuth } from "./oauth.ts";
 import { type Readiness, readinessRouter } from "./readiness.ts";
 import { createReads, type Reads } from "./reads.ts";
 import { faultOf } from "./request-form.ts";
@@ -56,6 +57,8 @@ export interface AppOptions extends Pick<McpOptions, "mcpAddition" | "mcpFastPat
   readonly proxyHops: number;
   /** What has paths of its own; they read bodies themselves and so come first. */
   readonly routers: readonly Router[];
+  /** Answers token requests before Express does. */
+  readonly tokens: OAuth["tokens"];
   readonly readiness: Readiness;
   readonly now: () => Date;
   readonly log: Logger;
@@ -87,8 +90,9 @@ export function createApp(options: AppOptions): App {
   const answers = measuredAnswers(createAnswers(context), meters);
   const reads = createReads({ answers, gate: createGate(options, ""), baseUrl });
   const mcp = createMcp({ ...options, answers, gate: createGate(options, "/mcp") });
-  const app = createExpress(options, { answers, reads, mcp });
-  const handle = mcp.before(reads.before(app));
+  const visit = createVisits(options.limits, options.proxyHops);
+  const app = createExpress(options, { answers, reads, mcp, visit });
+  const handle = mcp.before(reads.before(options.tokens.before(app, visit)));
   return {
     routes: routesOf(app),
     handle: observed((req, res) => {
@@ -103,9 +107,10 @@ interface Answering {
   readonly answers: Answers;
   readonly reads: Reads;
   readonly mcp: Mcp;
+  readonly visit: Visit;
 }
 
-function createExpress(options: AppOptions, { answers, reads, mcp }: Answering): Express {
+function createExpress(options: AppOptions, { answers, reads, mcp, visit }: Answering): Express {
   const { name, version, baseUrl, context, tables, routers, now, onError } = options;
   const gate = (path: ResourcePath) => createGate(options, path);
   const app = express();
@@ -121,7 +126,10 @@ function createExpress(options: AppOptions, { answers, reads, mcp }: Answering):
   app.use(healthRouter({ context, name, version, now }));
   app.use(readinessRouter(options.readiness));
   // What follows is open to everyone.
-  app.use(limitVisits(options.limits));
+  app.use(async (req, res, next) => {
+    await visit(req, res);
+    next();
+  });
   for (const router of routers) app.use(router);
   const { anonymousScopes } = options;
   const site = {

@@ -1,14 +1,13 @@
-import type { Request, RequestHandler, Response } from "express";
 import { whenUnproven } from "../auth/oidc/unproven.ts";
 import { fingerprint } from "../auth/secrets.ts";
 import { addressKey } from "../limits/address-key.ts";
 import type { Limits } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
 import { admit } from "./limited.ts";
-import { formOf } from "./oauth-request.ts";
+import type { Asked, AskedByForm } from "./oauth-request.ts";
 
 /** Hands a request on to the authorization server. */
-export type HandOn = (req: Request, res: Response) => Promise<void>;
+export type HandOn<A = Asked> = (asked: A) => Promise<void>;
 
 /** Who a client says it is; nothing of it is proven. */
 interface Named {
@@ -16,12 +15,16 @@ interface Named {
   readonly clientId: string;
   /** What it came with to prove it. */
   readonly proof: "secret" | "assertion" | undefined;
+  /** Key of the network address. */
+  readonly address: string;
 }
+
+/** A request of who may be a client. */
+type AskedBy = AskedByForm & { readonly named: Named };
 
 /** The client that a request names, in one of the ways of RFC 6749 section 2.3 and RFC 7523 section
  *  2.2. A request that names none, or more than one, is refused later. */
-function namedBy(req: Request): Named {
-  const form = formOf(req);
+function namedBy({ req, form }: AskedByForm): Omit<Named, "address"> {
   const basic = /^basic +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
   if (basic !== undefined) return { clientId: userOf(basic), proof: "secret" };
   const clientId = form.get("client_id");
@@ -56,15 +59,16 @@ function subjectOf(assertion: string): string {
  *
  * @throws {Problem} `rate_limited`
  */
-export function limitTokens(limits: Limits, handOn: HandOn): HandOn {
-  return async (req, res) => {
-    const { clientId, proof } = namedBy(req);
+export function limitTokens(limits: Limits, handOn: HandOn<AskedByForm>): HandOn<AskedBy> {
+  return async (asked) => {
+    const { res, named } = asked;
+    const { clientId, proof, address } = named;
     const client = fingerprint(clientId);
     const given = proof && (await limits.look("token", client));
     if (given?.isExceeded) return admit(res, [given]);
-    admit(res, [await limits.count("token", `${client} ${addressKey(req.ip)}`)]);
+    admit(res, [await limits.count("token", `${client} ${address}`)]);
 
-    await handOn(req, res);
+    await handOn(asked);
     if (proof && res.statusCode === 200) await limits.count("token", client);
   };
 }
@@ -76,21 +80,22 @@ export function limitTokens(limits: Limits, handOn: HandOn): HandOn {
  *
  * @throws {Problem} `rate_limited`
  */
-export function guardProofs(limits: Limits, handOn: HandOn): RequestHandler {
-  return async (req, res) => {
-    const address = addressKey(req.ip);
+export function guardProofs(limits: Limits, handOn: HandOn<AskedBy>): HandOn<AskedByForm> {
+  return async (asked) => {
+    const address = addressKey(asked.ip);
     const refusal = refusalOf([await limits.look("secret-address", address)]);
     if (refusal !== undefined) throw refusal;
 
-    const { clientId, proof } = namedBy(req);
+    const named = { ...namedBy(asked), address };
+    const { clientId, proof } = named;
     // Who names nobody has nothing to prove.
     if (proof !== undefined || clientId !== "") {
-      whenUnproven(res, async () => {
+      whenUnproven(asked.res, async () => {
         await limits.count("secret-address", address);
         if (proof !== "secret") return undefined;
         return refusalOf([await limits.count("secret-client", fingerprint(clientId))]);
       });
     }
-    await handOn(req, res);
+    await handOn({ ...asked, named });
   };
 }

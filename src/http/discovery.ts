@@ -4,6 +4,7 @@ import { type DiscoveryDocument, documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
 import { isKnown } from "../if-none-match.ts";
+import { oncePer } from "../once-per.ts";
 import { linkHeader } from "./link-headers.ts";
 import { onlyMethods } from "./methods.ts";
 
@@ -12,14 +13,15 @@ const DAY_MS = 86_400_000;
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /**
- * Serves the discovery documents, as bytes that are made once a day: only the end of security.txt
- * depends on the day.
+ * Serves the discovery documents, as bytes that are made once a day, when somebody asks: only the end
+ * of security.txt depends on the day.
  */
 export function discoveryRouter(site: Site, now: () => Date): Router {
   // An address with a slash at its end is another one, that nobody was told.
   const router = Router({ strict: true });
+  const today = () => Math.floor(now().getTime() / DAY_MS);
   for (const document of documents) {
-    const current = daily(now, (today) => renderingOf(document, site, today));
+    const current = oncePer(today, () => renderingOf(document, site, now()));
     router
       .route(document.path)
       .get(headersOf(document, site), (req, res) => {
@@ -51,18 +53,6 @@ function renderingOf(document: DiscoveryDocument, site: Site, today: Date): Rend
     (type) => [type, `"${sha256(`${type}\n${text}`)}"`] as const,
   );
   return { bytes: Buffer.from(text), etags: new Map(etags) };
-}
-
-/** Remembers what is made from the day for as long as it lasts. */
-function daily<T>(now: () => Date, make: (today: Date) => T): () => T {
-  const dayOf = (instant: Date) => Math.floor(instant.getTime() / DAY_MS);
-  const start = now();
-  let kept = { day: dayOf(start), value: make(start) };
-  return () => {
-    const today = now();
-    if (dayOf(today) !== kept.day) kept = { day: dayOf(today), value: make(today) };
-    return kept.value;
-  };
 }
 
 function headersOf(document: DiscoveryDocument, site: Site): RequestHandler {
@@ -97,6 +87,18 @@ const openPaths: ReadonlyMap<string, "GET" | "POST"> = new Map([
   ...[paths.register, paths.token, paths.revoke].map((path) => [path, "POST"] as const),
 ]);
 
+const openTo = (method: "GET" | "POST") => ({
+  "access-control-allow-origin": "*",
+  "access-control-allow-methods": method,
+  // MCP clients in a browser name their protocol version wherever they ask.
+  "access-control-allow-headers":
+    "Authorization, Content-Type, If-None-Match, MCP-Protocol-Version",
+  "access-control-expose-headers": "ETag, Link, Retry-After",
+});
+
+/** Headers of what is open to pages of any origin, by its method. */
+export const OPEN_TO_PAGES = { GET: openTo("GET"), POST: openTo("POST") } as const;
+
 /**
  * Opens the documents and what programs need for a token to web pages of any origin, and answers what a browser
  * asks beforehand (CORS). To be mounted before whatever serves them.
@@ -104,14 +106,7 @@ const openPaths: ReadonlyMap<string, "GET" | "POST"> = new Map([
 export const openToPages: RequestHandler = (req, res, next) => {
   const method = openPaths.get(req.path);
   if (method === undefined) return next();
-  res.set({
-    "access-control-allow-origin": "*",
-    "access-control-allow-methods": method,
-    // MCP clients in a browser name their protocol version wherever they ask.
-    "access-control-allow-headers":
-      "Authorization, Content-Type, If-None-Match, MCP-Protocol-Version",
-    "access-control-expose-headers": "ETag, Link, Retry-After",
-  });
+  res.set(OPEN_TO_PAGES[method]);
   if (req.method === "OPTIONS") {
     res.set("access-control-max-age", "3600").status(204).end();
     return;

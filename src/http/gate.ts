@@ -77,6 +77,9 @@ function refusalsAt(options: GateOptions, resource_metadata: string): Refuse {
     });
 }
 
+/** Requests whose credential turned out to be nobody's: it is not looked up once more to say so. */
+const ofNobody = new WeakSet<IncomingMessage>();
+
 /** Creates the gate of one resource. */
 export function createGate(options: GateOptions, path: ResourcePath): Gate {
   const { authenticate, baseUrl, limits } = options;
@@ -103,17 +106,11 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
       const credential = presentedIn(req, refuse);
       if (credential instanceof Problem) return undefined;
       const caller = await authenticate(credential.text);
+      if (caller === undefined) ofNobody.add(req);
       return isHolder(caller, credential) && isGoodHere(caller) ? caller : undefined;
     },
     count,
-    async countFurther(res, caller, calls) {
-      if (calls === 0) return;
-      const counted = await Promise.all(
-        Array.from({ length: calls }, () => countCall(limits, caller)),
-      );
-      for (const name of ["RateLimit", "RateLimit-Policy"]) res.removeHeader(name);
-      admit(res, counted.slice(-1));
-    },
+    countFurther: furtherCounted(limits),
     requireScopes: scopesRequired(options, metadataUrl),
   };
 
@@ -121,7 +118,7 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
     credential: Credential,
     { req, res }: { readonly req: Request; readonly res: Response },
   ): Promise<Caller> {
-    const caller = await authenticate(credential.text);
+    const caller = ofNobody.has(req) ? undefined : await authenticate(credential.text);
     if (!isHolder(caller, credential)) {
       admit(res, [await limits.count("credential-address", addressKey(req.ip))]);
       throw refuse(NOT_GOOD, INVALID);
@@ -131,6 +128,17 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
     throw refuse(`The token was issued for ${caller.resource}.`, INVALID);
   }
 }
+
+const furtherCounted =
+  (limits: Limits): Gate["countFurther"] =>
+  async (res, caller, calls) => {
+    if (calls === 0) return;
+    const counted = await Promise.all(
+      Array.from({ length: calls }, () => countCall(limits, caller)),
+    );
+    for (const name of ["RateLimit", "RateLimit-Policy"]) res.removeHeader(name);
+    admit(res, counted.slice(-1));
+  };
 
 function requireStillIn(refuse: Refuse): RequestHandler {
   return async (_req, res, next) => {

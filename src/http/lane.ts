@@ -99,15 +99,19 @@ export function createLane({ now, begin, onExpired }: LaneOptions): Lane {
  *  reads slowly or listens to a stream; and from when its body is there, so that nobody counts who
  *  sends slowly. */
 function createUnderWay() {
-  const answers = new Set<ServerResponse>();
+  // A Set that shrinks and grows leaves tables that hold on to each other, and so to every answer in
+  // them, until the next full collection of garbage.
+  const answers: ServerResponse[] = [];
   return {
     add({ req, res }: Exchange): void {
-      if (hasBody(req)) req.once("end", () => answers.add(res));
-      else answers.add(res);
+      if (hasBody(req)) req.once("end", () => answers.push(res));
+      else answers.push(res);
     },
     hasRoom(): boolean {
-      for (const res of answers) if (res.headersSent || res.destroyed) answers.delete(res);
-      return answers.size < MAX_UNDER_WAY;
+      let count = 0;
+      for (const res of answers) if (!res.headersSent && !res.destroyed) answers[count++] = res;
+      answers.length = count;
+      return count < MAX_UNDER_WAY;
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import { unavailableBody } from "../auth/oidc/answers.ts";
 import { addressKey } from "../limits/address-key.ts";
@@ -6,6 +6,7 @@ import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
 import { refusalOf, secondsLeft } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
+import { addressOf } from "./caller-address.ts";
 
 /**
  * Counts each request against one or more quotas, in their order up to the first that is exceeded.
@@ -33,9 +34,22 @@ export function limitBy(
   };
 }
 
-/** Limits how much one address asks for of what is open to everyone. @throws {Problem} `rate_limited` */
-export const limitVisits = (limits: Limits): RequestHandler =>
-  limitBy(limits, "visits", ({ ip }) => addressKey(ip));
+/** Counts a request for what is open to everyone, once, however often it is called for it.
+ *  @throws {Problem} `rate_limited`, each time. */
+export type Visit = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/** Limits how much one address asks for of what is open to everyone.
+ *  @param proxyHops Reverse proxies whose word on the caller's address counts. */
+export function createVisits(limits: Limits, proxyHops: number): Visit {
+  const counted = new WeakMap<IncomingMessage, Promise<void>>();
+  const count: Visit = async (req, res) =>
+    admit(res, [await limits.count("visits", addressKey(addressOf(req, proxyHops)))]);
+  return (req, res) => {
+    const visit = counted.get(req) ?? count(req, res);
+    counted.set(req, visit);
+    return visit;
+  };
+}
 
 /** Tells a caller what is left. @throws {Problem} `rate_limited` when a quota is exceeded. */
 export function admit(res: ServerResponse, counted: readonly Remaining[]): void {

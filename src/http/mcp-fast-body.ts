@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import express, { type RequestHandler } from "express";
 import { Problem } from "../problem.ts";
 import { isDeeperThan } from "./json-body.ts";
+import { isPlainBody, wholeBody } from "./usual-body.ts";
 
 /** Largest MCP message in bytes; tool inputs are far smaller. */
 const MAX_MESSAGE_BYTES = 100 * 1024;
@@ -20,11 +21,8 @@ export const isUsualJson = (headers: IncomingHttpHeaders): boolean =>
   USUAL_TYPE.test(headers["content-type"] ?? "");
 
 /** Whether a body comes as it is, with a length that is known and allowed. */
-export function isUsualBody(headers: IncomingHttpHeaders): boolean {
-  const length = Number(headers["content-length"] ?? 0);
-  const hasEncoding = headers["content-encoding"] !== undefined;
-  return isUsualJson(headers) && length > 0 && length <= MAX_MESSAGE_BYTES && !hasEncoding;
-}
+export const isUsualBody = (headers: IncomingHttpHeaders): boolean =>
+  isUsualJson(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
 
 /** Leaves out a byte order mark, as the reader of Express does. */
 const utf8 = new TextDecoder();
@@ -40,11 +38,7 @@ const bodies = new WeakMap<IncomingMessage, Promise<unknown>>();
 export function readBody(req: IncomingMessage): Promise<unknown> {
   const known = bodies.get(req);
   if (known !== undefined) return known;
-  const { promise, resolve } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
-  req.on("data", (chunk: Buffer) => chunks.push(chunk));
-  req.once("end", () => resolve(Buffer.concat(chunks)));
-  const body = promise.then(parsed);
+  const body = wholeBody(req).then(parsed);
   bodies.set(req, body);
   return body;
 }

@@ -1,4 +1,4 @@
-import { IncomingMessage } from "node:http";
+import { IncomingMessage, type ServerResponse } from "node:http";
 import express, { type RequestHandler } from "express";
 import { resourceMeant } from "../auth/oidc/resources.ts";
 import { withHashedSecret } from "../auth/secrets.ts";
@@ -24,9 +24,31 @@ export function bytesOf(req: express.Request): Buffer {
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
 
-/** The form that was read. */
-export function formOf(req: express.Request): URLSearchParams {
-  return new URLSearchParams(bytesOf(req).toString());
+/** A request to the authorization server. */
+export interface Asked {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** Network address of the caller; `undefined` when they have gone. */
+  readonly ip: string | undefined;
+  /** Path of the request target. */
+  readonly path: string;
+  /** The body as it was read; empty when there is none. */
+  readonly bytes: Buffer;
+  /** The same, where it is a form. */
+  readonly form?: URLSearchParams;
+}
+
+/** A request with a form. */
+export type AskedByForm = Asked & Required<Pick<Asked, "form">>;
+
+/** A request as Express knows it. */
+export function askedOf(req: express.Request, res: ServerResponse): Asked {
+  return { req, res, ip: req.ip, path: req.path, bytes: bytesOf(req) };
+}
+
+/** The same with the form that was read. */
+export function withForm(asked: Asked): AskedByForm {
+  return { ...asked, form: new URLSearchParams(asked.bytes.toString()) };
 }
 
 /** Hashes the client secret in an update that was read. */
@@ -43,19 +65,21 @@ export const hashSecret: RequestHandler = (req, _res, next) => {
  *
  * @param baseUrl Public origin, without a trailing slash.
  */
-export function pinned(req: express.Request, baseUrl: string): IncomingMessage {
+export function pinned(asked: Asked, baseUrl: string): IncomingMessage {
+  const { req, ip, path } = asked;
+  const { url = "" } = req;
   const base = new URL(baseUrl);
-  const bytes = withKnownResources(req, baseUrl);
+  const bytes = withKnownResources(asked, baseUrl);
   const copy = new IncomingMessage(req.socket);
-  const query = req.originalUrl.indexOf("?");
+  const query = url.indexOf("?");
 
   copy.method = req.method;
-  copy.url = req.path;
-  if (query !== -1) copy.url += `?${knownResources(req.originalUrl.slice(query + 1), baseUrl)}`;
+  copy.url = path;
+  if (query !== -1) copy.url += `?${knownResources(url.slice(query + 1), baseUrl)}`;
   copy.headers = {
     ...req.headers,
     "content-length": String(bytes.length),
-    "x-forwarded-for": req.ip,
+    "x-forwarded-for": ip,
     "x-forwarded-host": base.host,
     "x-forwarded-proto": base.protocol.slice(0, -1),
   };
@@ -65,9 +89,8 @@ export function pinned(req: express.Request, baseUrl: string): IncomingMessage {
   return copy;
 }
 
-function withKnownResources(req: express.Request, baseUrl: string): Buffer {
-  const bytes = bytesOf(req);
-  if (!bytes.includes("resource=") || !req.is(FORM)) return bytes;
+function withKnownResources({ bytes, form }: Asked, baseUrl: string): Buffer {
+  if (form?.has("resource") !== true) return bytes;
   return Buffer.from(knownResources(bytes.toString(), baseUrl));
 }
 

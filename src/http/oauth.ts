@@ -12,7 +12,17 @@ import { guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
 import { answerOAuthLimit, limitBy } from "./limited.ts";
 import { onlyMethods } from "./methods.ts";
 import { answerOAuthRefusal } from "./oauth-refusal.ts";
-import { body, FORM, formOf, hashSecret, pinned } from "./oauth-request.ts";
+import {
+  type AskedByForm,
+  askedOf,
+  body,
+  FORM,
+  hashSecret,
+  pinned,
+  withForm,
+} from "./oauth-request.ts";
+import { createTokenLane, TOKEN_PATH, type TokenLane } from "./token-lane.ts";
+import { sendJson } from "./validated.ts";
 
 interface OAuthOptions {
   /** Gives the authorization server of the moment; it changes with its keys. */
@@ -22,6 +32,8 @@ interface OAuthOptions {
   readonly plainTokens: IssuePlainToken;
   readonly keys: Pick<ApiKeys, "find" | "revoke">;
   readonly limits: Limits;
+  /** Reverse proxies whose word on the caller's address counts. */
+  readonly proxyHops: number;
 }
 
 type Method = "get" | "post" | "put" | "delete";
@@ -40,7 +52,7 @@ const clientMembers = ["client_id", "client_secret", "client_assertion"];
  *  token in the header is no client authentication. */
 function possession({ provider, keys }: OAuthOptions): RequestHandler {
   return async (req, res, next) => {
-    const form = formOf(req);
+    const { form } = withForm(askedOf(req, res));
     const { authorization } = req.headers;
     const authenticates =
       (authorization !== undefined && !/^bearer /i.test(authorization)) ||
@@ -76,20 +88,33 @@ function callbacks(): (provider: Provider) => Callback {
 const meaningful = ["authorization", "dpop", "oauth-client-attestation", "origin"];
 
 /** Tries the short way for the plainest token requests. */
-function plainFirst({ plainTokens }: OAuthOptions, handOn: HandOn): HandOn {
-  return async (req, res) => {
+function plainFirst({ plainTokens }: OAuthOptions, handOn: HandOn): HandOn<AskedByForm> {
+  return async (asked) => {
+    const { req, res, form } = asked;
     const isPlain = meaningful.every((name) => req.headers[name] === undefined);
-    const token = isPlain ? await plainTokens(formOf(req)) : undefined;
-    if (token === undefined) return handOn(req, res);
-    res.set("cache-control", "no-store").json(token);
+    const token = isPlain ? await plainTokens(form) : undefined;
+    if (token === undefined) return handOn(asked);
+    res.setHeader("Cache-Control", "no-store");
+    sendJson(res, JSON.stringify(token));
   };
 }
 
-function endpoints(options: OAuthOptions): Endpoints {
-  const { provider, baseUrl, limits } = options;
+/** Hands requests on to the authorization server of the moment. */
+function handingOn({ provider, baseUrl }: OAuthOptions): HandOn {
   const callbackOf = callbacks();
-  const handOn: HandOn = (req, res) =>
-    calledFrom(req.ip, () => callbackOf(provider())(pinned(req, baseUrl), res));
+  return (asked) =>
+    calledFrom(asked.ip, () => callbackOf(provider())(pinned(asked, baseUrl), asked.res));
+}
+
+/** What the endpoints are served with. */
+interface Serving {
+  readonly handOn: HandOn;
+  readonly giveToken: HandOn<AskedByForm>;
+  readonly lane: TokenLane;
+}
+
+function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving): Endpoints {
+  const { limits } = options;
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
   const form = body(FORM, MAX_FORM_BYTES);
   const perAddress = (quota: QuotaName) => limitBy(limits, quota, ({ ip }) => addressKey(ip));
@@ -97,28 +122,35 @@ function endpoints(options: OAuthOptions): Endpoints {
   // The id is only what the caller says, so that strangers must not use up what is its client's.
   const perRegistration = (quota: QuotaName) =>
     limitBy(limits, quota, ({ params, ip }) => `${params.clientId} ${addressKey(ip)}`);
-  const tokens = limitTokens(limits, plainFirst(options, handOn));
+  const plainly: RequestHandler = (req, res) => handOn(askedOf(req, res));
+  const byForm =
+    (answer: HandOn<AskedByForm>): RequestHandler =>
+    (req, res) =>
+      answer(withForm(askedOf(req, res)));
 
   return {
-    "/.well-known/oauth-authorization-server": { get: [handOn] },
-    "/.well-known/openid-configuration": { get: [handOn] },
-    "/.well-known/jwks.json": { get: [handOn] },
+    "/.well-known/oauth-authorization-server": { get: [plainly] },
+    "/.well-known/openid-configuration": { get: [plainly] },
+    "/.well-known/jwks.json": { get: [plainly] },
     "/oauth/authorize": {
-      get: [boundAuthorization, perAddress("authorize"), inAll("authorize-all"), handOn],
+      get: [boundAuthorization, perAddress("authorize"), inAll("authorize-all"), plainly],
     },
     // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
-    "/oauth/authorize/:uid": { get: [perAddress("authorize"), handOn] },
-    "/oauth/token": { post: [...form, guardProofs(limits, tokens)] },
+    "/oauth/authorize/:uid": { get: [perAddress("authorize"), plainly] },
+    [TOKEN_PATH]: { post: [lane.refuse, ...form, byForm(giveToken)] },
     "/oauth/revoke": {
-      post: [perAddress("revoke"), ...form, possession(options), guardProofs(limits, handOn)],
+      post: [
+        ...[perAddress("revoke"), ...form, possession(options)],
+        byForm(guardProofs(limits, handOn)),
+      ],
     },
     "/oauth/register": {
-      post: [perAddress("register"), inAll("register-all"), ...registration, handOn],
+      post: [perAddress("register"), inAll("register-all"), ...registration, plainly],
     },
     "/oauth/register/:clientId": {
-      get: [perRegistration("manage-read"), handOn],
-      put: [perRegistration("manage"), ...registration, hashSecret, handOn],
-      delete: [perRegistration("manage"), handOn],
+      get: [perRegistration("manage-read"), plainly],
+      put: [perRegistration("manage"), ...registration, hashSecret, plainly],
+      delete: [perRegistration("manage"), plainly],
     },
   };
 }
@@ -134,6 +166,13 @@ const translate: ErrorRequestHandler = (error, _req, _res, next) => {
   return next(error);
 };
 
+/** The authorization server as it is served. */
+export interface OAuth {
+  readonly router: Router;
+  /** Answers usual token requests before Express does. */
+  readonly tokens: Pick<TokenLane, "before">;
+}
+
 /**
  * The OAuth endpoints and metadata documents. Only the paths of this list reach the authorization
  * server, which would end every request it gets; anything else falls through. To be mounted at the
@@ -144,9 +183,14 @@ const translate: ErrorRequestHandler = (error, _req, _res, next) => {
  * `temporarily_unavailable`.
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
-export function oauthRouter(options: OAuthOptions): Router {
+export function createOAuth(options: OAuthOptions): OAuth {
+  const { limits, proxyHops } = options;
+  const handOn = handingOn(options);
+  const giveToken = guardProofs(limits, limitTokens(limits, plainFirst(options, handOn)));
+  const lane = createTokenLane({ answer: giveToken, maxBytes: MAX_FORM_BYTES, proxyHops });
   const router = Router({ strict: true });
-  for (const [path, handlers] of Object.entries(endpoints(options))) {
+  const served = endpoints(options, { handOn, giveToken, lane });
+  for (const [path, handlers] of Object.entries(served)) {
     const route = router.route(path);
     for (const [method, chain] of Object.entries(handlers) as [Method, RequestHandler[]][]) {
       route[method](...chain);
@@ -154,5 +198,5 @@ export function oauthRouter(options: OAuthOptions): Router {
     route.all(onlyMethods(Object.keys(handlers)));
   }
   router.use(answerOAuthRefusal, answerOAuthLimit, translate);
-  return router;
+  return { router, tokens: lane };
 }

@@ -34,8 +34,8 @@ export function sendAnswer(req: IncomingMessage, res: ServerResponse, answer: An
   sendValidated(req, res, { ...answer, cache: ALWAYS_ASK });
 }
 
-/** It does what Express does for an object, without asking what it is. */
-function sendJson(res: ServerResponse, json: string): void {
+/** Sends JSON as Express sends an object, without asking what it is. */
+export function sendJson(res: ServerResponse, json: string): void {
   res.setHeader("Content-Type", "application/json; charset=utf-8");
   res.setHeader("Content-Length", Buffer.byteLength(json));
   res.end(json);

@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /** Bytes of an IPv6 address that say who is meant: providers give a site a /56 (RFC 6177), in
@@ -14,7 +15,9 @@ const UNKNOWN = "unknown";
  * @param ip As Express tells it; `undefined` when the connection is gone already.
  */
 export function addressKey(ip: string | undefined): string {
-  if (ip === undefined || !ipaddr.isValid(ip)) return UNKNOWN;
+  if (ip === undefined) return UNKNOWN;
+  if (isIPv4(ip)) return ip;
+  if (!ipaddr.isValid(ip)) return UNKNOWN;
   const address = ipaddr.process(ip);
   if (address.kind() === "ipv4") return address.toString();
   const bytes = address.toByteArray().map((byte, at) => (at < SITE_BYTES ? byte : 0));

@@ -1,5 +1,6 @@
-import { type BodyInit, fetch as undiciFetch } from "undici";
-import { createGuardedAgent, type GuardedAgentOptions } from "./guarded-agent.ts";
+import type { BodyInit } from "undici";
+import { whenNeeded } from "../when-needed.ts";
+import type { GuardedAgentOptions } from "./guarded-agent.ts";
 import { urlFault } from "./url-policy.ts";
 import { wholeBody } from "./whole-body.ts";
 
@@ -49,15 +50,13 @@ const MAX_CONNECTIONS = 4;
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { maxBytes, totalMs } = { ...DEFAULTS, ...options };
-  const dispatcher = createGuardedAgent(options, {
-    connections: MAX_CONNECTIONS,
-    maxResponseSize: maxBytes,
-  });
+  const client = whenNeeded(() => openClient(options, maxBytes));
   const ask = async (url: string, init: RequestInit): Promise<Response> => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);
     const signals = [AbortSignal.timeout(totalMs), ...(init.signal ? [init.signal] : [])];
-    const response = await undiciFetch(url, {
+    const { dispatcher, fetch } = await client.get();
+    const response = await fetch(url, {
       method: init.method ?? "GET",
       headers: [...new Headers(init.headers)],
       body: (init.body ?? null) as BodyInit | null,
@@ -77,6 +76,14 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         throw new OutboundError(error);
       }
     },
-    close: () => dispatcher.destroy(),
+    close: () => client.ifOpen(({ dispatcher }) => dispatcher.destroy()),
   };
+}
+
+/** What asks is loaded only when something is to be asked. */
+async function openClient(options: GuardedAgentOptions, maxResponseSize: number) {
+  const { fetch } = await import("undici");
+  const { createGuardedAgent } = await import("./guarded-agent.ts");
+  const bounds = { connections: MAX_CONNECTIONS, maxResponseSize };
+  return { fetch, dispatcher: createGuardedAgent(options, bounds) };
 }

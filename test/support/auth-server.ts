@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express, { type Express, type RequestHandler, type Response } from "express";
 import { exportJWK, generateKeyPair } from "jose";
@@ -22,7 +22,7 @@ import { createProvider } from "../../src/auth/oidc/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { sendProblem } from "../../src/http/errors.ts";
 import { callerOf, createGate, type ResourcePath } from "../../src/http/gate.ts";
-import { oauthRouter } from "../../src/http/oauth.ts";
+import { createOAuth } from "../../src/http/oauth.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Records } from "../../src/store/records.ts";
@@ -97,9 +97,7 @@ const hashAddress = (address: string): string => `hash of ${address}`;
 
 /** Starts an authorization server on a free port; it stops when the tests of the file have run. */
 export async function startAuthServer(options: AuthServerOptions): Promise<AuthServer> {
-  const app = express();
-  app.set("trust proxy", options.proxyHops ?? 0);
-  const server = createServer(app);
+  const server = createServer();
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -124,7 +122,8 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
     });
   let keys = await newKeys();
   let current = build(keys);
-  mount(app, { ...parts, records: options.records, provider: () => current, baseUrl });
+  const { records, proxyHops = 0 } = options;
+  server.on("request", appOf({ ...parts, records, proxyHops, provider: () => current, baseUrl }));
   return {
     ...parts,
     local,
@@ -165,13 +164,17 @@ interface Mounted extends ReturnType<typeof createParts> {
   readonly records: Records;
   readonly provider: () => Provider;
   readonly baseUrl: string;
+  readonly proxyHops: number;
 }
 
-function mount(app: Express, parts: Mounted): void {
-  const { provider, baseUrl, apiKeys: keys, limits, plainTokens } = parts;
+function appOf(parts: Mounted): RequestListener {
+  const { provider, baseUrl, apiKeys: keys, limits } = parts;
   const authenticate = createAuthenticator({ ...parts, keys });
+  const app = express();
+  app.set("trust proxy", parts.proxyHops);
   app.disable("x-powered-by");
-  app.use(oauthRouter({ provider, baseUrl, keys, limits, plainTokens }));
+  const oauth = createOAuth({ ...parts, keys });
+  app.use(oauth.router);
   mountInteraction(app, createInteractions(provider), parts.sessions);
   mountSignIn(app, parts);
   for (const path of ["/api/probe", "/mcp"]) {
@@ -183,6 +186,7 @@ function mount(app: Express, parts: Mounted): void {
     });
   }
   app.use(sendProblem(() => undefined));
+  return oauth.tokens.before(app, async () => undefined);
 }
 
 /** The pages of an interaction without any page: what it is about, and a form to answer it. */

@@ -32,6 +32,9 @@ const members = ["grant_type", "client_id", "client_secret", "scope", "resource"
 /** Random bytes of a token; as many as oidc-provider takes. */
 const TOKEN_BYTES = 32;
 
+/** Tokens that random bytes are fetched for at once: to ask for few costs nearly as much. */
+const TOKENS_AT_ONCE = 128;
+
 const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
 
 /**
@@ -45,6 +48,7 @@ const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
  * @throws {Problem} `store_unavailable`
  */
 export function createPlainTokens(context: AdapterContext & ResourcePolicy): IssuePlainToken {
+  const newToken = createTokens();
   return async (form) => {
     if (!isPlain(form)) return undefined;
     const client = await context.records.get(clients, form.get("client_id") ?? "");
@@ -52,8 +56,25 @@ export function createPlainTokens(context: AdapterContext & ResourcePolicy): Iss
       return undefined;
     }
     const right = rightOf(client.value, form, context);
-    return right && give(client, right, context);
+    return right && give(newToken(), { client, right }, context);
   };
+}
+
+/** @returns Makes tokens that nobody can guess. */
+function createTokens(): () => string {
+  let bytes = Buffer.alloc(0);
+  return () => {
+    if (bytes.length === 0) bytes = randomBytes(TOKENS_AT_ONCE * TOKEN_BYTES);
+    const token = bytes.toString("base64url", 0, TOKEN_BYTES);
+    bytes = bytes.subarray(TOKEN_BYTES);
+    return token;
+  };
+}
+
+/** What a token is given for. */
+interface Basis {
+  readonly client: Stored<ClientRecord>;
+  readonly right: Right;
 }
 
 /** What a token is good for. */
@@ -68,7 +89,8 @@ function rightOf(
   form: URLSearchParams,
   { baseUrl, anonymousScopes }: ResourcePolicy,
 ): Right | undefined {
-  const aud = resourceMeant(form.get("resource") ?? baseUrl, baseUrl);
+  const resource = form.get("resource");
+  const aud = resource === null ? baseUrl : resourceMeant(resource, baseUrl);
   const text = form.get("scope") ?? "";
   const asked = scopeNames(text);
   const reach: readonly string[] = ownCeiling(client, anonymousScopes);
@@ -97,11 +119,10 @@ function mayAsk({ metadata }: ClientRecord, secret: string): boolean {
 }
 
 async function give(
-  client: Stored<ClientRecord>,
-  right: Right,
+  token: string,
+  { client, right }: Basis,
   context: AdapterContext,
 ): Promise<PlainToken | undefined> {
-  const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const reads = {
     clients: new Map([[client.key, client]]),
     grants: new Map(),
@@ -123,10 +144,7 @@ async function give(
 }
 
 /** The token as the authorization server would keep it. */
-function documentOf(
-  token: string,
-  { client, right }: { client: Stored<ClientRecord>; right: Right },
-): Document {
+function documentOf(token: string, { client, right }: Basis): Document {
   // Checked by oidc-provider, which knows no clock but this one; the store's ends the token as well.
   const iat = Math.floor(Date.now() / 1000);
   const extra = ownerClaims(client.value.agent);

@@ -1,3 +1,4 @@
+import { once } from "../../once-per.ts";
 import { type Html, html } from "../pages/html.ts";
 
 /** What stands where a figure is missing. */
@@ -31,28 +32,31 @@ export const points = orNone((value) => {
 export const percent = (decimals: number): ((value: number | null) => Html) =>
   orNone((value) => `${(100 * value).toFixed(decimals)}\u00a0%`);
 
-const wholes = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const wholes = once(() => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }));
 
 /** A whole number with thousands. */
-export const whole = orNone(wholes.format);
+export const whole = orNone((value) => wholes().format(value));
 
-const compacts = new Intl.NumberFormat("en-US", {
-  notation: "compact",
-  minimumFractionDigits: 1,
-  maximumFractionDigits: 1,
-});
+const compacts = once(
+  () =>
+    new Intl.NumberFormat("en-US", {
+      notation: "compact",
+      minimumFractionDigits: 1,
+      maximumFractionDigits: 1,
+    }),
+);
 
 /** US dollars, in short. */
-export const shortUsd = orNone((value) => `$${compacts.format(value)}`);
+export const shortUsd = orNone((value) => `$${compacts().format(value)}`);
 
-const significant = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
+const significant = once(() => new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 }));
 
 /** From where on a number is shown in millions or billions. */
 const LARGE = 1e6;
 
 /** Any number, with four digits that count. */
 export const plain = orNone((value) =>
-  (Math.abs(value) >= LARGE ? compacts : significant).format(value),
+  (Math.abs(value) >= LARGE ? compacts() : significant()).format(value),
 );
 
 /** A price with the code of its currency; small ones keep four digits that count. */
@@ -67,22 +71,24 @@ export function price(value: number, currency: string): Html {
 
 const date = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
 
-const days = new Intl.DateTimeFormat("en-GB", date);
+const days = once(() => new Intl.DateTimeFormat("en-GB", date));
 
 const toMinutes = { hour: "2-digit", minute: "2-digit" } as const;
 
-const minutes = new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes });
+const minutes = once(() => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes }));
 
-const seconds = new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes, second: "2-digit" });
+const seconds = once(
+  () => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes, second: "2-digit" }),
+);
 
 /** An instant of an answer, or the date of a session, as short as a table needs it. */
 export function when(iso: string | null): Html {
   if (iso === null) return NONE;
   const isDate = iso.length === "2026-11-21".length;
-  const text = (isDate ? days : minutes).format(Date.parse(iso));
+  const text = (isDate ? days() : minutes()).format(Date.parse(iso));
   return html`<time datetime="${iso}">${text}</time>`;
 }
 
 /** The same to the second. */
 export const toTheSecond = (iso: string): Html =>
-  html`<time datetime="${iso}">${seconds.format(Date.parse(iso))}</time>`;
+  html`<time datetime="${iso}">${seconds().format(Date.parse(iso))}</time>`;

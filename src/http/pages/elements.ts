@@ -1,4 +1,5 @@
 import { type Scope, scopes } from "../../auth/scopes.ts";
+import { once } from "../../once-per.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 /** Most characters of a stranger's text that are shown. */
@@ -65,18 +66,21 @@ function isBlank(name: string | undefined): name is undefined {
   return name === undefined || name.trim() === "";
 }
 
-const instant = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "long",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  timeZone: "UTC",
-});
+const instant = once(
+  () =>
+    new Intl.DateTimeFormat("en-GB", {
+      day: "numeric",
+      month: "long",
+      year: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      timeZone: "UTC",
+    }),
+);
 
 /** A point in time. @param ms Milliseconds since the epoch. */
 export function moment(ms: number): Html {
-  const text = instant.format(ms).replace(" at ", ", ");
+  const text = instant().format(ms).replace(" at ", ", ");
   return html`<time datetime="${new Date(ms).toISOString()}">${text} UTC</time>`;
 }
 

@@ -16,7 +16,7 @@ const WHOLE_TURN_MS = 5;
 /** A server that answers when the test says so, and a clock that the test moves. */
 async function startAdmission(
   answer: (res: ServerResponse) => void = () => {},
-  tookMs = WHOLE_TURN_MS,
+  { tookMs = WHOLE_TURN_MS, proxyHops = 0 } = {},
 ) {
   const begun: Begun[] = [];
   const shed: Effort[] = [];
@@ -28,7 +28,7 @@ async function startAdmission(
       answer(res);
     },
     now: () => clock.now,
-    proxyHops: 0,
+    proxyHops,
     onShed: (effort) => shed.push(effort),
   });
   const arrived: string[] = [];
@@ -85,7 +85,7 @@ describe("admission", () => {
   });
 
   it("begins together what has time in one turn of the event loop", async () => {
-    const { send, begun } = await startAdmission((res) => res.end(), 1);
+    const { send, begun } = await startAdmission((res) => res.end(), { tookMs: 1 });
     await send(...some(20, get("/a")));
     expect(begun).toHaveLength(WHOLE_TURN_MS);
     await turn();
@@ -94,10 +94,13 @@ describe("admission", () => {
   });
 
   it("begins no more than eight of those that wait in a turn, however short they are", async () => {
-    const started = await startAdmission((res) => {
-      if (started.begun.length === 1) started.clock.now += WHOLE_TURN_MS;
-      res.end();
-    }, 0);
+    const started = await startAdmission(
+      (res) => {
+        if (started.begun.length === 1) started.clock.now += WHOLE_TURN_MS;
+        res.end();
+      },
+      { tookMs: 0 },
+    );
     const { send, begun } = started;
     await send(...some(50, get("/a")));
     for (let seen = begun.length; begun.length < 50; seen = begun.length) {
@@ -164,8 +167,8 @@ describe("admission", () => {
   });
 
   /** An admission that has learnt how long each request takes, in milliseconds. */
-  async function startBusy(request: string, tookMs = 20) {
-    const started = await startAdmission((res) => res.end(), tookMs);
+  async function startBusy(request: string, { tookMs = 20, proxyHops = 0 } = {}) {
+    const started = await startAdmission((res) => res.end(), { tookMs, proxyHops });
     for (const count of [50, 100, 150, 200]) {
       await started.send(...some(50, request));
       await settle(() => started.begun.length === count);
@@ -191,7 +194,7 @@ describe("admission", () => {
   });
 
   it("refuses less of what is done sooner", async () => {
-    const { send, shed } = await startBusy(get("/a"), 10);
+    const { send, shed } = await startBusy(get("/a"), { tookMs: 10 });
     await send(...some(300, get("/b")));
     // In 1,500 ms it begins 150 or a few more.
     expect(shed.length).toBeGreaterThan(120);
@@ -280,6 +283,34 @@ describe("admission", () => {
     expect(arrived).not.toContain("/again");
     vi.advanceTimersByTime(3_000);
     await settle(() => arrived.includes("/again"));
+  });
+
+  it("goes on listening to a proxy, which brings others' requests", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { send, shed, arrived } = await startBusy(get("/a"), { proxyHops: 1 });
+    const refused = await send(...some(300, get("/a")));
+    await settle(() => refused.statuses().length === 300);
+    expect(shed).toContain("quick");
+    refused.socket.write(get("/of-somebody-else"));
+    await settle(() => arrived.includes("/of-somebody-else"));
+  });
+
+  it.each([
+    ...["/api/signals?limit=100", "/api/signals?limit=0000000500", "/api/signals?a=b&limit=1e3"],
+    ...["/api/signals?%6cimit=500", "/api/signals?limit=%35%30%30", "/api/signals?limit="],
+  ])("takes %s for a wide page", async (path) => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    await send(get("/first"), get(path), ...some(7, get("/quick")));
+    await settle(() => begun.length === 9);
+    expect(begun.at(-1)?.path).toBe(path);
+  });
+
+  it("takes a page of less than a hundred for a quick one", async () => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    await send(get("/first"), get("/api/signals?limit=99&a=b"), ...some(7, get("/quick")));
+    await settle(() => begun.length === 9);
+    expect(begun[1]?.path).toBe("/api/signals?limit=99&a=b");
   });
 
   it("answers in the words of OAuth where its clients ask", async () => {

@@ -84,11 +84,16 @@ describe("the settings of webhooks", () => {
     expect(read).toThrow(/^ALLOW_INSECURE_WEBHOOKS: .* is not 0, or for development 1\.$/);
   });
 
-  it.each(["proxy:3128", "socks5://proxy", "http://", "http://proxy/path", "https://p/?a", "http"])(
-    "refuse WEBHOOK_EGRESS_PROXY=%s, and do not repeat it",
-    (value) => {
-      const read = () => readConfig({ WEBHOOK_EGRESS_PROXY: value });
-      expect(read).toThrow(/^WEBHOOK_EGRESS_PROXY: its value is not a proxy such as http:/);
-    },
-  );
+  it.each([
+    "proxy:3128",
+    "socks5://proxy",
+    "http://",
+    "http://proxy/path",
+    "https://p/?a",
+    "http",
+    "http://us%er:x@host:1",
+  ])("refuse WEBHOOK_EGRESS_PROXY=%s, and do not repeat it", (value) => {
+    const read = () => readConfig({ WEBHOOK_EGRESS_PROXY: value });
+    expect(read).toThrow(/^WEBHOOK_EGRESS_PROXY: its value is not a proxy such as http:/);
+  });
 });

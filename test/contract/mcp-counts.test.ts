@@ -1,0 +1,127 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { newToken, postForm } from "../support/agent.ts";
+import { sendRaw } from "../support/raw.ts";
+import { startTown } from "../support/town.ts";
+
+const ACCEPTS = "application/json, text/event-stream";
+
+const MESSAGE = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+
+const BODY = JSON.stringify(MESSAGE);
+
+interface Asked {
+  readonly base: string;
+  readonly token: string;
+}
+
+/** Sends a whole message, or several in a batch. */
+const send = ({ base, token }: Asked, message: object = MESSAGE) =>
+  sendRaw(`${base}/mcp`, {
+    method: "POST",
+    headers: {
+      ...{ accept: ACCEPTS, authorization: `Bearer ${token}` },
+      ...{ "content-type": "application/json", "mcp-protocol-version": "2025-03-26" },
+    },
+    body: JSON.stringify(message),
+  });
+
+/** Sends the header of a message. @returns Once the service has begun with it, and waits for the body. */
+async function beginSlowly({ base, token }: Asked): Promise<Socket> {
+  const socket = connect(Number(new URL(base).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const fields = [
+    ...["Host: here", `Authorization: Bearer ${token}`, `Accept: ${ACCEPTS}`],
+    ...["Content-Type: application/json", `Content-Length: ${BODY.length}`],
+    ...["Expect: 100-continue", "Connection: close"],
+  ];
+  socket.write(`POST /mcp HTTP/1.1\r\n${fields.join("\r\n")}\r\n\r\n`);
+  const [said] = await once(socket, "data");
+  expect(String(said)).toMatch(/^HTTP\/1\.1 100 /);
+  // What follows from the header is done by the time that another question has been answered.
+  await fetch(`${base}/livez`);
+  return socket;
+}
+
+/** Sends the body. @returns The answer. */
+async function endSlowly(socket: Socket): Promise<string> {
+  let said = "";
+  socket.on("data", (chunk) => {
+    said += chunk;
+  });
+  socket.write(BODY);
+  await once(socket, "end");
+  return said;
+}
+
+/** The time of this process leaps, for instance because a body took so long. */
+function leap(ms: number): void {
+  const now = performance.now.bind(performance);
+  const spy = vi.spyOn(performance, "now").mockImplementation(() => now() + ms);
+  onTestFinished(() => spy.mockRestore());
+}
+
+describe.each(["1", "0"])("what is counted with MCP_FAST_PATH=%s", async (path) => {
+  const start = async (points: number): Promise<Asked> => {
+    const limits = `calls-anonymous=${points}/3600`;
+    const { base } = await startTown({ MCP_FAST_PATH: path, RATE_LIMITS: limits });
+    return { base, token: await newToken(base) };
+  };
+
+  it("is a message whose body is still to come", async () => {
+    const asked = await start(1);
+    const slow = await beginSlowly(asked);
+    expect((await send(asked)).status).toBe(429);
+    const answer = await endSlowly(slow);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).toContain("get_signal");
+  });
+
+  it("is each message of a batch", async () => {
+    const asked = await start(5);
+    const batch = [1, 2, 3].map((id) => ({ ...MESSAGE, id }));
+    const first = await send(asked, batch);
+    expect(first.status).toBe(200);
+    expect(first.headers.ratelimit).toMatch(/^"calls-anonymous";r=2;t=\d+$/);
+    expect(first.headers["ratelimit-policy"]).toBe('"calls-anonymous";q=5;w=3600');
+    const second = await send(asked, batch);
+    expect(second.status).toBe(429);
+    expect(second.body).not.toContain("get_signal");
+  });
+});
+
+describe.each(["1", "0"])("a body that takes its time with MCP_FAST_PATH=%s", async (path) => {
+  const { base } = await startTown({ MCP_FAST_PATH: path });
+
+  it("is answered when its sender still may ask", async () => {
+    const slow = await beginSlowly({ base, token: await newToken(base) });
+    leap(1_000);
+    expect(await endSlowly(slow)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it("is refused when the token was revoked meanwhile", async () => {
+    const token = await newToken(base);
+    const slow = await beginSlowly({ base, token });
+    await postForm(`${base}/oauth/revoke`, { token });
+    leap(1_000);
+    const answer = await endSlowly(slow);
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+    expect(answer).not.toContain("get_signal");
+  });
+});
+
+describe("a wrong token", () => {
+  it("is looked up once, whichever path its message takes", async () => {
+    const looks = [];
+    for (const path of ["1", "0"]) {
+      const { base, service } = await startTown({ MCP_FAST_PATH: path });
+      const get = vi.spyOn(service.state.store.records, "get");
+      const { status } = await send({ base, token: "a".repeat(43) });
+      expect(status).toBe(401);
+      looks.push(get.mock.calls.length);
+    }
+    expect(looks[0]).toBeGreaterThan(0);
+    expect(looks[0]).toBe(looks[1]);
+  });
+});

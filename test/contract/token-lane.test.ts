@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { register } from "../support/agent.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
+import { startTown, type Town } from "../support/town.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+const FORM = "application/x-www-form-urlencoded";
+
+/** The same to everyone but the lane, which leaves it to Express. */
+const IN_EXPRESS = `${FORM}; charset=utf-8; lane=none`;
+
+interface Said {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function ask({ base }: Town, body: string, headers: Headers = {}): Promise<Said> {
+  const url = `${base}/oauth/token`;
+  const init = { method: "POST", headers: { "content-type": FORM, ...headers }, body };
+  const answer = await fetch(url, init);
+  return {
+    status: answer.status,
+    headers: Object.fromEntries(answer.headers),
+    body: (await answer.json()) as Said["body"],
+  };
+}
+
+/** What the lane answers, and what Express answers to the same. */
+async function askTwice(town: Town, body: string, headers: Headers = {}) {
+  const fast = await ask(town, body, headers);
+  const slow = await ask(town, body, { ...headers, "content-type": IN_EXPRESS });
+  return { fast, slow };
+}
+
+/** Without what differs from request to request. */
+function comparable({ status, headers, body }: Said) {
+  const { date: _, "x-request-id": __, "content-length": ___, ...rest } = headers;
+  const { access_token: token, requestId: ____, error_description, ...members } = body;
+  const isCounted = /;r=\d+;t=\d+|[1-9]\d* seconds\./g;
+  return {
+    ...{ status, members, hasToken: token !== undefined },
+    headers: { ...rest, ratelimit: rest.ratelimit?.replace(isCounted, ""), "retry-after": "" },
+    text: String(error_description).replace(isCounted, ""),
+  };
+}
+
+/** What is left of the visits. */
+const left = ({ headers }: Said): string | undefined =>
+  /"visits";r=(\d+)/.exec(headers.ratelimit ?? "")?.[1];
+
+const town = await startTown();
+
+async function newForm({ base }: Town, changes: Headers = {}): Promise<string> {
+  const { client_id, client_secret } = await register(base);
+  const form = { grant_type: "client_credentials", client_id, client_secret, ...changes };
+  return new URLSearchParams(form).toString();
+}
+
+const form = await newForm(town);
+const { client_id: id = "", client_secret: secret = "" } = Object.fromEntries(
+  new URLSearchParams(form),
+);
+const basic = { authorization: `Basic ${btoa(`${id}:${secret}`)}` };
+const { base } = town;
+
+const requests: Readonly<Record<string, readonly [body: string, headers?: Headers]>> = {
+  "an agent": [form],
+  "an agent for one scope": [`${form}&scope=factor:read`],
+  "an agent for the resource of MCP": [`${form}&resource=${base}/mcp`],
+  "an agent for a resource in another spelling": [`${form}&resource=${base}/mcp/&audience=x`],
+  "an agent by Basic": ["grant_type=client_credentials", basic],
+  "an agent from a web page": [form, { origin: "https://page.example" }],
+  "a scope out of reach": [`${form}&scope=alerts:write`],
+  "another resource": [`${form}&resource=https://elsewhere.example`],
+  "a wrong secret": [form.replace(secret, "wrong")],
+  "a wrong secret by Basic": ["grant_type=client_credentials", { authorization: "Basic YTpi" }],
+  "an unknown client": [form.replace(id, "agt_unknown")],
+  "an unknown refresh token": [
+    `${form.replace(/=client_cred[a-z]+/, "=refresh_token")}&refresh_token=x`,
+  ],
+  "an unknown grant": [form.replace("client_credentials", "password")],
+  "no grant": [form.replace("grant_type", "grant")],
+  "a member twice": [`${form}&client_id=${id}`],
+  "no form": ["nothing of any use"],
+};
+
+describe("token requests are answered as Express answers them", () => {
+  it.each(Object.keys(requests))("from %s", async (name) => {
+    const [body = "", headers] = requests[name] ?? [];
+    const { fast, slow } = await askTwice(town, body, headers);
+    expect(comparable(fast)).toEqual(comparable(slow));
+  });
+
+  it.each(["Application/X-WWW-Form-Urlencoded", `${FORM};charset=UTF-8`])(
+    "with a body said to be %s",
+    async (type) => {
+      const { status, body } = await ask(town, form, { "content-type": type });
+      expect([status, body.token_type]).toEqual([200, "Bearer"]);
+    },
+  );
+
+  it("with more than may be sent", async () => {
+    const { fast, slow } = await askTwice(town, `${form}&state=${"x".repeat(20_000)}`);
+    expect(fast.status).toBe(413);
+    expect(comparable(fast)).toEqual(comparable(slow));
+  });
+});
+
+const strict = (limits: string, more: Headers = {}) =>
+  startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, ...more });
+
+describe("a token request", () => {
+  it("is one visit, however it ends, and is refused as Express refuses it", async () => {
+    const limited = await strict("visits=5/3600");
+    const own = await newForm(limited);
+    const bodies = [own, own.replace("grant_type", "grant"), `${own}&scope=none`, own];
+    const answers: Said[] = [];
+    for (const body of bodies) answers.push(await ask(limited, body));
+    expect(answers.map(left)).toEqual(["3", "2", "1", "0"]);
+    const { fast, slow } = await askTwice(limited, own);
+    expect([fast.status, left(fast)]).toEqual([429, "0"]);
+    expect(comparable(fast)).toEqual(comparable(slow));
+  });
+
+  it.each([
+    ["too many tokens", "token=1/3600", (body: string) => body],
+    ["wrong secrets", "secret-address=1/3600", (body: string) => `${body}x`],
+    ["wrong secrets of one client", "secret-client=0/3600", (body: string) => `${body}x`],
+  ])("is refused for %s as Express refuses it, and is a visit", async (_name, limits, spoil) => {
+    const limited = await strict(`${limits} visits=5/3600`);
+    const own = spoil(await newForm(limited));
+    await ask(limited, own);
+    const { fast, slow } = await askTwice(limited, own);
+    expect([fast.status, left(fast), left(slow)]).toEqual([429, "2", "1"]);
+    expect(comparable(fast)).toEqual(comparable(slow));
+  });
+
+  it("comes from the address that Express would find", async () => {
+    const limited = await strict("visits=2/3600", { TRUST_PROXY: "1" });
+    const own = await newForm(limited);
+    const from = { "x-forwarded-for": "198.51.100.1, 203.0.113.1" };
+    const { fast, slow } = await askTwice(limited, own, from);
+    expect([left(fast), left(slow)]).toEqual(["1", "0"]);
+    expect((await ask(limited, own, from)).status).toBe(429);
+    const other = { "x-forwarded-for": "203.0.113.1, 203.0.113.2" };
+    expect((await ask(limited, own, other)).status).toBe(200);
+  });
+});
