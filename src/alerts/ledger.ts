@@ -29,10 +29,11 @@ const watchStates = collection<WatchState>("watch-states");
 /** Group of all of them. */
 const WATCH_STATES = "watch-states";
 
-const progressRecords = collection<KeptProgress>("alert-progress");
+/** How far the decision has come, by `PROGRESS_KEY`. */
+export const progressRecords = collection<KeptProgress>("alert-progress");
 
 /** There is one. */
-const KEY = "decision";
+export const PROGRESS_KEY = "decision";
 
 /** Where the state of an instrument is kept. */
 export const stateKey = (watchKey: string, symbol: string): string => `${watchKey} ${symbol}`;
@@ -79,7 +80,7 @@ export interface LedgerOptions {
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { records } = options;
   for (;;) {
-    const stored = await records.get(progressRecords, KEY);
+    const stored = await records.get(progressRecords, PROGRESS_KEY);
     const progress = progressFrom(stored?.value, options);
     if (stored !== undefined && progress === stored.value) {
       return ledgerOf(records, stored.value, await readAll(records, watchStates));
@@ -87,7 +88,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     const value = kept(progress);
     const begun = stored
       ? replace(progressRecords, stored, { value })
-      : insert(progressRecords, { key: KEY, value });
+      : insert(progressRecords, { key: PROGRESS_KEY, value });
     await records.commit([begun, removeGroup(WATCH_STATES)]);
   }
 }
@@ -126,7 +127,7 @@ function ledgerOf(
     state: (key) => states.get(key),
     places: () => [...states.keys()].map(placeOf),
     async commit({ states: changed, steps, ...rest }) {
-      const now = await records.get(progressRecords, KEY);
+      const now = await records.get(progressRecords, PROGRESS_KEY);
       if (now?.value.turn !== progress.turn) return false;
       const value = kept({ ...progress, ...rest });
       const moved = replace(progressRecords, now, { value });

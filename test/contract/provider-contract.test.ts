@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { providerProgress, seriesGroup, seriesProgress } from "../../src/ingest/progress.ts";
+import type { Known } from "../../src/market/records.ts";
 import { createLiveMarket } from "../../src/sources/live/live-market.ts";
 import { providers } from "../../src/sources/live/providers.ts";
 import { readAll } from "../../src/store/read-all.ts";
@@ -73,7 +74,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
     const lists = market
       .recordsUntil(until)
       .flatMap(({ instrument: _one, ...all }) =>
-        Object.values(all as Record<string, readonly { readonly availableAt: number }[]>),
+        Object.values(all).map((list) => Array.from<Known>(list)),
       );
     for (const list of lists) {
       const times = list.map(({ availableAt }) => availableAt);

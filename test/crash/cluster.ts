@@ -17,19 +17,11 @@ export interface Node extends ServiceProcess {
   readonly base: string;
 }
 
-/** A process that belongs to no cluster. */
-interface Alone {
-  readonly base: string;
-  newKey(scopes: string): Promise<string>;
-}
-
 /** Processes of the service on one database. */
 export interface Cluster {
   readonly databaseUrl: string;
   /** Starts another one, on a port of its own unless told, and waits until it is ready. */
   start(env?: Env): Promise<Node>;
-  /** Starts one that has a store of its own, to compare with. */
-  startAlone(): Promise<Alone>;
   /** Makes an API key with scopes. */
   newKey(scopes: string): Promise<string>;
   /** Ends all that still run, as they stand. */
@@ -38,34 +30,26 @@ export interface Cluster {
 
 /** Makes room for processes on a database. @param env Variables that all of them have. */
 export async function openCluster(databaseUrl: string, env: Env = {}): Promise<Cluster> {
-  const places = [await temporaryPlace(), await temporaryPlace()] as const;
-  const [own, other] = places;
-  const common = { RATE_LIMITS: NO_LIMITS, ...env };
+  const { folder, remove } = await temporaryPlace();
   const shared = {
-    ...{ ...common, DATABASE_URL: databaseUrl, DATA_DIR: own.folder },
+    ...{ RATE_LIMITS: NO_LIMITS, ...env, DATABASE_URL: databaseUrl, DATA_DIR: folder },
     MASTER_KEY: randomBytes(32).toString("base64"),
   };
   const running: ServiceProcess[] = [];
-  const start = async (of: Env): Promise<Node> => {
-    const port = of.PORT ?? (await freePort());
-    const process = startService({ ...of, PORT: port });
-    running.push(process);
-    await process.baseUrl();
-    return { ...process, base: `http://127.0.0.1:${port}` };
-  };
   return {
     databaseUrl,
-    start: (more = {}) => start({ ...shared, ...more }),
-    async startAlone() {
-      const alone = { ...common, DATA_DIR: other.folder };
-      const { base } = await start(alone);
-      return { base, newKey: (scopes) => newKey(alone, scopes) };
+    async start(more = {}) {
+      const port = more.PORT ?? (await freePort());
+      const process = startService({ ...shared, ...more, PORT: port });
+      running.push(process);
+      await process.baseUrl();
+      return { ...process, base: `http://127.0.0.1:${port}` };
     },
     newKey: (scopes) => newKey(shared, scopes),
     async end() {
       for (const process of running) process.kill();
       await Promise.all(running.map(({ ended }) => ended));
-      await Promise.all(places.map(({ remove }) => remove()));
+      await remove();
     },
   };
 }

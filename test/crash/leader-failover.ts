@@ -1,9 +1,9 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { PROGRESS_KEY, progressRecords } from "../../src/alerts/ledger.ts";
 import { leases } from "../../src/store/lease.ts";
 import type { Records } from "../../src/store/records.ts";
 import { type Receiver, startReceiver } from "../support/receivers.ts";
 import { type Callers, startCallers, tellFailures } from "./callers.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, openCluster } from "./cluster.ts";
 import { onCluster } from "./on-cluster.ts";
 import { openStore } from "./open-store.ts";
 import type { Measure, Outcome } from "./outcome.ts";
@@ -22,11 +22,8 @@ const CALLERS = { keeping: 5, fresh: 2, pauseMs: 300 };
 /** Another process leads after this many milliseconds. */
 const GOAL_MS = 10_000;
 
-/** A session that is over is decided within this time, in milliseconds. */
-const DECIDED_MS = 1_500;
-
 /** Attempts to let two services begin to watch at the same session. */
-const ATTEMPTS = 5;
+const ATTEMPTS = 12;
 
 /** How often is looked what was told, in milliseconds. */
 const READ_MS = 500;
@@ -49,16 +46,33 @@ export interface Failover {
 
 /** Kills the process that leads, by kill -9, while alerts fire and many call. */
 export function leaderFailover(how: Failover): Promise<Outcome> {
-  return onCluster("kill -9 of the leader of 3 processes", ENV, (cluster) => kill(cluster, how));
+  return onCluster("kill -9 of the leader of 3 processes", ENV, async (cluster, server) => {
+    const apart = await openCluster(await server.createDatabase(), ENV);
+    try {
+      return await kill(cluster, apart, how);
+    } finally {
+      await apart.end();
+    }
+  });
 }
 
-async function kill(cluster: Cluster, { untilDelivered }: Failover): Promise<readonly Measure[]> {
+/** @param apart What nothing happens to. */
+async function kill(
+  cluster: Cluster,
+  apart: Cluster,
+  { untilDelivered }: Failover,
+): Promise<readonly Measure[]> {
   const store = await openStore(cluster.databaseUrl);
+  const storeApart = await openStore(apart.databaseUrl);
   const receiver = await startReceiver();
   const calling: Callers[] = [];
   const stopCalling = () => Promise.all(calling.map((callers) => callers.stop()));
   try {
-    const { leader, holder, one, two, control } = await setStage(cluster, store.records, receiver);
+    const { leader, holder, one, two, control } = await setStage(
+      { ...cluster, records: store.records },
+      { ...apart, records: storeApart.records },
+      receiver,
+    );
     for (const asker of [one, two]) calling.push(startCallers({ ...asker, ...CALLERS }));
 
     // Right after a delivery there are others under way.
@@ -85,32 +99,59 @@ async function kill(cluster: Cluster, { untilDelivered }: Failover): Promise<rea
   } finally {
     await stopCalling();
     await receiver.close();
-    await store.close();
+    await Promise.all([store.close(), storeApart.close()]);
   }
 }
 
+/** Processes, and what they keep. */
+interface Kept extends Cluster {
+  readonly records: Records;
+}
+
 /** Starts the process that leads, two others and one apart, all of which have told the same events. */
-async function setStage(cluster: Cluster, records: Records, receiver: Receiver) {
+async function setStage(cluster: Kept, apart: Kept, receiver: Receiver) {
+  const { records } = cluster;
   const leader = await cluster.start();
   await until(async () => (await holderIn(records)) !== undefined);
   const holder = await holderIn(records);
   const others = [await cluster.start(), await cluster.start()] as const;
-  const alone = await cluster.startAlone();
+  const alone = await apart.start();
+  const decided = () => Promise.all([records, apart.records].map(decidedUntil));
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const key = await cluster.newKey(SCOPES);
-    const control: Asker = { base: alone.base, key: await alone.newKey(SCOPES) };
+    const control: Asker = { base: alone.base, key: await apart.newKey(SCOPES) };
     const [one, two] = others.map(({ base }): Asker => ({ base, key })) as [Asker, Asker];
-    await sessionOver(control);
-    await pause(DECIDED_MS);
+    const begin = await bothDecided(decided);
     const delivery = { type: "webhook", url: receiver.url };
-    await Promise.all([watch({ base: leader.base, key }, delivery), watch(control)]);
+    await Promise.all([
+      watch({ base: leader.base, key }, { attempt, delivery }),
+      watch(control, { attempt }),
+    ]);
+    if ((await decided()).some((until) => until !== begin)) continue;
     await Promise.all([untilTold(one, EVENTS), untilTold(control, EVENTS)]);
     if ((await holderIn(records)) !== holder) throw new Error(`${BUSY}: the leader lost its lease`);
-    // On a busy machine one of the two may have begun to watch a session later than the other.
+    // A decision may have been under way, and may have read the alerts before they were made.
     const { lost, odd } = difference(await eventsFor(one), await eventsFor(control));
     if (lost + odd === 0) return { leader, holder, one, two, control };
   }
   throw new Error(`${BUSY}: ${ATTEMPTS} attempts to begin at the same session`);
+}
+
+/** Waits until two services have just decided the same session. @returns When it closed. */
+async function bothDecided(decided: () => Promise<readonly number[]>): Promise<number> {
+  const [before] = await decided();
+  let now = before;
+  await until(async () => {
+    const [here, there] = await decided();
+    now = here === there ? here : before;
+    return now !== before;
+  });
+  return now ?? 0;
+}
+
+/** The last session that is decided, by its close, Unix milliseconds of the market. */
+async function decidedUntil(records: Records): Promise<number> {
+  return (await records.get(progressRecords, PROGRESS_KEY))?.value.until ?? 0;
 }
 
 async function holderIn(records: Records): Promise<string | undefined> {
@@ -119,16 +160,6 @@ async function holderIn(records: Records): Promise<string | undefined> {
 
 const untilTold = (asker: Asker, events: number): Promise<void> =>
   until(async () => (await eventsFor(asker)).length >= events, { everyMs: READ_MS });
-
-/** Waits for the end of a session, so that two services begin to watch at the same one. */
-async function sessionOver({ base }: Asker): Promise<void> {
-  const asOf = async () => {
-    const answer = await fetch(`${base}/api/health`);
-    return ((await answer.json()) as { readonly asOf: string }).asOf;
-  };
-  const first = await asOf();
-  await until(async () => (await asOf()) !== first);
-}
 
 /** What the cluster told, against what a process told that nothing happened to. */
 function compared(events: readonly Told[], control: readonly Told[]): readonly Measure[] {

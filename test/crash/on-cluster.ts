@@ -1,4 +1,4 @@
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { postgresAvailable, type Cluster as Server, startPostgres } from "../support/postgres.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
 import { type Measure, type Outcome, skip } from "./outcome.ts";
 
@@ -6,13 +6,13 @@ import { type Measure, type Outcome, skip } from "./outcome.ts";
 export async function onCluster(
   title: string,
   env: Readonly<Record<string, string>>,
-  scenario: (cluster: Cluster) => Promise<readonly Measure[]>,
+  scenario: (cluster: Cluster, server: Server) => Promise<readonly Measure[]>,
 ): Promise<Outcome> {
   if (!postgresAvailable) return skip(title, "there is no PostgreSQL for this platform");
   const server = await startPostgres();
   const cluster = await openCluster(await server.createDatabase(), env);
   try {
-    return { title, measures: await scenario(cluster) };
+    return { title, measures: await scenario(cluster, server) };
   } finally {
     await cluster.end();
     await server.stop();

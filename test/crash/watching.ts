@@ -16,12 +16,23 @@ export interface Told {
   readonly type: string;
 }
 
-/** Makes alerts for everything, which fire as often as they can. */
+/** How somebody watches. */
+interface Watching {
+  /** Alerts with equal thresholds share what is remembered, those of two attempts do not. */
+  readonly attempt: number;
+  readonly delivery?: object;
+}
+
+/** Makes alerts for everything, which fire about as often as they can. */
 export async function watch(
   { base, key }: Asker,
-  delivery: object = { type: "poll" },
+  { attempt, delivery = { type: "poll" } }: Watching,
 ): Promise<void> {
-  const often = { scoreMove: 5, volatilityZ: 1.5, cooldownDays: 0.25, delivery };
+  const often = {
+    scoreMove: 5 + attempt,
+    volatilityZ: (15 + attempt) / 10,
+    ...{ cooldownDays: 0.25, delivery },
+  };
   const making = ["stock", "etf", "crypto"].map(async (assetClass) => {
     const wanted = { ...often, assetClass };
     const made = await postJson(`${base}/api/alerts`, wanted, { "x-api-key": key });

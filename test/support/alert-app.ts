@@ -76,6 +76,7 @@ export async function startAlertApp({
   const { now, accounts } = people;
   const app = createApp({
     ...{ name: "Test", version: "1", baseUrl: base, proxyHops: 0, routers: [], now },
+    tokens: { before: (express) => express },
     context: contextOf(createDesk(deskOptions({ records, archive, clock }, { limits }))),
     tables: () => [],
     authenticate: async (token) => callers[token] && { ...callers[token], resource: base },

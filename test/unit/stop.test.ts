@@ -76,6 +76,17 @@ describe("a process that stops", () => {
     expect(done).toEqual(["drain", "endStreams", "closed", "close"]);
   });
 
+  it("stops also where there is no quiet moment", async () => {
+    const { done, stop } = await startStage();
+    const isDone = stop(0).then(() => true);
+    const nextTurn = () => new Promise<false>((take) => setImmediate(take, false));
+    // Each turn of the event loop takes a millisecond.
+    do {
+      for (const until = performance.now() + 1; performance.now() < until; );
+    } while (!(await Promise.race([isDone, nextTurn()])));
+    expect(done.at(-1)).toBe("close");
+  });
+
   it("lets what is under way end", async () => {
     const { server, port, done, stop } = await startStage();
     const begun = Promise.withResolvers<() => void>();
