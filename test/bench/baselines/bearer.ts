@@ -4,7 +4,7 @@ import express from "express";
 import pino from "pino";
 import { createAccess } from "../../../src/access.ts";
 import { readConfig } from "../../../src/config.ts";
-import { oauthRouter } from "../../../src/http/oauth.ts";
+import { createOAuth } from "../../../src/http/oauth.ts";
 import { openState } from "../../../src/state.ts";
 
 /** The bearer check of the service. */
@@ -24,7 +24,7 @@ export async function startBearer(): Promise<Bearer> {
   const app = express();
   const tokensUrl = await listen(createServer(app));
   const access = await createAccess({ config, state, baseUrl: tokensUrl, name: "Bench", now, log });
-  app.use(oauthRouter({ ...access, baseUrl: tokensUrl }));
+  app.use(createOAuth({ ...access, baseUrl: tokensUrl, proxyHops: 0 }).router);
   process.once("SIGTERM", () => process.exit(0));
   return {
     tokensUrl,

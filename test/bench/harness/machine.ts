@@ -18,9 +18,12 @@ const TASKSET = "taskset";
 /** Whether that can be done here. */
 const canPin = cpus().length > 1 && spawnSync(TASKSET, ["-c", "0", "true"]).status === 0;
 
-/** A command that runs Node, tied to a core where that can be done. */
-export const nodeOn = (core: number, args: readonly string[]): readonly [string, string[]] =>
-  canPin
+/** A command that runs Node, tied to a core where that can be done. @param core `undefined`: to none. */
+export const nodeOn = (
+  core: number | undefined,
+  args: readonly string[],
+): readonly [string, string[]] =>
+  canPin && core !== undefined
     ? [TASKSET, ["-c", String(core), process.execPath, ...args]]
     : [process.execPath, [...args]];
 

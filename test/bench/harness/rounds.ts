@@ -10,6 +10,8 @@ export interface Variant {
   readonly name: string;
   readonly servers: readonly Pick<Server, "baseUrl" | "pid">[];
   readonly calls: readonly RawCall[];
+  /** Callers that ask at the same time, where it is not as many as for the others. */
+  readonly callers?: number;
   /** Processes that work for them. */
   readonly helpers?: () => readonly number[];
 }
@@ -26,7 +28,7 @@ export interface Pace {
   readonly rounds: number;
   /** Length of a round, in milliseconds. */
   readonly ms: number;
-  /** Time of the processor that a server has before its first round, in milliseconds: however busy
+  /** Time of the processor that each server has before its first round, in milliseconds: however busy
    *  the machine is, the compiler has seen everything by then. */
   readonly warmUpMs: number;
   /** Callers that ask at the same time. */
@@ -39,9 +41,10 @@ export type Rounds = Readonly<Record<string, readonly Round[]>>;
 /** Calls a server for one round. @throws {Error} When an answer was not right. */
 export async function measure(
   caller: Caller,
-  { name, servers, calls, helpers = () => [] }: Variant,
-  { ms, callers }: Pick<Pace, "ms" | "callers">,
+  { name, servers, calls, helpers = () => [], ...own }: Variant,
+  pace: Pick<Pace, "ms" | "callers">,
 ): Promise<Round> {
+  const { ms, callers } = { ...pace, ...own };
   const ports = servers.map(({ baseUrl }) => Number(new URL(baseUrl).port));
   const processes = () => [...servers.map(({ pid }) => pid), ...helpers()];
   const spent = () => processes().reduce((sum, pid) => sum + cpuMs(pid), 0);
@@ -54,8 +57,9 @@ export async function measure(
 }
 
 async function warmUp(caller: Caller, variant: Variant, pace: Pace): Promise<void> {
+  const enoughMs = pace.warmUpMs * variant.servers.length;
   let spentMs = 0;
-  while (spentMs < pace.warmUpMs) {
+  while (spentMs < enoughMs) {
     const { cpuMicros, answered } = await measure(caller, variant, pace);
     spentMs += (cpuMicros * answered) / 1_000;
   }

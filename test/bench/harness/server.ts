@@ -14,8 +14,8 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 /** Arguments of `npm start` for Node. */
 const [, ...PRODUCT] = pkg.scripts.start.split(" ");
 
-/** Flags of `npm start` that say how memory is used; whatever is compared has the same. */
-export const HEAP_FLAGS = PRODUCT.filter((argument) => argument.includes("semi-space"));
+/** Flags of `npm start` that say how V8 uses memory and threads; whatever is compared has the same. */
+export const HEAP_FLAGS = PRODUCT.filter((argument) => /semi-space|v8-pool/.test(argument));
 
 /** No limit is ever met: what is measured is work, not refusals. */
 const NO_LIMITS = Object.keys(quotas)
@@ -40,6 +40,8 @@ interface Start {
   readonly name: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** The core that it is tied to; `undefined` for none. */
+  readonly core?: number | undefined;
 }
 
 /** Name of the file that takes what a server says on standard error. */
@@ -52,6 +54,10 @@ export async function stopServers(): Promise<void> {
   await Promise.all([...running].map((server) => server.stop()));
 }
 
+/** Starts the product as `npm start` does, with the sandbox, and with every core. */
+export const startFreely = (env: Readonly<Record<string, string>>) =>
+  startServer({ name: "the service", args: PRODUCT, env, core: undefined });
+
 /** Starts the product as `npm start` does, with the sandbox, whose market stands still meanwhile. */
 export const startProduct = (env: Readonly<Record<string, string>> = {}, name = "the service") =>
   startServer({ name, args: PRODUCT, env: { SANDBOX_SESSION_SECONDS: "86400", ...env } });
@@ -61,10 +67,11 @@ export const startProduct = (env: Readonly<Record<string, string>> = {}, name = 
  *
  * @throws {Error} When it ends before.
  */
-export async function startServer({ name, args, env = {} }: Start): Promise<Server> {
+export async function startServer(start: Start): Promise<Server> {
+  const { name, args, env, core } = { env: {}, core: SERVER_CORE, ...start };
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const started = performance.now();
-  const [command, all] = nodeOn(SERVER_CORE, args);
+  const [command, all] = nodeOn(core, args);
   const child = spawn(command, all, {
     cwd: ROOT,
     env: {

@@ -20,11 +20,20 @@ import { buyTokens } from "../harness/tokens.ts";
 const PROCESSES = 3;
 const MOST = 1.2;
 
+/** Callers of a process. */
+const CALLERS = 18;
+
 const ONE = "1 process, embedded store";
 const THREE = `${PROCESSES} processes on PostgreSQL`;
 const ALL = `${THREE}, with those of PostgreSQL`;
+const ONE_THIN = `1 process with ${CALLERS / PROCESSES} callers`;
+const THREE_THIN = `${THREE} with ${CALLERS / PROCESSES} callers each`;
 
-/** What a read costs where several processes share a database. */
+/**
+ * What a read costs where several processes share a database and each has as many callers as one
+ * alone. With fewer callers any process does less in a turn, and a call costs more: those rows have no
+ * goal.
+ */
 export async function cluster(effort: Effort): Promise<Part> {
   if (!postgresAvailable) throw new Error("SKIPPED: no PostgreSQL for this platform");
   progress(`Starting ${THREE}, and one with an embedded store`);
@@ -78,15 +87,20 @@ async function compare(
 ): Promise<Rounds> {
   const [first] = three;
   if (first === undefined) throw new Error("nobody to ask");
-  const alone = { name: ONE, servers: [one], calls: await callsTo(one, questions) };
-  const calls = await callsTo(first, questions);
-  const shared = { name: THREE, servers: three, calls };
+  const alone = { servers: [one], calls: await callsTo(one, questions) };
+  const shared = { servers: three, calls: await callsTo(first, questions) };
   const helpers = () => [database, ...childrenOf(database)];
-  const all = { name: ALL, servers: three, calls, helpers };
-  const pace = { callers: 18, warmUpMs: 6_000, ms: 2_000, rounds: isQuick ? 3 : 9 };
+  const variants = [
+    { name: ONE, ...alone },
+    { name: THREE, ...shared, callers: CALLERS * PROCESSES },
+    { name: ALL, ...shared, callers: CALLERS * PROCESSES, helpers },
+    { name: ONE_THIN, ...alone, callers: CALLERS / PROCESSES },
+    { name: THREE_THIN, ...shared },
+  ];
+  const pace = { callers: CALLERS, warmUpMs: 6_000, ms: 2_000, rounds: isQuick ? 3 : 9 };
   const caller = startCaller();
   try {
-    return await takeTurns(caller, [alone, shared, all], pace);
+    return await takeTurns(caller, variants, pace);
   } finally {
     caller.stop();
   }
@@ -102,10 +116,13 @@ async function callsTo(server: Server, questions: readonly Question[]) {
 }
 
 function rowsOf(what: string, rounds: Rounds): readonly Row[] {
-  return [THREE, ALL].map((name) => ({
+  const row = (name: string): Row => ({
     ...{ budget: `${what}, ${name}`, figure: typical(rounds, name, cpu), unit: "us of CPU" },
     baseline: { name: ONE, figure: typical(rounds, ONE, cpu) },
     ratio: ratioOf(rounds, [name, ONE], cpu),
-    goal: { most: MOST },
-  }));
+  });
+  return [
+    ...[THREE, ALL].map((name) => ({ ...row(name), goal: { most: MOST } })),
+    ...[ONE_THIN, THREE_THIN].map(row),
+  ];
 }
