@@ -6,43 +6,47 @@ const YEAR_DAYS = 252;
 /** A fiscal quarter, and the pace of dividends. */
 export const QUARTER_DAYS = 91;
 
-/** A window serves this many days, a quarter of a year: so a start never scores more than five quarters,
- *  and every 63 days scores are walked again from a later beginning. */
-const WINDOW_DAYS = YEAR_DAYS / 4;
+/** Scores are walked from a later beginning every 63 days, a quarter of a year: so a start never
+ *  scores more than five quarters. */
+const WALK_DAYS = YEAR_DAYS / 4;
 
-/** How far bars, filings and on-chain figures reach back before the walk: three years. */
+/** How far bars, filings and on-chain figures reach back before the year's first walk: three years. */
 const HISTORY_DAYS = 3 * YEAR_DAYS;
 
-/** How far messages, prints and short volumes reach back before the walk: their 60-day norms and a margin. */
+/** How far messages, prints and short volumes reach back before it: their 60-day norms and a margin. */
 const FEED_MEMORY_DAYS = 70;
 
-/** The days that are remembered for a while, counted since the Unix epoch. */
-export interface Window {
-  /** The sandbox year in which it lies. */
-  readonly year: number;
-  /** First day from which scores are walked forward. */
-  readonly walkDay: number;
+/**
+ * A sandbox year and its records, in days counted since the Unix epoch. They begin on the same days
+ * all year long, so that a later walk finds the same scores.
+ */
+export interface Year {
+  /** Years since the Unix epoch. */
+  readonly number: number;
   /** First day of bars, filings and on-chain figures. */
   readonly historyDay: number;
   /** First day of messages, prints and short volumes. */
   readonly feedDay: number;
 }
 
-/** The window that serves a day: it reaches back a year from the first of the days that it serves. */
-export function windowOf(day: number): Window {
-  const firstDay = Math.floor(day / WINDOW_DAYS) * WINDOW_DAYS;
-  const walkDay = firstDay - YEAR_DAYS;
+/** The year in which a day lies. */
+export function yearOf(day: number): Year {
+  const number = Math.floor(day / YEAR_DAYS);
+  const firstWalkDay = walkDayOf(number * YEAR_DAYS);
   return {
-    year: Math.floor(day / YEAR_DAYS),
-    walkDay,
-    historyDay: walkDay - HISTORY_DAYS,
-    feedDay: walkDay - FEED_MEMORY_DAYS,
+    number,
+    historyDay: firstWalkDay - HISTORY_DAYS,
+    feedDay: firstWalkDay - FEED_MEMORY_DAYS,
   };
 }
 
+/** First day from which scores are walked forward to a day: a year before its quarter. */
+export const walkDayOf = (day: number): number =>
+  Math.floor(day / WALK_DAYS) * WALK_DAYS - YEAR_DAYS;
+
 /**
- * The first day of an instrument's present life. A window shows one life only: in the year of a new
- * listing the old life is gone from the first day on, because a list of records never shrinks.
+ * The first day of an instrument's present life. A year's records show one life only: in the year of
+ * a new listing the old life is gone from the first day on, because a list of records never shrinks.
  */
 export function listedFrom({ listing }: Traits, year: number): number {
   if (listing === null) return Number.NEGATIVE_INFINITY;

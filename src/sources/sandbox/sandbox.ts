@@ -2,7 +2,7 @@ import type { Market, Source } from "../../market/market.ts";
 import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
 import { barOf, packedBars } from "./bars.ts";
-import { listedFrom, type Window, windowOf } from "./calendar.ts";
+import { listedFrom, walkDayOf, type Year, yearOf } from "./calendar.ts";
 import { createDraws } from "./draw.ts";
 import { createEras } from "./eras.ts";
 import { filingsOf, onChainOf, packedOnChain } from "./figures.ts";
@@ -25,9 +25,9 @@ interface Cast {
   readonly stage: Stage;
 }
 
-/** What has been generated: every day of the window up to and including `lastDay`. */
+/** What has been generated: every day of the year's records up to and including `lastDay`. */
 interface World {
-  readonly window: Window;
+  readonly year: Year;
   readonly lastDay: number;
   /** In the order of the profiles. */
   readonly ledgers: readonly Ledger[];
@@ -77,9 +77,9 @@ function createLabels(dayMs: number): Stage["sessionOf"] {
   };
 }
 
-function openWorld(window: Window, { profiles, stage }: Cast): World {
+function openWorld(year: Year, { profiles, stage }: Cast): World {
   const ledgers = profiles.map((profile) => openLedger(profile, stage));
-  return { window, lastDay: window.historyDay - 1, ledgers };
+  return { year, lastDay: year.historyDay - 1, ledgers };
 }
 
 /** Records of the day itself, then what is published during it about the day before. */
@@ -98,8 +98,8 @@ function addDay(ledger: Ledger, scene: Scene, feedDay: number): void {
 
 /** Appends the days that are missing up to `day` and returns the world that has them. */
 function advance(world: World, day: number, { stage, profiles }: Cast): World {
-  const { year, feedDay } = world.window;
-  const firstDays = profiles.map(({ traits }) => listedFrom(traits, year));
+  const { number, feedDay } = world.year;
+  const firstDays = profiles.map(({ traits }) => listedFrom(traits, number));
   for (let next = world.lastDay + 1; next <= day; next++) {
     for (const [index, profile] of profiles.entries()) {
       if (next < (firstDays[index] as number)) continue;
@@ -131,12 +131,12 @@ export function createSandbox(options: {
     source: SOURCE,
     dayMs,
     sessionAt: (at) => sessionOf(Math.floor(at / dayMs)),
-    walkStart: (at) => windowOf(Math.floor(at / dayMs)).walkDay * dayMs,
+    walkStart: (at) => walkDayOf(Math.floor(at / dayMs)) * dayMs,
     recordsUntil(at) {
       const day = Math.floor(at / dayMs);
-      const window = windowOf(day);
-      const continues = world?.window.walkDay === window.walkDay && world.lastDay <= day;
-      const from = continues && world ? world : openWorld(window, cast);
+      const year = yearOf(day);
+      const continues = world?.year.number === year.number && world.lastDay <= day;
+      const from = continues && world ? world : openWorld(year, cast);
       world = advance(from, day, cast);
       return world.ledgers;
     },
