@@ -9,8 +9,8 @@ import { createSignalUpdates, type SignalUpdates } from "./signal-updates.ts";
 import { openSocialReader } from "./social-model.ts";
 import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-archive.ts";
 
-/** Sessions of a class that are scored at once when a live market has moved on: usually there are
- *  none or a few. More of them are all sessions since last year, because history came in. */
+/** Sessions of a class that are scored at once when a market has moved on: usually there are none or
+ *  a few. More of them are mostly all that are remembered: a walk that starts over. */
 const AT_ONCE = 6;
 
 /** Time that goes back by more, in milliseconds, was wrong before, and scores are made anew. */
@@ -89,8 +89,9 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
     if (piecemeal.isUnderWay()) return;
     const until = advance();
     const walk = engine.walk(until);
-    // The first time nobody waits for anything else yet.
-    const atOnce = live === undefined || knownUntil === 0 ? Number.POSITIVE_INFINITY : AT_ONCE;
+    // The first time nobody waits for anything else yet, and the time of a replay waits for scores.
+    const isAtOnce = knownUntil === 0 || market.mode === "replay";
+    const atOnce = isAtOnce ? Number.POSITIVE_INFINITY : AT_ONCE;
     if (isOver(walk, atOnce)) arrive(until);
     else piecemeal.goOn(walk, () => arrive(until));
   };

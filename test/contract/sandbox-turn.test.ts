@@ -1,0 +1,44 @@
+import { setImmediate as turn } from "node:timers/promises";
+import pino from "pino";
+import { expect, it } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { openScoring, type Scoring } from "../../src/scoring.ts";
+import { model, openStore } from "../support/stores.ts";
+
+const DAY_MS = 60_000;
+const WALK_DAYS = 63;
+
+/** A day with which a quarter of the sandbox's year begins. */
+const TURN = Math.ceil(Date.UTC(2026, 10, 21) / DAY_MS / WALK_DAYS) * WALK_DAYS * DAY_MS;
+
+const config = readConfig({ SEED: "7", SANDBOX_SESSION_SECONDS: "60" });
+
+const scoresOf = ({ snapshots }: Scoring) =>
+  snapshots.allNewest().map(({ instrument: { symbol }, at, score }) => ({
+    ...{ symbol, at, score },
+    first: snapshots.history(symbol, 0, at).at(0)?.at,
+  }));
+
+it("a later walk of the sandbox lets others have their turn, who are served what there was", async () => {
+  const store = await openStore(model);
+  const clock = { now: TURN - DAY_MS };
+  const open = () =>
+    openScoring({
+      ...{ config, store, log: pino({ level: "silent" }) },
+      now: () => new Date(clock.now),
+    });
+  const scoring = await open();
+  const before = scoresOf(scoring);
+  clock.now = TURN;
+  scoring.refresh();
+  let turns = 0;
+  for (; scoring.knownUntil() < TURN; turns++) {
+    expect(turns).toBeLessThan(10_000);
+    expect(scoresOf(scoring)).toEqual(before);
+    await turn();
+  }
+  expect(turns).toBeGreaterThan(250);
+  const after = scoresOf(scoring);
+  expect(after).toEqual(scoresOf(await open()));
+  expect(after[0]?.first).toBe((before[0]?.first ?? 0) + WALK_DAYS * DAY_MS);
+});
