@@ -144,22 +144,20 @@ function showLetter(letter: Letter): void {
   process.stderr.write(`\nA message that no mail server took:\n${letterText(letter)}\n`);
 }
 
-/** Scores again whenever the market has moved on. */
+/** Scores what has closed since the start began, and again whenever the market has moved on. */
 function keepCurrent(service: Service, log: Logger): void {
+  try {
+    service.refresh();
+  } catch (error) {
+    log.error({ err: error }, "scoring failed; it is tried again at the next session");
+  }
   const wait = service.untilNextRefresh();
   if (wait === undefined) {
     endReplay(service, log);
     return;
   }
   showReplay(service);
-  setTimeout(() => {
-    try {
-      service.refresh();
-    } catch (error) {
-      log.error({ err: error }, "scoring failed; it is tried again at the next session");
-    }
-    keepCurrent(service, log);
-  }, wait).unref();
+  setTimeout(keepCurrent, wait, service, log).unref();
 }
 
 /** Says on one line of a terminal how far a replay is. */

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import { getWith, postForm, register, tokenOf } from "../support/agent.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { freePort, runToEnd, startProcess } from "../support/process.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -31,6 +32,7 @@ describe.skipIf(!postgresAvailable)(title, () => {
       DATABASE_URL: await cluster.createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
       SANDBOX_SESSION_SECONDS: "20",
+      RATE_LIMITS: LOOSE_LIMITS,
     };
     const bases = [await start(env), await start(env)];
     const token = await tokenOf(bases[0] as string, await register(bases[1] as string));

@@ -17,8 +17,7 @@ const PATIENT = { timeout: 30_000 };
 /** A sandbox at the time of the machine, by which oidc-provider judges tokens. */
 async function startSandbox(): Promise<Town> {
   const town = await startTown();
-  town.clock.now = new Date();
-  town.service.refresh();
+  await town.passTo(new Date());
   return town;
 }
 
@@ -26,10 +25,7 @@ const town = await startSandbox();
 const { base } = town;
 
 /** Lets the next session close. */
-function goOn({ clock, service }: Town): void {
-  clock.now = new Date(clock.now.getTime() + SESSION_MS);
-  service.refresh();
-}
+const goOn = ({ clock, passTo }: Town) => passTo(new Date(clock.now.getTime() + SESSION_MS));
 
 /** A page, with what the browser complained about and whom else it asked. */
 interface Watched {
@@ -281,7 +277,7 @@ describe("a page that is open while the market goes on", () => {
     await link.focus();
     await page.evaluate("window.kept = document.activeElement; scrollTo(0, 700)");
     const before = await shown(page);
-    goOn(town);
+    await goOn(town);
     await expect.poll(() => shown(page), PATIENT).not.toEqual(before);
     expect(await shown(page)).toEqual(await answered());
     expect(await page.evaluate("document.activeElement === window.kept")).toBe(true);
@@ -306,7 +302,7 @@ describe("a page that is open while the market goes on", () => {
     await page.evaluate("window.kept = document.activeElement");
     const order = async () => (await shown(page)).map(([symbol]) => symbol);
     const before = await order();
-    goOn(town);
+    await goOn(town);
     await expect.poll(order, PATIENT).not.toEqual(before);
     expect(await page.evaluate("document.activeElement === window.kept")).toBe(true);
     expect(await page.evaluate("document.activeElement.textContent")).toBe("ALDER.SIM");

@@ -21,10 +21,7 @@ const { base } = town;
 const WITHIN_MS = 1_000 + 1_000;
 
 /** Lets a simulated day pass, with which every signal may change. */
-function nextDay(): void {
-  town.clock.now = new Date(town.clock.now.getTime() + 60_000);
-  town.service.refresh();
-}
+const nextDay = () => town.passTo(new Date(town.clock.now.getTime() + 60_000));
 
 /** Three instruments that are always listed. */
 const [ONE = "", TWO = "", THREE = ""] = town.service.market
@@ -79,7 +76,7 @@ describe("a client of MCP that listens to signals", () => {
     let changes = 0;
     let shown = await shownOf(ONE);
     for (let day = 0; day < 30; day++) {
-      nextDay();
+      await nextDay();
       const now = await shownOf(ONE);
       if (now !== shown) changes += 1;
       shown = now;
@@ -98,7 +95,7 @@ describe("a client of MCP that listens to signals", () => {
   it("is told under the name that it used", async () => {
     const { client, told } = await connect(await anonymous());
     await client.listen({ resourceSubscriptions: ["market://signals/alder.sim"] });
-    for (let day = 0; day < 10; day++) nextDay();
+    for (let day = 0; day < 10; day++) await nextDay();
     await expect.poll(() => told.length).toBeGreaterThan(0);
     expect(new Set(told)).toEqual(new Set(["market://signals/alder.sim"]));
   });
@@ -109,7 +106,7 @@ describe("a client of MCP that listens to signals", () => {
     const subscription = await client.listen(to("ALDER.SIM"));
     await other.listen(to("ALDER.SIM"));
     await subscription.close();
-    for (let day = 0; day < 10; day++) nextDay();
+    for (let day = 0; day < 10; day++) await nextDay();
     await expect.poll(() => toldOther.length).toBeGreaterThan(0);
     expect(told).toEqual([]);
   });
@@ -194,7 +191,7 @@ describe("what listens ends in good order within a second", () => {
     const revoke = forms.find(({ action }) => /keys\/.*\/revoke/.test(action));
     if (revoke === undefined) throw new Error("no key is shown");
     await expectEnd(subscription, () => person.web.submit(revoke));
-    for (let day = 0; day < 10; day++) nextDay();
+    for (let day = 0; day < 10; day++) await nextDay();
     await expect.poll(() => told.length).toBeGreaterThan(0);
   });
 

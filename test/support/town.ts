@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { afterAll } from "vitest";
 import { readConfig } from "../../src/config.ts";
@@ -21,6 +22,8 @@ export interface Town {
   readonly folder: string;
   /** Moved by the test. */
   readonly clock: { now: Date };
+  /** Lets time pass until an instant of a later session, and resolves when that is scored. */
+  passTo(now: Date): Promise<void>;
   /** Failures that were logged, newest last. */
   readonly logged: readonly string[];
   /** A new person, or one with a given address, at a new browser. */
@@ -73,13 +76,20 @@ export async function startTown(
   const person = (email = `person-${++people}@example.com`): Person =>
     createPerson({ base, email, codeOf: async () => (await codesTo(email)).at(-1) ?? "" });
 
+  async function passTo(now: Date): Promise<void> {
+    const before = service.market.knownUntil();
+    clock.now = now;
+    service.refresh();
+    while (service.market.knownUntil() === before) await turn();
+  }
+
   const stop = once(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await service.close();
   });
   towns.push({ stop });
-  return { base, service, folder, clock, logged, person, lettersTo, codesTo, stop };
+  return { base, service, folder, clock, passTo, logged, person, lettersTo, codesTo, stop };
 }
 
 /** The sign-in codes in a letter; other letters have none. */
