@@ -41,12 +41,11 @@ export interface OpenClaim {
   readonly claim: Stored<ClaimRecord>;
 }
 
-/** Reads an agent and its claim. */
+/** Reads an agent and its claim: the claim first, so that whoever finds none because it was completed
+ *  at this moment finds the owner in the agent. The other way round there would be neither. */
 export async function standingOf(records: Records, agentId: string): Promise<Standing> {
-  const [client, claim] = await Promise.all([
-    records.get(clients, agentId),
-    records.get(claims, agentId),
-  ]);
+  const claim = await records.get(claims, agentId);
+  const client = await records.get(clients, agentId);
   return { client, claim };
 }
 

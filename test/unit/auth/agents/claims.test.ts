@@ -106,6 +106,25 @@ function interruptible() {
   return interrupted;
 }
 
+/** Records in which something happens right before the next read of one collection, while reads of
+ *  others that were begun at the same time are over. */
+function beforeRead(name: string) {
+  const before = {
+    next: undefined as (() => Promise<void>) | undefined,
+    records: (records: Records): Records => ({
+      ...records,
+      async get(from, key) {
+        const { next } = before;
+        if (from.name !== name || next === undefined) return records.get(from, key);
+        before.next = undefined;
+        await next();
+        return records.get(from, key);
+      },
+    }),
+  };
+  return before;
+}
+
 describeStores("a claim by a person", (engine) => {
   it("binds the agent for good, with the wider scopes", async () => {
     const { claims, clock, records, register, person, agentNow } = await build(engine);
@@ -205,6 +224,20 @@ describeStores("a claim by a person", (engine) => {
 
     expect(claimedOf(outcomes)).toHaveLength(100);
     expect(await letters()).toHaveLength(1);
+  });
+
+  it("is told to the person when it is completed between the reads of another request", async () => {
+    for (const name of [clients.name, claimRecords.name]) {
+      const before = beforeRead(name);
+      const { claims, register, person } = await build(engine, before.records);
+      const { agentId, code } = await register();
+      const ann = await person("acc_ann");
+      const complete = () => claims.completeByPerson({ agentId, code }, ann);
+      before.next = async () => expect((await complete()).status).toBe("claimed");
+
+      expect((await complete()).status).toBe("claimed");
+      expect(before.next).toBeUndefined();
+    }
   });
 
   it("is over after ten minutes", async () => {
