@@ -40,7 +40,7 @@ import type { ToolContext } from "./tool.ts";
 import { toolContext } from "./tool-context.ts";
 
 /** Human name of the service. */
-export const NAME = "Market Signal";
+export const NAME = "Market Signal and Verification Service";
 
 /** Pause between two looks for sessions that closed and are not recorded yet, in milliseconds. */
 const RECORD_EVERY_MS = 250;

@@ -15,6 +15,8 @@ function facts(texts: Facts): readonly Requirement[] {
 }
 
 const purpose = facts({
+  "1/name":
+    "The service calls itself Market Signal and Verification Service wherever it names itself.",
   "1/stocks": "Stocks are scored.",
   "1/crypto": "Coins of the cryptocurrency market are scored.",
   "1/score": "Every scored instrument has one composite score, a whole number on a 0 to 100 scale.",

@@ -137,8 +137,9 @@ function acceptance({ email }: Application, site: Site | undefined) {
     to: email,
     subject: "Your application was accepted",
     text: [
-      `Somebody applied for early access to ${service} with this e-mail address,`,
-      `and the application was accepted. You can now sign in with this address${where}`,
+      `Somebody applied for early access to ${service}`,
+      "with this e-mail address, and the application was accepted. You can now sign in with",
+      `this address${where}`,
       "",
       "If that was not you, you need not do anything.",
     ].join("\n"),

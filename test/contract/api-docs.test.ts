@@ -35,7 +35,7 @@ describe("GET /docs/api", () => {
     expect(policy).not.toContain("unsafe");
     const html = await response.text();
     expect(html).toContain("Not investment advice.");
-    expect(html).toContain('<a href="/">Market Signal</a>');
+    expect(html).toContain('<a href="/">Market Signal and Verification Service</a>');
     expect(html).toMatch(/<noscript>.*<a href="\/docs\/api\.md">/);
     expect(html.replace(/<script defer src="[^"]+"><\/script>/g, "")).not.toMatch(/<script|style=/);
   });
@@ -78,7 +78,7 @@ describe("GET /docs/api", () => {
       expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
       expect(response.headers.get("vary")).toContain("Accept");
       const text = await response.text();
-      expect(text).toContain("# Market Signal: API reference");
+      expect(text).toContain("# Market Signal and Verification Service: API reference");
       expect(text).toBe(await (await ask("/docs/api.md")).text());
     },
   );

@@ -66,6 +66,22 @@ function fieldsOf({ headers }: Response): Readonly<Record<string, string>> {
   return Object.fromEntries([...headers].filter(([name]) => !PASSING.has(name)));
 }
 
+/** Pages, cards and documents that name the service. */
+const named = [
+  ...["/", "/sign-in", "/apply", "/contact", "/docs/api", "/docs/api/openapi.json", "/api/health"],
+  ...["/llms.txt", "/auth.md", "/mcp/server-card", "/.well-known/mcp/server-card.json"],
+  ...["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"],
+  ...["/.well-known/agent-skills/index.json", "/.well-known/ai-catalog.json"],
+];
+
+verifies("1/name", "pages, cards and documents have the full name", async () => {
+  for (const path of named) {
+    const text = await (await ask(path)).text();
+    expect(text, path).toContain("Market Signal and Verification Service");
+    expect(text, path).not.toMatch(/Market Signal(?! and Verification Service)/);
+  }
+});
+
 it("all documents are here", () => {
   expect(all.toSorted()).toEqual([...own, ...Object.keys(metadata)].toSorted());
 });
@@ -218,7 +234,7 @@ describe("the metadata", () => {
       authorization_servers: [base],
       scopes_supported: ["signals:read", "factor:read", "darkpool:read", "alerts:write"],
       bearer_methods_supported: ["header"],
-      resource_name: "Market Signal",
+      resource_name: "Market Signal and Verification Service",
       resource_documentation: `${base}/docs/api`,
     };
     expect(await json(paths.protectedResource)).toEqual({ resource: base, ...common });

@@ -27,7 +27,7 @@ verifies(
     expect(response.headers.get("content-type")).toContain("application/json");
     expect(body).toMatchObject({
       status: "ok",
-      engine: expect.stringContaining("Market Signal"),
+      engine: expect.stringContaining("Market Signal and Verification Service"),
       timestamp: SANDBOX_NOW.toISOString(),
     });
     expect(body.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

@@ -198,7 +198,7 @@ describe("the home page for agents", () => {
     const text = await response.text();
     expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
     expect(response.headers.get("vary")).toBe("Accept");
-    expect(text).toMatch(/^# Market Signal\n/);
+    expect(text).toMatch(/^# Market Signal and Verification Service\n/);
     expect(text).not.toContain("ALDER.SIM");
     const etag = response.headers.get("etag") ?? "";
     const headers = known(etag);

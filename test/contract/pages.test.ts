@@ -55,7 +55,7 @@ describe("a page", () => {
       for (const part of ["<main>", "<h1>", "<title>"]) {
         expect(html.split(part).length - 1, part).toBe(1);
       }
-      expect(html).toContain(" – Market Signal</title>");
+      expect(html).toContain(" – Market Signal and Verification Service</title>");
       expect(html).not.toMatch(/<script|style="|\son\w+=/i);
     },
   );

@@ -355,7 +355,7 @@ describe("a running service", () => {
     const { notes } = await done(accept, place);
     expect(notes).toEqual(["The message to the applicant waits to be sent."]);
     const [{ text } = {}] = await listOf(["mail"], place, "messages");
-    expect(text).toContain("early access to Market Signal");
+    expect(text).toContain("early access to Market Signal and Verification Service");
     expect(text).toContain(`\n${baseUrl}/sign-in\n`);
   });
 });

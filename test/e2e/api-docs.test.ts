@@ -209,6 +209,8 @@ describe("the API reference in a browser", () => {
     const { page } = await openReference({ javaScriptEnabled: false });
     await page.getByText("GET /api/signals", { exact: true }).waitFor();
     await page.getByRole("link", { name: "The reference in short" }).click();
-    expect(await page.innerText("body")).toContain("# Market Signal: API reference");
+    expect(await page.innerText("body")).toContain(
+      "# Market Signal and Verification Service: API reference",
+    );
   });
 });

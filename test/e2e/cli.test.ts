@@ -585,7 +585,12 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     const sessions = createSessions({ ...people, records, secure: true });
     await sessions.open(await sessions.browserOf(undefined), id);
     const signIn = createSignIn({
-      ...{ ...people, records, serviceName: "Market Signal", signUp: "open" },
+      ...{
+        ...people,
+        records,
+        serviceName: "Market Signal and Verification Service",
+        signUp: "open",
+      },
       isAccepted: async () => false,
       mailbox: createOutbox({ vault: createKeyringVault(keyring), now: people.now }),
     });
@@ -608,7 +613,11 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
       expect(messages).toEqual([
         expect.objectContaining({ to: "first@people.example", failures: 0 }),
         {
-          ...{ to: "ada@people.example", subject: "Your code for Market Signal", failures: 0 },
+          ...{
+            to: "ada@people.example",
+            subject: "Your code for Market Signal and Verification Service",
+            failures: 0,
+          },
           ...{ text: expect.stringMatching(/Your code: \d{8}/), secondsLeft: expect.any(Number) },
           queuedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
         },

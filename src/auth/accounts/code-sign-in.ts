@@ -131,7 +131,8 @@ function afterWrong(sent: Stored<SentCode>, audit: Auditor): readonly Operation[
 
 function messageText(code: string, serviceName: string): string {
   return [
-    `Somebody, most likely you, wants to sign in to ${serviceName} with this e-mail address.`,
+    `Somebody, most likely you, wants to sign in to ${serviceName}`,
+    "with this e-mail address.",
     "",
     `Your code: ${code}`,
     "",

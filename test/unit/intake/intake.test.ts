@@ -263,12 +263,15 @@ describeStores("a decision", (engine) => {
     const { records, clock, keys, id } = await applied();
     const now = () => new Date(clock.now);
     const audit = createAuditor({ hashAddress: (address) => address, now });
-    const site = { name: "Market Signal", baseUrl: "https://signals.example" };
+    const site = {
+      name: "Market Signal and Verification Service",
+      baseUrl: "https://signals.example",
+    };
     const mailbox = createOutbox({ vault, now });
     await createDecisions({ records, audit, keys, mailbox, site }).accept(id);
     const [mail] = await records.list(mails, { limit: 1 });
     const { text } = mail === undefined ? expect.fail() : openedLetter(vault, mail);
-    expect(text).toContain("early access to Market Signal");
+    expect(text).toContain("early access to Market Signal and Verification Service");
     expect(text).toMatch(/^https:\/\/signals\.example\/sign-in$/m);
   });
 

@@ -11,7 +11,7 @@ import type { Site } from "../../../wellknown/site.ts";
 
 const site: Site = {
   baseUrl: "https://signals.example.org",
-  name: "Market Signal",
+  name: "Market Signal and Verification Service",
   version: "1.0.0",
   anonymousScopes: ["signals:read"],
   market: "sandbox",

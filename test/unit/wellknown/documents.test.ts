@@ -128,7 +128,7 @@ describe("the AI catalog", () => {
   it("has entries that every draft accepts", () => {
     const { specVersion, host, entries } = jsonOf("/.well-known/ai-catalog.json");
     expect(specVersion).toBe("1.0");
-    expect(host.displayName).toBe("Market Signal");
+    expect(host.displayName).toBe("Market Signal and Verification Service");
     expect(entries).toHaveLength(2);
     for (const entry of entries) {
       expect(entry.identifier).toMatch(/^urn:air:signals\.example:\w+:[\w-]+$/);
@@ -253,7 +253,7 @@ describe("the skills", () => {
 describe("llms.txt", () => {
   it("has a title, a summary, every tool, and sections of links", () => {
     const text = textOf("/llms.txt");
-    expect(text).toMatch(/^# Market Signal\n\n> .+\n\n/);
+    expect(text).toMatch(/^# Market Signal and Verification Service\n\n> .+\n\n/);
     for (const { name } of tools) expect(text).toContain(`\`${name}\``);
     const [, ...sections] = text.split(/^## /m);
     expect(sections.length).toBeGreaterThan(1);

@@ -5,7 +5,7 @@ import type { Means, Site } from "../../../wellknown/site.ts";
 
 const site: Site = {
   baseUrl: "https://signals.example",
-  name: "Market Signal",
+  name: "Market Signal and Verification Service",
   version: "1.0.0",
   anonymousScopes: anonymousCeiling,
   market: "sandbox",

@@ -35,7 +35,7 @@ async function begin(engine: Engine, choice: Choice = {}) {
   const { accounts, now, audit } = peopleOf(store, records);
   const vault = createVault(randomBytes(32));
   const signIn = createSignIn({
-    ...{ records, accounts, audit, signUp, serviceName: "Market Signal" },
+    ...{ records, accounts, audit, signUp, serviceName: "Market Signal and Verification Service" },
     mailbox: createOutbox({ vault, now }),
     isAccepted: async (email) => accepted.includes(email),
   });
@@ -56,7 +56,9 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await signIn.pending(BROWSER)).toBeUndefined();
     await signIn.sendCode(BROWSER, ADA);
     expect(await signIn.pending(BROWSER)).toEqual({ email: ADA });
-    expect(await letters()).toMatchObject([{ to: ADA, subject: "Your code for Market Signal" }]);
+    expect(await letters()).toMatchObject([
+      { to: ADA, subject: "Your code for Market Signal and Verification Service" },
+    ]);
     const id = await signIn.complete(BROWSER, await lastCode());
     expect(id).toBe((await accounts.ofEmail(ADA)).id);
     expect(await signIn.pending(BROWSER)).toBeUndefined();
@@ -66,7 +68,9 @@ describeStores("the sign-in by a code", (engine) => {
     const { signIn, letters } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const [letter] = await letters();
-    expect(letter?.text).toMatch(/sign in to Market Signal.*10 minutes.*ignore this message/s);
+    expect(letter?.text).toMatch(
+      /sign in to Market Signal and Verification Service.*10 minutes.*ignore this message/s,
+    );
     expect(letter?.text).not.toMatch(/https?:|www\.|<|>/);
     expect(letter?.subject).not.toMatch(/\d/);
     const lengths = letter?.text.split("\n").map((line) => line.length) ?? [];

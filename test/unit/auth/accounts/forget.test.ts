@@ -46,7 +46,14 @@ async function live(store: TestStore, email: string): Promise<string> {
   await keeper.open(await keeper.browserOf(undefined), id);
   const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
   const signIn = createSignIn({
-    ...{ records, accounts, mailbox, audit, serviceName: "Market Signal", signUp: "open" },
+    ...{
+      records,
+      accounts,
+      mailbox,
+      audit,
+      serviceName: "Market Signal and Verification Service",
+      signUp: "open",
+    },
     isAccepted: async () => false,
   });
   await signIn.sendCode(`browser of ${email}`, email);

@@ -134,10 +134,18 @@ describe("the home page in Markdown", () => {
 
   it("says what this is, then how to start, then what there is", () => {
     expect(markdown.match(/^#+ .*$/gm)).toEqual([
-      ...["# Market Signal", "## Start", "## Access", "## Interface", "## Optional"],
+      ...[
+        "# Market Signal and Verification Service",
+        "## Start",
+        "## Access",
+        "## Interface",
+        "## Optional",
+      ],
       ...["## Connect a client", ...clients.map(({ name }) => `### ${name}`), "## People"],
     ]);
-    expect(markdown).toMatch(/^# Market Signal\n\n> .*Not investment advice\.\n/);
+    expect(markdown).toMatch(
+      /^# Market Signal and Verification Service\n\n> .*Not investment advice\.\n/,
+    );
     for (const { name } of tools) expect(markdown).toMatch(new RegExp(`^- \`${name}\` \\(`, "m"));
     for (const { code } of clients) expect(markdown).toContain(`\n${code}\n\`\`\`\n`);
     expect(markdown).not.toContain("\n\n\n");
