@@ -163,7 +163,7 @@ export const variables = {
       .default("")
       .transform(rateLimits)
       .refine((limits) => limits !== undefined),
-    allowed: `<name>=<number>/<seconds>, separated by spaces, such as register=10/3600; names: ${Object.keys(quotas).join(", ")}`,
+    allowed: `<name>=<number>/<seconds>, separated by spaces, such as register=100/600; names: ${Object.keys(quotas).join(", ")}`,
   },
   SANDBOX_SESSION_SECONDS: {
     schema: wholeNumber(1, 86_400).default(60),

@@ -2,14 +2,16 @@ import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import type { Provider } from "oidc-provider";
 import { calledFrom } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
+import { beforeKept } from "../auth/oidc/open-requests.ts";
 import type { IssuePlainToken } from "../auth/oidc/plain-tokens.ts";
 import { revokeByPossession } from "../auth/oidc/revocation.ts";
 import { addressKey } from "../limits/address-key.ts";
+import { countInNetworks } from "../limits/count-in-networks.ts";
 import type { Limits, QuotaName } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
 import { boundAuthorization } from "./authorize-bounds.ts";
 import { guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
-import { answerOAuthLimit, limitBy } from "./limited.ts";
+import { admit, answerOAuthLimit, limitBy } from "./limited.ts";
 import { onlyMethods } from "./methods.ts";
 import { answerOAuthRefusal } from "./oauth-refusal.ts";
 import {
@@ -106,6 +108,23 @@ function handingOn({ provider, baseUrl }: OAuthOptions): HandOn {
     calledFrom(asked.ip, () => callbackOf(provider())(pinned(asked, baseUrl), asked.res));
 }
 
+/** Counts a registration in the networks that it comes from. @throws {Problem} `rate_limited` */
+function limitRegistrations(limits: Limits): RequestHandler {
+  return async (req, res, next) => {
+    admit(res, await countInNetworks(limits, "register", req.ip));
+    next();
+  };
+}
+
+/** Counts an authorization request in the networks that it comes from, once it is about to be kept:
+ *  what is refused takes nothing from anybody. */
+function countKept(limits: Limits): RequestHandler {
+  return (req, res, next) => {
+    beforeKept(res, async () => admit(res, await countInNetworks(limits, "authorize", req.ip)));
+    next();
+  };
+}
+
 /** What the endpoints are served with. */
 interface Serving {
   readonly handOn: HandOn;
@@ -118,7 +137,6 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
   const form = body(FORM, MAX_FORM_BYTES);
   const perAddress = (quota: QuotaName) => limitBy(limits, quota, ({ ip }) => addressKey(ip));
-  const inAll = (quota: QuotaName) => limitBy(limits, quota, () => "all");
   // The id is only what the caller says, so that strangers must not use up what is its client's.
   const perRegistration = (quota: QuotaName) =>
     limitBy(limits, quota, ({ params, ip }) => `${params.clientId} ${addressKey(ip)}`);
@@ -132,11 +150,9 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
     "/.well-known/oauth-authorization-server": { get: [plainly] },
     "/.well-known/openid-configuration": { get: [plainly] },
     "/.well-known/jwks.json": { get: [plainly] },
-    "/oauth/authorize": {
-      get: [boundAuthorization, perAddress("authorize"), inAll("authorize-all"), plainly],
-    },
+    "/oauth/authorize": { get: [boundAuthorization, countKept(limits), plainly] },
     // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
-    "/oauth/authorize/:uid": { get: [perAddress("authorize"), plainly] },
+    "/oauth/authorize/:uid": { get: [plainly] },
     [TOKEN_PATH]: { post: [lane.refuse, ...form, byForm(giveToken)] },
     "/oauth/revoke": {
       post: [
@@ -144,9 +160,7 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
         byForm(guardProofs(limits, handOn)),
       ],
     },
-    "/oauth/register": {
-      post: [perAddress("register"), inAll("register-all"), ...registration, plainly],
-    },
+    "/oauth/register": { post: [limitRegistrations(limits), ...registration, plainly] },
     "/oauth/register/:clientId": {
       get: [perRegistration("manage-read"), plainly],
       put: [perRegistration("manage"), ...registration, hashSecret, plainly],

@@ -8,18 +8,24 @@ export interface Quota {
 /** Every limit with its default (reliability section 4). The name is what `RATE_LIMITS` and the
  *  `RateLimit` header field call it. */
 export const quotas = {
-  /** Registrations of clients, per address. */
-  register: { points: 10, windowSeconds: 3600 },
-  /** Registrations of clients, all together. */
-  "register-all": { points: 1000, windowSeconds: 3600 },
+  /** Registrations of clients, per address: agents of one host share few. */
+  register: { points: 300, windowSeconds: 600 },
+  /** Registrations of clients, per site (/24 of IPv4, /48 of IPv6). */
+  "register-site": { points: 1000, windowSeconds: 600 },
+  /** Registrations of clients, per provider (/32 of IPv6). */
+  "register-provider": { points: 6000, windowSeconds: 600 },
   /** Reads of registrations, per client and address. */
   "manage-read": { points: 300, windowSeconds: 3600 },
   /** Updates and removals of registrations, per client and address. */
   manage: { points: 30, windowSeconds: 3600 },
-  /** Authorization requests and their continuations, per address. */
-  authorize: { points: 60, windowSeconds: 600 },
-  /** Authorization requests, all together: each is kept for ten minutes. */
-  "authorize-all": { points: 6000, windowSeconds: 600 },
+  /** Authorization requests that are kept while a person is asked, for ten minutes, per address. */
+  authorize: { points: 300, windowSeconds: 600 },
+  /** The same, per site. */
+  "authorize-site": { points: 1000, windowSeconds: 600 },
+  /** The same, per provider. */
+  "authorize-provider": { points: 3000, windowSeconds: 600 },
+  /** The same, all together, of which a site has at most a tenth of what is left (`countInNetworks`). */
+  "authorize-all": { points: 10_000, windowSeconds: 600 },
   /** Token requests, per client and address, and tokens given, per client. */
   token: { points: 60, windowSeconds: 60 },
   /** Revocations, per address. */

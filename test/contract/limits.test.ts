@@ -110,17 +110,17 @@ describe("a limited route", () => {
   it("can be limited by several keys, of which it makes one list", async () => {
     const limits = limitsOf({
       register: { points: 9, windowSeconds: 60 },
-      "register-all": { points: 1, windowSeconds: 30 },
+      "register-site": { points: 1, windowSeconds: 30 },
     });
     const limited = [
       limitBy(limits, "register", byAddress),
-      limitBy(limits, "register-all", () => "all"),
+      limitBy(limits, "register-site", () => "all"),
     ];
     const ask = await serve({ limited });
     await ask();
     const answer = await ask();
     expect(answer.status).toBe(429);
-    expect(answer.headers.get("ratelimit")).toBe('"register";r=7;t=60, "register-all";r=0;t=30');
+    expect(answer.headers.get("ratelimit")).toBe('"register";r=7;t=60, "register-site";r=0;t=30');
     expect(answer.headers.get("retry-after")).toBe("30");
   });
 

@@ -46,28 +46,45 @@ const basic = (id: string, secret: string) => ({
 });
 
 describe("registrations", () => {
-  it.each(["register", "register-all"])(
-    "are limited by %s, whoever the caller says it is",
-    async (quota) => {
-      const { local } = await start({ [quota]: TWO });
-      const ask = (address: string) =>
-        postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION, { "x-forwarded-for": address });
-      expect((await ask("198.51.100.1")).status).toBe(201);
-      expect((await ask("198.51.100.2")).status).toBe(201);
-      await expectRefused(await ask("198.51.100.3"), quota);
-    },
-  );
+  it.each([
+    ["register", "an address", ["198.51.100.1", "198.51.100.1", "198.51.100.1"]],
+    ["register", "a /56", ["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1"]],
+    ["register-site", "a /24", ["198.51.100.1", "198.51.100.2", "198.51.100.3"]],
+    ["register-site", "a /48", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
+    ["register-provider", "a /32", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
+  ])("are limited by %s, for %s", async (quota, _what, addresses) => {
+    const { local } = await startForMany({ [quota]: TWO });
+    const ask = (address: string | undefined) =>
+      postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION, {
+        "x-forwarded-for": `${address}`,
+      });
+    expect((await ask(addresses[0])).status).toBe(201);
+    expect((await ask(addresses[1])).status).toBe(201);
+    await expectRefused(await ask(addresses[2]), quota);
+    for (const elsewhere of ["203.0.113.1", "2001:db9::1"]) {
+      expect((await ask(elsewhere)).status).toBe(201);
+    }
+  });
 
-  it("that are too many from one address take nothing from the others", async () => {
-    const { local } = await start({
+  it("are limited whoever the caller says it is", async () => {
+    const { local } = await start({ register: TWO });
+    const ask = (address: string) =>
+      postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION, { "x-forwarded-for": address });
+    expect((await ask("198.51.100.1")).status).toBe(201);
+    expect((await ask("203.0.113.1")).status).toBe(201);
+    await expectRefused(await ask("192.0.2.1"), "register");
+  });
+
+  it("that are too many from one address take nothing from their neighbors", async () => {
+    const { local } = await startForMany({
       register: { points: 1, windowSeconds: 600 },
-      "register-all": TWO,
+      "register-site": TWO,
     });
-    const ask = () => postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION);
-    const answers = [await ask(), await ask(), await ask()];
-    expect(answers.map(({ status }) => status)).toEqual([201, 429, 429]);
-    const last = (await answers[2]?.json()) as { error_description: string };
-    expect(last.error_description).toContain("The limit register allows");
+    const ask = (address: string) =>
+      postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION, { "x-forwarded-for": address });
+    const statuses = [];
+    for (const last of [1, 1, 1, 2]) statuses.push((await ask(`198.51.100.${last}`)).status);
+    expect(statuses).toEqual([201, 429, 429, 201]);
   });
 });
 
@@ -111,24 +128,62 @@ describe("a registration", () => {
 describe("authorization requests", () => {
   const open = (url: string | URL) => fetch(url, { redirect: "manual" });
 
-  it.each(["authorize", "authorize-all"])("are limited by %s", async (quota) => {
-    const server = await start({ [quota]: TWO });
+  const from = (address: string) => ({ "x-forwarded-for": address });
+  const ask = (url: string | URL, address: string) =>
+    fetch(url, { redirect: "manual", headers: from(address) });
+
+  it.each(["authorize", "authorize-site", "authorize-all"])(
+    "are limited by %s where they are kept",
+    async (quota) => {
+      const server = await start({ [quota]: TWO });
+      const { client_id } = await registerPublic(server.local);
+      const kept = async () => (await records.list(interactions, { limit: 1000 })).length;
+      const before = await kept();
+      const request = () => open(authorizationRequest(server.local, { client_id }).url);
+      const most = quota === "authorize-all" ? 1 : 2;
+      for (let at = 0; at < most; at += 1) expect((await request()).status).toBe(303);
+      const refused = await request();
+      await expectRefused(refused, quota);
+      expect(refused.headers.get("location")).toBeNull();
+      expect(await kept()).toBe(before + most);
+    },
+  );
+
+  it("that are refused take nothing from anybody", async () => {
+    const server = await start({ authorize: TWO, "authorize-all": TWO });
     const { client_id } = await registerPublic(server.local);
-    const kept = async () => (await records.list(interactions, { limit: 1000 })).length;
-    const before = await kept();
-    const request = () => open(authorizationRequest(server.local, { client_id }).url);
-    expect([(await request()).status, (await request()).status]).toEqual([303, 303]);
-    const third = await request();
-    await expectRefused(third, quota);
-    expect(third.headers.get("location")).toBeNull();
-    expect(await kept()).toBe(before + 2);
+    const request = (changes = {}) =>
+      open(authorizationRequest(server.local, { client_id, ...changes }).url);
+    const wrong = [{ client_id: "nobody" }, { redirect_uri: "https://other.example/" }];
+    const refused = [...wrong, { response_type: "token" }, { prompt: "none" }];
+    for (const changes of [...refused, ...refused]) {
+      const answer = await request(changes);
+      await answer.body?.cancel();
+      expect(answer.headers.get("ratelimit")).toBeNull();
+      expect(answer.status).not.toBe(429);
+    }
+    expect((await request()).status).toBe(303);
   });
 
-  it("are counted together with their continuations, which no others can use up", async () => {
-    const server = await start({ authorize: TWO, "authorize-all": { ...TWO, points: 0 } });
-    const resume = () => open(`${server.local}/oauth/authorize/x`);
-    expect([(await resume()).status, (await resume()).status]).toEqual([400, 400]);
-    await expectRefused(await resume(), "authorize");
+  it("from some sites leave room for others, however many they send", async () => {
+    const server = await startForMany({ "authorize-all": { points: 100, windowSeconds: 600 } });
+    const { client_id } = await registerPublic(server.local);
+    const request = async (address: string) => {
+      const { url } = authorizationRequest(server.local, { client_id });
+      return (await ask(url, address)).status;
+    };
+    for (let round = 0; round < 10; round += 1) {
+      for (let site = 0; site < 20; site += 1) await request(`10.0.${site}.${round}`);
+    }
+    for (let newcomer = 0; newcomer < 20; newcomer += 1) {
+      expect(await request(`10.1.${newcomer}.1`)).toBe(303);
+    }
+  });
+
+  it("go on, whatever others begin", async () => {
+    const server = await start({ authorize: { ...TWO, points: 0 } });
+    const { status } = await open(`${server.local}/oauth/authorize/x`);
+    expect(status).toBe(400);
   });
 
   it.each([

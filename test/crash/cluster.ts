@@ -8,7 +8,7 @@ import { temporaryPlace } from "./disks.ts";
 type Env = Readonly<Record<string, string>>;
 
 /** Limits of what callers do here that they never meet, as the setting is written. */
-const NO_LIMITS = ["calls", "credential-address", "register", "register-all"]
+const NO_LIMITS = ["calls", "credential-address", "register", "register-site"]
   .map((name) => `${name}=10000000/3600`)
   .join(" ");
 

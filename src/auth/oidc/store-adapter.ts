@@ -14,6 +14,7 @@ import { type AdapterContext, copied, type ModelAdapter } from "./adapter-contex
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
 import { endFamily, withoutFamily } from "./families.ts";
 import { type Document, endReplayed, issue } from "./issuance.ts";
+import { askedBy, tellBeforeKept } from "./open-requests.ts";
 import { readsOf } from "./reads.ts";
 import { exchangeUnderWay } from "./settlement.ts";
 
@@ -53,9 +54,15 @@ interface Shelf extends AdapterContext {
 const underUid = (uid: string): string => `uid:${uid}`;
 const underUserCode = (userCode: string): string => `userCode:${userCode}`;
 
+/** What oidc-provider keeps of an authorization request, as far as it is used here. */
+interface AuthorizationParameters {
+  readonly client_id?: unknown;
+}
+
 function groupsOf(payload: AdapterPayload): readonly string[] {
-  const { clientId, grantId, uid, userCode, accountId } = payload;
+  const { clientId, grantId, uid, userCode, accountId, params } = payload;
   return [
+    params === undefined ? [] : askedBy(String((params as AuthorizationParameters).client_id)),
     clientId === undefined ? [] : issuedTo(clientId),
     grantId === undefined ? [] : underGrant(grantId),
     uid === undefined ? [] : underUid(uid),
@@ -103,8 +110,15 @@ async function save({ records }: Shelf, { documents, model: _, ...record }: Docu
   ]);
 }
 
+/** Keeps an authorization request while a person is asked. */
+async function hold(shelf: Shelf, document: Document): Promise<void> {
+  await tellBeforeKept();
+  await save(shelf, document);
+}
+
 function writeOf(model: string): (shelf: Shelf, document: Document) => Promise<void> {
   if (model === "ReplayDetection") return record;
+  if (model === "Interaction") return hold;
   return issued.has(model) ? give : save;
 }
 

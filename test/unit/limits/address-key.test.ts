@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressKey } from "../../../src/limits/address-key.ts";
+import { addressKey, networksOf } from "../../../src/limits/address-key.ts";
 
 describe("the key of an address", () => {
   it.each([
@@ -29,5 +29,16 @@ describe("the key of an address", () => {
   it("is one for everything that is no address", () => {
     const garbage = [undefined, "", "unknown", "_hidden", "1.2.3.4, 5.6.7.8", "<script>", "::1::"];
     expect(new Set(garbage.map(addressKey))).toEqual(new Set(["unknown"]));
+  });
+});
+
+describe("the networks of an address", () => {
+  it.each([
+    ["203.0.113.7", "203.0.113.7", "203.0.113.0/24", undefined],
+    ["::ffff:203.0.113.7", "203.0.113.7", "203.0.113.0/24", undefined],
+    ["2001:db8:1:2ff::6", "2001:db8:1:200::/56", "2001:db8:1::/48", "2001:db8::/32"],
+    ["nothing", "unknown", "unknown", undefined],
+  ])("%s", (ip, address, site, provider) => {
+    expect(networksOf(ip)).toEqual({ address, site, provider });
   });
 });
