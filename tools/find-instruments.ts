@@ -51,7 +51,7 @@ export const findInstruments = defineTool({
       .string()
       .max(100)
       .default("")
-      .describe("Beginning of a ticker or part of a name; leave it out to list all."),
+      .describe("Beginning of a ticker, or of words of a name; leave it out to list all."),
     assetClass: AssetClass.optional().describe("Only this class."),
     limit: z.number().int().min(1).max(500).default(50).describe("Most items of a page."),
     cursor: CursorInput.optional(),

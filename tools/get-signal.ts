@@ -3,6 +3,7 @@ import {
   CursorInput,
   common,
   InstantInput,
+  instantAsked,
   instantRange,
   isoInstant,
   provenance,
@@ -12,6 +13,7 @@ import {
 } from "../src/answers/common.ts";
 import {
   Direction,
+  type FailedSymbol,
   Signal,
   SignalHistory,
   SignalPage,
@@ -55,7 +57,7 @@ export const getSignal = defineTool({
   name: "get_signal",
   title: "Get signal",
   description:
-    "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence and what is missing. symbol gives the full answer, with from or to its history; symbols a short answer each; without either: all instruments, by page and filter. Call get_factors for the reasons.",
+    "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence and what is missing. symbol gives the full answer, with from or to its history; symbols a short answer each, and which failed; without either: all instruments, by page and filter. Call get_factors for the reasons.",
   scope: "signals:read",
   routes: [{ method: "GET", path: "/api/signals" }],
   isShared: true,
@@ -71,11 +73,9 @@ export const getSignal = defineTool({
     if (symbol !== undefined) {
       return signalAnswer(snapshotAt(resolve(symbol, context), query.asOf, context), context);
     }
-    return page(
-      symbols === undefined ? filtered(query, context) : chosen(query, context),
-      query,
-      context,
-    );
+    if (symbols === undefined) return page(filtered(query, context), query, context);
+    const { found, failed } = chosen(symbols, query.asOf, context);
+    return { ...page(found, query, context), failed };
   },
 });
 
@@ -124,9 +124,23 @@ function filtered(query: Query, { snapshots }: ToolContext): readonly Snapshot[]
   });
 }
 
-function chosen({ symbols = [], asOf }: Query, context: ToolContext): readonly PastSnapshot[] {
-  const instruments = [...new Set(symbols.map((symbol) => resolve(symbol, context)))];
-  return instruments.map((instrument) => snapshotAt(instrument, asOf, context));
+/** The snapshots of several symbols. One that has none is told apart, and the others stand; an
+ *  instant that is wrong for all of them is refused. */
+function chosen(symbols: readonly string[], asOf: string | undefined, context: ToolContext) {
+  instantAsked(asOf, context);
+  const found = new Map<string, PastSnapshot>();
+  const failed: FailedSymbol[] = [];
+  for (const symbol of new Set(symbols)) {
+    try {
+      const instrument = resolve(symbol, context);
+      found.set(instrument.symbol, snapshotAt(instrument, asOf, context));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const { code, detail, next = null } = error;
+      failed.push({ symbol, code, detail, next });
+    }
+  }
+  return { found: [...found.values()], failed };
 }
 
 function page(list: readonly PastSnapshot[], { limit, cursor }: Query, context: ToolContext) {

@@ -127,6 +127,10 @@ export function awaited({
   return others;
 }
 
+/** Why a real symbol is unknown, to follow the words "is covered"; empty where real ones are known. */
+export const whyNotCovered = ({ source }: ToolContext["market"]): string =>
+  source.simulated ? ": this market is simulated and has symbols of its own" : "";
+
 /**
  * The instrument of a symbol.
  *
@@ -137,17 +141,24 @@ export function resolve(symbol: string, { market }: ToolContext): Instrument {
   const resolution = resolveSymbol(market.instruments(), symbol);
   if (resolution.kind === "found") return resolution.instrument;
   refuseAwaited(symbol, market);
+  const named = JSON.stringify(symbol);
   const candidates = resolution.candidates.map(({ symbol, name }) => `${symbol} (${name})`);
-  const isUnknown = resolution.kind === "unknown";
-  throw new Problem(isUnknown ? "unknown_symbol" : "ambiguous_symbol", {
-    detail: isUnknown
-      ? `No instrument ${JSON.stringify(symbol)} is covered.`
-      : `${JSON.stringify(symbol)} fits more than one instrument.`,
-    next:
-      candidates.length > 0
-        ? `Did you mean: ${candidates.join(", ")}?`
-        : "find_instruments lists what is covered.",
+  const didYouMean = `Did you mean: ${candidates.join(", ")}?`;
+  if (resolution.kind === "ambiguous") {
+    const detail = `${named} fits more than one instrument.`;
+    throw new Problem("ambiguous_symbol", { detail, next: didYouMean });
+  }
+  throw new Problem("unknown_symbol", {
+    detail: `No instrument ${named} is covered${whyNotCovered(market)}.`,
+    next: candidates.length > 0 ? didYouMean : lookElsewhere(market),
   });
+}
+
+/** What to ask for where nothing is near; an example, where real symbols are of no use. */
+function lookElsewhere({ source, instruments }: ToolContext["market"]): string {
+  const [first] = source.simulated ? instruments() : [];
+  const example = first === undefined ? "" : `Try ${first.symbol} (${first.name}), for example. `;
+  return `${example}find_instruments (GET /api/instruments) lists what is covered.`;
 }
 
 /** @throws {Problem} `not_available_then` when the symbol is of an instrument without a price. */
@@ -161,6 +172,21 @@ function refuseAwaited(symbol: string, market: ToolContext["market"]): void {
 }
 
 /**
+ * The instant that an answer is asked for, Unix milliseconds; now when none is named.
+ *
+ * @throws {Problem} `not_available_then` when it is yet to come.
+ */
+export function instantAsked(asOf: string | undefined, { market }: ToolContext): number {
+  const now = market.now();
+  const at = asOf === undefined ? now : Date.parse(asOf);
+  if (at <= now) return at;
+  throw new Problem("not_available_then", {
+    detail: `${isoInstant(at)} is yet to come.`,
+    next: `Ask for a time up to ${isoInstant(now)}, or without asOf.`,
+  });
+}
+
+/**
  * The newest snapshot of an instrument, or the last one recorded at or before `asOf`.
  *
  * @throws {Problem} `not_available_then` when nothing was recorded by then, or it is yet to come.
@@ -168,21 +194,14 @@ function refuseAwaited(symbol: string, market: ToolContext["market"]): void {
 export function snapshotAt(
   { symbol }: Instrument,
   asOf: string | undefined,
-  { market, snapshots }: ToolContext,
+  context: ToolContext,
 ): PastSnapshot {
-  const now = market.now();
-  const at = asOf === undefined ? now : Date.parse(asOf);
-  if (at > now) {
-    throw new Problem("not_available_then", {
-      detail: `${isoInstant(at)} is yet to come.`,
-      next: `Ask for a time up to ${isoInstant(now)}, or without asOf.`,
-    });
-  }
-  const snapshot = snapshots.lastAt(symbol, at);
+  const at = instantAsked(asOf, context);
+  const snapshot = context.snapshots.lastAt(symbol, at);
   if (snapshot !== undefined) return snapshot;
   throw new Problem("not_available_then", {
     detail: `No snapshot of ${symbol} was recorded at or before ${isoInstant(at)}.`,
-    next: `Ask for a later time, up to ${isoInstant(now)}, or without asOf.`,
+    next: `Ask for a later time, up to ${isoInstant(context.market.now())}, or without asOf.`,
   });
 }
 

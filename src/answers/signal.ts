@@ -86,10 +86,23 @@ const SignalItem = z.object({
   ...SignalFields.shape,
 });
 
+/** A symbol of several that there is no answer for. */
+const FailedSymbol = z.object({
+  symbol: z.string().describe("As it was asked for."),
+  code: z.string().describe("The stable name of the failure, unknown_symbol for example."),
+  detail: z.string(),
+  next: z.string().nullable().describe("What to do next."),
+});
+export type FailedSymbol = z.infer<typeof FailedSymbol>;
+
 /** A list of instruments. */
 export const SignalPage = z.object({
   ...Provenance.shape,
   items: z.array(SignalItem),
+  failed: z
+    .array(FailedSymbol)
+    .optional()
+    .describe("With symbols: those without an answer, on every page; the others are in items."),
   nextCursor: z.string().nullable(),
 });
 

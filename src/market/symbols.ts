@@ -3,8 +3,11 @@ import type { Instrument } from "./instrument.ts";
 
 /** Most candidates that an unknown or ambiguous symbol is answered with. */
 const MAX_CANDIDATES = 5;
-/** Typing errors up to which another symbol is worth suggesting. */
+/** Typing errors up to which another symbol is near. */
 const MAX_TYPOS = 1;
+/** Shortest text that a typing error or a word of a name is looked for in, in characters: most
+ *  tickers of up to three letters differ by one letter from another company's. */
+const MIN_NEAR_LENGTH = 4;
 
 /** What a symbol resolves to: exactly one instrument, or candidates to choose from. */
 export type Resolution =
@@ -14,12 +17,27 @@ export type Resolution =
 /** Upper case, with one spelling of class shares: BRK.B, BRK/B and brk-b are all `BRK-B`. */
 const symbolKey = (symbol: string): string => symbol.trim().toUpperCase().replace(/[./ ]/g, "-");
 
+/** What comes before the class of a share or the currency of a coin: BRK of BRK-B, BTC of BTC-USD. */
+const baseOf = (key: string): string => key.replace(/-.*/, "");
+
+/** Lower case without accents and apostrophes. */
+const plainText = (text: string): string =>
+  text
+    .normalize("NFKD")
+    .replace(/[\p{M}'’]/gu, "")
+    .trim()
+    .toLowerCase();
+
+/** The words of a plain text: its runs of letters and digits. */
+const wordsOf = (plain: string): readonly string[] => plain.match(/[\p{L}\p{N}]+/gu) ?? [];
+
 /** An instrument as it is looked for. */
 interface Entry {
   readonly instrument: Instrument;
   readonly key: string;
-  /** The name in lower case. */
+  /** The name as plain text, and its words. */
   readonly name: string;
+  readonly words: readonly string[];
 }
 
 /** A list of instruments, ready to be searched. */
@@ -27,6 +45,8 @@ interface Index {
   /** In the order of the list. */
   readonly entries: readonly Entry[];
   readonly byKey: ReadonlyMap<string, readonly Entry[]>;
+  /** Coins by the part of the symbol before the currency they are quoted in: BTC of BTC-USD. */
+  readonly coinsByBase: ReadonlyMap<string, readonly Entry[]>;
 }
 
 /** One for each list: the same lists are searched again and again. */
@@ -35,12 +55,16 @@ const indexes = new WeakMap<readonly Instrument[], Index>();
 function indexOf(instruments: readonly Instrument[]): Index {
   const known = indexes.get(instruments);
   if (known !== undefined) return known;
-  const entries = instruments.map((instrument) => ({
-    instrument,
-    key: symbolKey(instrument.symbol),
-    name: instrument.name.toLowerCase(),
-  }));
-  const index = { entries, byKey: Map.groupBy(entries, ({ key }) => key) };
+  const entries = instruments.map((instrument) => {
+    const name = plainText(instrument.name);
+    return { instrument, key: symbolKey(instrument.symbol), name, words: wordsOf(name) };
+  });
+  const coins = entries.filter(({ instrument }) => instrument.assetClass === "crypto");
+  const index = {
+    entries,
+    byKey: Map.groupBy(entries, ({ key }) => key),
+    coinsByBase: Map.groupBy(coins, ({ key }) => baseOf(key)),
+  };
   indexes.set(instruments, index);
   return index;
 }
@@ -49,30 +73,50 @@ const instrumentsOf = (entries: readonly Entry[]): readonly Instrument[] =>
   entries.map(({ instrument }) => instrument);
 
 /**
- * Finds the instrument of a symbol. A symbol is matched in full after normalisation and never
- * guessed: the answer for the wrong company is worse than none.
+ * Finds the instrument of a symbol. A symbol is matched in full after normalization, a coin also
+ * without the currency it is quoted in where it has one quote only. Nothing else is guessed: the
+ * answer for the wrong company is worse than none.
  *
  * @param instruments A list that stays as it is.
  */
 export function resolveSymbol(instruments: readonly Instrument[], symbol: string): Resolution {
-  const { entries, byKey } = indexOf(instruments);
-  const exact = byKey.get(symbolKey(symbol)) ?? [];
-  const [found] = exact;
-  if (exact.length === 1 && found) return { kind: "found", instrument: found.instrument };
-  if (exact.length > 1) return { kind: "ambiguous", candidates: instrumentsOf(exact) };
+  const { entries, byKey, coinsByBase } = indexOf(instruments);
+  const key = symbolKey(symbol);
+  const matches = byKey.get(key) ?? coinsByBase.get(key) ?? [];
+  const [found] = matches;
+  if (matches.length === 1 && found) return { kind: "found", instrument: found.instrument };
+  if (matches.length > 1) return { kind: "ambiguous", candidates: instrumentsOf(matches) };
   return { kind: "unknown", candidates: instrumentsOf(suggestions(entries, symbol)) };
 }
 
+/** What somebody may have meant: the same base with another suffix, a symbol with one typing error, or
+ *  an instrument whose name has all the words. */
 function suggestions(entries: readonly Entry[], symbol: string): readonly Entry[] {
   const key = symbolKey(symbol);
-  if (key === "") return [];
-  const similar = entries.filter((entry) => distance(entry.key, key) <= MAX_TYPOS);
-  return [...new Set([...search(entries, symbol), ...similar])].slice(0, MAX_CANDIDATES);
+  const base = baseOf(key);
+  const words = wordsOf(plainText(symbol));
+  const isLong = base.length >= MIN_NEAR_LENGTH;
+  const byBase = entries.filter((entry) => base !== "" && baseOf(entry.key) === base);
+  const byTypo = entries.filter(
+    (entry) =>
+      isLong &&
+      baseOf(entry.key).length >= MIN_NEAR_LENGTH &&
+      distance(entry.key, key) <= MAX_TYPOS,
+  );
+  const byName = entries.filter(
+    (entry) => isLong && hasAll(words, (word) => entry.words.includes(word)),
+  );
+  return [...new Set([...byBase, ...byTypo, ...byName])].slice(0, MAX_CANDIDATES);
 }
 
+/** Whether something holds for every word, of which there is one at least. */
+const hasAll = (words: readonly string[], holds: (word: string) => boolean): boolean =>
+  words.length > 0 && words.every(holds);
+
 /**
- * Instruments whose symbol begins with the query or whose name contains it, symbols first, each
- * in the order given; all of them for an empty query.
+ * Instruments that fit a query, each once: first those whose symbol begins with it; then those in
+ * whose name every word of the query begins a word; then those whose name contains it. Each in the
+ * order given; all of them for an empty query.
  *
  * @param instruments A list that stays as it is.
  */
@@ -80,13 +124,14 @@ export function searchInstruments(
   instruments: readonly Instrument[],
   query: string,
 ): readonly Instrument[] {
-  return instrumentsOf(search(indexOf(instruments).entries, query));
-}
-
-function search(entries: readonly Entry[], query: string): readonly Entry[] {
+  const { entries } = indexOf(instruments);
   const key = symbolKey(query);
-  const words = query.trim().toLowerCase();
+  const text = plainText(query);
+  const words = wordsOf(text);
   const bySymbol = entries.filter((entry) => entry.key.startsWith(key));
-  const byName = entries.filter(({ name }) => name.includes(words));
-  return [...new Set([...bySymbol, ...byName])];
+  const byWords = entries.filter((entry) =>
+    hasAll(words, (word) => entry.words.some((own) => own.startsWith(word))),
+  );
+  const byPart = entries.filter(({ name }) => name.includes(text));
+  return instrumentsOf([...new Set([...bySymbol, ...byWords, ...byPart])]);
 }

@@ -86,7 +86,11 @@ describe.each(eras)("the prompt verify_signal for a client of $era", ({ ask }) =
 
   it.each([
     ["ALDE.SIM", "unknown_symbol", "Did you mean: ALDER.SIM"],
-    ["NOSUCHTHING", "unknown_symbol", "find_instruments lists what is covered."],
+    [
+      "NOSUCHTHING",
+      "unknown_symbol",
+      "find_instruments (GET /api/instruments) lists what is covered.",
+    ],
     ["\u202e", "ticker", "ASCII"],
     ["A".repeat(21), "ticker", "20"],
   ])("refuses the symbol %j and says what to do", async (symbol, ...words) => {

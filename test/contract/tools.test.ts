@@ -14,7 +14,11 @@ const questions: Readonly<Record<string, readonly Record<string, unknown>[]>> = 
   get_signal: [
     { symbol: "ALDER.SIM" },
     { symbol: "alder-sim" },
-    { symbols: ["ALDER.SIM", "BRINE.SIM"] },
+    { symbols: ["ALDER.SIM", "BYTEN.SIM"] },
+    { symbols: ["ALDER.SIM", "AAPL", "BYTEN.SIM", "ALDE.SIM"] },
+    { symbols: ["AAPL"] },
+    { symbols: ["ALDER.SIM"], asOf: "2000-01-01T00:00:00Z" },
+    { symbols: ["ALDER.SIM"], asOf: "2036-01-01T00:00:00Z" },
     {},
     { signal: "LONG", limit: 3 },
     { assetClass: "crypto", minScore: 50 },
@@ -203,6 +207,29 @@ describe("the list of tools", () => {
   it("answers an unknown tool as a protocol error", async () => {
     await expect(client.callTool({ name: "no_such_tool", arguments: {} })).rejects.toMatchObject({
       code: -32602,
+    });
+  });
+});
+
+describe("a symbol of the real market", () => {
+  const read = async (query: string) =>
+    (await getWith(token, `${base}/api/signals?${query}`)).json();
+
+  it("is told in the sandbox that the market is simulated, with a symbol that there is", async () => {
+    const { detail, next } = (await read("symbol=AAPL")) as { detail: string; next: string };
+    expect(detail).toContain("this market is simulated");
+    const [, named = ""] = /^Try (\S+) /.exec(next) ?? [];
+    expect(await read(`symbol=${named}`)).toMatchObject({ symbol: named });
+  });
+
+  it("does not take the others of its list with it, and is told apart from them", async () => {
+    const page = await read("symbols=BYTEN.SIM,AAPL,ALDE.SIM,ALDER.SIM");
+    expect(page).toMatchObject({
+      items: [{ symbol: "ALDER.SIM" }, { symbol: "BYTEN.SIM" }],
+      failed: [
+        { symbol: "AAPL", code: "unknown_symbol", next: expect.stringMatching(/^Try /) },
+        { symbol: "ALDE.SIM", code: "unknown_symbol", next: expect.stringContaining("ALDER.SIM") },
+      ],
     });
   });
 });

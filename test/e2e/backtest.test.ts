@@ -134,9 +134,9 @@ describe("npm run backtest", () => {
     const usage = await backtest("--market", market, "--from", "2013-06-01");
     expect(usage).toMatchObject({ code: 2, stdout: "" });
     expect(usage.stderr).toContain("--to: is missing");
-    const stranger = await backtest("--market", market, ...PERIOD, "--symbols", "S1");
+    const stranger = await backtest("--market", market, ...PERIOD, "--symbols", "S10-A");
     expect(stranger).toMatchObject({ code: 2, stdout: "" });
-    expect(stranger.stderr).toMatch(/no instrument S1 .* Did you mean S10, S11/);
+    expect(stranger.stderr).toMatch(/no instrument S10-A .* Did you mean S10\?/);
     const nowhere = await backtest("--market", join(root, "nowhere"), ...PERIOD);
     expect(nowhere).toMatchObject({ code: 1, stdout: "" });
     expect(nowhere.stderr).toContain("there is no such file");

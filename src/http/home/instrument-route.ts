@@ -1,8 +1,9 @@
 import type { RequestHandler } from "express";
 import type { Site } from "../../../wellknown/site.ts";
-import { SymbolInput } from "../../answers/common.ts";
+import { SymbolInput, whyNotCovered } from "../../answers/common.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { type Resolution, resolveSymbol } from "../../market/symbols.ts";
+import type { ToolContext } from "../../tool.ts";
 import type { PageAnswer } from "../pages/answer.ts";
 import { stranger } from "../pages/elements.ts";
 import { html } from "../pages/html.ts";
@@ -25,7 +26,9 @@ export function showInstrument({ site, context, readerOf, send }: Surroundings):
       return send(req, res, closedPage(asked, { site, reader }));
 
     const found = find(asked, context);
-    if (found.kind !== "found") return send(req, res, unknownPage(asked, found.candidates, reader));
+    if (found.kind !== "found") {
+      return send(req, res, unknownPage(asked, found.candidates, { context, reader }));
+    }
     const { symbol } = found.instrument;
     if (symbol !== asked) return res.redirect(instrumentPath(symbol));
 
@@ -54,12 +57,12 @@ const closedPage = (
 const unknownPage = (
   asked: string,
   candidates: readonly Instrument[],
-  reader: Reader,
+  { context, reader }: { readonly context: ToolContext; readonly reader: Reader },
 ): PageAnswer => ({
   status: 404,
   heading: "No such instrument",
   links: homeLinks(reader),
-  body: html`<p class="lead">Nothing with the symbol ${stranger(asked)} is covered.</p>
+  body: html`<p class="lead">Nothing with the symbol ${stranger(asked)} is covered${whyNotCovered(context.market)}.</p>
 ${
   candidates.length > 0 &&
   html`<p>Did you mean one of these?</p>

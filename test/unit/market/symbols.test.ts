@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../src/market/instrument.ts";
-import { resolveSymbol, searchInstruments } from "../../../src/market/symbols.ts";
+import { type Resolution, resolveSymbol, searchInstruments } from "../../../src/market/symbols.ts";
 
-const instrument = (symbol: string, name: string): Instrument => ({
+const instrument = (
+  symbol: string,
+  name: string,
+  assetClass: Instrument["assetClass"] = "stock",
+): Instrument => ({
   symbol,
   name,
-  assetClass: "stock",
+  assetClass,
   exchange: null,
   currency: "USD",
   sector: null,
@@ -15,11 +19,14 @@ const instruments = [
   instrument("AAPL", "Apple Inc."),
   instrument("APLE", "Apple Hospitality REIT"),
   instrument("BRK-B", "Berkshire Hathaway"),
-  instrument("BTC-USD", "Bitcoin"),
+  instrument("BTC-USD", "Bitcoin", "crypto"),
   instrument("IT", "Gartner"),
 ];
 
 const symbolsOf = (list: readonly Instrument[]) => list.map(({ symbol }) => symbol);
+
+const candidatesOf = (resolution: Resolution) =>
+  symbolsOf("candidates" in resolution ? resolution.candidates : []);
 
 describe("a symbol", () => {
   it.each(["AAPL", "aapl", " AAPL "])("%j is found as it is spelled", (symbol) => {
@@ -36,12 +43,44 @@ describe("a symbol", () => {
     });
   });
 
-  it("is never guessed, only suggested", () => {
-    const typo = resolveSymbol(instruments, "APPL");
-    expect(typo).toMatchObject({ kind: "unknown" });
-    expect(symbolsOf("candidates" in typo ? typo.candidates : [])).toEqual(["AAPL", "APLE"]);
-    const short = resolveSymbol(instruments, "BTC");
-    expect(symbolsOf("candidates" in short ? short.candidates : [])).toEqual(["BTC-USD"]);
+  it("of a coin needs no currency where the coin is quoted in one only", () => {
+    expect(resolveSymbol(instruments, "btc")).toMatchObject({
+      kind: "found",
+      instrument: { symbol: "BTC-USD" },
+    });
+    const euro = instrument("BTC-EUR", "Bitcoin", "crypto");
+    const twice = resolveSymbol([...instruments, euro], "BTC");
+    expect([twice.kind, candidatesOf(twice)]).toEqual(["ambiguous", ["BTC-USD", "BTC-EUR"]]);
+    const fund = instrument("BTC", "Grayscale Bitcoin Mini Trust");
+    expect(resolveSymbol([...instruments, fund], "BTC")).toMatchObject({
+      kind: "found",
+      instrument: { symbol: "BTC" },
+    });
+    expect(resolveSymbol(instruments, "BRK").kind).toBe("unknown");
+  });
+
+  it.each([
+    ["APPL", ["AAPL"]],
+    ["Apple", ["APLE", "AAPL"]],
+    ["BRK", ["BRK-B"]],
+    ["BRK.C", ["BRK-B"]],
+    ["BTC-EUR", ["BTC-USD"]],
+    ["gartner", ["IT"]],
+    ["hathaway", ["BRK-B"]],
+  ])("%j is never guessed, only suggested", (symbol, candidates) => {
+    const resolution = resolveSymbol(instruments, symbol);
+    expect([resolution.kind, candidatesOf(resolution)]).toEqual(["unknown", candidates]);
+  });
+
+  it.each([
+    ["VZ", "V", "Visa Inc."],
+    ["KO", "KR", "Kroger"],
+    ["T", "IT", "Gartner"],
+    ["MET", "META", "Meta Platforms"],
+    ["ETC-USD", "ETH-USD", "Ethereum"],
+  ])("%s has no candidate: %s is another company", (symbol, other, name) => {
+    const list = [instrument(other, name, other.endsWith("USD") ? "crypto" : "stock")];
+    expect(candidatesOf(resolveSymbol(list, symbol))).toEqual([]);
   });
 
   it("has no candidates when nothing is near", () => {
@@ -52,10 +91,7 @@ describe("a symbol", () => {
     const twice = [...instruments, instrument("BRK.B", "Another listing")];
     const resolution = resolveSymbol(twice, "brk-b");
     expect(resolution.kind).toBe("ambiguous");
-    expect(symbolsOf("candidates" in resolution ? resolution.candidates : [])).toEqual([
-      "BRK-B",
-      "BRK.B",
-    ]);
+    expect(candidatesOf(resolution)).toEqual(["BRK-B", "BRK.B"]);
   });
 });
 
@@ -63,6 +99,24 @@ describe("a search", () => {
   it("finds the beginning of a ticker first, then part of a name", () => {
     expect(symbolsOf(searchInstruments(instruments, "ap"))).toEqual(["APLE", "AAPL"]);
     expect(symbolsOf(searchInstruments(instruments, "hathaway"))).toEqual(["BRK-B"]);
+  });
+
+  it.each([
+    ["berk", ["BRK-B"]],
+    ["hath berk", ["BRK-B"]],
+    ["apple reit", ["APLE"]],
+    ["bank america", ["BAC"]],
+    ["mcdonalds", ["MCD"]],
+    ["estee", ["EL"]],
+    ["coin", ["BTC-USD"]],
+  ])("for %j finds words of a name by their beginnings", (query, found) => {
+    const list = [
+      ...instruments,
+      instrument("BAC", "Bank of America Corp."),
+      instrument("MCD", "McDonald's Corporation"),
+      instrument("EL", "Estée Lauder"),
+    ];
+    expect(symbolsOf(searchInstruments(list, query))).toEqual(found);
   });
 
   it("lists everything for an empty query and nothing for a foreign one", () => {
