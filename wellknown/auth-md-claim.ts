@@ -15,12 +15,12 @@ ${byTheShownCode(site)}
 
 ### Afterwards
 
-Answer to both: \`agent_id\`, \`status\` \`claimed\`, \`scope\`. All earlier tokens of the agent have ended: get a new one, which has the new scopes. The person can end the claim on their page ${site.baseUrl}/account`;
+Answer to both: \`agent_id\`, \`status\` \`claimed\`, \`scope\`. All earlier tokens of the agent have ended: get a new one, which has the new scopes. Its \`registration_access_token\` has ended too (RFC 7592): who completed the claim with one of these requests finds a new one in the answer; on the page nobody gets one. The person can end the claim on their page ${site.baseUrl}/account`;
 }
 
 const byTheAgentsCode = ({ baseUrl }: Site) => `### The person gets the agent's code
 
-Show the person \`claim.code\` and \`claim.page\` of the registration: they sign in there, look at the agent, and agree. An application of the person can do it too, with a token for which they signed in at most five minutes ago:
+Show the person \`claim.code\` and \`claim.page\` of the registration: they sign in there, look at the agent, and agree. An application of the person can do it too, with a token for which they signed in at most five minutes ago; such an agent ends with what the person allowed the application:
 
 ${sh(`curl -X POST ${baseUrl}${paths.claim} \\
   -H "Authorization: Bearer $PERSON_TOKEN" \\

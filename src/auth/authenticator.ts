@@ -116,5 +116,6 @@ async function personOf(
   const signedInAt = typeof seconds === "number" ? seconds * 1000 : undefined;
   const { id } = account;
   const endsAt = endOf(token, client);
-  return { kind: "user", id, ...issued, accountId: id, signedInAt, endsAt };
+  const { grantId } = token;
+  return { kind: "user", id, ...issued, grantId, accountId: id, signedInAt, endsAt };
 }

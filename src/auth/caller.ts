@@ -9,6 +9,8 @@ export interface Caller {
   readonly id: string;
   /** The client that the token was issued to; API keys have none. */
   readonly clientId: string | undefined;
+  /** The grant that a user's token was issued under. */
+  readonly grantId?: string | undefined;
   /** The account that answers for the caller, if there is one. */
   readonly accountId: string | undefined;
   readonly scopes: ReadonlySet<Scope>;

@@ -71,7 +71,7 @@ export function claimRouter(options: ClaimRouterOptions): Router {
       .all(onlyMethods(["post"]));
   };
   const guard = createCodeGuard(limits);
-  post("/oauth/claim", ...attemptLimits(limits, guard), complete(claims, guard));
+  post("/oauth/claim", ...attemptLimits(limits, guard), complete(options, guard));
   const startLimit = limitBy(limits, "claim-start", ({ body }) => body.data.agent_id);
   post("/oauth/claim/start", onlyAgents, startLimit, start(claims, baseUrl));
   router.use(answerOAuthRefusal, answerOAuthLimit);
@@ -112,7 +112,7 @@ function checkEligible(claimant: Claimant, agentId: string): void {
   if (claimant.kind === "agent" && claimant.agentId !== agentId) {
     throw notEligible("The token belongs to another agent.");
   }
-  if (claimant.kind === "person" && claimant.clientId === agentId) {
+  if (claimant.kind === "person" && claimant.through.clientId === agentId) {
     throw notEligible("The token was issued to the agent itself.");
   }
 }
@@ -138,7 +138,7 @@ function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandle
 }
 
 function complete(
-  claims: Claims,
+  { claims, baseUrl }: ClaimRouterOptions,
   guard: CodeGuard,
 ): RequestHandler<object, unknown, Asked<"/oauth/claim">> {
   return async ({ body: { claimant, data }, ip }, res) => {
@@ -149,11 +149,11 @@ function complete(
         : claims.completeByPerson(claim, claimant),
     );
     if (outcome.status === "invalid_claim_code") await guard.miss(ip);
-    res.json(claimedBody(outcome));
+    res.json(claimedBody(outcome, baseUrl));
   };
 }
 
-function claimedBody(outcome: ClaimOutcome): Readonly<Record<string, string>> {
+function claimedBody(outcome: ClaimOutcome, baseUrl: string): Readonly<Record<string, string>> {
   switch (outcome.status) {
     case "invalid_claim_code":
       throw new OAuthRefusal(outcome.status, {
@@ -173,6 +173,11 @@ function claimedBody(outcome: ClaimOutcome): Readonly<Record<string, string>> {
         subject: outcome.accountId,
         scope: outcome.scopes.join(" "),
         claimed_at: new Date(outcome.claimedAt).toISOString(),
+        ...(outcome.through && { claimed_through: outcome.through.clientId }),
+        ...(outcome.registrationToken && {
+          registration_client_uri: `${baseUrl}/oauth/register/${outcome.agentId}`,
+          registration_access_token: outcome.registrationToken,
+        }),
       };
   }
 }

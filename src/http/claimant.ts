@@ -1,5 +1,6 @@
 import type { Request } from "express";
 import { isFresh } from "../auth/accounts/fresh.ts";
+import type { ActingApplication } from "../auth/agents/agent.ts";
 import type { AgentOf } from "../auth/agents/registration-token.ts";
 import type { Authenticate, Caller } from "../auth/caller.ts";
 import { covers } from "../auth/oidc/resources.ts";
@@ -18,8 +19,8 @@ export type Claimant =
       readonly accountId: string;
       /** Those of the token. */
       readonly scopes: readonly Scope[];
-      /** The client that acts for the person. */
-      readonly clientId: string | undefined;
+      /** The application that has the token. */
+      readonly through: ActingApplication;
     };
 
 /** What it takes to find out who takes part. */
@@ -74,14 +75,19 @@ export function notEligible(description: string): OAuthRefusal {
   return new OAuthRefusal("access_denied", { status: 403, description });
 }
 
-/** A token gives an agent no more than it can do itself, and only with the person at hand. */
+/** A token gives an agent no more than it can do itself, for no longer than it is allowed, and only with
+ *  the person at hand. */
 function personOf(caller: Caller, now: number): Claimant {
-  const { accountId, signedInAt, clientId } = caller;
+  const { accountId, signedInAt, clientId, grantId } = caller;
+  if (clientId === undefined || grantId === undefined) {
+    throw notEligible("The token was not allowed by a person.");
+  }
   if (accountId === undefined || signedInAt === undefined || !isFresh({ signedInAt }, now)) {
     throw notEligible("The person signed in more than 5 minutes ago: let them sign in again.");
   }
   if (caller.scopes.size === 0) throw notEligible("The token has no scope that an agent can get.");
-  return { kind: "person", accountId, scopes: [...caller.scopes], clientId };
+  const through = { clientId, grantId };
+  return { kind: "person", accountId, scopes: [...caller.scopes], through };
 }
 
 const several = (description: string) =>

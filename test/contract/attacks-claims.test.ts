@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import {
+  EXAMPLE_REGISTRATION,
   getWith,
   postForm,
   postJson,
@@ -7,7 +8,7 @@ import {
   register,
   tokenOf,
 } from "../support/agent.ts";
-import { authorizationRequest } from "../support/person.ts";
+import { authorizationRequest, CALLBACK, type Person, type UserTokens } from "../support/person.ts";
 import { SANDBOX_NOW } from "../support/service.ts";
 import { startTown } from "../support/town.ts";
 import { textOf } from "../support/web.ts";
@@ -271,6 +272,152 @@ describe("a claim", () => {
       if (answer.status === 429) expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
     }
     expect(statuses).toEqual([400, 400, 400, 429]);
+  });
+});
+
+/** An application of a person, and an agent that it claimed with their token. */
+async function claimedThrough(person: Person, tokens: UserTokens) {
+  const agent = await newAgent();
+  const { status, body } = await claim(agent, agent.claim.code, tokens.access_token);
+  expect([status, body.claimed_through]).toEqual([200, tokens.client.client_id]);
+  return { person, tokens, agent, own: await tokenOf(base, agent, { scope: "alerts:write" }) };
+}
+
+const secretOf = async (agent: Registered) => {
+  const { client_id, client_secret } = agent;
+  const form = { grant_type: "client_credentials", client_id, client_secret };
+  return (await postForm(`${base}/oauth/token`, form)).status;
+};
+
+const endsBy: Readonly<
+  Record<string, (claimed: Awaited<ReturnType<typeof claimedThrough>>) => Promise<unknown>>
+> = {
+  async "the person removes the application"({ person }) {
+    const { forms, html } = await person.web.get("/account");
+    expect(textOf(html)).toContain("ends with its access");
+    const remove = forms.find(({ action }) => action.includes("/applications/"));
+    if (remove === undefined) throw new Error("no application to remove");
+    await person.web.submit(remove);
+  },
+  "the application gives its refresh token back": ({ tokens }) =>
+    postForm(`${base}/oauth/revoke`, { token: tokens.refresh_token }),
+  async "its refresh token is replayed"({ tokens: { client, refresh_token } }) {
+    const form = { grant_type: "refresh_token", client_id: client.client_id, refresh_token };
+    expect((await postForm(`${base}/oauth/token`, form)).status).toBe(200);
+    expect((await postForm(`${base}/oauth/token`, form)).status).toBe(400);
+  },
+  "the application is deleted": ({ tokens: { client } }) =>
+    fetch(client.registration_client_uri, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${client.registration_access_token}` },
+    }),
+  async "what the person allowed runs out"() {
+    wait(31 * 86_400_000);
+  },
+};
+
+describe("an application that claims an agent with its person's token", () => {
+  it.each(Object.entries(endsBy))("loses it when %s", async (_how, end) => {
+    const person = town.person();
+    const claimed = await claimedThrough(person, await person.tokens());
+    const other = await newAgent();
+    await person.claim(other.client_id, other.claim.code);
+
+    await end(claimed);
+    expect((await getWith(claimed.own, `${base}/api/signals?limit=1`)).status).toBe(401);
+    expect(await secretOf(claimed.agent)).toBe(401);
+    expect(await secretOf(other)).toBe(200);
+  });
+
+  it("does not keep it longer by getting it tokens, or by claiming through it once more", async () => {
+    const person = town.person();
+    const first = await person.tokens();
+    const middle = (await newAgent({
+      grant_types: ["client_credentials", "authorization_code", "refresh_token"],
+      response_types: ["code"],
+      redirect_uris: [CALLBACK],
+      scope: allScopes.join(" "),
+    })) as Claimable;
+    expect((await claim(middle, middle.claim.code, first.access_token)).status).toBe(200);
+    const { url, verifier } = authorizationRequest(base, { client_id: middle.client_id });
+    const code = (await person.authorize(url)).searchParams.get("code") ?? "";
+    const { client_id, client_secret } = middle;
+    const answer = await postForm(`${base}/oauth/token`, {
+      ...{ grant_type: "authorization_code", client_id, client_secret, code },
+      ...{ redirect_uri: CALLBACK, code_verifier: verifier },
+    });
+    const { access_token = "" } = (await answer.json()) as Record<string, string>;
+    const last = await newAgent();
+    expect((await claim(last, last.claim.code, access_token)).status).toBe(200);
+
+    await postForm(`${base}/oauth/revoke`, { token: first.refresh_token });
+    expect(await secretOf(middle)).toBe(401);
+    expect(await secretOf(last)).toBe(401);
+  });
+
+  it("claims none any more once its access has ended", async () => {
+    const tokens = await town.person().tokens();
+    const agent = await newAgent();
+    await postForm(`${base}/oauth/revoke`, { token: tokens.refresh_token });
+    expect((await claim(agent, agent.claim.code, tokens.access_token)).status).toBe(401);
+    expect(await owned(agent)).toBe(false);
+  });
+});
+
+describe("whoever has an agent's registration access token", () => {
+  const manage = async (agent: Registered, token: string, method = "GET", body?: object) => {
+    const answer = await fetch(agent.registration_client_uri, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return answer.status;
+  };
+  const isWorthless = async (agent: Registered) => {
+    const token = agent.registration_access_token;
+    const { client_id } = agent;
+    expect(await manage(agent, token)).toBe(401);
+    expect(await manage(agent, token, "PUT", { ...EXAMPLE_REGISTRATION, client_id })).toBe(401);
+    expect(await manage(agent, token, "DELETE")).toBe(401);
+    expect((await begin(agent, token)).status).toBe(401);
+    expect(await owned(agent)).toBe(true);
+  };
+
+  it("manages it no more when a person has claimed it on the page", async () => {
+    const agent = await newAgent();
+    await town.person().claim(agent.client_id, agent.claim.code);
+    await isWorthless(agent);
+  });
+
+  it("manages it no more when an application claimed it, which does", async () => {
+    const agent = await newAgent();
+    const person = await userToken();
+    const { body } = await claim(agent, agent.claim.code, person);
+    await isWorthless(agent);
+    expect(body.registration_client_uri).toBe(agent.registration_client_uri);
+    const token = String(body.registration_access_token);
+    expect(token).toMatch(/^rat_[\w-]{43}$/);
+    expect(await manage(agent, token)).toBe(200);
+
+    const again = await claim(agent, agent.claim.code, person);
+    expect(again.status).toBe(200);
+    expect(again.body).not.toHaveProperty("registration_access_token");
+    expect(await manage(agent, token, "DELETE")).toBe(204);
+  });
+
+  it("manages it no more when the agent was claimed with the shown code, and got another", async () => {
+    const agent = await newAgent();
+    const { body: started } = await begin(agent, agent.registration_access_token);
+    const person = town.person();
+    await person.signIn();
+    const page = await person.web.get(String(started.verification_uri));
+    const { html } = await person.web.submit(page.form("/claim/approve"));
+    const [code = ""] = /\b[0-9A-HJKMNP-TV-Z]{8}\b/.exec(textOf(html)) ?? [];
+    const { status, body } = await claim(agent, code, agent.registration_access_token);
+
+    expect(status).toBe(200);
+    await isWorthless(agent);
+    expect(await manage(agent, String(body.registration_access_token))).toBe(200);
   });
 });
 

@@ -229,7 +229,7 @@ describe("a refusal", async () => {
       const agent = await register(base);
       const { claim, client_id } = agent as typeof agent & { claim: { code: string } };
       await town.person().claim(client_id, claim.code);
-      const authorization = `Bearer ${agent.registration_access_token}`;
+      const authorization = `Bearer ${await tokenOf(base, agent)}`;
       return postJson(`${base}/oauth/claim/start`, { agent_id: client_id }, { authorization });
     },
     "429 temporarily_unavailable": () => postJson(`${strict.base}/oauth/register`, {}),

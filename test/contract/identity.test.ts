@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
+import type { Claimer, Claims } from "../../src/auth/agents/claims.ts";
 import { type Scope, scopes } from "../../src/auth/scopes.ts";
 import {
   EXAMPLE_REGISTRATION,
@@ -53,6 +54,17 @@ async function manage(client: Body, method: string, body?: object) {
 
 const update = (client: Body, changes: object) =>
   manage(client, "PUT", { ...EXAMPLE_REGISTRATION, client_id: client.client_id, ...changes });
+
+/** Has an agent claimed with the code that a person was shown. @returns It with the registration access
+ *  token that it got then. */
+async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Promise<Body> {
+  const agentId = String(agent.client_id);
+  const { attempt = "" } = (await claims.begin(agentId)) ?? {};
+  const { code = "" } = (await claims.confirm(attempt, claimer)) ?? {};
+  const outcome = await claims.completeByAgent({ agentId, code });
+  if (outcome.status !== "claimed") throw new Error(outcome.status);
+  return { ...agent, registration_access_token: outcome.registrationToken };
+}
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }])(
   "registers %j with what it may have, and a code for whoever answers for it",
@@ -230,11 +242,9 @@ it("shows who an agent is and whether it is claimed, and never a code again", as
   expect(before.claim).not.toHaveProperty("code");
 
   const { id: accountId } = await accounts.ofEmail("owner@example.com");
-  const { code } = agent.claim as { code: string };
-  const claim = { agentId: String(agent.client_id), code };
   const held: Scope[] = ["signals:read", "alerts:write"];
-  await claims.completeByPerson(claim, { accountId, scopes: held });
-  const { body: after } = await manage(agent, "GET");
+  const claimed = await claimedByAgent(claims, agent, { accountId, scopes: held });
+  const { body: after } = await manage(claimed, "GET");
   expect(after).toMatchObject({
     scope: held.join(" "),
     scopes: { pre_claim: ["signals:read"], post_claim: held },
@@ -272,11 +282,10 @@ it("gives an update of a claimed agent what its owner gave it, and no more", asy
   const { base, send, claims, accounts } = await setting();
   const { body: agent } = await send({});
   const { id: accountId } = await accounts.ofEmail("owner@example.com");
-  const { code } = agent.claim as { code: string };
-  const claim = { agentId: String(agent.client_id), code };
-  await claims.completeByPerson(claim, { accountId, scopes: ["signals:read", "alerts:write"] });
+  const scopes: Scope[] = ["signals:read", "alerts:write"];
+  const claimed = await claimedByAgent(claims, agent, { accountId, scopes });
 
-  const { body } = await update(agent, { scope: ALL.join(" ") });
+  const { body } = await update(claimed, { scope: ALL.join(" ") });
   expect(body).toMatchObject({
     scope: "signals:read alerts:write",
     claim: { status: "claimed" },

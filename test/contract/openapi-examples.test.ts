@@ -65,12 +65,12 @@ describe("the examples", () => {
 
     const { verification_uri = "" } = await play("start_claim", "agent", token);
     player.learn("9X4BQ7TM", await confirmed(verification_uri));
-    await play("claim_agent", "agent", token);
+    const { registration_access_token: renewed } = await play("claim_agent", "agent", token);
     const { access_token: claimed = "" } = await play("get_token", "claimed");
     await useAlerts(claimed);
 
     await play("revoke_token", "token");
-    const { registration_access_token: next = "" } = await play("update_client", "agent", own);
+    const { registration_access_token: next = "" } = await play("update_client", "agent", renewed);
     await play("delete_client", "agent", next);
     if (isRecorded) player.keep();
   });

@@ -29,6 +29,8 @@ export interface OwnAgent {
   readonly identityType: Agent["identityType"];
   readonly scopes: readonly Scope[];
   readonly claimedAt: number;
+  /** Client id of the application that claimed it, with whose access it ends; `undefined`: none. */
+  readonly endsWith: string | undefined;
   /** Milliseconds since the epoch, to the hour; `undefined` when never. */
   readonly lastUsedAt: number | undefined;
 }

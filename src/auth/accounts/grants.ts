@@ -21,10 +21,16 @@ export interface GrantRecord extends GrantedScopes {
 /** Grants by id. */
 export const grants = collection<GrantRecord>("oidc:Grant");
 
-/** Group of the codes and tokens that were issued under a grant. */
-export const underGrant = (grantId: string): string => `grant:${grantId}`;
+const UNDER_GRANT = "grant:";
 
-/** The steps that end a grant that was read before, with its codes and tokens. */
+/** Group of what goes with a grant: the codes and tokens that were issued under it, and the agents
+ *  that its application claimed with them. */
+export const underGrant = (grantId: string): string => `${UNDER_GRANT}${grantId}`;
+
+/** Whether a group is one of `underGrant`. */
+export const isUnderGrant = (group: string): boolean => group.startsWith(UNDER_GRANT);
+
+/** The steps that end a grant that was read before, with all that goes with it. */
 export function withoutGrant(grant: Stored<GrantRecord>): readonly Operation[] {
   return [removeAt(grants, grant), removeGroup(underGrant(grant.key))];
 }

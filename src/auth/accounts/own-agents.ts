@@ -47,7 +47,8 @@ function ownAgent(
 ): readonly OwnAgent[] {
   const { identityType, owner } = agent;
   if (owner === undefined) return [];
-  const { scopes, claimedAt } = owner;
+  const { scopes, claimedAt, through } = owner;
   const name = metadata.client_name;
-  return [{ agentId: key, name, identityType, scopes, claimedAt, lastUsedAt }];
+  const endsWith = through?.clientId;
+  return [{ agentId: key, name, identityType, scopes, claimedAt, endsWith, lastUsedAt }];
 }

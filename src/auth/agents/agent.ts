@@ -13,6 +13,15 @@ export interface Ownership {
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly claimedAt: number;
+  /** What it hangs on when an application claimed it with the person's token; absent: nothing. */
+  readonly through?: ActingApplication;
+}
+
+/** An application that acts for a person. */
+export interface ActingApplication {
+  readonly clientId: string;
+  /** What the person allowed it. */
+  readonly grantId: string;
 }
 
 /** What the service knows of a registered client beside its metadata. */
@@ -43,9 +52,6 @@ export const issuedTo = (clientId: string): string => `client:${clientId}`;
 /** Group of what a person has through a client, in all collections. */
 export const through = (accountId: string, clientId: string): string =>
   `through:${fingerprint(JSON.stringify([accountId, clientId]))}`;
-
-/** Group of the client that holds a registration access token (RFC 7592). */
-export const registeredBy = (token: string): string => `registration:${fingerprint(token)}`;
 
 /** Group of the clients that an account answers for. */
 export const claimedBy = (accountId: string): string => `agents-of:${accountId}`;

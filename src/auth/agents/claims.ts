@@ -1,6 +1,6 @@
 import type { Operation } from "../../store/records.ts";
 import type { Scope } from "../scopes.ts";
-import type { IdentityType } from "./agent.ts";
+import type { ActingApplication, IdentityType, Ownership } from "./agent.ts";
 
 /** What an agent is told so that a person can claim it; said once. */
 export interface ClaimStart {
@@ -27,21 +27,25 @@ export interface Claimer {
   readonly accountId: string;
   /** What the agent may get at most: the scopes of the claiming token or, on the page, the choice. */
   readonly scopes: readonly Scope[];
+  /** The application that claims with the person's token; absent: the person does, on the page. */
+  readonly through?: ActingApplication;
+}
+
+/** An agent that somebody answers for. */
+export interface Claimed extends Ownership {
+  readonly status: "claimed";
+  readonly agentId: string;
+  readonly identityType: IdentityType;
+  /** The new registration access token (RFC 7592), said once to whoever completed the claim over the
+   *  API; the one before has ended. */
+  readonly registrationToken?: string;
 }
 
 /** What came of an attempt to complete a claim. */
 export type ClaimOutcome =
-  | {
-      readonly status: "claimed";
-      readonly agentId: string;
-      readonly identityType: IdentityType;
-      readonly accountId: string;
-      readonly scopes: readonly Scope[];
-      /** Milliseconds since the epoch. */
-      readonly claimedAt: number;
-    }
-  /** Unknown agent, wrong or expired code, too many tries, claimed by another, or a person other
-   *  than the one the agent named. */
+  | Claimed
+  /** Unknown agent, wrong or expired code, too many tries, claimed by another, a person other than the
+   *  one the agent named, or an application whose access has ended. */
   | { readonly status: "invalid_claim_code" }
   /** No person has confirmed yet; only the agent itself is told. */
   | { readonly status: "claim_not_confirmed" };

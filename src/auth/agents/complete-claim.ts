@@ -5,7 +5,13 @@ import { type AccountRecord, accounts } from "../accounts/account-records.ts";
 import type { Auditor } from "../auditor.ts";
 import type { ClientRecord, Ownership } from "./agent.ts";
 import { isCode, type PresentedCode } from "./claim-code.ts";
-import { claimNotice, completedClaim, ownership } from "./claim-completion.ts";
+import {
+  type ClaimingAccess,
+  claimingAccess,
+  claimNotice,
+  completedClaim,
+  ownership,
+} from "./claim-completion.ts";
 import {
   type ClaimRecord,
   countedTry,
@@ -16,7 +22,8 @@ import {
   type Standing,
   standingOf,
 } from "./claim-records.ts";
-import type { Claimer, ClaimOutcome } from "./claims.ts";
+import type { Claimed, Claimer, ClaimOutcome } from "./claims.ts";
+import { newRegistrationToken } from "./registration-token.ts";
 
 /** What the steps of a claim work with. */
 export interface ClaimContext {
@@ -91,21 +98,27 @@ interface Refused {
   readonly actor: string;
 }
 
-/** A person gives the code that the agent was given. Whoever answers for the agent already has
- *  nothing to prove. */
+/** A person, or an application that acts for them, gives the code that the agent was given. Whoever
+ *  answers for the agent already has nothing to prove. */
 export function completeByPerson(
   context: ClaimContext,
   presented: PresentedCode,
   claimer: Claimer,
 ): Promise<ClaimOutcome> {
-  const { accountId: actor } = claimer;
+  const { accountId: actor, through } = claimer;
   return settled(context.records, async () => {
-    const { standing, match } = await foundBy(context, presented, actor);
+    const [{ standing, match }, access] = await Promise.all([
+      foundBy(context, presented, actor),
+      through && claimingAccess(context.records, through),
+    ]);
     const owner = standing.client?.value.agent.owner;
     if (standing.client !== undefined && owner?.accountId === actor) {
       return { answer: claimed(standing.client, owner), steps: [] };
     }
-    if (match !== undefined) return completion(context, match, claimer);
+    if (match !== undefined && (through === undefined || access !== undefined)) {
+      const registrationToken = through && newRegistrationToken();
+      return completion(context, match, { claimer, access, registrationToken });
+    }
     const { agentId } = presented;
     const steps = refusal(context, { standing, which: "given", agentId, actor });
     return { answer: { status: "invalid_claim_code" }, steps };
@@ -147,31 +160,44 @@ async function confirmedCompletion(
   const account = await context.records.get(accounts, confirmed.accountId);
   const open = openClaim(standing);
   if (account === undefined || open === undefined) return undefined;
-  const { answer, steps } = completion(context, { ...open, account }, confirmed);
+  const { answer, steps } = completion(
+    context,
+    { ...open, account },
+    { claimer: confirmed, access: undefined, registrationToken: newRegistrationToken() },
+  );
   return { answer, steps: [...steps, keptClaim(open.claim)] };
+}
+
+/** Who completes a claim, and what they get and need for it. */
+interface Completing {
+  readonly claimer: Claimer;
+  readonly access: ClaimingAccess | undefined;
+  /** RFC 7592 leaves open who manages a registration: it is whoever completes the claim over the API,
+   *  the agent itself or the application of its person. A person at the page gets none, and manages
+   *  the agent on the account page. */
+  readonly registrationToken: string | undefined;
 }
 
 function completion(
   { audit, now, mailbox, baseUrl }: ClaimContext,
   match: Match,
-  claimer: Claimer,
+  { claimer, access, registrationToken }: Completing,
 ): Decision<ClaimOutcome> {
   const { client, account } = match;
   const agentId = client.key;
   const owner = ownership(claimer, now());
+  const outcome = claimed(client, owner);
   return {
-    answer: claimed(client, owner),
+    answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },
     steps: [
       unchanged(accounts, account),
-      ...completedClaim(match, owner),
+      ...completedClaim(match, { owner, access, registrationToken }),
       ...audit({ action: "client.claimed", actor: account.key, target: agentId }),
       ...claimNotice({ mailbox, baseUrl }, { email: account.value.email, agentId, owner }),
     ],
   };
 }
 
-function claimed({ key, value }: Stored<ClientRecord>, owner: Ownership): ClaimOutcome {
-  const { accountId, scopes, claimedAt } = owner;
-  const { identityType } = value.agent;
-  return { status: "claimed", agentId: key, identityType, accountId, scopes, claimedAt };
+function claimed({ key, value }: Stored<ClientRecord>, owner: Ownership): Claimed {
+  return { status: "claimed", agentId: key, identityType: value.agent.identityType, ...owner };
 }

@@ -1,5 +1,28 @@
+import { randomBytes } from "node:crypto";
 import type { Records } from "../../store/records.ts";
-import { clients, registeredBy } from "./agent.ts";
+import { fingerprint } from "../secrets.ts";
+import { clients } from "./agent.ts";
+
+/** Random bytes of a token: nobody guesses it. */
+const TOKEN_BYTES = 32;
+
+/** What the group starts with that finds a client by its registration access token. */
+const REGISTRATION = "registration:";
+
+/** Group of the client that holds a registration access token (RFC 7592). */
+export const registeredBy = (token: string): string => `${REGISTRATION}${fingerprint(token)}`;
+
+/** A new registration access token. Secret scanners know it by what it starts with. */
+export function newRegistrationToken(): string {
+  return `rat_${randomBytes(TOKEN_BYTES).toString("base64url")}`;
+}
+
+/** The groups of a client whose registration access token is replaced: it has at most one.
+ *  @param token `undefined`: it has none any more. */
+export function heldWith(token: string | undefined, groups: readonly string[]): readonly string[] {
+  const others = groups.filter((group) => !group.startsWith(REGISTRATION));
+  return token === undefined ? others : [...others, registeredBy(token)];
+}
 
 /** Finds the client behind a registration access token (RFC 7592 section 3).
  *  @returns The client's id; `undefined` when the token is unknown or was replaced. */

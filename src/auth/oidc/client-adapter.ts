@@ -1,7 +1,8 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { insert, removeAt, removeGroup, replace, update } from "../../store/operations.ts";
 import type { Operation, Stored } from "../../store/records.ts";
-import { type ClientRecord, clients, issuedTo, registeredBy } from "../agents/agent.ts";
+import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
+import { heldWith, registeredBy } from "../agents/registration-token.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
 import { type AdapterContext, copied, type ModelAdapter } from "./adapter-context.ts";
 import { refuseAssertion } from "./asked-identity.ts";
@@ -9,9 +10,6 @@ import { placingOf } from "./client-life.ts";
 import { newcomerOf } from "./identity.ts";
 import { readsOf } from "./reads.ts";
 import { withPersonalScopes } from "./resources.ts";
-
-/** What the group starts with that finds a client by its registration access token. */
-const REGISTRATION = "registration:";
 
 function storable(metadata: AdapterPayload): AdapterPayload {
   const { client_secret } = metadata;
@@ -26,6 +24,16 @@ function handedOut({ metadata }: ClientRecord): AdapterPayload {
   const usesCode = Array.isArray(types) && types.includes("authorization_code");
   if (!usesCode || scope === undefined) return copied(metadata);
   return { ...copied(metadata), scope: withPersonalScopes(scope) };
+}
+
+/** Whoever manages a registration must still hold its token when the change is made: at a claim, or by
+ *  another update, it ends (RFC 7592 section 5). */
+function checkManager({ groups }: Stored<ClientRecord>): void {
+  const { route, entities } = Provider.ctx?.oidc ?? {};
+  if (route !== "client_update" && route !== "client_delete") return;
+  if (!groups.includes(registeredBy(entities?.RegistrationAccessToken?.jti ?? ""))) {
+    throw new errors.InvalidToken("used before");
+  }
 }
 
 /**
@@ -50,10 +58,13 @@ export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter 
   const updated = (
     client: Stored<ClientRecord>,
     metadata: AdapterPayload,
-  ): readonly Operation[] => [
-    replace(clients, client, { value: { ...client.value, metadata } }),
-    ...audit({ action: "client.updated", actor: client.key, target: client.key }),
-  ];
+  ): readonly Operation[] => {
+    checkManager(client);
+    return [
+      replace(clients, client, { value: { ...client.value, metadata } }),
+      ...audit({ action: "client.updated", actor: client.key, target: client.key }),
+    ];
+  };
 
   return {
     async upsert(id, metadata) {
@@ -70,15 +81,15 @@ export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter 
       return handedOut(client.value);
     },
     async destroy(id) {
-      await update(records, { collection: clients, key: id }, (client) =>
-        client === undefined
-          ? undefined
-          : [
-              removeAt(clients, client),
-              removeGroup(issuedTo(id)),
-              ...audit({ action: "client.deleted", actor: id, target: id }),
-            ],
-      );
+      await update(records, { collection: clients, key: id }, (client) => {
+        if (client === undefined) return undefined;
+        checkManager(client);
+        return [
+          removeAt(clients, client),
+          removeGroup(issuedTo(id)),
+          ...audit({ action: "client.deleted", actor: id, target: id }),
+        ];
+      });
     },
   };
 }
@@ -110,7 +121,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
     async upsert(token, { clientId = "" }) {
       const isKept = await regroup(clientId, (groups) => {
         checkStillHeld(groups);
-        return [...groups.filter((group) => !group.startsWith(REGISTRATION)), registeredBy(token)];
+        return heldWith(token, groups);
       });
       if (!isKept) throw new errors.InvalidToken("client gone");
     },

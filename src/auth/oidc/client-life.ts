@@ -41,11 +41,12 @@ export function whileUnchanged(
 
 /** @returns A new life in milliseconds from now; `undefined` leaves the life as it is. */
 function lifeOf(
-  { expiresAt, groups }: Stored<ClientRecord>,
+  { expiresAt, groups, value: { agent } }: Stored<ClientRecord>,
   beneficiary: Beneficiary,
   now: Date,
 ): number | undefined {
-  if (expiresAt === undefined) return undefined;
+  // One with an owner that ends all the same hangs on what an application was allowed.
+  if (expiresAt === undefined || agent.owner !== undefined) return undefined;
   const leftMs = expiresAt - now.getTime();
   if (beneficiary === "client") {
     return groups.includes(UNUSED) ? leftMs + UNCLAIMED_MS - UNUSED_MS : undefined;

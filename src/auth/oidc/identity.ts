@@ -3,6 +3,7 @@ import { type AdapterPayload, errors, type KoaContextWithOIDC, type Provider } f
 import type { Operation, Records } from "../../store/records.ts";
 import { type Agent, type ClientRecord, clients, isClaimable } from "../agents/agent.ts";
 import type { ClaimStart, Claims } from "../agents/claims.ts";
+import { newRegistrationToken } from "../agents/registration-token.ts";
 import { MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
 import { allScopes, type Scope } from "../scopes.ts";
 import { type AskedIdentity, askedIdentity, type IdentityOptions } from "./asked-identity.ts";
@@ -154,13 +155,10 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   ctx.body = { ...(ctx.body as object), ...identityMembers({ clientId, record }, options) };
 }
 
-/** Secret scanners know a registration access token by what it starts with. */
-function prefixRegistrationTokens({ RegistrationAccessToken }: Provider): void {
+/** A token is made alike wherever it comes from. */
+function nameRegistrationTokens({ RegistrationAccessToken }: Provider): void {
   const { prototype } = RegistrationAccessToken as unknown as { prototype: TokenPrototype };
-  const { generateTokenId } = prototype;
-  prototype.generateTokenId = function () {
-    return `rat_${generateTokenId.call(this)}`;
-  };
+  prototype.generateTokenId = newRegistrationToken;
 }
 
 /** A member of every model that the types of the library leave out. */
@@ -177,7 +175,7 @@ interface TokenPrototype {
  * The members that ask for an identity are none of the metadata, so that nothing of them is kept.
  */
 export function adaptRegistration(provider: Provider, options: RegistrationOptions): void {
-  prefixRegistrationTokens(provider);
+  nameRegistrationTokens(provider);
   const path = provider.pathFor("registration");
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;

@@ -58,13 +58,14 @@ function agentsList(agents: readonly OwnAgent[], formToken: string): Html {
 }
 
 function agentCard(agent: OwnAgent, formToken: string): Html {
-  const { agentId, name, scopes, claimedAt, lastUsedAt } = agent;
+  const { agentId, name, scopes, claimedAt, endsWith, lastUsedAt } = agent;
   return html`<li class="card">
 <h3>${unverifiedTitle("Agent", name)}</h3>
 ${facts([
   ["Id", html`<code>${stranger(agentId)}</code>`],
   ["Access", scopeNames(scopes)],
   ["Claimed", moment(claimedAt)],
+  ...(endsWith === undefined ? [] : [claimedBy(endsWith)]),
   ["Last use", lastUse(lastUsedAt)],
 ])}
 ${ending({
@@ -77,6 +78,12 @@ ${ending({
 })}
 </li>`;
 }
+
+/** An agent that an application claimed. */
+const claimedBy = (clientId: string): readonly [string, Html] => [
+  "Claimed by",
+  html`application <code>${strangerSite(clientId)}</code>; ends with its access`,
+];
 
 function applicationsList(applications: readonly ConnectedApplication[], formToken: string): Html {
   if (applications.length === 0) {
@@ -98,7 +105,8 @@ ${ending({
   action: `/account/applications/${encodeURIComponent(grantId)}/remove`,
   formToken,
   summary: "End its access",
-  consequence: "Its tokens for your account end at once. It has to ask you again.",
+  consequence:
+    "Its tokens for your account end at once, and the agents that it claimed for you. It has to ask you again.",
   button: "End access of this application",
 })}
 </li>`;

@@ -64,13 +64,17 @@ const accessChoice = ({ asked, errors = [] }: ConsentView): Html =>
 
 const identity = html`<li>It learns who you are: an id that stands for you, never your e-mail address. <code>openid</code></li>`;
 
+/** What a token with access can do beside the calls themselves (POST /oauth/claim). */
+const claiming = html`<li>For five minutes after you signed in, it can claim agents in your name. You give them no more than you allow here, and they end when its access ends.</li>`;
+
 /** What a person allows together with whatever is ticked; named as on the account page. */
-function alongside({ personal, isLasting }: ConsentView): Html | undefined {
+function alongside({ asked, personal, isLasting }: ConsentView): Html | undefined {
   const isIdentity = personal.includes("openid");
-  if (!isIdentity && !isLasting) return undefined;
+  const isAccess = asked.length > 0;
+  if (!isIdentity && !isLasting && !isAccess) return undefined;
   const name = personal.includes("offline_access") && html` <code>offline_access</code>`;
   const lasting = html`<li>What you allow lasts until you end it or it runs out, also while you are away.${name}</li>`;
-  return html`<ul class="scopes">${isIdentity && identity}${isLasting && lasting}</ul>`;
+  return html`<ul class="scopes">${isIdentity && identity}${isLasting && lasting}${isAccess && claiming}</ul>`;
 }
 
 /** Page where a person decides what an application may do for them. */

@@ -23,10 +23,19 @@ export const Claim = z.object({
 export const Claimed = z.object({
   agent_id: z.string(),
   status: z.literal("claimed"),
-  identity_type: z.enum(["anonymous", "service_auth", "identity_assertion"]),
+  identity_type: z.enum(["anonymous", "agent", "service_auth", "identity_assertion"]),
   subject: z.string().describe("The account that answers for it."),
   scope: z.string().describe("What its tokens can hold from now on."),
   claimed_at: Instant,
+  claimed_through: z
+    .string()
+    .optional()
+    .describe("The client_id of the application that claimed it, with whose access it ends."),
+  registration_client_uri: z.string().meta({ format: "uri" }).optional(),
+  registration_access_token: z
+    .string()
+    .optional()
+    .describe("For whoever completed the claim, said once; the one before has ended (RFC 7592)."),
 });
 
 /** What asks for a new code. */
@@ -71,7 +80,7 @@ export const claimOperations: readonly Operation[] = [
     path: paths.claim,
     summary: "Complete a claim",
     description:
-      "Binds an agent to a person, who answers for it from then on. With the person's token, of a sign-in within five minutes, and the code that the agent was given; or with the agent's token and the code that the person read to it. Tokens that the agent had end.",
+      "Binds an agent to a person, who answers for it from then on. With the person's token, of a sign-in within five minutes, and the code that the agent was given; or with the agent's token and the code that the person read to it. Tokens that the agent had end, its registration access token too: a new one is in the answer. An agent that an application claims with a person's token ends with what that person allowed the application.",
     body: { mediaType: JSON_TYPE, schema: Claim },
     answers: {
       200: {

@@ -145,7 +145,7 @@ describeStores("a claim by a person", (engine) => {
     });
     const [mine] = await records.list(clients, { group: claimedBy("acc_ann"), limit: 9 });
     expect(mine).toMatchObject({ key: agentId, expiresAt: undefined });
-    expect(mine?.groups).toContain("registration:r");
+    expect(mine?.groups).toEqual([claimedBy("acc_ann")]);
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
@@ -477,6 +477,7 @@ describeStores("a claim by the agent", (engine) => {
       accountId: "acc_ann",
       scopes: ["signals:read", "alerts:write"],
       claimedAt: clock.now,
+      registrationToken: expect.stringMatching(/^rat_[\w-]{43}$/),
     });
     expect((await agentNow())?.agent.owner?.accountId).toBe("acc_ann");
     expect(await records.get(tokens, "t")).toBeUndefined();
@@ -499,11 +500,12 @@ describeStores("a claim by the agent", (engine) => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, attempt, code: own } = await register();
     const { code = "" } = (await claims.confirm(attempt, await person("acc_ann"))) ?? {};
-    const first = await claims.completeByAgent({ agentId, code });
-    expect(first.status).toBe("claimed");
+    const [first] = claimedOf([await claims.completeByAgent({ agentId, code })]);
+    const { registrationToken, ...again } = first ?? {};
+    expect(registrationToken).toBeDefined();
 
     clock.now += MINUTE_MS;
-    expect(await claims.completeByAgent({ agentId, code })).toEqual(first);
+    expect(await claims.completeByAgent({ agentId, code })).toEqual(again);
     expect(await claims.completeByAgent({ agentId, code: own })).toEqual(WRONG);
     const bob = await person("acc_bob");
     expect(await claims.completeByPerson({ agentId, code: own }, bob)).toEqual(WRONG);
