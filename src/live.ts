@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { LiveChoice } from "./config.ts";
-import type { Check } from "./http/readiness.ts";
 import { type AnswerCache, openAnswerCache } from "./ingest/answer-cache.ts";
 import { openLine } from "./ingest/ask.ts";
 import { type Assigned, assign } from "./ingest/assign.ts";
@@ -10,7 +9,7 @@ import { openReader, readObserved, startReading } from "./ingest/news-reader.ts"
 import { createPoller } from "./ingest/poller.ts";
 import { newsKeptMs } from "./ingest/rows.ts";
 import { missingOf, SETUP_KEY, type Setup, setupOf, setups } from "./ingest/setup.ts";
-import { shortcomings } from "./ingest/shortcomings.ts";
+import { type Shortcomings, shortcomings } from "./ingest/shortcomings.ts";
 import { FEEDS } from "./market/records.ts";
 import { liveClock, type MarketClock } from "./market-clock.ts";
 import type { Observed } from "./sources/live/ledger.ts";
@@ -61,7 +60,7 @@ export interface Live {
    *  before anything was. */
   confirmedAt(): number;
   /** What is missing. */
-  check(): Promise<Check>;
+  check(): Promise<Shortcomings>;
   close(): Promise<void>;
 }
 

@@ -17,7 +17,10 @@ const MAX_BEHIND_MS = 600_000;
 /** What is asked whether it can do its work. */
 export interface ReadinessOptions {
   readonly state: Pick<State, "store" | "probe" | "isLeader" | "isLed">;
-  readonly scoring: Pick<Scoring, "market" | "live" | "check" | "knownUntil" | "marketNow">;
+  readonly scoring: Pick<
+    Scoring,
+    "market" | "snapshots" | "live" | "check" | "knownUntil" | "marketNow"
+  >;
   readonly isDraining: () => boolean;
 }
 
@@ -32,20 +35,21 @@ export function createReadiness({ state, scoring, isDraining }: ReadinessOptions
     Promise.all([checked(() => deliveriesCheck(state)), checked(() => leaderCheck(state))]),
   );
   return async () => {
-    const [store, [queue, leader], market] = await Promise.all([
+    const [store, [queue, leader], live] = await Promise.all([
       state.probe(),
       checkShared(),
-      scoring.live?.check(),
+      scoring.live && liveChecks(scoring.live),
     ]);
     return {
       needed: {
         process: { ok: !isDraining(), detail: isDraining() ? "stopping" : "running" },
         store,
         ...(isReplay && { replay: scoring.check() }),
-        ...(market && { market }),
+        ...(live && { market: live.market }),
       },
       wanted: {
         ...{ scores: scoresCheck(scoring), deliveries: queue },
+        ...(live && { providers: live.providers }),
         // An embedded store has one process, which leads as soon as it can write.
         ...(state.store.engine === "postgres" && { leader }),
       },
@@ -65,8 +69,20 @@ function shared<T>(ask: () => Promise<T>): () => Promise<T> {
 }
 
 /** A part that cannot be asked is not well, whatever it is. */
-const checked = (ask: () => Promise<Check>): Promise<Check> =>
-  ask().catch(() => ({ ok: false, detail: "cannot be told" }));
+const checked = (ask: () => Promise<Check>): Promise<Check> => ask().catch(() => UNKNOWN);
+
+const UNKNOWN: Check = { ok: false, detail: "cannot be told" };
+
+/** Data that came once are served whatever fails; without a provider that answers they get old. */
+async function liveChecks(live: NonNullable<Scoring["live"]>) {
+  try {
+    const { ok, isAnswered, detail } = await live.check();
+    const answer = isAnswered ? "at least one answers" : "none answers";
+    return { market: { ok, detail }, providers: { ok: isAnswered, detail: answer } };
+  } catch {
+    return { market: UNKNOWN, providers: UNKNOWN };
+  }
+}
 
 async function deliveriesCheck({ store }: Pick<State, "store">): Promise<Check> {
   const { oldestDueMs } = await store.backlog(deliveries);
@@ -82,9 +98,11 @@ async function leaderCheck({ isLeader, isLed }: Pick<State, "isLeader" | "isLed"
 
 function scoresCheck({
   market: { mode, dayMs },
+  snapshots,
   marketNow,
   knownUntil,
 }: ReadinessOptions["scoring"]): Check {
+  if (snapshots.allNewest().length === 0) return { ok: false, detail: "no instrument has a score" };
   const session = mode === "live" ? 0 : dayMs;
   const ok = marketNow() - knownUntil() <= session + MAX_BEHIND_MS;
   return { ok, detail: ok ? "current" : "behind the market" };

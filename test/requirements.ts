@@ -48,9 +48,11 @@ const purpose = facts({
 const health = facts({
   "2.1/status": "status is a string that names the operational state.",
   "2.1/status-ok": "status is ok while the engine is healthy.",
+  "2.1/status-degraded": "status is not ok, and reasons say why, while the engine is not healthy.",
   "2.1/engine": "engine is a string, the engine's name in free text.",
   "2.1/timestamp": "timestamp is an ISO 8601 instant in UTC with milliseconds.",
   "2.1/security": "security is a string that says if sanitization and rate limits are active.",
+  "2.1/security-sanitization": "security names sanitization itself.",
 });
 
 const application = facts({

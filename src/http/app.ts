@@ -123,7 +123,7 @@ function createExpress(options: AppOptions, { answers, reads, mcp, visit }: Answ
   app.use(eventStreamRouter({ ...options, gate: gate(""), log: options.eventLog }));
   app.use(restRouter(answers, gate("")));
   app.use(methodRouter({ context, tables, gate: gate("") }));
-  app.use(healthRouter({ context, name, version, now }));
+  app.use(healthRouter({ context, name, version, now, readiness: options.readiness }));
   app.use(readinessRouter(options.readiness));
   // What follows is open to everyone.
   app.use(async (req, res, next) => {

@@ -4,6 +4,8 @@ import { faultIn, type StandingsOptions, standingsOf } from "./report.ts";
 export interface Shortcomings {
   /** Whether any provider ever gave something. */
   readonly ok: boolean;
+  /** Whether any provider gives what is wanted of it now. */
+  readonly isAnswered: boolean;
   /** One clause for each provider that does not give what is wanted of it. */
   readonly detail: string;
 }
@@ -24,6 +26,7 @@ export async function shortcomings(options: StandingsOptions): Promise<Shortcomi
   const well = wanted.length - faults.length;
   return {
     ok: wanted.some(({ progress }) => progress.newestAt !== null),
+    isAnswered: well > 0,
     detail: [`${well} of ${wanted.length} providers answer`, ...faults, ...lacks].join("; "),
   };
 }

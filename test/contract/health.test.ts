@@ -1,4 +1,9 @@
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { expect, it, onTestFinished } from "vitest";
+import { healthRouter } from "../../src/http/health.ts";
+import type { ToolContext } from "../../src/tool.ts";
 import { SANDBOX_NOW, startService } from "../support/service.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -16,6 +21,7 @@ verifies(
     "2.1/engine",
     "2.1/timestamp",
     "2.1/security",
+    "2.1/security-sanitization",
     "4.1/200",
     "4.1/request",
     "5.4/3-health",
@@ -31,7 +37,8 @@ verifies(
       timestamp: SANDBOX_NOW.toISOString(),
     });
     expect(body.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(body.security).toContain("rate limiting is active");
+    expect(body).not.toHaveProperty("reasons");
+    expect(body.security).toMatch(/^Sanitization is active.*Rate limiting is active/);
   },
 );
 
@@ -50,4 +57,40 @@ it("moves on with the market", async () => {
   clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
   service.refresh();
   expect((await health()).body.asOf).toBe("2026-11-21T05:01:00.000Z");
+});
+
+verifies("2.1/status-degraded", "is degraded while a part is not well, and says why", async () => {
+  service.drain();
+  const { response, body } = await health();
+  expect(response.status).toBe(200);
+  expect(body).toMatchObject({ status: "degraded", reasons: ["process: stopping"] });
+});
+
+it("is told in time when a part does not answer", async () => {
+  const app = express();
+  const context = {
+    market: {
+      ...{ mode: "live", source: { simulated: false } },
+      ...{ knownUntil: () => 0, instruments: () => [] },
+    },
+  } as unknown as ToolContext;
+  const silent = () => new Promise<never>(() => {});
+  app.use(
+    healthRouter({
+      context,
+      name: "Service",
+      version: "1",
+      now: () => SANDBOX_NOW,
+      readiness: silent,
+    }),
+  );
+  const server = app.listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/api/health`);
+  expect([response.status, await response.json()]).toMatchObject([
+    200,
+    { status: "degraded", reasons: [expect.stringMatching(/^checks: not finished/)] },
+  ]);
 });

@@ -166,7 +166,14 @@ describe("live markets", () => {
     const health = await fetch(`${baseUrl}/api/health`);
     expect([health.status, await health.json()]).toMatchObject([
       200,
-      { status: "ok", market: "live", simulated: false, instruments: 0 },
+      {
+        ...{ status: "degraded", market: "live", simulated: false, instruments: 0 },
+        reasons: [
+          expect.stringMatching(/^market: 0 of/),
+          "scores: no instrument has a score",
+          "providers: none answers",
+        ],
+      },
     ]);
     const missing = await getWith(key, `${baseUrl}/api/signals?symbol=AAPL`);
     expect([missing.status, await missing.json()]).toMatchObject([

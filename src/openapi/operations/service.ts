@@ -13,10 +13,16 @@ const JSON_TYPE = "application/json";
 
 /** How the service is (interface section 2.1). */
 export const Health = z.object({
-  status: z.literal("ok"),
+  status: z
+    .enum(["ok", "degraded"])
+    .describe("`degraded`: requests are answered, and something is not as it should be."),
+  reasons: z
+    .array(z.string())
+    .optional()
+    .describe("What is wrong, a clause for each part; absent where the status is `ok`."),
   engine: z.string().describe("Name, version and market."),
   timestamp: Instant,
-  security: z.string().describe("What protects the service."),
+  security: z.string().describe("Whether sanitization and rate limiting are active."),
   market: MarketMode,
   simulated: z.boolean(),
   asOf: Instant.describe("Up to when everything is known."),
@@ -73,7 +79,8 @@ export const serviceOperations: readonly Operation[] = [
     path: paths.health,
     tag: "Service",
     summary: "Get the health of the service",
-    description: "Answers whatever happens to the parts of the service.",
+    description:
+      "Answers 200 whatever happens to the parts of the service; `status` says how they are, and `reasons` why.",
     security: [],
     answers: {
       200: { description: "It is up.", content: [{ mediaType: JSON_TYPE, schema: Health }] },

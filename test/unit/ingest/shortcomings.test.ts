@@ -11,7 +11,7 @@ it("names nobody where all is well, nor who is not wanted", async () => {
     [provider("one"), provider("two", { feeds: [] }), provider("three", { missing: ["KEY"] })],
     { one: answering, three: answering, two: { failures: 3, ...faultOf(3) } },
   );
-  expect(found).toEqual({ ok: true, detail: "2 of 2 providers answer" });
+  expect(found).toEqual({ ok: true, isAnswered: true, detail: "2 of 2 providers answer" });
 });
 
 it("says which have a fault that stands, and which have not answered", async () => {
@@ -26,6 +26,7 @@ it("says which have a fault that stands, and which have not answered", async () 
   );
   expect(found).toEqual({
     ok: true,
+    isAnswered: true,
     detail: [
       "2 of 5 providers answer",
       "failing: failing",
@@ -41,15 +42,19 @@ it("is not ready before anything is here, and afterwards whatever fails", async 
   const fault = { failures: 9, ...faultOf(1) };
   expect(await lacking(providers, { one: fault })).toMatchObject({ ok: false });
   expect(await lacking(providers, { one: empty, two: empty })).toMatchObject({ ok: false });
-  expect(await lacking(providers, { two: { ...answering, ...fault } })).toMatchObject({ ok: true });
+  expect(await lacking(providers, { two: { ...answering, ...fault } })).toMatchObject({
+    ok: true,
+    isAnswered: false,
+  });
 });
 
 it("says what is needed where nobody can be asked", async () => {
   const locked = provider("locked", { feeds: [], missing: ["ID", "SECRET"] });
   expect(await lacking([locked, provider("left-out", { feeds: [] })])).toEqual({
     ok: false,
+    isAnswered: false,
     detail: "0 of 0 providers answer; locked needs ID, SECRET",
   });
   const never = await shortcomings({ ...(await openStore(model)), now: () => START });
-  expect(never).toEqual({ ok: false, detail: "0 of 0 providers answer" });
+  expect(never).toEqual({ ok: false, isAnswered: false, detail: "0 of 0 providers answer" });
 });
