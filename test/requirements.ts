@@ -259,6 +259,8 @@ const limits = facts({
   "8/score-range": "No score lies under 0 or over 100.",
   "8/apply-rate": "POST /api/apply has a rate limit, and a caller over it gets 429.",
   "8/sanitized": "Script and injection content in what callers send does no harm.",
+  "8/sanitized-markup":
+    "Markup in the text of a name, a message or a client name is refused; a < that is none is kept.",
 });
 
 const versioning = facts({

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { EmailAddress } from "../auth/accounts/email.ts";
 import { Label } from "../auth/keys/label.ts";
+import { hasMarkup, NO_MARKUP } from "../auth/markup.ts";
 import { focuses } from "./intake.ts";
 
 /** Most characters of a message (reliability section 5). */
@@ -13,18 +14,16 @@ const UNPRINTABLE = /[\p{Cs}\u202a-\u202e\u2066-\u2069]|(?!\n)\p{Cc}/u;
  *  host with a path. A company may be called after its host. */
 const ADDRESS = /:\/\/|\bwww\.|[\p{L}\p{N}]\.\p{L}{2,}\//iu;
 
-/** Name of a person or an organisation. No legal name has a tag or an address in it. */
-const PersonName = Label.refine((text) => !/[<>]/.test(text), "must not have < or >").refine(
-  (text) => !ADDRESS.test(text),
-  "must not have a web address",
-);
+/** Name of a person or an organisation. No legal name has an address in it. */
+const PersonName = Label.refine((text) => !ADDRESS.test(text), "must not have a web address");
 
-/** Text of 1 to 5,000 characters in NFC, without white space around it. */
+/** Text of 1 to 5,000 characters in NFC, without white space around it and without markup. */
 const Message = z
   .string("must be a text")
   .transform((text) => text.normalize("NFC").replaceAll("\r\n", "\n").trim())
   .refine((text) => text !== "", "must not be empty")
   .refine((text) => !UNPRINTABLE.test(text), "must have no control characters other than new line")
+  .refine((text) => !hasMarkup(text), NO_MARKUP)
   .refine(
     (text) => [...text].length <= MAX_MESSAGE_CHARACTERS,
     `has at most ${MAX_MESSAGE_CHARACTERS} characters`,

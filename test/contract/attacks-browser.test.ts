@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { postJson, register, tokenOf } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
+import { storeName } from "../support/stored-name.ts";
 import { startTown } from "../support/town.ts";
 
 const town = await startTown();
@@ -52,19 +53,23 @@ describe("a name that a stranger chose", () => {
   it.each(names)("runs nothing, even where no policy would stop it: %j", async (client_name) => {
     const person = town.person();
     const context = await browserOf(person, { bypassCSP: true });
-    const claimed = await register(base, { client_name });
+    const claimed = await register(base);
+    await storeName(town, claimed, client_name);
     const { claim } = claimed as typeof claimed & { claim: { code: string } };
     await person.claim(claimed.client_id, claim.code);
-    const { client_id } = await registerPublic(base, { client_name });
+    const { client_id } = await registerPublic(base);
+    await storeName(town, { client_id }, client_name);
     await person.tokens({ client: { ...claimed, client_id } });
-    const agent = await register(base, { client_name });
+    const agent = await register(base);
+    await storeName(town, agent, client_name);
     const started = await postJson(
       `${base}/oauth/claim/start`,
       { agent_id: agent.client_id },
       { authorization: `Bearer ${await tokenOf(base, agent)}` },
     );
     const { verification_uri } = (await started.json()) as { verification_uri: string };
-    const another = await registerPublic(base, { client_name });
+    const another = await registerPublic(base);
+    await storeName(town, another, client_name);
 
     const page = await context.newPage();
     const seen = watched(page);

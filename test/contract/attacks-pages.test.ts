@@ -3,6 +3,7 @@ import type { Records } from "../../src/store/records.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, type Person, registerPublic } from "../support/person.ts";
 import { SANDBOX_NOW } from "../support/service.ts";
+import { storeName } from "../support/stored-name.ts";
 import { startTown } from "../support/town.ts";
 import { createWeb, textOf, type WebPage } from "../support/web.ts";
 
@@ -481,8 +482,10 @@ describe("what a stranger wrote", () => {
   ];
   it.each(names)("stays text on every page that shows it: %j", async (client_name) => {
     const person = town.person();
-    const agent = await newAgent({ client_name });
-    const { client_id } = await registerPublic(base, { client_name });
+    const agent = await newAgent();
+    const { client_id } = await registerPublic(base);
+    await storeName(town, agent, client_name);
+    await storeName(town, { client_id }, client_name);
     const consent = await person.web.get(authorizationRequest(base, { client_id }).url);
     const signedIn =
       consent.url.pathname === "/sign-in"
@@ -499,7 +502,8 @@ describe("what a stranger wrote", () => {
       code: agent.claim.code,
     });
     const done = await person.web.submit(shown.form("/claim/confirm"));
-    const other = await newAgent({ client_name });
+    const other = await newAgent();
+    await storeName(town, other, client_name);
     const started = await postJson(
       `${base}/oauth/claim/start`,
       { agent_id: other.client_id },
@@ -554,7 +558,7 @@ describe("what a stranger wrote", () => {
       const answer = await postJson(`${base}/api/apply`, { name, email: "eve@example.com" });
       expect(answer.status, JSON.stringify(name)).toBe(400);
     }
-    for (const client_name of ["x\u202Ey", "x\u0007y", "x".repeat(101), "x\u2028y"]) {
+    for (const client_name of ["x\u202Ey", "x\u0007y", "x".repeat(101), "x\u2028y", "<b>x</b>"]) {
       const answer = await postJson(`${base}/oauth/register`, {
         client_name,
         grant_types: ["client_credentials"],

@@ -45,7 +45,7 @@ const messageIn = ({ html }: WebPage) => /<textarea[^>]*>\n(.*?)<\/textarea>/s.e
 
 describe("the contact page", () => {
   it("takes a message in, and names it", async () => {
-    const message = "  Two lines\r\nand <b>tags</b> & \u{1f600}\r\n";
+    const message = "  Two lines\r\nand <3, 1 < 2 & \u{1f600}\r\n";
     const page = await send("/contact", { email: " Ada@Host.example ", message });
     expect([page.status, headingOf(page)]).toEqual([200, "Your message was recorded"]);
     const [reference = ""] = /inq_\w{16}/.exec(textOf(page.html)) ?? [];
@@ -54,7 +54,7 @@ describe("the contact page", () => {
     expect(kept).toEqual({
       reference,
       email: "ada@host.example",
-      message: "Two lines\nand <b>tags</b> & \u{1f600}",
+      message: "Two lines\nand <3, 1 < 2 & \u{1f600}",
       receivedAt: SANDBOX_NOW.getTime(),
     });
   });
@@ -235,7 +235,11 @@ describe("the page for applications", () => {
       { name: "a".repeat(101) },
       { name: "The name has at most 100 characters." },
     ],
-    ["a name with a tag", { name: "<b>Ada" }, { name: "The name must not have < or >." }],
+    [
+      "a name with a tag",
+      { name: "<b>Ada" },
+      { name: "The name must have no markup such as <b>; put a space after a < that is none." },
+    ],
     [
       "a name with a web address",
       { name: "www.evil.example" },

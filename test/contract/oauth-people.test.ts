@@ -153,13 +153,13 @@ describe("a person's journey with a standard client", () => {
 describe("a person who is asked", () => {
   it("must be signed in first, and is then asked by a name that nobody checked", async () => {
     const visitor = createVisitor(server);
-    const client = await registerPublic(base, { client_name: "<b>Bank</b>" });
+    const client = await registerPublic(base, { client_name: "Bank & Co <3" });
     const { url } = authorizationRequest(base, { client_id: client.client_id });
     const page = await visitor.open(url);
     expect(interactionOn(page)).toMatchObject({
       prompt: "login",
       signedInSince: 0,
-      client: { clientId: client.client_id, name: "<b>Bank</b>", redirectUri: CALLBACK },
+      client: { clientId: client.client_id, name: "Bank & Co <3", redirectUri: CALLBACK },
     });
     await visitor.signIn();
     expect(interactionOn(await visitor.open(page.url))).toMatchObject({

@@ -184,10 +184,17 @@ describe("registration", () => {
     expect(client).not.toHaveProperty("claimed_by");
   });
 
-  it("keeps mark-up in a name as JSON text only", async () => {
-    const client_name = "<img src=x onerror=alert(1)>";
-    const response = await sendJson("/oauth/register", { ...example, client_name });
-    expect((await json(response)).client_name).toBe(client_name);
+  it("refuses markup in a name, and keeps a < that is none", async () => {
+    const named = (client_name: string) => sendJson("/oauth/register", { ...example, client_name });
+    const refused = await named("<img src=x onerror=alert(1)>");
+    expect([refused.status, await json(refused)]).toMatchObject([
+      400,
+      {
+        error: "invalid_client_metadata",
+        error_description: expect.stringMatching(/^client_name must have no markup/),
+      },
+    ]);
+    expect((await json(await named("A <3 B"))).client_name).toBe("A <3 B");
   });
 
   it.each([

@@ -10,6 +10,7 @@ import { accessibilityFaults, photograph } from "../support/look.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { freePort } from "../support/process.ts";
+import { storeName } from "../support/stored-name.ts";
 import { startTown } from "../support/town.ts";
 import { bearer, makeAlert } from "../support/watcher.ts";
 
@@ -327,7 +328,7 @@ describe("a person at a browser", () => {
     const url = `https://${"long-name-of-a-host.".repeat(8)}example.com:8443/secret`;
     await makeAlert(town, headers, { label: "Watch the harbour", symbols: symbols.slice(0, 3) });
     await makeAlert(town, headers, {
-      ...{ label: `<b>${"W".repeat(90)}`, symbols, kinds: ["volatility"] },
+      ...{ label: `<3 ${"W".repeat(90)}`, symbols, kinds: ["volatility"] },
       delivery: { type: "webhook", url },
     });
     await page.goto(`${base}/account`);
@@ -350,7 +351,8 @@ describe("a person at a browser", () => {
   it("sees what a stranger wrote as text, whatever it is", async () => {
     const page = await openPage();
     const name = `<img src=x onerror=alert(1)> ${"W".repeat(70)}`;
-    const agent = await newAgent(name);
+    const agent = await newAgent("An agent");
+    await storeName(town, agent, name);
     await page.goto(`${base}/claim?agent=${agent.client_id}`);
     await signIn(page);
     await typeClaim(page, agent.claim.code);

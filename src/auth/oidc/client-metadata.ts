@@ -1,4 +1,5 @@
 import { errors } from "oidc-provider";
+import { hasMarkup, NO_MARKUP } from "../markup.ts";
 
 /** Client metadata (RFC 7591 section 2) as a stranger sent it: no type can be relied on. */
 export type Metadata = Readonly<Record<string, unknown>>;
@@ -56,18 +57,23 @@ export function refuse(description: string): never {
   throw new errors.InvalidClientMetadata(description);
 }
 
-/** A name or label, in Unicode normal form C. @throws `invalid_client_metadata` */
-export function plainText(member: string, value: unknown): string | undefined {
+/** A name or label, in Unicode normal form C and without markup. @throws `invalid_client_metadata` */
+export function plainText(
+  member: string,
+  value: unknown,
+  most = MAX_TEXT_CHARACTERS,
+): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== "string") refuse(`${member} must be a string`);
 
   const text = value.normalize("NFC");
-  if ([...text].length > MAX_TEXT_CHARACTERS) {
-    refuse(`${member} must not be longer than ${MAX_TEXT_CHARACTERS} characters`);
+  if ([...text].length > most) {
+    refuse(`${member} must not be longer than ${most} characters`);
   }
   if (DECEPTIVE.test(text)) {
     refuse(`${member} must not contain control or bidirectional formatting characters`);
   }
+  if (hasMarkup(text)) refuse(`${member} ${NO_MARKUP}`);
   return text;
 }
 
@@ -101,8 +107,6 @@ export function checkInformation(metadata: Metadata): void {
     if (member === "jwks_uri" && protocol !== "https:") refuse(`${member} must be an https uri`);
   }
   for (const contact of list("contacts", metadata.contacts)) {
-    if (typeof contact !== "string" || contact.length > MAX_CONTACT_LENGTH) {
-      refuse(`contacts must be strings of at most ${MAX_CONTACT_LENGTH} characters`);
-    }
+    plainText("contacts", contact, MAX_CONTACT_LENGTH);
   }
 }

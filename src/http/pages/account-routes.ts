@@ -4,6 +4,7 @@ import type { Desk } from "../../alerts/desk.ts";
 import type { Account, Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser } from "../../auth/accounts/sessions.ts";
 import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
+import { hasMarkup, NO_MARKUP } from "../../auth/markup.ts";
 import { onlyMethods } from "../methods.ts";
 import { accountPage } from "./account.ts";
 import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts.ts";
@@ -35,7 +36,8 @@ const KeyForm = z.object({
     .trim()
     .min(1, "Give the key a name.")
     .max(MAX_KEY_NAME, `The name has at most ${MAX_KEY_NAME} characters.`)
-    .refine((name) => !UNPRINTABLE.test(name), "The name has characters that cannot be shown."),
+    .refine((name) => !UNPRINTABLE.test(name), "The name has characters that cannot be shown.")
+    .refine((name) => !hasMarkup(name), `The name ${NO_MARKUP}.`),
   scope: Scopes,
 });
 

@@ -14,7 +14,7 @@ const Email = (field: z.ZodType) => field.meta({ format: "email" });
 /** Who asks for access (interface section 2.2). */
 export const Application = z.object({
   name: ApplicationFields.shape.name.describe(
-    "A person or an organisation: 1 to 100 characters on one line, without < and > and web addresses.",
+    "A person or an organisation: 1 to 100 characters on one line, without markup and web addresses.",
   ),
   email: Email(ApplicationFields.shape.email),
   focus: ApplicationFields.shape.focus,
@@ -40,7 +40,7 @@ export const AcceptedApplication = z.object({
 /** A question (interface section 2.3). */
 export const Inquiry = z.object({
   email: Email(InquiryFields.shape.email),
-  message: InquiryFields.shape.message.describe("1 to 5,000 characters."),
+  message: InquiryFields.shape.message.describe("1 to 5,000 characters, without markup."),
 });
 
 /** A question that was taken in. */

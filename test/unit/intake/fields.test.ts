@@ -12,14 +12,17 @@ describe("an application", () => {
     ["J. R. R. Tolkien"],
     ["\u0645\u062d\u0645\u062f"],
     ["7"],
+    ["A <3 B"],
+    ["Ada>"],
   ])("can be of %s", (name) => {
     expect(ApplicationFields.parse({ ...application, name })).toEqual({ ...application, name });
   });
 
   it.each([
     ["a tag", "<b>Ada</b>"],
-    ["a comparison", "A<B"],
-    ["the end of a tag", "Ada>"],
+    ["the beginning of a tag", "A<B"],
+    ["the end of a tag", "A</b>"],
+    ["a comment", "A<!--"],
     ["a scheme", "Ada https://evil.example"],
     ["a script address", "javascript://%0aalert(1)"],
     ["a host that begins with www", "Ada WWW.evil.example"],
@@ -46,7 +49,7 @@ describe("an application", () => {
 describe("an inquiry", () => {
   it.each([
     ["  two\r\nlines\n", "two\nlines"],
-    ["<script>alert(1)</script>", "<script>alert(1)</script>"],
+    ["A <3 B, and 1 < z <= 2 -> 3", "A <3 B, and 1 < z <= 2 -> 3"],
     ["See https://host.example/?a=1&b=2", "See https://host.example/?a=1&b=2"],
     ["Ame\u0301lie", "Am\u00e9lie"],
     ["a".repeat(5000), "a".repeat(5000)],
@@ -63,6 +66,8 @@ describe("an inquiry", () => {
     ["a bidi override", "a\u202eb"],
     ["half a surrogate pair", "\udc00a"],
     ["5,001 characters", "a".repeat(5001)],
+    ["a script", "<script>alert(1)</script>"],
+    ["an image that has no end", "Hello <img src=x onerror=alert(1) "],
     ["no text", 1],
     ["an object", {}],
   ])("cannot be of %s", (_what, message) => {

@@ -179,9 +179,9 @@ describe("the redirects of a registration", () => {
 });
 
 describe("the text of a registration", () => {
-  it("composes a name to normal form C and keeps every script and mark-up as text", () => {
-    expect(normalise({ client_name: "Cafe\u0301 <b> 分析 👩‍🔬" })).toMatchObject({
-      client_name: "Caf\u00e9 <b> 分析 👩‍🔬",
+  it("composes a name to normal form C and keeps every script of the world", () => {
+    expect(normalise({ client_name: "Cafe\u0301 <3 分析 👩‍🔬" })).toMatchObject({
+      client_name: "Caf\u00e9 <3 分析 👩‍🔬",
     });
   });
 
@@ -198,6 +198,9 @@ describe("the text of a registration", () => {
     "a\u200bb",
     "a\u{e0041}b",
     "\u2800\u3164",
+    "<script>alert(1)</script>",
+    "My <b>agent</b>",
+    "x <!-- y",
   ])("refuses the name %j", (client_name) => {
     expect(refusal({ client_name })).toMatchObject({
       error: "invalid_client_metadata",

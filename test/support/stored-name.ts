@@ -1,0 +1,18 @@
+import { clients } from "../../src/auth/agents/agent.ts";
+import { replace, update } from "../../src/store/operations.ts";
+import type { Town } from "./town.ts";
+
+/** Gives a registered client a name that a registration is refused with, as one can have that was
+ *  kept before it was. */
+export async function storeName(
+  { service }: Town,
+  { client_id }: { readonly client_id: string },
+  client_name: string,
+): Promise<void> {
+  const at = { collection: clients, key: client_id };
+  await update(service.state.store.records, at, (stored) => {
+    if (stored === undefined) throw new Error(`${client_id} is not registered`);
+    const { metadata, agent } = stored.value;
+    return [replace(clients, stored, { value: { agent, metadata: { ...metadata, client_name } } })];
+  });
+}
