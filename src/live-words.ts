@@ -18,7 +18,7 @@ export function followingLines(
     anonymousScopes.length === 0 &&
       "Agents that nobody answers for get nothing; ANONYMOUS_SCOPES allows more.",
     own.length > 0 && `Only you may use what comes from ${idsOf(own)}, by their terms.`,
-    "npm run doctor says how each provider is doing.",
+    "market-signal doctor says how each provider is doing.",
   ].filter((line) => typeof line === "string");
 }
 

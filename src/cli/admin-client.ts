@@ -3,9 +3,9 @@ import { type IncomingMessage, request } from "node:http";
 import type { StoreChoice } from "../config.ts";
 import { splitLines } from "../store/copies/lines.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
-import { AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./answer.ts";
+import { AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./admin-protocol.ts";
+import { openSocketAddress } from "./admin-socket-file.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";
-import { openSocketAddress } from "./socket-address.ts";
 
 /** What a server is asked for. */
 export interface CommandRequest {

@@ -4,11 +4,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { text } from "node:stream/consumers";
 import { faultText } from "../store/copies/fault-text.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
-import { type AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./answer.ts";
+import {
+  type AnswerLine,
+  DATABASE_HEADER,
+  databasePlace,
+  OTHER_DATABASE,
+} from "./admin-protocol.ts";
+import { listenAlone, openSocketAddress } from "./admin-socket-file.ts";
 import { type CommandContext, ConfirmationNeeded } from "./command.ts";
-import { openSocketAddress } from "./socket-address.ts";
-import { listenAlone } from "./socket-server.ts";
-import { refuseStoreFiles } from "./store-files.ts";
+import { refuseStoreFiles } from "./run-on-store.ts";
 
 /** Arguments of a command are a path and a few words. */
 const MAX_BODY_BYTES = 65_536;
@@ -112,9 +116,9 @@ function send(res: ServerResponse, line: AnswerLine): void {
 
 /** What commands need, much of it of PostgreSQL, is loaded when there is the first of them. */
 async function readRequest(req: IncomingMessage) {
-  const { commands } = await import("./commands.ts");
+  const { storeCommands } = await import("./store-commands.ts");
   const name = (req.url ?? "").slice(1).replaceAll("-", " ");
-  const command = commands.get(name);
+  const command = storeCommands.get(name);
   if (req.method !== "POST" || command === undefined) {
     throw new Error(`the server knows no command ${JSON.stringify(name)}`);
   }

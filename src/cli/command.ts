@@ -5,6 +5,7 @@ import type { OnProgress } from "../store/copies/progress.ts";
 import type { Keyring } from "../store/keyring.ts";
 import type { Store } from "../store/store.ts";
 import type { Report } from "../telemetry/report.ts";
+import type { ProgressLine } from "./progress-line.ts";
 
 /** What a command works on, in a server or in a process of its own. */
 export interface CommandContext {
@@ -21,11 +22,26 @@ export interface CommandContext {
   readonly site?: Site | undefined;
 }
 
+/** The process in which a command runs that needs no store. */
+interface LocalContext {
+  /** The folder that relative file names start from; absolute. */
+  readonly folder: string;
+  readonly terminal: Terminal;
+  readonly progress: ProgressLine;
+}
+
+/** The standard streams of a process. */
+export interface Terminal {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+}
+
 /** What came of a command. */
 export interface Outcome {
   /** Whether all is well; when it is not, the exit code is 1. */
   readonly isGood: boolean;
-  /** For people; one or more lines without the last newline. */
+  /** For people; lines without the last newline, empty when all has been said. */
   readonly text: string;
   /** For programs; JSON. */
   readonly result: Readonly<Record<string, unknown>>;
@@ -53,8 +69,8 @@ export interface OpenedStore {
   readonly abandon: () => Promise<void>;
 }
 
-/** Something the operator can do. */
-export interface Command<A extends z.ZodType = z.ZodType> {
+/** How a command is called. */
+interface CommandSyntax<A extends z.ZodType> {
   /** One sentence. */
   readonly summary: string;
   /** What else one should know; lines of at most 100 characters. */
@@ -64,6 +80,12 @@ export interface Command<A extends z.ZodType = z.ZodType> {
   readonly options: Readonly<Record<string, CommandOption>>;
   /** The options by name, and the operand by the name in its brackets; `file` is an absolute path. */
   readonly args: A;
+}
+
+/** Something the operator does with the store. The server that holds the store runs it; without a
+ *  server, the process of the command opens the store. */
+export interface StoreCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
+  readonly needs: "store";
 
   run(args: z.output<A>, context: CommandContext, onProgress: OnProgress): Promise<Outcome>;
 
@@ -71,9 +93,28 @@ export interface Command<A extends z.ZodType = z.ZodType> {
   open?(args: z.output<A>, settings: StoreChoice): Promise<OpenedStore>;
 }
 
+/** Something that needs no store and runs where it was called. */
+export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
+  readonly needs: "nothing";
+
+  run(args: z.output<A>, context: LocalContext): Promise<Outcome>;
+}
+
+/** A command of the program. */
+export type Command = StoreCommand | LocalCommand;
+
 /** Gives the arguments of `run` their types. */
-export function defineCommand<A extends z.ZodType>(command: Command<A>): Command {
-  return command as unknown as Command;
+export function defineStoreCommand<A extends z.ZodType>(
+  command: Omit<StoreCommand<A>, "needs">,
+): StoreCommand {
+  return { ...command, needs: "store" } as unknown as StoreCommand;
+}
+
+/** Gives the arguments of `run` their types. */
+export function defineLocalCommand<A extends z.ZodType>(
+  command: Omit<LocalCommand<A>, "needs">,
+): LocalCommand {
+  return { ...command, needs: "nothing" } as unknown as LocalCommand;
 }
 
 /** Thrown by a command that the operator has not agreed to. */

@@ -17,10 +17,10 @@ import { openPostgres } from "../store/postgres/open.ts";
 import type { Store, StoreIdentity, StoreMode } from "../store/store.ts";
 import { syncFolder } from "../store/sync-folder.ts";
 import type { OpenedStore } from "./command.ts";
-import { keeping, openExisting } from "./direct.ts";
+import { keeping, openExisting } from "./run-on-store.ts";
 
 /** Every message about a damaged store names this command, and no other message does. */
-const REMEDY = "npm run store -- restore";
+const REMEDY = "market-signal store restore";
 
 /**
  * Opens what a backup is restored into. A store that is whole is used as it is. Where there is

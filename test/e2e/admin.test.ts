@@ -6,7 +6,6 @@ import { Readable, Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
-import { adminCommands } from "../../src/cli/commands.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createIntake } from "../../src/intake/intake.ts";
 import { mails } from "../../src/mail/outbox.ts";
@@ -64,7 +63,10 @@ async function run(argv: readonly string[], { env }: Place) {
     });
   const terminal = { stdin: Readable.from([]), stdout: into("out"), stderr: into("err") };
   const code = await runProgram({
-    ...{ program: "admin", commands: adminCommands, argv, env, terminal },
+    argv: argv[0] === "doctor" ? argv : ["admin", ...argv],
+    env,
+    folder: process.cwd(),
+    terminal,
   });
   return { code, ...said };
 }

@@ -15,12 +15,12 @@ vi.setConfig({ testTimeout: 300_000 });
 const real = sharedFolder("market", "alerts from a replay of real history");
 
 const run = promisify(execFile);
-const ADMIN = fileURLToPath(new URL("../../src/cli/admin.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
 
 /** A key that the operator gives out. */
 async function keyFor(DATA_DIR: string): Promise<string> {
   const asked = ["key", "create", "--name", "replay", "--scopes", "alerts:write", "--json"];
-  const { stdout } = await run(process.execPath, [ADMIN, ...asked], {
+  const { stdout } = await run(process.execPath, [PROGRAM, "admin", ...asked], {
     env: { PATH: process.env.PATH ?? "", DATA_DIR },
   });
   return (JSON.parse(stdout) as { key: string }).key;

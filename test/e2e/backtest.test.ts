@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { randomAt } from "../../src/backtest/random.ts";
-import type { BacktestResult } from "../../src/backtest/run-backtest.ts";
 import { sessionsBetween } from "../../src/market/calendar.ts";
+import { randomAt } from "../../src/research/backtest/random.ts";
+import type { BacktestResult } from "../../src/research/backtest/run-backtest.ts";
 import { startBrowser } from "../support/browser.ts";
 import { FOLDER, isMissing, reduced } from "../support/real-market.ts";
 
@@ -18,14 +18,12 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "backtest-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** Runs the program to its end. */
-const backtest = (...args: readonly string[]) => backtestWith({}, ...args);
+/** Runs the backtest to its end. */
+const backtest = (...args: readonly string[]) => runWith({}, "backtest", ...args);
 
-async function backtestWith(
-  settings: Readonly<Record<string, string>>,
-  ...args: readonly string[]
-) {
-  const child = spawn(process.execPath, [join(ROOT, "src/cli/backtest.ts"), ...args], {
+/** Runs a command to its end. */
+async function runWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const child = spawn(process.execPath, [join(ROOT, "src/cli/market-signal.js"), ...args], {
     cwd: root,
     env: { PATH: process.env.PATH ?? "", ...settings },
   });
@@ -63,7 +61,7 @@ function writeMarket(): string {
 
 const PERIOD = ["--from", "2013-06-01", "--to", "2014-12-31"] as const;
 
-describe("npm run backtest", () => {
+describe("market-signal backtest", () => {
   let market = "";
   beforeAll(() => {
     market = writeMarket();
@@ -88,9 +86,9 @@ describe("npm run backtest", () => {
     expect(log().length).toBe(3);
   });
 
-  it("has colours where they are wanted", async () => {
+  it("has colors where they are wanted", async () => {
     const settings = { FORCE_COLOR: "1" };
-    const { stdout } = await backtestWith(settings, "--market", market, ...PERIOD);
+    const { stdout } = await runWith(settings, "backtest", "--market", market, ...PERIOD);
     // ECMA-48 SGR: bold.
     expect(stdout).toContain("\u001b[1mBacktest of the composite score");
   });
@@ -119,12 +117,13 @@ describe("npm run backtest", () => {
   });
 
   it("explains one score number by number", async () => {
-    const { code, stdout } = await backtest("--market", market, "--explain", "s11", "2014-06-28");
+    const explain = ["explain", "s11", "--market", market, "--date", "2014-06-28"];
+    const { code, stdout } = await runWith({}, ...explain);
     expect(code).toBe(0);
     expect(stdout).toContain("Close of 2014-06-27");
     expect(stdout).toMatch(/ram .* standard deviations/);
     expect(stdout).toMatch(/version stock\/2014-06-26T\S+\n {2}sha256 {2}[0-9a-f]{64}\n/);
-    const json = await backtest("--market", market, "--explain", "s11", "2014-06-28", "--json");
+    const json = await runWith({}, ...explain, "--json");
     const { snapshot } = JSON.parse(json.stdout) as { snapshot: { tables: { sha256: string } } };
     expect(stdout).toContain(snapshot.tables.sha256);
     expect(stdout).toMatch(/score {2}= 100 Phi\(Z\) = \d+\.\d{6}/);
@@ -143,7 +142,7 @@ describe("npm run backtest", () => {
     const empty = await backtest("--market", market, "--from", "2020-01-01", "--to", "2021-01-01");
     expect(empty).toMatchObject({ code: 1, stdout: "" });
     expect(empty.stderr).toContain("the folder has bars from 2012-01-03 to 2014-12-31");
-    expect((await backtest("--help")).stdout).toContain("npm run backtest -- --market");
+    expect((await backtest("--help")).stdout).toContain("market-signal backtest --market <folder>");
   });
 });
 

@@ -20,7 +20,6 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { createSignIn } from "../../src/auth/accounts/code-sign-in.ts";
-import { adminCommands, storeCommands } from "../../src/cli/commands.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
@@ -100,8 +99,6 @@ async function contents({ open }: Place): Promise<readonly DumpRow[]> {
   return rows;
 }
 
-const programs = { store: storeCommands, admin: adminCommands };
-
 /** Runs a command line to its end in this process, without a terminal. */
 async function run(
   program: "store" | "admin",
@@ -118,7 +115,12 @@ async function run(
       },
     });
   const terminal = { stdin: Readable.from([]), stdout: into("out"), stderr: into("err") };
-  const code = await runProgram({ program, commands: programs[program], argv, env, terminal });
+  const code = await runProgram({
+    argv: [program, ...argv],
+    env,
+    folder: process.cwd(),
+    terminal,
+  });
   return { code, ...said };
 }
 
@@ -128,7 +130,7 @@ async function runProcess(
   argv: readonly string[],
   { env }: Pick<Place, "env">,
 ) {
-  const child = spawn(process.execPath, [`src/cli/${program}.ts`, ...argv], {
+  const child = spawn(process.execPath, ["src/cli/market-signal.js", program, ...argv], {
     cwd: ROOT,
     env: { ...shared, ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -433,7 +435,7 @@ describe("a damaged or missing store", () => {
     const bytes = there.map((name) => readFileSync(join(place.folder, name)));
     const seen = await run("store", ["verify"], place);
     expect(seen.code).toBe(1);
-    expect(seen.err).toMatch(/sqlite is damaged .*npm run store -- restore/s);
+    expect(seen.err).toMatch(/sqlite is damaged .*market-signal store restore/s);
 
     const { code, out, err } = await run("store", ["restore", file], place);
     expect({ code, err }).toEqual({ code: 0, err: "" });

@@ -15,12 +15,12 @@ import {
 import { type Headers, makeAlert } from "../support/watcher.ts";
 
 const run = promisify(execFile);
-const ADMIN = fileURLToPath(new URL("../../src/cli/admin.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
 
 /** A key that the operator gives out. */
 async function keyFor(DATA_DIR: string): Promise<Headers> {
   const asked = ["key", "create", "--name", "streams", "--scopes", "alerts:write", "--json"];
-  const { stdout } = await run(process.execPath, [ADMIN, ...asked], {
+  const { stdout } = await run(process.execPath, [PROGRAM, "admin", ...asked], {
     env: { PATH: process.env.PATH ?? "", DATA_DIR },
   });
   return { "x-api-key": (JSON.parse(stdout) as { key: string }).key };

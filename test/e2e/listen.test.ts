@@ -61,9 +61,11 @@ function start(
   };
 }
 
-/** Starts `npm run listen` on a free port. */
+/** Starts `market-signal listen` on a free port. */
 async function listen(...args: readonly string[]) {
-  const running = start(["src/cli/listen.ts", "--port", "0", ...args], { cwd: ROOT });
+  const running = start(["src/cli/market-signal.js", "listen", "--port", "0", ...args], {
+    cwd: ROOT,
+  });
   const [, url = ""] = /Listening on (\S+);/.exec(await running.says("Ctrl-C")) ?? [];
   return { ...running, url };
 }
@@ -108,7 +110,7 @@ const SHIFT = {
 const line = (status: number, rest: string) =>
   new RegExp(`^\\d\\d:\\d\\d:\\d\\d {2}${status} {2}${rest.replaceAll(/ +/g, " +")}$`, "m");
 
-describe("npm run listen", () => {
+describe("market-signal listen", () => {
   it("answers the challenge, then verifies with the secret that is typed in", async () => {
     const { url, says, child } = await listen();
     expect(await says("whsec_")).toContain(`"url": "${url}"`);
@@ -232,22 +234,24 @@ describe("npm run listen", () => {
     [["--loud"], "Unknown option '--loud'"],
     [["now"], "Unexpected argument 'now'"],
   ])("does not understand %j", async (args, why) => {
-    const { child, said } = start(["src/cli/listen.ts", ...args], { cwd: ROOT });
+    const { child, said } = start(["src/cli/market-signal.js", "listen", ...args], { cwd: ROOT });
     expect(await once(child, "close")).toEqual([2, null]);
     expect(said()).toContain(why);
-    expect(said()).toContain("npm run listen -- --help says more.");
+    expect(said()).toContain("market-signal --help says more.");
     expect(said()).not.toContain("hunter2");
   });
 
   it("says what it can do, and what is in its way", async () => {
-    const help = start(["src/cli/listen.ts", "--help"], { cwd: ROOT });
+    const help = start(["src/cli/market-signal.js", "listen", "--help"], { cwd: ROOT });
     expect(await once(help.child, "close")).toEqual([0, null]);
-    expect(help.said()).toContain("npm run listen -- [options]");
+    expect(help.said()).toContain("market-signal listen [options]");
     const { url } = await listen();
-    const taken = start(["src/cli/listen.ts", "--port", new URL(url).port], { cwd: ROOT });
+    const taken = start(["src/cli/market-signal.js", "listen", "--port", new URL(url).port], {
+      cwd: ROOT,
+    });
     expect(await once(taken.child, "close")).toEqual([1, null]);
     expect(taken.said()).toContain("EADDRINUSE");
-    const keyless = start(["src/cli/listen.ts", "--keys", url], { cwd: ROOT });
+    const keyless = start(["src/cli/market-signal.js", "listen", "--keys", url], { cwd: ROOT });
     expect(await once(keyless.child, "close")).toEqual([1, null]);
     expect(keyless.said()).toContain(`there are no keys at ${url}.well-known/webhook-keys.json`);
   });

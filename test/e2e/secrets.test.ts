@@ -99,7 +99,7 @@ async function ask(env: Readonly<Record<string, string>>, ...argv: readonly stri
   return out;
 }
 
-const STORE = new URL("../../src/cli/store.ts", import.meta.url).pathname;
+const PROGRAM = new URL("../../src/cli/market-signal.js", import.meta.url).pathname;
 
 describe("a whole journey with failures at every turn", async () => {
   const DATA_DIR = temporaryFolder();
@@ -264,7 +264,7 @@ describe("a whole journey with failures at every turn", async () => {
     await new Promise<void>((resolve, reject) => {
       const told = (failure: Error | null) => (failure ? reject(failure) : resolve());
       const place = { PATH: process.env.PATH ?? "", DATA_DIR };
-      execFile(process.execPath, [STORE, name, file], { env: place }, told);
+      execFile(process.execPath, [PROGRAM, "store", name, file], { env: place }, told);
     });
   }
 });

@@ -26,7 +26,14 @@ async function trained(): Promise<string> {
   const folder = temporaryFolder();
   const [labelled, model] = [join(folder, "labelled.jsonl"), join(folder, "model.json")];
   writeFileSync(labelled, LABELLED.map((message) => JSON.stringify(message)).join("\n"));
-  await run(process.execPath, [path("src/cli/train.ts"), "--in", labelled, "--out", model]);
+  await run(process.execPath, [
+    path("src/cli/market-signal.js"),
+    "train",
+    "--in",
+    labelled,
+    "--out",
+    model,
+  ]);
   return model;
 }
 

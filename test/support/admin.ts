@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const ADMIN = fileURLToPath(new URL("../../src/cli/admin.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
 
 /** Runs a command of the operator in a process of its own. @returns Exit code and what it said. */
 export function admin(
@@ -11,7 +11,7 @@ export function admin(
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [ADMIN, ...argv],
+      [PROGRAM, "admin", ...argv],
       { env: { PATH: process.env.PATH ?? "", ...env } },
       (failure, out, error) => resolve({ code: Number(failure?.code ?? 0), out, error }),
     );

@@ -8,7 +8,7 @@ import { codesIn } from "./town.ts";
 
 const run = promisify(execFile);
 
-const ADMIN = fileURLToPath(new URL("../../src/cli/admin.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
 
 /** A letter as the operator sees it. */
 interface Shown {
@@ -22,7 +22,7 @@ export async function startTownProcess(env: Readonly<Record<string, string>> = {
   const { baseUrl } = await startProcess({ DATA_DIR, RATE_LIMITS: LOOSE_LIMITS, ...env });
 
   async function codeOf(email: string): Promise<string> {
-    const { stdout } = await run(process.execPath, [ADMIN, "mail", "--json"], {
+    const { stdout } = await run(process.execPath, [PROGRAM, "admin", "mail", "--json"], {
       env: { PATH: process.env.PATH ?? "", DATA_DIR },
     });
     const { messages } = JSON.parse(stdout) as { readonly messages: readonly Shown[] };

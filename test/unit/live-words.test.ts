@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { followingLines } from "../../src/live-words.ts";
 import { provider } from "../support/providers/states.ts";
 
-const DOCTOR = "npm run doctor says how each provider is doing.";
+const DOCTOR = "market-signal doctor says how each provider is doing.";
 
 it("says who is followed by whom, what is lacking, and who gets nothing", () => {
   const providers = [

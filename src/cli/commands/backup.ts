@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { writeBackup } from "../../store/copies/backup.ts";
-import { defineCommand } from "../command.ts";
-import { rowsText, sizeText } from "../wording.ts";
-import { FileArgument } from "./arguments.ts";
+import { defineStoreCommand } from "../command.ts";
+import { rowsText, sizeText } from "../text.ts";
+import { FileArgument } from "./shared.ts";
 
 /** Writes everything into a new file. */
-export const backup = defineCommand({
+export const backup = defineStoreCommand({
   summary: "Writes everything in the store into a new file, as it is at one instant.",
   notes: [
     "The file is compressed, for its owner only, and has a hash of all it holds. Writes go on",

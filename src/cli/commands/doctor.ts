@@ -6,9 +6,9 @@ import {
   type Report,
   reportOf,
 } from "../../ingest/report.ts";
-import { defineCommand } from "../command.ts";
-import { durationText } from "../wording.ts";
-import { isoOrNull } from "./parts.ts";
+import { defineStoreCommand } from "../command.ts";
+import { durationText } from "../text.ts";
+import { isoOrNull } from "./shared.ts";
 
 /** Rejected data, and failing series, of a provider that are shown. */
 const SHOWN = 3;
@@ -17,7 +17,7 @@ const SHOWN = 3;
 const SHOWN_UNKNOWN = 10;
 
 /** Says how every provider of live data is doing. */
-export const doctor = defineCommand({
+export const doctor = defineStoreCommand({
   summary: "Says how every provider of live data is doing, and what was set apart.",
   notes: [
     "For each: what it lacks, when it last answered, how old its newest datum is, how many requests",

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { writeExport } from "../../store/copies/export.ts";
 import { NOT_EXPORTED } from "../../store/copies/export-format.ts";
-import { defineCommand } from "../command.ts";
-import { countsText, sizeText } from "../wording.ts";
-import { FileArgument } from "./arguments.ts";
+import { defineStoreCommand } from "../command.ts";
+import { countsText, sizeText } from "../text.ts";
+import { FileArgument } from "./shared.ts";
 
 /** Writes the records into a new file that people can read. */
-export const exportRecords = defineCommand({
+export const exportRecords = defineStoreCommand({
   summary: "Writes the records into a new file, as one JSON document that people can read.",
   notes: [
     "Sorted by collection and key; instants are ISO 8601. The archive, which holds the audit rows,",

@@ -7,8 +7,8 @@ import { grants } from "../../auth/accounts/grants.ts";
 import { apiKeys } from "../../auth/keys/api-keys.ts";
 import { applications, inquiries } from "../../intake/kept.ts";
 import { mails } from "../../mail/outbox.ts";
-import { defineCommand } from "../command.ts";
-import { countsText } from "../wording.ts";
+import { defineStoreCommand } from "../command.ts";
+import { countsText } from "../text.ts";
 
 /** What the operator is told the number of. */
 const counted = {
@@ -22,7 +22,7 @@ const counted = {
 };
 
 /** Removes a person. */
-export const forget = defineCommand({
+export const forget = defineStoreCommand({
   summary: "Removes everything that is kept of a person with an e-mail address.",
   notes: [
     "Their account with its sessions, keys and tokens, the agents that they answer for, what they",

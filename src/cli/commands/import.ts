@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { type ImportedCollection, importDocument, readExport } from "../../store/copies/import.ts";
 import { keyRecords } from "../../store/key-records.ts";
-import { ConfirmationNeeded, defineCommand } from "../command.ts";
-import { counted } from "../wording.ts";
-import { FileArgument, YesArgument, yesOption } from "./arguments.ts";
-import { keysNotes } from "./keys-notes.ts";
+import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
+import { counted } from "../text.ts";
+import { FileArgument, YesArgument, yesOption } from "./shared.ts";
+import { keysNotes } from "./signing-keys.ts";
 
 /** Replaces collections by those of an export. */
-export const importRecords = defineCommand({
+export const importRecords = defineStoreCommand({
   summary: "Replaces the collections that are in an export, and no others.",
   notes: [
     "The document is checked first; all of it is taken at once or nothing. It must be of a store",

@@ -3,10 +3,10 @@ import { createKeyringVault } from "../../mail/keyring-vault.ts";
 import { type Letter, letterText } from "../../mail/letter.ts";
 import { mails, openedLetter } from "../../mail/outbox.ts";
 import { readAll } from "../../store/read-all.ts";
-import { defineCommand } from "../command.ts";
+import { defineStoreCommand } from "../command.ts";
 
 /** Shows the messages that wait. */
-export const mail = defineCommand({
+export const mail = defineStoreCommand({
   summary: "Shows the messages that wait to be sent, the newest last.",
   notes: [
     "Without SMTP_URL nothing is sent: sign-in codes are read here, and it is the operator who",

@@ -3,13 +3,13 @@ import { fractionOf } from "../../store/copies/progress.ts";
 import type { EmbeddedStore } from "../../store/embedded/open.ts";
 import { migrate } from "../../store/postgres/migration.ts";
 import type { Store } from "../../store/store.ts";
-import { defineCommand } from "../command.ts";
-import { counted, rowsText } from "../wording.ts";
+import { defineStoreCommand } from "../command.ts";
+import { counted, rowsText } from "../text.ts";
 
 const isDatabase = (url: string) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
 
 /** Copies the embedded store into PostgreSQL. */
-export const migrateStore = defineCommand({
+export const migrateStore = defineStoreCommand({
   summary: "Copies the embedded store into PostgreSQL, which holds it from then on.",
   notes: [
     "Stopped half-way, it goes on where it was when it is called again. When all is copied and",

@@ -4,14 +4,14 @@ import { type BackupFacts, checkBackup, openBackup } from "../../store/copies/ba
 import { fractionOf, type OnProgress } from "../../store/copies/progress.ts";
 import type { Operation } from "../../store/records.ts";
 import type { DumpRow } from "../../store/store.ts";
-import { type CommandContext, ConfirmationNeeded, defineCommand } from "../command.ts";
+import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { openForRestore } from "../restore-place.ts";
-import { rowsText } from "../wording.ts";
-import { FileArgument, YesArgument, yesOption } from "./arguments.ts";
-import { keysNotes } from "./keys-notes.ts";
+import { rowsText } from "../text.ts";
+import { FileArgument, YesArgument, yesOption } from "./shared.ts";
+import { keysNotes } from "./signing-keys.ts";
 
 /** Replaces everything by a backup. */
-export const restore = defineCommand({
+export const restore = defineStoreCommand({
   summary: "Replaces everything in the store by what is in a backup.",
   notes: [
     "The whole backup is checked first; a damaged one is refused and changes nothing. Where there",

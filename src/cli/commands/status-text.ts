@@ -1,7 +1,7 @@
 import type { Backlog, Counts, Store, StoreSize } from "../../store/store.ts";
 import type { ProcessReport } from "../../telemetry/report.ts";
 import type { CommandContext } from "../command.ts";
-import { counted, durationText, rowsText, sizeText } from "../wording.ts";
+import { counted, durationText, rowsText, sizeText } from "../text.ts";
 
 /** Everything that is told of the service. */
 export interface Status extends Pick<CommandContext, "holder">, Pick<Store, "engine" | "identity"> {

@@ -5,14 +5,16 @@ import { faultIn, standingsOf } from "../../ingest/report.ts";
 import { leases } from "../../store/lease.ts";
 import { readAll } from "../../store/read-all.ts";
 import { LEADER } from "../../store/upkeep.ts";
-import { type CommandContext, defineCommand } from "../command.ts";
-import { isoOrNull } from "./parts.ts";
+import { type CommandContext, defineStoreCommand } from "../command.ts";
+import { isoOrNull } from "./shared.ts";
 import { type Status, statusText } from "./status-text.ts";
 
 /** Says how the service is doing. */
-export const status = defineCommand({
+export const status = defineStoreCommand({
   summary: "Says how the service is doing: market, store, alerts, queue, limits and last errors.",
-  notes: ["Without a server it says what the store tells. npm run doctor says more of providers."],
+  notes: [
+    "Without a server it says what the store tells. market-signal doctor says more of providers.",
+  ],
   options: {},
   args: z.strictObject({}),
 

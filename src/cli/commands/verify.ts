@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { verifyStore } from "../../store/verify.ts";
-import { defineCommand } from "../command.ts";
-import { counted, countsText } from "../wording.ts";
+import { defineStoreCommand } from "../command.ts";
+import { counted, countsText } from "../text.ts";
 
 /** Looks for damage. */
-export const verify = defineCommand({
+export const verify = defineStoreCommand({
   summary: "Reads everything and says whether anything is damaged or was tampered with.",
   notes: [
     "Checks the structure of the files, every row, and the chain of audit rows. The exit code is 1",
@@ -27,7 +27,7 @@ export const verify = defineCommand({
       isGood,
       text: text.filter((line) => line !== "").join("\n"),
       result: { isGood, records, archive, audit: chain, problems },
-      notes: isGood ? [] : ["To put the last backup back: npm run store -- restore <file>."],
+      notes: isGood ? [] : ["To put the last backup back: market-signal store restore <file>."],
     };
   },
 });

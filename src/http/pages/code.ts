@@ -30,7 +30,7 @@ const byMail: Way = {
 
 const byOperator: Way = {
   sent: "there is a code for you",
-  hint: html`<p class="note">This service sends no mail. Its operator finds the code on the terminal where the service runs, or by <code>npm run admin -- mail</code>.</p>`,
+  hint: html`<p class="note">This service sends no mail. Its operator finds the code on the terminal where the service runs, or by <code>market-signal admin mail</code>.</p>`,
   label: "Code from the operator",
   missing: "No code? You can",
 };

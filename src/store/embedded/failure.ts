@@ -63,7 +63,7 @@ export function inUse(path: string): Error {
 export function damaged(path: string, what: string): Error {
   return new Error(
     `${path} is damaged (${what}). Nothing was changed. ` +
-      "Put the last backup back: npm run store -- restore <backup file>",
+      "Put the last backup back: market-signal store restore <backup file>",
   );
 }
 

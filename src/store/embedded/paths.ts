@@ -63,7 +63,7 @@ export function checkNeverHeldStore({ folder, records, archive }: Paths): void {
   if (!isThere(join(folder, "master.key"))) return;
   throw new Error(
     `${folder} holds a master.key but no store: put ${basename(records)} and ${basename(archive)} ` +
-      "back, restore a backup (npm run store -- restore <backup file>), or move master.key away",
+      "back, restore a backup (market-signal store restore <backup file>), or move master.key away",
   );
 }
 

@@ -99,7 +99,7 @@ async function prepare(
   const found = await prepareSchema(session, wanted).finally(session.close);
   if (found.isCopying) {
     throw new Error(
-      `${name} holds a part of a store that is to be moved there. Run "npm run store -- migrate --to <DATABASE_URL>" again to finish it.`,
+      `${name} holds a part of a store that is to be moved there. Run "market-signal store migrate --to <DATABASE_URL>" again to finish it.`,
     );
   }
   if (mode === undefined || mode === found.mode) return found;

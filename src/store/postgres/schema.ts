@@ -130,7 +130,7 @@ async function createMeta(session: Session, { name, created }: Wanted): Promise<
   );
   if (rows?.remain === true) {
     throw new Error(
-      `${name} holds records, but market_signal.meta does not say of which store: it is damaged. Set DATABASE_URL to an empty database and run "npm run store -- restore <backup>".`,
+      `${name} holds records, but market_signal.meta does not say of which store: it is damaged. Set DATABASE_URL to an empty database and run "market-signal store restore <backup>".`,
     );
   }
   if (created === undefined) throw noStore(name);

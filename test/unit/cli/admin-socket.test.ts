@@ -19,8 +19,8 @@ import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { askServer } from "../../../src/cli/admin-client.ts";
 import { serveAdmin } from "../../../src/cli/admin-socket.ts";
+import { listenAlone } from "../../../src/cli/admin-socket-file.ts";
 import { ConfirmationNeeded } from "../../../src/cli/command.ts";
-import { listenAlone } from "../../../src/cli/socket-server.ts";
 import type { Progress } from "../../../src/store/copies/progress.ts";
 import { put } from "../../../src/store/operations.ts";
 import { collection } from "../../../src/store/records.ts";
@@ -88,7 +88,7 @@ describe("the admin socket", () => {
 
   it("has commands done on the store of the server", async () => {
     const { folder, store } = await served(newFolder());
-    const outcome = await ask("status", { folder });
+    const outcome = await ask("admin status", { folder });
     expect(outcome?.result).toMatchObject({
       ...{ storeId: store.identity.id, mode: "sandbox", engine: "embedded" },
       ...{ records: 1, archive: 0, answeredBy: "server" },
@@ -99,7 +99,7 @@ describe("the admin socket", () => {
   it("tells progress on the way", async () => {
     const { folder } = await served(newFolder());
     const told: Progress[] = [];
-    await ask("backup", {
+    await ask("store backup", {
       ...{ folder, args: { file: join(folder, "b.gz") } },
       onProgress: (progress) => told.push(progress),
     });
@@ -109,10 +109,10 @@ describe("the admin socket", () => {
   it("hands on what went wrong, and that the operator has to agree", async () => {
     const { folder, store } = await served(newFolder());
     const file = join(folder, "b.gz");
-    await expect(ask("restore", { folder, args: { file, yes: true } })).rejects.toThrow(
+    await expect(ask("store restore", { folder, args: { file, yes: true } })).rejects.toThrow(
       `${file} cannot be read`,
     );
-    const asked = ask("restore", { folder, args: { file, yes: false } });
+    const asked = ask("store restore", { folder, args: { file, yes: false } });
     await expect(asked).rejects.toThrow(ConfirmationNeeded);
     expect(await dumped(store)).toHaveLength(1);
   });
@@ -120,16 +120,20 @@ describe("the admin socket", () => {
   it("knows no other commands, methods, arguments or long bodies", async () => {
     const { folder } = await served(newFolder());
     await expect(ask("shutdown", { folder })).rejects.toThrow('knows no command "shutdown"');
-    await expect(ask("backup", { folder, args: { file: "relative" } })).rejects.toThrow("absolute");
-    await expect(ask("status", { folder, args: { x: 1 } })).rejects.toThrow("x");
-    await expect(ask("status", { folder, args: "x".repeat(70_000) })).rejects.toThrow("too long");
-    const get = request({ socketPath: join(folder, "admin.sock"), path: "/status" }).end();
+    await expect(ask("store backup", { folder, args: { file: "relative" } })).rejects.toThrow(
+      "absolute",
+    );
+    await expect(ask("admin status", { folder, args: { x: 1 } })).rejects.toThrow("x");
+    await expect(ask("admin status", { folder, args: "x".repeat(70_000) })).rejects.toThrow(
+      "too long",
+    );
+    const get = request({ socketPath: join(folder, "admin.sock"), path: "/admin-status" }).end();
     const [response] = (await once(get, "response")) as [IncomingMessage];
     expect(await text(response)).toContain("knows no command");
   });
 
   it("is not there when no server runs", async () => {
-    expect(await ask("status", { folder: newFolder() })).toBeUndefined();
+    expect(await ask("admin status", { folder: newFolder() })).toBeUndefined();
   });
 
   it("that a crash left is nobody's, and the next server takes its place", async () => {
@@ -142,9 +146,9 @@ describe("the admin socket", () => {
     child.kill("SIGKILL");
     await once(child, "exit");
     expect(existsSync(path)).toBe(true);
-    expect(await ask("status", { folder })).toBeUndefined();
+    expect(await ask("admin status", { folder })).toBeUndefined();
     await served(folder);
-    expect(await ask("status", { folder })).toBeDefined();
+    expect(await ask("admin status", { folder })).toBeDefined();
   });
 
   it("is taken by one of many that start at once, over what a crash left", async () => {
@@ -184,9 +188,9 @@ describe("the admin socket", () => {
     const path = join(folder, "admin.sock");
     const silent = connect(path);
     const half = connect(path);
-    half.write("POST /keys-rotate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{");
+    half.write("POST /admin-keys-rotate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{");
     await Promise.all([once(silent, "connect"), once(half, "connect")]);
-    await ask("status", { folder });
+    await ask("admin status", { folder });
     await admin.close();
     await Promise.all([silent, half].map((each) => each.closed || once(each, "close")));
   });
@@ -196,8 +200,8 @@ describe("the admin socket", () => {
     writeFileSync(join(folder, "records.sqlite"), "");
     linkSync(join(folder, "records.sqlite"), join(folder, "other.gz"));
     for (const [command, name] of [
-      ["restore", "records.sqlite"],
-      ["import", "other.gz"],
+      ["store restore", "records.sqlite"],
+      ["store import", "other.gz"],
     ] as const) {
       const file = join(folder, name);
       await expect(ask(command, { folder, args: { file } })).rejects.toThrow(
@@ -212,7 +216,7 @@ describe("the admin socket", () => {
       Promise.reject(storeUnavailable("It did not answer.", new Error("the disk is malformed")));
     const broken = { ...store, identity: store.identity, counts };
     const { folder } = await served(newFolder(), { store: broken });
-    await expect(ask("status", { folder })).rejects.toThrow(
+    await expect(ask("admin status", { folder })).rejects.toThrow(
       /^It did not answer\. the disk is malformed\.$/,
     );
   });
@@ -221,14 +225,14 @@ describe("the admin socket", () => {
     const first = await served(newFolder());
     const second = await served(first.folder);
     await second.admin.close();
-    const outcome = await ask("status", { folder: first.folder });
+    const outcome = await ask("admin status", { folder: first.folder });
     expect(outcome?.result.storeId).toBe(first.store.identity.id);
   });
 
   it("works in a folder with a name too long for a socket", async () => {
     const folder = join(newFolder(), "long".repeat(40));
     await served(folder);
-    expect((await ask("status", { folder }))?.isGood).toBe(true);
+    expect((await ask("admin status", { folder }))?.isGood).toBe(true);
     expect(readdirSync(folder)).toEqual(["admin.sock"]);
   });
 
@@ -236,7 +240,7 @@ describe("the admin socket", () => {
     const embedded = await served(newFolder());
     const { folder } = await served(newFolder(), { databaseUrl: "postgres://me:secret@h/one" });
     const askFor = (databaseUrl: string | undefined, at = folder) =>
-      ask("status", { folder: at, ...(databaseUrl !== undefined && { databaseUrl }) });
+      ask("admin status", { folder: at, ...(databaseUrl !== undefined && { databaseUrl }) });
     expect(await askFor("postgres://h/one")).toBeDefined();
     expect(await askFor(undefined)).toBeDefined();
     expect(await askFor("postgres://h/two")).toBeUndefined();
@@ -270,11 +274,11 @@ describe("the admin socket", () => {
     const { folder, args, state } = await servedEndless();
     const stopping = new AbortController();
     const { signal } = stopping;
-    const asked = ask("backup", { folder, args, signal, onProgress: () => stopping.abort() });
+    const asked = ask("store backup", { folder, args, signal, onProgress: () => stopping.abort() });
     await expect(asked).rejects.toThrow();
     await expect.poll(() => state.isOver).toBe(true);
     await expect.poll(() => readdirSync(folder)).toEqual(["admin.sock"]);
-    expect(await ask("status", { folder })).toBeDefined();
+    expect(await ask("admin status", { folder })).toBeDefined();
   });
 
   it("ends commands under way in good order when it closes", async () => {
@@ -283,7 +287,9 @@ describe("the admin socket", () => {
     const onProgress = () => {
       closing ??= admin.close();
     };
-    await expect(ask("backup", { folder, args, onProgress })).rejects.toThrow("the server stops");
+    await expect(ask("store backup", { folder, args, onProgress })).rejects.toThrow(
+      "the server stops",
+    );
     await closing;
     expect(state.isOver).toBe(true);
     expect(readdirSync(folder)).toEqual([]);

@@ -2,65 +2,77 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { BacktestResult } from "../../../src/backtest/run-backtest.ts";
-import { readBacktestCall } from "../../../src/cli/backtest/arguments.ts";
-import { createProgressBar } from "../../../src/cli/backtest/progress-bar.ts";
-import { logTrials, readTrials } from "../../../src/cli/backtest/trial-log.ts";
+import { readCommandLine } from "../../../src/cli/command-line.ts";
+import { commands } from "../../../src/cli/commands.ts";
+import type { BacktestResult } from "../../../src/research/backtest/run-backtest.ts";
+import { logTrials, readTrials } from "../../../src/research/backtest/trial-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "backtest-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const read = (line: string) => readBacktestCall(line.split(" "), "/work");
+const read = (line: string) => readCommandLine(line.split(" "), commands, { folder, env: {} });
 
-describe("the command line", () => {
-  it("asks for the composite by the week when nothing else is said", () => {
-    expect(read("--market m --from 2014-01-01 --to 2015-12-31")).toEqual({
+describe("the command line of a backtest", () => {
+  it("grades the composite of all instruments when nothing else is said", () => {
+    expect(read("backtest --market m --from 2014-01-01 --to 2015-12-31")).toMatchObject({
       kind: "run",
-      market: "/work/m",
-      out: "/work/backtest",
       isJson: false,
-      question: {
-        subject: "composite",
+      args: {
+        market: "m",
         from: "2014-01-01",
         to: "2015-12-31",
         symbols: [],
-        pace: "week",
-        seed: 1,
+        factor: "composite",
+        out: "backtest",
       },
     });
   });
 
-  it("takes symbols, factor, pace and place", () => {
+  it("takes symbols, factor, pace and folders", () => {
     const line =
-      "--market /m --from 2014-01-01 --to 2015-12-31 --symbols A,B --factor darkpool --out o --json";
-    expect(read(line)).toMatchObject({
-      ...{ market: "/m", out: "/work/o", isJson: true },
-      question: { subject: "darkpool", symbols: ["A", "B"], pace: "session" },
+      "backtest --market /m --from 2014-01-01 --to 2015-12-31 --symbols A,B --factor darkpool --out o --json";
+    expect(read(`${line} --pace week`)).toMatchObject({
+      isJson: true,
+      args: { market: "/m", out: "o", factor: "darkpool", symbols: ["A", "B"], pace: "week" },
     });
-    expect(read(`${line} --pace week`)).toMatchObject({ question: { pace: "week" } });
   });
 
   it("explains one score", () => {
-    expect(read("--market m --explain AAPL 2015-06-30")).toEqual({
-      ...{ kind: "explain", market: "/work/m", symbol: "AAPL", date: "2015-06-30" },
-      isJson: false,
+    expect(read("explain AAPL --market m --date 2015-06-30")).toMatchObject({
+      args: { market: "m", symbol: "AAPL", date: "2015-06-30" },
     });
   });
 
   it.each([
-    ["--from 2014-01-01 --to 2015-01-01", "--market: is missing: name a market folder."],
-    ["--market m --to 2015-01-01", "--from: is missing: name the first date."],
-    ["--market m --from 2014-01-01", "--to: is missing: name the last date."],
-    ["--market m --from 2014-02-30 --to 2015-01-01", "--from: is not a date such as 2014-12-31."],
-    ["--market m --from 2016-01-01 --to 2015-01-01", "--from: is after --to."],
-    ["--market m --from 2014-01-01 --to 2015-01-01 --factor luck", "--factor: is none of momentum"],
-    ["--market m --from 2014-01-01 --to 2015-01-01 --pace day", "--pace: is none of week, session"],
-    ["--market m --from 2014-01-01 --to 2015-01-01 --symbols A,,B", "--symbols: needs symbols"],
-    ["--market m --from 2014-01-01 --to 2015-01-01 extra", "There is nothing to do with extra."],
-    ["--market m --explain AAPL", "--explain: needs a symbol and a date."],
-    ["--market m --explain AAPL soon", "--explain: is not a date such as 2014-12-31."],
-    ["--market m --explain AAPL 2015-01-01 more", "There is nothing to do with more."],
-    ["--market m --nonsense", "Unknown option '--nonsense'."],
+    ["backtest --from 2014-01-01 --to 2015-01-01", "--market: is missing: name a market folder."],
+    ["backtest --market m --to 2015-01-01", "--from: is missing: name the first date."],
+    ["backtest --market m --from 2014-01-01", "--to: is missing: name the last date."],
+    [
+      "backtest --market m --from 2014-02-30 --to 2015-01-01",
+      "--from: is not a date such as 2014-12-31.",
+    ],
+    ["backtest --market m --from 2016-01-01 --to 2015-01-01", "--from: is after --to."],
+    [
+      "backtest --market m --from 2014-01-01 --to 2015-01-01 --factor luck",
+      "--factor: is none of momentum",
+    ],
+    [
+      "backtest --market m --from 2014-01-01 --to 2015-01-01 --pace day",
+      "--pace: is none of week, session",
+    ],
+    [
+      "backtest --market m --from 2014-01-01 --to 2015-01-01 --symbols A,,B",
+      "--symbols: needs symbols",
+    ],
+    [
+      "backtest --market m --from 2014-01-01 --to 2015-01-01 extra",
+      "There is nothing to do with extra.",
+    ],
+    ["explain AAPL --market m", "--date: is missing: name the session."],
+    ["explain AAPL --market m --date soon", "--date: is not a date such as 2014-12-31."],
+    ["explain --market m --date 2015-01-01", "<symbol>: name an instrument."],
+    ["explain AAPL --market m --date 2015-01-01 more", "There is nothing to do with more."],
+    ["backtest --market m --nonsense", "Unknown option '--nonsense'."],
   ])("is refused: %s", (line, message) => {
     expect(() => read(line)).toThrow(message);
   });
@@ -96,39 +108,5 @@ describe("the log of variants", () => {
     const damaged = mkdtempSync(join(folder, "damaged-"));
     writeFileSync(join(damaged, "variants.jsonl"), '{"variant":"a","sharpePerYear":1}\n{"var');
     await expect(readTrials(damaged)).rejects.toThrow(/variants\.jsonl:2: this is no line/);
-  });
-});
-
-describe("the progress bar", () => {
-  function terminal(isTTY: boolean) {
-    const written: string[] = [];
-    const clock = { now: 1_000 };
-    const output = { isTTY, write: (text: string) => written.push(text) };
-    return { written, clock, bar: createProgressBar(output, () => clock.now) };
-  }
-
-  it("fills up, at most ten times a second, and is taken away", () => {
-    const { written, clock, bar } = terminal(true);
-    bar.say("reading");
-    bar.show({ session: "2014-01-02", scores: 12_345, fraction: 0.5 });
-    clock.now += 99;
-    bar.show({ session: "2014-01-03", scores: 12_400, fraction: 0.6 });
-    clock.now += 2_001;
-    bar.show({ session: "2014-01-06", scores: 12_500, fraction: 1.2 });
-    bar.end();
-    expect(written).toEqual([
-      "\r\u001b[Kreading ...",
-      `\r\u001b[K${"█".repeat(15)}${"░".repeat(15)}  50 %  2014-01-02  12,345 scores  0 s`,
-      `\r\u001b[K${"█".repeat(30)} 100 %  2014-01-06  12,500 scores  2 s`,
-      "\r\u001b[K",
-    ]);
-  });
-
-  it("is never written to anything but a terminal", () => {
-    const { written, bar } = terminal(false);
-    bar.say("reading");
-    bar.show({ session: "2014-01-02", scores: 1, fraction: 0.5 });
-    bar.end();
-    expect(written).toEqual([]);
   });
 });

@@ -1,13 +1,17 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { judgeUnseen } from "../../../src/cli/train/folds.ts";
-import { accuracy, areaUnderCurve } from "../../../src/cli/train/quality.ts";
-import { runTraining } from "../../../src/cli/train/run.ts";
+import { runProgram } from "../../../src/cli/program.ts";
 import { readModel } from "../../../src/factors/hashed-linear/file.ts";
 import { polarity } from "../../../src/factors/polarity.ts";
+import {
+  accuracy,
+  areaUnderCurve,
+  judgeUnseen,
+} from "../../../src/research/train/cross-validation.ts";
 
 const FIXTURE = fileURLToPath(new URL("../../fixtures/messages.jsonl", import.meta.url));
 
@@ -17,16 +21,22 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs the command as npm would, from the test's folder. */
+/** Runs the command in the folder of the test. */
 async function run(...argv: readonly string[]) {
   const said = { out: "", err: "" };
-  const exitCode = await runTraining({
-    argv,
-    env: { npm_lifecycle_event: "train", INIT_CWD: folder },
-    terminal: {
-      stdout: { write: (text: string) => (said.out += text) },
-      stderr: { write: (text: string) => (said.err += text) },
-    },
+  const into = (name: keyof typeof said) =>
+    new Writable({
+      decodeStrings: false,
+      write(chunk, _encoding, callback) {
+        said[name] += chunk;
+        callback();
+      },
+    });
+  const exitCode = await runProgram({
+    argv: ["train", ...argv],
+    env: {},
+    folder,
+    terminal: { stdin: Readable.from([]), stdout: into("out"), stderr: into("err") },
   });
   return { exitCode, ...said };
 }
@@ -39,7 +49,7 @@ function runOn(...lines: readonly string[]) {
 
 const good = readFileSync(FIXTURE, "utf8").trim().split("\n");
 
-describe("npm run train", () => {
+describe("market-signal train", () => {
   it("says how well each reader reads, and writes a model that the service can read", async () => {
     const { exitCode, out, err } = await run("--in", FIXTURE, "--out", "mine.json");
     expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
@@ -100,20 +110,20 @@ describe("npm run train", () => {
   });
 
   it.each([
-    [[], "Name the labelled messages with --in."],
+    [[], "--in: is missing: name the labelled messages."],
     [["--inn", "x"], "Unknown option '--inn'"],
-    [["x"], "Unexpected argument 'x'."],
+    [["x"], "There is nothing to do with x."],
   ])("is misused as %j", async (argv, fault) => {
     const { exitCode, err } = await run(...argv);
     expect(exitCode).toBe(2);
     expect(err.startsWith(fault), err).toBe(true);
-    expect(err).toMatch(/npm run train -- --help says more\.\n$/u);
+    expect(err).toMatch(/market-signal --help says more\.\n$/u);
   });
 
   it("helps", async () => {
     const { exitCode, out } = await run("--help");
     expect(exitCode).toBe(0);
-    expect(out).toMatch(/^npm run train -- --in labelled\.jsonl \[--out model\.json\]\n/u);
+    expect(out).toMatch(/^market-signal train --in <file> \[options\]\n/u);
   });
 });
 

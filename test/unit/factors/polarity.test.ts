@@ -3,11 +3,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import papa from "papaparse";
 import { describe, expect, it } from "vitest";
-import { areaUnderCurve } from "../../../src/cli/train/quality.ts";
 import type { Label } from "../../../src/factors/hashed-linear.ts";
 import { lexicon } from "../../../src/factors/lexicon.ts";
 import { tokensOf } from "../../../src/factors/message/tokens.ts";
 import { normalisedText, polarity } from "../../../src/factors/polarity.ts";
+import { areaUnderCurve } from "../../../src/research/train/cross-validation.ts";
 import { sharedFolder } from "../../support/shared.ts";
 
 describe("polarity", () => {

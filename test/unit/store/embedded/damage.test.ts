@@ -49,7 +49,7 @@ describe.each(["records.sqlite", "archive.sqlite"])("%s", (name) => {
     const opening = openIn(folder);
     await expect(opening).rejects.toThrow(join(folder, name));
     await expect(opening).rejects.toThrow("is damaged (");
-    await expect(opening).rejects.toThrow("npm run store -- restore <backup file>");
+    await expect(opening).rejects.toThrow("market-signal store restore <backup file>");
     expect(bytesIn(folder)).toEqual(before);
   });
 

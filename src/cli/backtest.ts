@@ -1,7 +1,0 @@
-import { runBacktestProgram } from "./backtest/program.ts";
-
-process.exitCode = await runBacktestProgram({
-  argv: process.argv.slice(2),
-  folder: process.cwd(),
-  terminal: process,
-});

@@ -1,0 +1,184 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { Command, CommandOption } from "./command.ts";
+
+/** Name of the program, as people type it. */
+export const PROGRAM = "market-signal";
+
+/** A command line that cannot be understood; the message says why. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** A command line that was understood. */
+export type Invocation =
+  /** Of one command, of those that begin with a word, or of all. */
+  | { readonly kind: "help"; readonly about?: string }
+  | {
+      readonly kind: "run";
+      readonly name: string;
+      readonly command: Command;
+      readonly args: unknown;
+      /** Whether the result is wanted for a program. */
+      readonly isJson: boolean;
+    };
+
+/** Where a command line was written. */
+export interface Surroundings {
+  /** The folder that relative file names start from. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+type Commands = ReadonlyMap<string, Command>;
+
+/** An option of this value stands for an environment variable. */
+const VARIABLE = /^env:(.*)$/;
+
+/** What every command takes. */
+const commonOptions: Readonly<Record<string, CommandOption>> = {
+  json: { about: "print the result as one line of JSON" },
+  help: { about: "print this help" },
+};
+
+/** Where the commands of the store find it. */
+const STORE_PLACE =
+  "The store is where DATA_DIR (./data) or DATABASE_URL says. While a server runs, it does the work,\n" +
+  "asked through DATA_DIR/admin.sock; relative file names still start from the current folder.";
+
+/**
+ * Reads a command line.
+ *
+ * @param argv Without the program.
+ * @throws {UsageError} When the command or an option is unknown, or something is missing.
+ */
+export function readCommandLine(
+  argv: readonly string[],
+  commands: Commands,
+  { folder, env }: Surroundings,
+): Invocation {
+  if (argv[0] === "--help" || argv[0] === "help") return { kind: "help" };
+  const name = [...commands.keys()].find((each) => isCalled(each, argv));
+  const command = name === undefined ? undefined : commands.get(name);
+  if (name === undefined || command === undefined) {
+    const [first = ""] = argv;
+    if (argv[1] === "--help" && groupOf(first, commands).length > 0) {
+      return { kind: "help", about: first };
+    }
+    throw unknownCommand(argv, commands);
+  }
+  const { values, positionals } = parse(argv.slice(name.split(" ").length), command);
+  const { help, json, ...options } = values;
+  if (help === true) return { kind: "help", about: name };
+  const known = withVariables(command, options, env);
+  const args = checked(command, withOperand(command, { options: known, positionals, folder }));
+  return { kind: "run", name, command, args, isJson: json === true };
+}
+
+const isCalled = (name: string, argv: readonly string[]) =>
+  name === argv.slice(0, name.split(" ").length).join(" ");
+
+/** Commands that begin with the first word. */
+const groupOf = (first: string, commands: Commands): readonly string[] =>
+  [...commands.keys()].filter((name) => name.startsWith(`${first} `));
+
+function unknownCommand(argv: readonly string[], commands: Commands): UsageError {
+  const group = groupOf(argv[0] ?? "", commands);
+  const written = argv.slice(0, group.length > 0 ? 2 : 1).join(" ");
+  const isUnfinished = argv.length === 0 || (group.length > 0 && argv.length === 1);
+  const what = isUnfinished ? "Name a command" : `There is no command ${written}`;
+  const names = group.length > 0 ? group : [...commands.keys()];
+  return new UsageError(`${what}; the commands are: ${names.join(", ")}.`);
+}
+
+function parse(argv: readonly string[], command: Command) {
+  const options = Object.entries({ ...command.options, ...commonOptions }).map(
+    ([name, { value }]) => [name, { type: value === undefined ? "boolean" : "string" }] as const,
+  );
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: Object.fromEntries(options),
+      allowPositionals: true,
+    });
+  } catch (error) {
+    // Node adds a hint about `--` that does not apply; the first sentence says what is wrong.
+    const [sentence = ""] = (error as Error).message.split(/(?<=['.]) To specify|\n/);
+    throw new UsageError(sentence);
+  }
+}
+
+/** Reads what was not to stand in the command line, where other users of the machine see it. */
+function withVariables(
+  { options }: Command,
+  given: Readonly<Record<string, unknown>>,
+  env: Surroundings["env"],
+): Readonly<Record<string, unknown>> {
+  const read = ([name, value]: [string, unknown]) => {
+    const variable = VARIABLE.exec(String(value))?.[1];
+    if (options[name]?.isSecret !== true || variable === undefined) return [name, value];
+    const text = env[variable];
+    if (text === undefined) throw new UsageError(`--${name}: ${variable} is not set.`);
+    return [name, text];
+  };
+  return Object.fromEntries(Object.entries(given).map(read));
+}
+
+interface Parsed {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly positionals: readonly string[];
+  readonly folder: string;
+}
+
+/** Adds the operand under the name that is written in its brackets; only a file is a path. */
+function withOperand({ operand }: Command, { options, positionals, folder }: Parsed): object {
+  const wanted = operand === undefined ? 0 : 1;
+  const [extra] = positionals.slice(wanted);
+  if (extra !== undefined) throw new UsageError(`There is nothing to do with ${extra}.`);
+  const [given] = positionals;
+  if (operand === undefined || given === undefined) return options;
+  const name = operand.slice(1, -1);
+  return { ...options, [name]: name === "file" ? resolve(folder, given) : given };
+}
+
+function checked(command: Command, args: object): unknown {
+  const { success, data, error } = command.args.safeParse(args);
+  if (success) return data;
+  const [issue] = error.issues;
+  const name = String(issue?.path[0]);
+  const isOperand = command.operand === `<${name}>`;
+  throw new UsageError(`${isOperand ? command.operand : `--${name}`}: ${issue?.message}.`);
+}
+
+/** What the program can do, or the command or the group of commands that `about` names. */
+export function helpText(commands: Commands, about = ""): string {
+  const command = commands.get(about);
+  if (command !== undefined) return commandHelp(about, command);
+  const isAbout = ([name]: readonly [string, Command]) => `${name} `.startsWith(`${about} `);
+  return overview(about === "" ? commands : new Map([...commands].filter(isAbout)));
+}
+
+function overview(commands: Commands): string {
+  const calls = [...commands].map(([name, command]) => [callOf(name, command), command] as const);
+  const width = Math.max(...calls.map(([call]) => call.length)) + 2;
+  const lines = calls.map(([call, { summary }]) => `  ${call.padEnd(width)}${summary}`);
+  const more = `${PROGRAM} <command> --help says more.`;
+  return [`${PROGRAM} <command>`, "", ...lines, "", more, STORE_PLACE].join("\n");
+}
+
+function commandHelp(name: string, command: Command): string {
+  const options = Object.entries({ ...command.options, ...commonOptions }).map(
+    ([option, { value = "", about }]) => `  ${`--${option} ${value}`.padEnd(24)}${about}`,
+  );
+  const call = `${PROGRAM} ${callOf(name, command)} [options]`;
+  const place = command.needs === "store" ? ["", STORE_PLACE] : [];
+  return [call, "", command.summary, ...command.notes, "", ...options, ...place].join("\n");
+}
+
+/** The command with all that it cannot do without. */
+function callOf(name: string, { operand, options }: Command): string {
+  const required = Object.entries(options)
+    .filter(([, { isRequired }]) => isRequired)
+    .map(([option, { value }]) => `--${option} ${value}`);
+  return [name, ...(operand === undefined ? [] : [operand]), ...required].join(" ");
+}

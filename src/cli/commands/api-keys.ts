@@ -1,0 +1,104 @@
+import { z } from "zod";
+import type { ApiKey } from "../../auth/keys/api-keys.ts";
+import { Label } from "../../auth/keys/label.ts";
+import { scopes } from "../../auth/scopes.ts";
+import { defineStoreCommand } from "../command.ts";
+import { apiKeysOf, isoOrNull, newKeyNotes, ScopesArgument, scopesIn } from "./shared.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Longest life that can be given to a key, in days. */
+const MAX_DAYS = 3650;
+
+/** Makes an API key. */
+export const keyCreate = defineStoreCommand({
+  summary: "Makes an API key and shows it, once.",
+  notes: [`Scopes: ${Object.keys(scopes).join(", ")}.`],
+  options: {
+    name: { value: "<name>", isRequired: true, about: "whom or what it is for" },
+    scopes: { value: "<scopes>", isRequired: true, about: "what it opens, separated by spaces" },
+    days: { value: "<n>", about: "how long it is good for; until it is revoked unless given" },
+  },
+  args: z.strictObject({
+    name: Label,
+    scopes: ScopesArgument,
+    days: z.coerce
+      .number(`must be a whole number from 1 to ${MAX_DAYS}`)
+      .refine(
+        (days) => Number.isInteger(days) && days >= 1 && days <= MAX_DAYS,
+        `must be a whole number from 1 to ${MAX_DAYS}`,
+      )
+      .optional(),
+  }),
+
+  async run({ name, scopes, days }, context) {
+    const ttlMs = days === undefined ? undefined : days * DAY_MS;
+    const { id, key } = await apiKeysOf(context).create({
+      ...{ name, scopes: scopesIn(scopes), by: "operator" },
+      ...(ttlMs !== undefined && { ttlMs }),
+    });
+    const expiresAt = isoOrNull(ttlMs === undefined ? undefined : context.now() + ttlMs);
+    const life = expiresAt === null ? "until it is revoked" : `until ${expiresAt}`;
+    return {
+      isGood: true,
+      text: `Key ${id} for ${name}, good ${life}:\n${key}`,
+      result: { id, key, name, scopes: scopesIn(scopes), expiresAt },
+      notes: newKeyNotes,
+    };
+  },
+});
+
+/** Says which API keys there are. */
+export const keyList = defineStoreCommand({
+  summary: "Lists the API keys: the first characters, whose, what for and when used.",
+  notes: ["Whoever applies in the sandbox has a key too, for a week."],
+  options: {},
+  args: z.strictObject({}),
+
+  async run(_args, context) {
+    const keys = (await apiKeysOf(context).list()).map(keyFacts);
+    return {
+      isGood: true,
+      text: keys.map(keyText).join("\n") || "There are no API keys.",
+      result: { keys },
+      notes: [],
+    };
+  },
+});
+
+function keyFacts({ accountId, createdAt, expiresAt, lastUsedAt, ...facts }: ApiKey) {
+  return {
+    ...facts,
+    accountId: accountId ?? null,
+    createdAt: isoOrNull(createdAt),
+    expiresAt: isoOrNull(expiresAt),
+    lastUsedAt: isoOrNull(lastUsedAt),
+  };
+}
+
+function keyText(key: ReturnType<typeof keyFacts>): string {
+  const { id, hint, name, scopes, accountId, createdAt, expiresAt, lastUsedAt } = key;
+  const times = [
+    `made ${createdAt}`,
+    expiresAt === null ? "no end" : `ends ${expiresAt}`,
+    lastUsedAt === null ? "never used" : `used ${lastUsedAt}`,
+  ];
+  const owner = accountId ?? "operator";
+  return `${id}  ${hint}...  ${times.join(", ")}  ${owner}  ${scopes.join(" ")}  ${name}`;
+}
+
+/** Ends an API key. */
+export const keyRevoke = defineStoreCommand({
+  summary: "Ends an API key at once, whoever has it.",
+  notes: ["The id is what `key list` and `key create` say, never the key itself."],
+  operand: "<id>",
+  options: {},
+  args: z.strictObject({ id: z.string("name a key").startsWith("key_", "must start with key_") }),
+
+  async run({ id }, context) {
+    if (!(await apiKeysOf(context).revoke(id, "operator"))) {
+      throw new Error(`There is no key ${id}.`);
+    }
+    return { isGood: true, text: `Revoked ${id}.`, result: { id, revoked: true }, notes: [] };
+  },
+});

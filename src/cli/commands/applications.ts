@@ -1,0 +1,147 @@
+import { z } from "zod";
+import { anonymousCeiling, type Scope } from "../../auth/scopes.ts";
+import type { Decision } from "../../intake/decisions.ts";
+import type { Application } from "../../intake/intake.ts";
+import { applicationOfToken, readApplications } from "../../intake/kept.ts";
+import { type CommandContext, defineStoreCommand, type Outcome } from "../command.ts";
+import {
+  ApplicationArgument,
+  decisionsOf,
+  isoOrNull,
+  mailboxOf,
+  newKeyNotes,
+  noApplication,
+  queueTokenNotes,
+  ScopesArgument,
+  scopesIn,
+} from "./shared.ts";
+
+const states = ["waiting", "accepted", "rejected"] as const satisfies Application["state"][];
+
+/** Says who has applied. */
+export const applicationsList = defineStoreCommand({
+  summary: "Lists the applications for early access, in the order of the queue.",
+  notes: ["Names and addresses are what applicants wrote; nobody has checked them."],
+  options: {
+    state: { value: "<state>", about: `only those that are ${states.join(", ")}` },
+    token: {
+      value: "<token>",
+      isSecret: true,
+      about: "only the one that this queue token was given for",
+    },
+  },
+  args: z.strictObject({
+    state: z.enum(states, `must be one of ${states.join(", ")}`).optional(),
+    token: z.string().optional(),
+  }),
+
+  async run({ state, token }, { store: { records } }) {
+    const wanted = token === undefined ? undefined : await applicationOfToken(records, token);
+    const applications = (await readApplications(records))
+      .filter((each) => state === undefined || each.state === state)
+      .filter(({ id }) => token === undefined || id === wanted)
+      .map(applicationFacts);
+    return {
+      isGood: true,
+      text: applications.map(applicationText).join("\n") || "There are no applications.",
+      result: { applications },
+      notes: [],
+    };
+  },
+});
+
+function applicationFacts({ id, state, name, email, focus, registeredAt }: Application) {
+  const facts = { id, state, name, email, focus: focus ?? null };
+  return { ...facts, registeredAt: isoOrNull(registeredAt) };
+}
+
+function applicationText(application: ReturnType<typeof applicationFacts>): string {
+  const { id, state, name, email, focus, registeredAt } = application;
+  return `${id}  ${state.padEnd(8)}  ${registeredAt}  ${focus ?? "-"}  ${email}  ${name}`;
+}
+
+/** Lets an applicant in. */
+export const applicationsAccept = defineStoreCommand({
+  summary: "Accepts an application and tells the applicant by mail.",
+  notes: [
+    "Where SIGN_UP is `applications`, the applicant can then sign in. An API key is never mailed:",
+    "hand it over by a way that you trust to reach the applicant, and nobody else.",
+    ...queueTokenNotes,
+  ],
+  operand: "<id>",
+  options: {
+    "with-key": { about: "make an API key as well, and show it, once" },
+    scopes: {
+      value: "<scopes>",
+      about: `what the key opens; unless given ${anonymousCeiling.join(" ")}`,
+    },
+  },
+  args: z
+    .strictObject({
+      id: ApplicationArgument,
+      "with-key": z.boolean().optional(),
+      scopes: ScopesArgument.optional(),
+    })
+    .refine((args) => args.scopes === undefined || args["with-key"] === true, {
+      error: "is for the key of --with-key",
+      path: ["scopes"],
+    }),
+
+  async run({ id, scopes, ...args }, context) {
+    const asked = scopes === undefined ? anonymousCeiling : scopesIn(scopes);
+    const keyScopes = args["with-key"] === true ? asked : undefined;
+    const decisions = decisionsOf(context, await mailboxOf(context));
+    const decision = await decisions.accept(id, keyScopes);
+    if (decision === undefined) throw noApplication(id);
+    return outcomeOf(decision, { keyScopes, site: context.site });
+  },
+});
+
+interface Circumstances extends Pick<CommandContext, "site"> {
+  readonly keyScopes: readonly Scope[] | undefined;
+}
+
+/** Only a server knows where people reach it. */
+const noAddress =
+  "It names no address, since no service holds the store: tell the applicant where to sign in.";
+
+function outcomeOf(
+  { application: { id, email, name }, isNew, key }: Decision,
+  { keyScopes, site }: Circumstances,
+): Outcome {
+  const shown = key === undefined ? "" : `\nIts key:\n${key}`;
+  const notes = [
+    ...(key === undefined ? [] : newKeyNotes),
+    ...(isNew ? ["The message to the applicant waits to be sent."] : []),
+    ...(isNew && site === undefined ? [noAddress] : []),
+    ...(!isNew && keyScopes ? ["No key was made; `key create` makes one."] : []),
+  ];
+  return {
+    isGood: true,
+    text: `${isNew ? "Accepted" : "Was accepted before:"} ${id}, ${email}, ${name}${shown}`,
+    result: { id, state: "accepted", isNew, ...(key !== undefined && { key, scopes: keyScopes }) },
+    notes,
+  };
+}
+
+/** Turns an applicant down. */
+export const applicationsReject = defineStoreCommand({
+  summary: "Rejects an application; nobody is told.",
+  notes: ["An account or a key that the applicant has by then is not touched.", ...queueTokenNotes],
+  operand: "<id>",
+  options: {},
+  args: z.strictObject({ id: ApplicationArgument }),
+
+  async run({ id: named }, context) {
+    const decision = await decisionsOf(context).reject(named);
+    if (decision === undefined) throw noApplication(named);
+    const { application, isNew } = decision;
+    const { id, email, name } = application;
+    return {
+      isGood: true,
+      text: `${isNew ? "Rejected" : "Was rejected before:"} ${id}, ${email}, ${name}`,
+      result: { id, state: "rejected", isNew },
+      notes: [],
+    };
+  },
+});

@@ -1,0 +1,177 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { styleText } from "node:util";
+import { z } from "zod";
+import { tableVersion } from "../../answers/method.ts";
+import type { Market } from "../../market/market.ts";
+import { resolveSymbol } from "../../market/symbols.ts";
+import { openMarket } from "../../open-market.ts";
+import { explain as explainScore } from "../../research/backtest/explain.ts";
+import { PACES, type Question, SUBJECTS, usualPace } from "../../research/backtest/question.ts";
+import { explanationText } from "../../research/backtest/report/explanation-text.ts";
+import { reportPage } from "../../research/backtest/report/page.ts";
+import { summaryText } from "../../research/backtest/report/summary.ts";
+import { CLASS_WORDS } from "../../research/backtest/report/words.ts";
+import { runBacktest } from "../../research/backtest/run-backtest.ts";
+import { logTrials, readTrials } from "../../research/backtest/trial-log.ts";
+import { LEXICON } from "../../social-model.ts";
+import { defineLocalCommand } from "../command.ts";
+import { UsageError } from "../command-line.ts";
+
+/** Seed of everything random; a fixed one, so that nobody can look for a lucky one. */
+const SEED = 1;
+
+const IsoDate = z.iso.date("is not a date such as 2014-12-31");
+const Folder = z.string("is missing: name a market folder").min(1, "is empty");
+const Symbols = z
+  .string()
+  .transform((text) => text.split(",").map((name) => name.trim()))
+  .refine((names) => names.every((name) => name !== ""), "needs symbols with commas between them");
+
+const marketOption = {
+  value: "<folder>",
+  isRequired: true,
+  about: "a market folder, as MARKET=files:<folder> has it",
+} as const;
+
+/** Grades the scores of a market folder by the returns that followed. */
+export const backtest = defineLocalCommand({
+  summary: "Grades every score of a market folder by the returns that followed.",
+  notes: [
+    "Walks the folder forward with the service's own engine. Every variant that is tried goes into",
+    "variants.jsonl in the output folder and makes the next verdict stricter. Keep the file:",
+    "forgetting failures is how luck turns into a discovery.",
+  ],
+  options: {
+    market: marketOption,
+    from: { value: "<date>", isRequired: true, about: "first session that is graded" },
+    to: { value: "<date>", isRequired: true, about: "last session of which anything is used" },
+    symbols: {
+      value: "<A,B>",
+      about: "grade only these, against all; one alone is followed through time",
+    },
+    factor: { value: "<name>", about: `${SUBJECTS.join(", ")}; composite unless given` },
+    pace: {
+      value: "<name>",
+      about: "week: last session of each week; session: every one (social, darkpool)",
+    },
+    out: { value: "<folder>", about: "where report, figures and variants.jsonl go (./backtest)" },
+  },
+  args: z
+    .strictObject({
+      market: Folder,
+      from: z.string("is missing: name the first date").pipe(IsoDate),
+      to: z.string("is missing: name the last date").pipe(IsoDate),
+      symbols: Symbols.default([]),
+      factor: z.enum(SUBJECTS, `is none of ${SUBJECTS.join(", ")}`).default("composite"),
+      pace: z.enum(PACES, `is none of ${PACES.join(", ")}`).optional(),
+      out: z.string().min(1, "is empty").default("backtest"),
+    })
+    .refine(({ from, to }) => from <= to, { error: "is after --to", path: ["from"] }),
+
+  async run(
+    { market: path, out, factor, pace, from, to, symbols },
+    { folder, terminal, progress },
+  ) {
+    progress.say("reading the market folder");
+    const market = await openFolder(resolve(folder, path));
+    const question: Question = {
+      symbols: symbols.map((name) => symbolIn(market, name)),
+      subject: factor,
+      pace: pace ?? usualPace(factor),
+      seed: SEED,
+      from,
+      to,
+    };
+    const outFolder = resolve(folder, out);
+    await mkdir(outFolder, { recursive: true });
+    const result = runBacktest({
+      market,
+      question,
+      earlier: await readTrials(outFolder),
+      onProgress: ({ session, scores, fraction }) =>
+        progress.show({ doing: session, rows: scores, fraction, unit: "scores" }),
+      onMeasuring: (assetClass) =>
+        progress.say(`measuring: ${CLASS_WORDS[assetClass].toLowerCase()}`),
+    });
+    if (result.classes.length === 0) throw new Error(nothingToGrade(market, question));
+    const file = join(outFolder, fileName(question));
+    await writeFile(`${file}.json`, `${JSON.stringify(result)}\n`);
+    await writeFile(`${file}.html`, reportPage(result));
+    await logTrials(outFolder, result);
+    // Where colors are of no use (no terminal, NO_COLOR), there are none.
+    const summary = summaryText(result, (styles, text) =>
+      styleText([...styles], text, { stream: terminal.stdout }),
+    );
+    // A verdict is no failure, whatever it says.
+    return {
+      isGood: true,
+      text: [summary, "", `Report:  ${file}.html`, `Figures: ${file}.json`].join("\n"),
+      result: { ...result },
+      notes: [],
+    };
+  },
+});
+
+/** Shows how one score came about. */
+export const explain = defineLocalCommand({
+  summary: "Shows how one score of a market folder came about, number by number.",
+  notes: [],
+  operand: "<symbol>",
+  options: {
+    market: marketOption,
+    date: { value: "<date>", isRequired: true, about: "the session, such as 2015-06-30" },
+  },
+  args: z.strictObject({
+    symbol: z.string("name an instrument").min(1, "is empty"),
+    market: Folder,
+    date: z.string("is missing: name the session").pipe(IsoDate),
+  }),
+
+  async run({ symbol, market: path, date }, { folder, progress }) {
+    progress.say("reading the market folder");
+    const market = await openFolder(resolve(folder, path));
+    const explanation = explainScore(market, symbolIn(market, symbol), date);
+    const { tables, ...snapshot } = explanation.snapshot;
+    // The tables are long and published by the service; their version is enough to find them.
+    const version = tables && tableVersion(tables, LEXICON.analyser);
+    return {
+      isGood: true,
+      text: explanationText(explanation, version),
+      result: { ...explanation, snapshot: { ...snapshot, tables: version ?? null } },
+      notes: [],
+    };
+  },
+});
+
+async function openFolder(path: string): Promise<Market> {
+  const { market } = await openMarket({ kind: "files", folder: path, asOf: undefined }, {});
+  return market;
+}
+
+/** The symbol as the market spells it. @throws {UsageError} when the market does not have it. */
+function symbolIn(market: Market, name: string): string {
+  const instruments = market
+    .recordsUntil(Number.POSITIVE_INFINITY)
+    .map(({ instrument }) => instrument);
+  const resolution = resolveSymbol(instruments, name);
+  if (resolution.kind === "found") return resolution.instrument.symbol;
+  const candidates = resolution.candidates.map(({ symbol }) => symbol).join(", ");
+  const hint = candidates === "" ? "" : ` Did you mean ${candidates}?`;
+  throw new UsageError(`There is no instrument ${name} in the market folder.${hint}`);
+}
+
+function nothingToGrade(market: Market, { from, to }: Question): string {
+  const sessions = market
+    .recordsUntil(Number.POSITIVE_INFINITY)
+    .flatMap(({ bars }) => [bars.at(0)?.session ?? "", bars.at(-1)?.session ?? ""])
+    .filter((session) => session !== "")
+    .sort();
+  const [first = "never"] = sessions;
+  return `There is nothing to grade from ${from} to ${to}: the folder has bars from ${first} to ${sessions.at(-1) ?? "never"}.`;
+}
+
+function fileName({ subject, from, to, symbols, pace }: Question): string {
+  const names = symbols.length === 0 ? "all" : symbols.slice(0, 5).join("+");
+  return [subject, names, from, to, pace].join("-").replaceAll(/[^\w.+-]/g, "_");
+}

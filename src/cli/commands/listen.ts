@@ -1,0 +1,148 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import { isSecret, type PublicKeyJwk } from "../../alerts/signatures.ts";
+import { WebhookKeySet } from "../../alerts/webhook-keys.ts";
+import { defineLocalCommand } from "../command.ts";
+import { createReceiver, type Receiver } from "../webhook-receiver.ts";
+
+/** Nobody else can reach it. */
+const HOST = "127.0.0.1";
+
+/** Largest message, in bytes; those of the service stay below 20 kB. */
+const MAX_BYTES = 64 * 1024;
+
+/** Longest wait for published keys, in milliseconds. */
+const KEYS_MS = 10_000;
+
+const wholeNumber = (min: number, max: number) => {
+  const wrong = `is not a whole number from ${min} to ${max}`;
+  const number = z.string().regex(/^\d+$/, wrong).transform(Number);
+  return number.refine((value) => value >= min && value <= max, wrong);
+};
+
+/** Receives webhooks until it is interrupted. */
+export const listen = defineLocalCommand({
+  summary: "Receives webhooks on this machine, verifies every delivery and prints it on a line.",
+  notes: [
+    "Answers the challenge. A delivery that does not verify is answered with 401 and not read.",
+    "A signing secret that is typed in while it runs is used too, for it is known only after the",
+    "registration.",
+  ],
+  options: {
+    port: { value: "<port>", about: "where to listen on 127.0.0.1; 0 picks a free port (4000)" },
+    secret: { value: "<secret>", about: "verify with this signing secret, whsec_..." },
+    keys: {
+      value: "<base url>",
+      about: "verify with the published keys of the service there, too",
+    },
+    fail: {
+      value: "<status>",
+      about: "answer events with this status (300 to 599), to see them come again",
+    },
+  },
+  args: z.strictObject({
+    port: wholeNumber(0, 65_535).default(4000),
+    secret: z.string().refine(isSecret, "is not whsec_ and 24 to 64 bytes in base64").optional(),
+    keys: z
+      .url({ protocol: /^https?$/, error: "is not an address such as https://signals.example" })
+      .optional(),
+    fail: wholeNumber(300, 599).optional(),
+  }),
+
+  async run({ port, secret, keys, fail }, { terminal: { stdin, stdout } }) {
+    let received = 0;
+    const say = (text: string) => stdout.write(`${text}\n`);
+    const receiver = createReceiver({
+      secrets: secret === undefined ? [] : [secret],
+      keys: keys === undefined ? [] : await publishedKeys(keys),
+      failStatus: fail,
+      now: () => new Date(),
+    });
+    const server = createServer((req, res) => {
+      received++;
+      reply(req, res, receiver).then(say, () => res.destroy());
+    });
+    const url = await opened(server, port);
+    const lines = createInterface({ input: stdin });
+    lines.on("line", (line) => say(told(line.trim(), receiver)));
+    say(`Listening on ${url}; Ctrl-C ends it.`);
+    say(secret === undefined && keys === undefined ? `\n${howToRegister(url)}\n` : "");
+    await interrupted();
+    lines.close();
+    server.close().closeAllConnections();
+    return { isGood: true, text: "", result: { received }, notes: [] };
+  },
+});
+
+const howToRegister = (url: string): string =>
+  `There is no secret yet: the challenge is answered, and nothing is verified. With a service that was
+started as ALLOW_INSECURE_WEBHOOKS=1 npm start, and a token with the scope alerts:write, register:
+
+  curl -s http://127.0.0.1:3000/api/alerts -H "authorization: Bearer $TOKEN" \\
+    -H 'content-type: application/json' -d '{ "symbols": ["ALDER.SIM"], "kinds": ["signal_shift"],
+    "delivery": { "type": "webhook", "url": "${url}" } }'
+
+Then type in the secret of the answer, whsec_..., and press Enter.`;
+
+/** @throws {Error} When there are none. */
+async function publishedKeys(base: string): Promise<readonly PublicKeyJwk[]> {
+  const url = new URL("/.well-known/webhook-keys.json", base);
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(KEYS_MS) });
+    return WebhookKeySet.parse(await response.json()).keys;
+  } catch (cause) {
+    throw new Error(`--keys: there are no keys at ${url}.`, { cause });
+  }
+}
+
+/** @throws {Error} When the port is taken. */
+async function opened(server: Server, port: number): Promise<string> {
+  server.listen(port, HOST);
+  await once(server, "listening");
+  return `http://${HOST}:${(server.address() as AddressInfo).port}/`;
+}
+
+/** Takes what was typed in. @returns What to say about it. */
+function told(text: string, { trust }: Receiver): string {
+  if (!isSecret(text)) {
+    return "That is no signing secret: whsec_ and 24 to 64 bytes in base64.";
+  }
+  trust(text);
+  return "The secret is taken; what comes from now on is verified with it.";
+}
+
+const interrupted = () =>
+  new Promise((resolve) => {
+    process.once("SIGINT", resolve).once("SIGTERM", resolve);
+  });
+
+/** @returns What to say about the request. */
+async function reply(
+  req: IncomingMessage,
+  res: ServerResponse,
+  receiver: Receiver,
+): Promise<string> {
+  if (req.method !== "POST") {
+    res.writeHead(405, { allow: "POST" }).end();
+    return "A request that was no POST came; deliveries are.";
+  }
+  const arrived = { headers: req.headers, body: await wholeBody(req) };
+  const { status, body, said } = receiver.receive(arrived);
+  res.writeHead(status, { "content-type": "application/json" }).end(body);
+  return said;
+}
+
+/** @throws {Error} When it is too large, or breaks off. */
+async function wholeBody(req: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of req) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error("The message is too large.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,15 @@
+import { z } from "zod";
+import { defineLocalCommand } from "../command.ts";
+
+/** Starts the service in this process. */
+export const serve = defineLocalCommand({
+  summary: "Starts the service; the settings are environment variables.",
+  notes: ["npm start does the same with the heap sized for throughput."],
+  options: {},
+  args: z.strictObject({}),
+
+  async run() {
+    await import("../../main.ts");
+    return { isGood: true, text: "", result: {}, notes: [] };
+  },
+});

@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { holdsKeys, KEYS_TOPIC, type KeyRecord, keyRecords } from "../../store/key-records.ts";
+import { type KeyUse, keyUses } from "../../store/key-uses.ts";
+import { announce } from "../../store/operations.ts";
+import { type CommandContext, defineStoreCommand } from "../command.ts";
+
+/** More keys than there ever are. */
+const ALL = 10_000;
+
+/** Says which keys there are. */
+export const keysList = defineStoreCommand({
+  summary: "Lists the keys of the service, never their secret parts.",
+  notes: ["A retired key only verifies, or opens, what was made with it before."],
+  options: {},
+  args: z.strictObject({}),
+
+  async run(_args, { store }) {
+    const found = await store.records.list(keyRecords, { limit: ALL });
+    const keys = found.map(({ value }) => keyFacts(value)).sort(byUseThenNewest);
+    return {
+      isGood: true,
+      text: keys.map(keyText).join("\n") || "There are no keys yet; the first start makes them.",
+      result: { keys },
+      notes: [],
+    };
+  },
+});
+
+interface KeyFacts {
+  readonly use: string;
+  readonly kid: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** ISO 8601; `null` for the one in use. */
+  readonly retiredAt: string | null;
+}
+
+function keyFacts({ use, kid, createdAt, retiredAt }: KeyRecord): KeyFacts {
+  const iso = (at: number) => new Date(at).toISOString();
+  return {
+    use,
+    kid,
+    createdAt: iso(createdAt),
+    retiredAt: retiredAt === null ? null : iso(retiredAt),
+  };
+}
+
+function byUseThenNewest(a: KeyFacts, b: KeyFacts): number {
+  if (a.use !== b.use) return a.use < b.use ? -1 : 1;
+  return (a.retiredAt ?? "9") < (b.retiredAt ?? "9") ? 1 : -1;
+}
+
+function keyText({ use, kid, createdAt, retiredAt }: KeyFacts): string {
+  const end = retiredAt === null ? "in use" : `retired ${retiredAt}`;
+  return `${use.padEnd(18)} ${kid}  made ${createdAt}  ${end}`;
+}
+
+const uses = Object.keys(keyUses) as KeyUse[];
+
+/** Makes new keys. */
+export const keysRotate = defineStoreCommand({
+  summary: "Makes new keys, of every use or of one; the old ones are kept while they are needed.",
+  notes: [`Uses: ${uses.join(", ")}.`],
+  options: { use: { value: "<use>", about: "only the key of this use" } },
+  args: z.strictObject({
+    use: z.enum(uses, `must be one of ${uses.join(", ")}`).optional(),
+  }),
+
+  async run({ use }, { keyring }) {
+    const ring = await keyring();
+    const keys: { readonly use: KeyUse; readonly kid: string }[] = [];
+    for (const each of use === undefined ? uses : [use]) {
+      keys.push({ use: each, kid: await ring.rotate(each, { actor: "operator" }) });
+    }
+    return {
+      isGood: true,
+      text: keys.map(({ use, kid }) => `New key for ${use}: ${kid}`).join("\n"),
+      result: { keys },
+      notes: [],
+    };
+  },
+});
+
+/**
+ * Makes every process follow the keys that came with an import or a backup.
+ *
+ * @returns What the operator has to know: empty when the keys can be used.
+ */
+export async function keysNotes({ store, keyring }: CommandContext): Promise<readonly string[]> {
+  if (!(await holdsKeys(store.records))) return [];
+  await store.records.commit([announce(KEYS_TOPIC)]);
+  try {
+    await (await keyring()).reload();
+    return [];
+  } catch (error) {
+    return [`Warning: ${error instanceof Error ? error.message : error}.`];
+  }
+}

@@ -1,0 +1,100 @@
+import { rename, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { modelText } from "../../factors/hashed-linear/file.ts";
+import { EPOCHS, train as trainModel } from "../../factors/hashed-linear/training.ts";
+import { LABELS } from "../../factors/hashed-linear.ts";
+import {
+  accuracy,
+  areaUnderCurve,
+  FOLDS,
+  type Judged,
+  judgeUnseen,
+} from "../../research/train/cross-validation.ts";
+import { readLabelled } from "../../research/train/labelled-messages.ts";
+import { defineLocalCommand } from "../command.ts";
+import { counted, sizeText } from "../text.ts";
+
+/** Starts the order of the messages in training; any number would do. */
+const SEED = 20_141_231;
+
+/** Trains the optional model of the social factor. */
+export const train = defineLocalCommand({
+  summary: "Trains the optional model of the social factor from labelled messages.",
+  notes: [
+    'The messages are one JSON object a line: {"text": "...", "label": "bullish"}, where a label is',
+    "bullish, bearish or neutral. First the model is measured on messages that it has not seen, beside",
+    "the lexicon and beside the average of the two, which is what a service with",
+    "SOCIAL_MODEL=model.json reads.",
+  ],
+  options: {
+    in: { value: "<file>", isRequired: true, about: "the labelled messages" },
+    out: { value: "<file>", about: "where the model goes; model.json unless given" },
+  },
+  args: z.strictObject({
+    in: z.string("is missing: name the labelled messages"),
+    out: z.string().default("model.json"),
+  }),
+
+  async run({ in: from, out }, { folder, progress }) {
+    const messages = await readLabelled(resolve(folder, from));
+    const epochs = EPOCHS * (FOLDS + 1);
+    let done = 0;
+    const onEpoch = () => {
+      done++;
+      const model = Math.ceil(done / EPOCHS);
+      const doing = model > FOLDS ? "training" : `measuring, part ${model} of ${FOLDS}`;
+      progress.show({ doing, rows: messages.length, fraction: done / epochs, unit: "messages" });
+    };
+    const judged = judgeUnseen(messages, { seed: SEED, onEpoch });
+    const text = modelText(trainModel(messages, { seed: SEED, onEpoch }));
+    const file = resolve(folder, out);
+    await writeFile(`${file}.new`, text);
+    await rename(`${file}.new`, file);
+    return {
+      isGood: true,
+      text: [qualityText(judged), "", `${file}: ${sizeText(text.length)}`].join("\n"),
+      result: { file, bytes: text.length, messages: messages.length, quality: qualityOf(judged) },
+      notes: [],
+    };
+  },
+});
+
+/** Readers, with what people call them. */
+const readers = [
+  ["lexicon", "lexicon alone"],
+  ["model", "model alone"],
+  ["average", "average"],
+] as const;
+
+/** Area under the curve and accuracy of each reader. */
+function qualityOf(judged: readonly Judged[]) {
+  return readers.map(([reader]) => {
+    const readings = judged.map((each) => ({ polarity: each[reader], label: each.label }));
+    return { reader, auc: areaUnderCurve(readings), accuracy: accuracy(readings) };
+  });
+}
+
+/** How well each reader reads, as a table. */
+function qualityText(judged: readonly Judged[]): string {
+  const counts = LABELS.map((label) => {
+    const count = judged.filter((each) => each.label === label).length;
+    return `${counted(count)} ${label}`;
+  });
+  const names = new Map<string, string>(readers);
+  const rows = qualityOf(judged).map(({ reader, auc, accuracy }) =>
+    row(names.get(reader) ?? reader, auc.toFixed(4), accuracy.toFixed(4)),
+  );
+  return [
+    `${counted(judged.length)} messages: ${counts.join(", ")}`,
+    `Each read by a model trained on the other ${FOLDS - 1} of ${FOLDS} parts:`,
+    "",
+    row("", "AUC", "accuracy"),
+    ...rows,
+    "",
+    "AUC: bullish ranked over bearish, neutral left out, 0.5 is chance. Accuracy: counted as labelled.",
+  ].join("\n");
+}
+
+const row = (name: string, area: string, share: string): string =>
+  `  ${name.padEnd(16)}${area.padStart(8)}${share.padStart(10)}`;

@@ -1,0 +1,100 @@
+import { stat } from "node:fs/promises";
+import type { StoreChoice } from "../config.ts";
+import type { OnProgress } from "../store/copies/progress.ts";
+import { openEmbedded } from "../store/embedded/open.ts";
+import { pathsIn, withCompanions } from "../store/embedded/paths.ts";
+import { holdsKeys } from "../store/key-records.ts";
+import { openKeyring } from "../store/keyring.ts";
+import { readMasterKey } from "../store/master-key.ts";
+import { openPostgres } from "../store/postgres/open.ts";
+import type { Store } from "../store/store.ts";
+import type { CommandContext, OpenedStore, Outcome, StoreCommand } from "./command.ts";
+
+/** A command and what it is given. */
+export interface DirectRun {
+  readonly command: StoreCommand;
+  readonly args: unknown;
+  readonly settings: StoreChoice;
+}
+
+/** Does a command in this process, which opens the store for it. */
+export async function runDirectly(
+  { command, args, settings }: DirectRun,
+  onProgress: OnProgress,
+): Promise<Outcome> {
+  await refuseStoreFiles(args, settings.folder);
+  const opened = command.open
+    ? await command.open(args, settings)
+    : keeping(await openExisting(settings));
+  const { store, finish } = opened;
+  const outcome = await runOn(opened, { command, args, settings }, onProgress);
+  await store.close();
+  return { ...outcome, notes: [...outcome.notes, ...(await finish())] };
+}
+
+async function runOn(
+  { store, abandon }: OpenedStore,
+  { command, args, settings }: DirectRun,
+  onProgress: OnProgress,
+): Promise<Outcome> {
+  try {
+    return await command.run(args, contextOf(store, settings), onProgress);
+  } catch (error) {
+    await store.close();
+    await abandon();
+    throw error;
+  }
+}
+
+/** Opens the store that is there. */
+export function openExisting({ folder, databaseUrl }: StoreChoice): Promise<Store> {
+  return databaseUrl === undefined
+    ? openEmbedded({ folder, now: Date.now })
+    : openPostgres({ url: databaseUrl });
+}
+
+/** A store that stays where it is. */
+export function keeping(store: Store): OpenedStore {
+  return { store, finish: async () => [], abandon: async () => {} };
+}
+
+function contextOf(store: Store, { folder, masterKey }: StoreChoice): CommandContext {
+  const { records } = store;
+  return {
+    store,
+    now: Date.now,
+    holder: "command",
+    async keyring() {
+      const places = { fromEnv: masterKey, folder, holdsKeys: await holdsKeys(records) };
+      return openKeyring({ records, masterKey: readMasterKey(places), now: Date.now });
+    },
+  };
+}
+
+/**
+ * Refuses to take a file of the embedded store for a copy, whatever the name: a process that reads
+ * and closes one of them lets go of the locks that it has on it (fcntl(2)).
+ *
+ * @param args Of a command.
+ * @param folder Of the store.
+ * @throws {Error} That names the file.
+ */
+export async function refuseStoreFiles(args: unknown, folder: string): Promise<void> {
+  const { file } = args as { readonly file?: string };
+  if (file === undefined) return;
+  const { records, archive, lock } = pathsIn(folder);
+  const own = await Promise.all([...[records, archive].flatMap(withCompanions), lock].map(inode));
+  const given = await inode(file);
+  if (given === undefined || !own.includes(given)) return;
+  throw new Error(`${file} belongs to the store itself; name another file. Nothing was changed.`);
+}
+
+/** @returns What tells a file from all others; `undefined` when there is none. */
+async function inode(path: string): Promise<string | undefined> {
+  try {
+    const { dev, ino } = await stat(path, { bigint: true });
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}

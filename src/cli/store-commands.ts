@@ -1,0 +1,42 @@
+import type { StoreCommand } from "./command.ts";
+import { keyCreate, keyList, keyRevoke } from "./commands/api-keys.ts";
+import {
+  applicationsAccept,
+  applicationsList,
+  applicationsReject,
+} from "./commands/applications.ts";
+import { backup } from "./commands/backup.ts";
+import { doctor } from "./commands/doctor.ts";
+import { exportRecords } from "./commands/export.ts";
+import { forget } from "./commands/forget.ts";
+import { importRecords } from "./commands/import.ts";
+import { inquiriesList } from "./commands/inquiries.ts";
+import { mail } from "./commands/mail.ts";
+import { migrateStore } from "./commands/migrate.ts";
+import { restore } from "./commands/restore.ts";
+import { keysList, keysRotate } from "./commands/signing-keys.ts";
+import { status } from "./commands/status.ts";
+import { verify } from "./commands/verify.ts";
+
+/** What the operator does with the store, by name, in the order of the help. */
+export const storeCommands: ReadonlyMap<string, StoreCommand> = new Map([
+  ["doctor", doctor],
+  ["admin status", status],
+  ["admin keys list", keysList],
+  ["admin keys rotate", keysRotate],
+  ["admin key create", keyCreate],
+  ["admin key list", keyList],
+  ["admin key revoke", keyRevoke],
+  ["admin applications list", applicationsList],
+  ["admin applications accept", applicationsAccept],
+  ["admin applications reject", applicationsReject],
+  ["admin inquiries list", inquiriesList],
+  ["admin mail", mail],
+  ["admin forget", forget],
+  ["store backup", backup],
+  ["store restore", restore],
+  ["store export", exportRecords],
+  ["store import", importRecords],
+  ["store migrate", migrateStore],
+  ["store verify", verify],
+]);

@@ -1,0 +1,45 @@
+import { mean } from "../../factors/statistics.ts";
+import { randomAt } from "./random.ts";
+
+/** A range in which the true value is expected to lie. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Share of the resampled means that lies outside the interval: 2.5 % on either side. */
+const OUTSIDE = 0.05;
+const DRAWS = 2_000;
+
+/**
+ * 95 % interval of a mean by the stationary block bootstrap (Politis & Romano, 1994): runs of
+ * random length are drawn with replacement, so that neighbours stay together.
+ *
+ * @param values In the order of time.
+ * @param block Expected length of a run, at least 1.
+ * @param seed Of the random sequence: the same seed gives the same interval.
+ * @returns `undefined` under two values.
+ */
+export function bootstrapInterval(
+  values: readonly number[],
+  block: number,
+  seed: number,
+): Interval | undefined {
+  if (values.length < 2) return undefined;
+  const means = Float64Array.from({ length: DRAWS }, (_, draw) =>
+    mean(resampled(values, block, seed + draw)),
+  ).sort();
+  const at = (share: number) => means[Math.round(share * (DRAWS - 1))] as number;
+  return { low: at(OUTSIDE / 2), high: at(1 - OUTSIDE / 2) };
+}
+
+/** One series of the same length, in runs that begin anywhere and wrap around at the end. */
+function resampled(values: readonly number[], block: number, seed: number): readonly number[] {
+  const { length } = values;
+  let place = 0;
+  return values.map((_, index) => {
+    const isNewRun = index === 0 || randomAt(seed, 2 * index) * block < 1;
+    place = isNewRun ? Math.floor(randomAt(seed, 2 * index + 1) * length) : (place + 1) % length;
+    return values[place] as number;
+  });
+}

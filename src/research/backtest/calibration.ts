@@ -1,0 +1,64 @@
+import { mean } from "../../factors/statistics.ts";
+
+/** A published probability and what came of it. */
+export interface Forecast {
+  /** In [0, 1]. */
+  readonly probability: number;
+  /** 1 when the event happened, 0 when it did not. */
+  readonly outcome: 0 | 1;
+}
+
+/** One bin of a reliability diagram: forecasts of about the same size. */
+interface ReliabilityBin {
+  readonly forecasts: number;
+  readonly meanProbability: number;
+  /** Share of the events that happened. */
+  readonly frequency: number;
+}
+
+/** How well probabilities were met. */
+export interface Calibration {
+  readonly forecasts: number;
+  /** Mean squared error of the probabilities; 0 is perfect, lower is better. */
+  readonly brier: number;
+  /** Brier score of always saying the overall frequency, f (1 - f). */
+  readonly climatology: number;
+  /** 1 - brier / climatology: above 0 means better than always saying the frequency. */
+  readonly skill: number;
+  /** Ten bins with the same number of forecasts, from the lowest probabilities to the highest. */
+  readonly bins: readonly ReliabilityBin[];
+}
+
+const BINS = 10;
+
+/**
+ * Brier score (1950), its skill against climatology, and reliability.
+ *
+ * @returns `undefined` without forecasts, or when all outcomes are the same: then nothing can be
+ *   better than saying so.
+ */
+export function calibrate(forecasts: readonly Forecast[]): Calibration | undefined {
+  const frequency = mean(forecasts.map(({ outcome }) => outcome));
+  const climatology = frequency * (1 - frequency);
+  if (!(climatology > 0)) return undefined;
+  const brier = mean(forecasts.map(({ probability, outcome }) => (probability - outcome) ** 2));
+  return {
+    forecasts: forecasts.length,
+    brier,
+    climatology,
+    skill: 1 - brier / climatology,
+    bins: reliability(forecasts),
+  };
+}
+
+function reliability(forecasts: readonly Forecast[]): readonly ReliabilityBin[] {
+  const sorted = forecasts.toSorted((a, b) => a.probability - b.probability);
+  const edge = (bin: number) => Math.round((bin * sorted.length) / BINS);
+  return Array.from({ length: BINS }, (_, bin) => sorted.slice(edge(bin), edge(bin + 1)))
+    .filter((members) => members.length > 0)
+    .map((members) => ({
+      forecasts: members.length,
+      meanProbability: mean(members.map(({ probability }) => probability)),
+      frequency: mean(members.map(({ outcome }) => outcome)),
+    }));
+}

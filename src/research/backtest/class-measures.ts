@@ -1,0 +1,134 @@
+import type { AssetClass } from "../../market/instrument.ts";
+import { type Calibration, calibrate } from "./calibration.ts";
+import { type Coverage, coverageOf, type DatedValue } from "./coverage.ts";
+import { type DecileBook, decileBook } from "./decile-book.ts";
+import type { Indistinct } from "./distinct.ts";
+import { type HitRates, hitRates } from "./hit-rates.ts";
+import { crossSections, outcomesOver, throughTime, withCrossSection } from "./outcomes.ts";
+import type { Panel } from "./panel.ts";
+import { type Calibrated, type WalkForward, walkForward } from "./probabilities.ts";
+import { forecastHorizon, HORIZONS, headlineHorizon, type Question, stepOf } from "./question.ts";
+import type { ReturnGrid } from "./return-grid.ts";
+import { type SeriesSummary, summariseSeries } from "./series-summary.ts";
+import type { SignalCount } from "./signal-count.ts";
+import { byRegime, byYear, type Slice } from "./slices.ts";
+
+/** What followed over one horizon. */
+export interface HorizonMeasures {
+  /** Length in sessions. */
+  readonly horizon: number;
+  /** Rank information coefficient per date; `null` without enough dates, as all below. */
+  readonly ic: SeriesSummary | null;
+  readonly neutralIc: SeriesSummary | null;
+  readonly shuffledIc: SeriesSummary | null;
+  readonly hits: HitRates | null;
+  readonly book: DecileBook | null;
+  readonly years: readonly Slice[];
+  readonly regimes: readonly Slice[];
+  readonly history: readonly DatedValue[];
+}
+
+/** What probabilities made of the scores were worth. */
+interface ProbabilityMeasures extends Calibration {
+  /** Sessions that they were about. */
+  readonly horizon: number;
+  readonly years: WalkForward["years"];
+  /** What the service should make its next probabilities with. */
+  readonly next: Calibrated;
+}
+
+/** What was measured on one asset class, before it is judged. */
+export interface ClassMeasures {
+  readonly assetClass: AssetClass;
+  /** How statements are compared: with others of the day, or one instrument with itself. */
+  readonly comparison: "cross_section" | "through_time";
+  /** Sessions from one graded date to the next. */
+  readonly step: number;
+  readonly coverage: Coverage;
+  /** What was not graded because it is no name of its own. */
+  readonly leftOut: Indistinct;
+  /** The horizon of the verdict, in sessions. */
+  readonly headline: number;
+  readonly horizons: readonly HorizonMeasures[];
+  readonly probabilities: ProbabilityMeasures | null;
+  /** Of the published signal of the graded instruments, whatever the subject. */
+  readonly signals: SignalCount;
+  /** Only for social: what messages say against the return of the same session. */
+  readonly sameDay: SeriesSummary | null;
+  /** Only for off-exchange pressure: the short ratio against the first session after it. */
+  readonly nextOpen: SeriesSummary | null;
+}
+
+/** A class that was walked and is to be measured. */
+export interface WalkedClass {
+  readonly question: Question;
+  readonly grid: ReturnGrid;
+  readonly panel: Panel;
+  /** Rows of the grid that are graded. */
+  readonly graded: ReadonlySet<number>;
+  readonly leftOut: Indistinct;
+  readonly sameDay: SeriesSummary | null;
+  readonly nextOpen: SeriesSummary | null;
+}
+
+/** Measures one asset class. */
+export function measureClass(walked: WalkedClass): ClassMeasures {
+  const { question, grid, panel, graded, leftOut, sameDay, nextOpen } = walked;
+  const { assetClass } = grid;
+  const headline = headlineHorizon(question.subject, assetClass);
+  return {
+    assetClass,
+    comparison: isThroughTime(walked) ? "through_time" : "cross_section",
+    step: stepOf(question.pace, assetClass),
+    coverage: coverageOf(panel.dates, grid, graded),
+    leftOut,
+    headline,
+    horizons: HORIZONS.map((horizon) => measureHorizon(walked, horizon)),
+    probabilities: isThroughTime(walked) ? null : measureProbabilities(walked),
+    signals: panel.signals,
+    sameDay,
+    nextOpen,
+  };
+}
+
+/** A single instrument has nobody to be compared with on the same day. */
+const isThroughTime = ({ graded }: WalkedClass): boolean => graded.size === 1;
+
+function measureHorizon(walked: WalkedClass, horizon: number): HorizonMeasures {
+  const { question, grid, panel } = walked;
+  const { seed } = question;
+  const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
+  const dates = outcomesOver(panel.dates, grid, horizon);
+  const series = isThroughTime(walked)
+    ? throughTime(dates, seed)
+    : crossSections(dates, grid, seed);
+  const summary = (figures: readonly { readonly value: number }[]) => {
+    const values = figures.map(({ value }) => value);
+    return summariseSeries(values, overlap, seed) ?? null;
+  };
+  return {
+    horizon,
+    ic: summary(series.raw),
+    neutralIc: summary(series.neutral),
+    shuffledIc: summary(series.shuffled),
+    hits: hitRates(dates) ?? null,
+    book: decileBook(dates, overlap, seed) ?? null,
+    years: byYear(series.raw, grid),
+    regimes: byRegime(series.raw, grid),
+    history: series.raw.map(({ place, value }) => ({
+      date: grid.sessions[place]?.label ?? "",
+      value,
+    })),
+  };
+}
+
+function measureProbabilities({ question, grid, panel }: WalkedClass): ProbabilityMeasures | null {
+  const horizon = forecastHorizon(question.subject, grid.assetClass);
+  const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
+  const dates = withCrossSection(outcomesOver(panel.dates, grid, horizon));
+  if (dates.length === 0) return null;
+  const { raw } = crossSections(dates, grid, question.seed);
+  const { years, next, forecasts } = walkForward({ dates, coefficients: raw, grid, overlap });
+  const calibration = calibrate(forecasts);
+  return calibration === undefined ? null : { ...calibration, horizon, years, next };
+}

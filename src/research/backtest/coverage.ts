@@ -1,0 +1,75 @@
+import { mean } from "../../factors/statistics.ts";
+import { medianOf } from "./median.ts";
+import type { PanelDate, Statement } from "./panel.ts";
+import { rankCorrelation } from "./rank-correlation.ts";
+import type { ReturnGrid } from "./return-grid.ts";
+
+/** A figure of one date, for charts and for recomputing. */
+export interface DatedValue {
+  /** ISO date of the score. */
+  readonly date: string;
+  readonly value: number;
+}
+
+/** How much of a class the subject spoke about. */
+export interface Coverage {
+  /** Instruments that are graded and have traded. */
+  readonly instruments: number;
+  /** Those of them that stopped trading before the last session of the class. */
+  readonly ended: number;
+  readonly dates: number;
+  /** Instruments with a value per date, one by one and in short. */
+  readonly history: readonly DatedValue[];
+  readonly names: { readonly fewest: number; readonly median: number; readonly most: number };
+  /** Mean share of the trading instruments that had a value, in [0, 1]; 0 without dates. */
+  readonly share: number;
+  /** Mean rank correlation of the values from one date to the next, `null` when there is none. */
+  readonly autocorrelation: number | null;
+}
+
+/** Counts who was graded, at the time and not in hindsight. */
+export function coverageOf(
+  dates: readonly PanelDate[],
+  grid: ReturnGrid,
+  graded: ReadonlySet<number>,
+): Coverage {
+  const names = dates.map(({ statements }) => statements.filter(isThere).length);
+  const lastPlace = grid.sessions.length - 1;
+  const ends = [...graded].map((row) => grid.rows[row]?.last ?? -1).filter((last) => last >= 0);
+  const spoken = dates.filter(({ trading }) => trading > 0);
+  const share = ({ statements, trading }: PanelDate) => statements.filter(isThere).length / trading;
+  return {
+    instruments: ends.length,
+    ended: ends.filter((last) => last < lastPlace).length,
+    dates: dates.length,
+    history: dates.map(({ place }, index) => ({
+      date: grid.sessions[place]?.label ?? "",
+      value: names[index] as number,
+    })),
+    names: {
+      fewest: names.length === 0 ? 0 : Math.min(...names),
+      median: names.length === 0 ? 0 : medianOf(names),
+      most: Math.max(0, ...names),
+    },
+    share: spoken.length === 0 ? 0 : mean(spoken.map(share)),
+    autocorrelation: autocorrelation(dates),
+  };
+}
+
+const isThere = (statement: Statement | undefined) => statement !== undefined;
+
+function autocorrelation(dates: readonly PanelDate[]): number | null {
+  const coefficients = dates.slice(1).flatMap(({ statements }, index) => {
+    const before = dates[index]?.statements ?? [];
+    const pairs = statements.flatMap((now, row) => {
+      const then = before[row];
+      return now === undefined || then === undefined ? [] : [{ now: now.z, before: then.z }];
+    });
+    const coefficient = rankCorrelation(
+      pairs.map(({ before: z }) => z),
+      pairs.map(({ now: z }) => z),
+    );
+    return coefficient === undefined ? [] : [coefficient];
+  });
+  return coefficients.length === 0 ? null : mean(coefficients);
+}

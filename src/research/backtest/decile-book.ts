@@ -1,0 +1,147 @@
+import { mean } from "../../factors/statistics.ts";
+import { findSharpe, type SharpeFinding } from "./deflated-sharpe.ts";
+import { maxDrawdown } from "./drawdown.ts";
+import { type DatedOutcomes, type Outcome, withCrossSection } from "./outcomes.ts";
+import {
+  type Overlap,
+  overlapDates,
+  type SeriesSummary,
+  summariseSeries,
+} from "./series-summary.ts";
+
+/** One-way trading costs in basis points that the book is charged with. */
+const COSTS_BP = [0, 5, 10, 20] as const;
+
+const DECILES = 10;
+const BASIS_POINT = 1e-4;
+
+/** Buying the best tenth and selling the worst tenth of the scores at equal weights. */
+export interface DecileBook {
+  /** Mean number of instruments in a tenth. */
+  readonly names: number;
+  /** Mean simple return of each tenth minus that of all, per date, from the worst to the best. */
+  readonly excess: readonly number[];
+  /** Best minus worst per date, before costs. */
+  readonly spread: SeriesSummary;
+  /** Share of a leg that is replaced per holding period, in [0, 1]: sum |dw| / 2. */
+  readonly turnover: number;
+  /** Mean spread after costs, in the order of `COSTS_BP`. */
+  readonly net: readonly { readonly costBp: number; readonly mean: number }[];
+  /** Spreads one after another that do not overlap, before costs and with 10 bp. */
+  readonly path: readonly PathPoint[];
+  readonly maxDrawdown: number;
+  /** Of the path before costs; `null` when it cannot be measured. */
+  readonly sharpe: SharpeFinding | null;
+}
+
+/** One step of the book's path. */
+interface PathPoint {
+  /** ISO date of the scores. */
+  readonly date: string;
+  /** Simple returns over the holding period. */
+  readonly gross: number;
+  readonly net10: number;
+}
+
+/** One date of the book. */
+interface Holding {
+  readonly date: string;
+  /** Mean number of instruments in a tenth. */
+  readonly names: number;
+  /** Excess by tenth. */
+  readonly excess: readonly number[];
+  readonly gross: number;
+  /** Mean of the two legs. */
+  readonly turnover: number;
+}
+
+/**
+ * Follows the book over all dates with a cross-section. A book is held for the whole horizon, so
+ * its turnover is against the book that it replaces; one shorter than a step is sold at its end.
+ *
+ * @returns `undefined` with too few dates.
+ */
+export function decileBook(
+  dates: readonly DatedOutcomes[],
+  overlap: Overlap,
+  seed: number,
+): DecileBook | undefined {
+  const holdings = holdingsOf(dates, overlap);
+  const spread = summariseSeries(
+    holdings.map(({ gross }) => gross),
+    overlap,
+    seed,
+  );
+  if (spread === undefined) return undefined;
+  const apart = holdings.filter((_, index) => index % overlapDates(overlap) === 0);
+  return {
+    names: mean(holdings.map(({ names }) => names)),
+    excess: Array.from({ length: DECILES }, (_, tenth) =>
+      mean(holdings.map(({ excess }) => excess[tenth] as number)),
+    ),
+    spread,
+    turnover: mean(holdings.map(({ turnover }) => turnover)),
+    net: COSTS_BP.map((costBp) => ({
+      costBp,
+      mean: mean(holdings.map((holding) => netOf(holding, costBp))),
+    })),
+    path: apart.map((holding) => ({
+      date: holding.date,
+      gross: holding.gross,
+      net10: netOf(holding, 10),
+    })),
+    maxDrawdown: maxDrawdown(apart.map(({ gross }) => gross)),
+    sharpe: findSharpe(apart.map(({ gross }) => gross)) ?? null,
+  };
+}
+
+/** Two legs, each of which sells and buys its turnover. */
+const netOf = ({ gross, turnover }: Holding, costBp: number): number =>
+  gross - 4 * turnover * costBp * BASIS_POINT;
+
+function holdingsOf(dates: readonly DatedOutcomes[], overlap: Overlap): readonly Holding[] {
+  const full = withCrossSection(dates);
+  const tenths = full.map(({ outcomes }) => splitInTenths(outcomes));
+  const distance = overlapDates(overlap);
+  return full.map(({ date, outcomes }, index) => {
+    const now = tenths[index] as readonly (readonly Outcome[])[];
+    const all = meanReturn(outcomes);
+    const excess = now.map((tenth) => meanReturn(tenth) - all);
+    const before = overlap.horizon < overlap.step ? undefined : tenths[index - distance];
+    const isSoldAtEnd = overlap.horizon < overlap.step;
+    return {
+      date,
+      names: outcomes.length / DECILES,
+      excess,
+      gross: (excess.at(-1) as number) - (excess[0] as number),
+      turnover: isSoldAtEnd ? 1 : legTurnover(now, before),
+    };
+  });
+}
+
+/** Ten groups of about the same size by score, the lowest first; none is empty from ten names on. */
+function splitInTenths(outcomes: readonly Outcome[]): readonly (readonly Outcome[])[] {
+  const sorted = outcomes.toSorted((a, b) => a.z - b.z);
+  const edge = (tenth: number) => Math.round((tenth * sorted.length) / DECILES);
+  return Array.from({ length: DECILES }, (_, tenth) => sorted.slice(edge(tenth), edge(tenth + 1)));
+}
+
+const meanReturn = (outcomes: readonly Outcome[]): number =>
+  mean(outcomes.map(({ followed }) => Math.expm1(followed)));
+
+/** Mean turnover of the outer tenths; the first book of all only buys, which is a half. */
+function legTurnover(
+  now: readonly (readonly Outcome[])[],
+  before: readonly (readonly Outcome[])[] | undefined,
+): number {
+  if (before === undefined) return 0.5;
+  const leg = (tenth: number) => turnover(before.at(tenth) ?? [], now.at(tenth) ?? []);
+  return (leg(0) + leg(-1)) / 2;
+}
+
+/** sum |dw| / 2 from one equal-weighted book to the next; drift of the weights is left out. */
+function turnover(before: readonly Outcome[], now: readonly Outcome[]): number {
+  const weights = new Map(now.map(({ row }) => [row, 1 / now.length]));
+  for (const { row } of before) weights.set(row, (weights.get(row) ?? 0) - 1 / before.length);
+  return [...weights.values()].reduce((sum, change) => sum + Math.abs(change), 0) / 2;
+}

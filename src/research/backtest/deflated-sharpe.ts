@@ -1,0 +1,68 @@
+import { mean, normalCdf, normalQuantile, sampleSd } from "../../factors/statistics.ts";
+import { doVary } from "./series-summary.ts";
+
+/** Euler's constant. */
+const EULER_GAMMA = 0.5772156649015329;
+
+/** A Sharpe ratio and what it was found with. */
+export interface SharpeFinding {
+  /** Per period, not annualised. */
+  readonly sharpe: number;
+  /** Periods behind it, at least two. */
+  readonly periods: number;
+  /** Third and fourth standardised moment of the returns; a normal one has 0 and 3. */
+  readonly skew: number;
+  readonly kurtosis: number;
+}
+
+/** What was tried before it was found. */
+export interface Search {
+  /** Number of variants tried, the one that was found included. */
+  readonly variants: number;
+  /** Standard deviation of their Sharpe ratios per period. */
+  readonly sharpeSd: number;
+}
+
+/**
+ * The best Sharpe ratio per period that this many worthless variants are expected to reach by
+ * luck: sd ((1 - g) q(1 - 1/N) + g q(1 - 1/(N e))) (Bailey & Lopez de Prado, 2014); 0 for one.
+ */
+export function luckySharpe({ variants, sharpeSd }: Search): number {
+  if (variants < 2) return 0;
+  const best = (share: number) => normalQuantile(1 - share);
+  const spread =
+    (1 - EULER_GAMMA) * best(1 / variants) + EULER_GAMMA * best(1 / (variants * Math.E));
+  return sharpeSd * spread;
+}
+
+/**
+ * Deflated Sharpe ratio: the probability in [0, 1] that the true ratio is above that of the
+ * luckiest worthless variant. With `luckySharpe` 0 it is the probabilistic Sharpe ratio.
+ */
+export function deflatedSharpe(
+  { sharpe, periods, skew, kurtosis }: SharpeFinding,
+  search: Search,
+): number {
+  const spread = 1 - skew * sharpe + ((kurtosis - 1) / 4) * sharpe ** 2;
+  const excess = sharpe - luckySharpe(search);
+  return normalCdf((excess * Math.sqrt(periods - 1)) / Math.sqrt(spread));
+}
+
+/**
+ * The Sharpe ratio per period of a series of returns, with its higher moments.
+ *
+ * @returns `undefined` under three returns, or when they do not vary.
+ */
+export function findSharpe(returns: readonly number[]): SharpeFinding | undefined {
+  const periods = returns.length;
+  if (periods < 3 || !doVary(returns)) return undefined;
+  const centre = mean(returns);
+  const moment = (power: number) => mean(returns.map((value) => (value - centre) ** power));
+  const variance = moment(2);
+  return {
+    sharpe: centre / sampleSd(returns),
+    periods,
+    skew: moment(3) / variance ** 1.5,
+    kurtosis: moment(4) / variance ** 2,
+  };
+}

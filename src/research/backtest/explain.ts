@@ -1,0 +1,68 @@
+import { FACTORS } from "../../factors/reading.ts";
+import type { Market } from "../../market/market.ts";
+import type { InstrumentRecords } from "../../market/records.ts";
+import { createEngine } from "../../score/engine.ts";
+import { METHOD_VERSION, type Snapshot } from "../../score/snapshot.ts";
+
+/** How one score came about. */
+export interface Explanation {
+  readonly methodVersion: string;
+  /** ISO date of the session that was asked for, or of the last one before it. */
+  readonly session: string;
+  /** The service's own snapshot at the close of the session, with the tables it used. */
+  readonly snapshot: Snapshot;
+  /** sum(w c z) and sqrt(sum(w^2)): their quotient is Z, and 100 Phi(Z) the score. */
+  readonly evidence: number;
+  readonly scale: number;
+}
+
+/**
+ * Scores a market as the service would at the close of a session and shows one instrument.
+ *
+ * @param symbol As the market spells it.
+ * @param date ISO date.
+ * @throws {Error} when the instrument had not traded by then.
+ */
+export function explain(market: Market, symbol: string, date: string): Explanation {
+  const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
+  const { session, close } = sessionBy(records, symbol, date);
+  const kept: Snapshot[] = [];
+  const engine = createEngine(market, {
+    clear: () => {},
+    setNewest: () => {},
+    addClosed: (closed) => {
+      if (closed.at === close && closed.instrument.symbol === symbol) kept.push(closed);
+    },
+  });
+  engine.refresh(close);
+  const [snapshot] = kept;
+  if (snapshot === undefined) throw new Error(`${symbol} has no score at the close of ${session}.`);
+  const results = FACTORS.map((factor) => snapshot.factors[factor]);
+  return {
+    methodVersion: METHOD_VERSION,
+    session,
+    snapshot,
+    evidence: results.reduce(
+      (sum, { weight, confidence, z }) => sum + weight * confidence * (z ?? 0),
+      0,
+    ),
+    scale: Math.hypot(...results.map(({ weight }) => weight)),
+  };
+}
+
+/** The last session of the instrument's class by a date: any bar of the class makes one. */
+function sessionBy(records: readonly InstrumentRecords[], symbol: string, date: string) {
+  const own = records.find(({ instrument }) => instrument.symbol === symbol);
+  const first = own?.bars.at(0)?.session;
+  if (own === undefined || first === undefined || first > date) {
+    throw new Error(
+      `${symbol} has no bar by ${date}${first === undefined ? "" : `: its first is of ${first}`}.`,
+    );
+  }
+  const { assetClass } = own.instrument;
+  const fellows = records.filter(({ instrument }) => instrument.assetClass === assetClass);
+  const newest = fellows
+    .flatMap(({ bars }) => [...bars].findLast(({ session }) => session <= date) ?? [])
+    .reduce((latest, bar) => (bar.availableAt > latest.availableAt ? bar : latest));
+  return { session: newest.session, close: newest.availableAt };
+}

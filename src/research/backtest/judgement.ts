@@ -1,0 +1,92 @@
+import type { AssetClass } from "../../market/instrument.ts";
+import type { ClassMeasures, HorizonMeasures } from "./class-measures.ts";
+import { deflatedSharpe } from "./deflated-sharpe.ts";
+import { HORIZONS, type Question, SESSIONS_PER_YEAR } from "./question.ts";
+import { overlapDates } from "./series-summary.ts";
+import { countTrials, type Trial, type TrialCount, variantOf } from "./trials.ts";
+import { judge, type Verdict } from "./verdict.ts";
+
+/** One horizon with its verdict. */
+export interface HorizonResult extends HorizonMeasures {
+  readonly verdict: Verdict;
+  /** Probability that the decile book's Sharpe ratio is more than luck; `null` without a book. */
+  readonly deflatedSharpe: number | null;
+}
+
+/** One asset class with its verdict. */
+export interface ClassResult extends ClassMeasures {
+  readonly horizons: readonly HorizonResult[];
+  /** That of the headline horizon. */
+  readonly verdict: Verdict;
+  /** How the log of variants knows it. */
+  readonly trial: Trial;
+  readonly trials: TrialCount;
+}
+
+/** What a judgement takes into account besides the measures. */
+interface Circumstances {
+  readonly question: Question;
+  readonly methodVersion: string;
+  /** Variants tried before. */
+  readonly earlier: readonly Trial[];
+}
+
+/**
+ * Judges the classes of one run. Every class that could be measured is a variant that was tried,
+ * and counts against the others.
+ */
+export function judgeClasses(
+  classes: readonly ClassMeasures[],
+  { question, methodVersion, earlier }: Circumstances,
+): readonly ClassResult[] {
+  const tried = classes.map((measures) => ({
+    measures,
+    trial: {
+      variant: variantOf(question, measures.assetClass, methodVersion),
+      sharpePerYear: yearlySharpe(measures),
+    },
+  }));
+  const testable = tried.filter(({ measures }) => headlineOf(measures)?.ic);
+  const trials = countTrials([...earlier, ...testable.map(({ trial }) => trial)]);
+  return tried.map(({ measures, trial }) => judgeClass(measures, trial, trials));
+}
+
+function judgeClass(measures: ClassMeasures, trial: Trial, trials: TrialCount): ClassResult {
+  const horizons = measures.horizons.map((horizon) => judgeHorizon(horizon, measures, trials));
+  const verdict = horizons.find(({ horizon }) => horizon === measures.headline)?.verdict;
+  return { ...measures, horizons, verdict: verdict ?? "insufficient_data", trial, trials };
+}
+
+/** The headline was announced beforehand; any other horizon counts as a look at all of them. */
+function judgeHorizon(
+  measures: HorizonMeasures,
+  { assetClass, step, headline }: ClassMeasures,
+  { variants, sharpeSdPerYear }: TrialCount,
+): HorizonResult {
+  const overlap = { horizon: measures.horizon, step };
+  const sharpeSd = sharpeSdPerYear / Math.sqrt(booksPerYear(assetClass, overlap));
+  const sharpe = measures.book?.sharpe ?? null;
+  const looks = Math.max(1, variants) * (measures.horizon === headline ? 1 : HORIZONS.length);
+  return {
+    ...measures,
+    verdict: judge(measures.ic, overlap, looks),
+    deflatedSharpe: sharpe === null ? null : deflatedSharpe(sharpe, { variants, sharpeSd }),
+  };
+}
+
+const headlineOf = ({ horizons, headline }: ClassMeasures): HorizonMeasures | undefined =>
+  horizons.find(({ horizon }) => horizon === headline);
+
+function yearlySharpe(measures: ClassMeasures): number | null {
+  const sharpe = headlineOf(measures)?.book?.sharpe?.sharpe;
+  const { assetClass, headline: horizon, step } = measures;
+  return sharpe === undefined
+    ? null
+    : sharpe * Math.sqrt(booksPerYear(assetClass, { horizon, step }));
+}
+
+/** Holding periods of the decile book that fit into a year one after another. */
+const booksPerYear = (
+  assetClass: AssetClass,
+  overlap: { readonly horizon: number; readonly step: number },
+): number => SESSIONS_PER_YEAR[assetClass] / (overlapDates(overlap) * overlap.step);

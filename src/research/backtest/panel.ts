@@ -1,0 +1,98 @@
+import { normalQuantile } from "../../factors/statistics.ts";
+import { THRESHOLDS } from "../../score/direction.ts";
+import type { SnapshotArchive } from "../../score/engine.ts";
+import type { Snapshot } from "../../score/snapshot.ts";
+import type { Subject } from "./question.ts";
+import type { ReturnGrid } from "./return-grid.ts";
+import { createSignalCount, type SignalCount } from "./signal-count.ts";
+
+/** What the service said about one instrument at one close. */
+export interface Statement {
+  /** The factor's z, or that of the composite: 100 Phi(z) is the score. */
+  readonly z: number;
+  /** 1 for LONG, -1 for SHORT, 0 for WAIT. */
+  readonly call: -1 | 0 | 1;
+}
+
+/** Statements at one graded date. */
+export interface PanelDate {
+  /** Place of the session in the grid. */
+  readonly place: number;
+  /** One per row of the grid; absent where nothing is graded or the subject had no value. */
+  readonly statements: readonly (Statement | undefined)[];
+  /** Graded instruments with a bar in the session, with a value or not. */
+  readonly trading: number;
+}
+
+/** What a class was told, date by date. */
+export interface Panel {
+  readonly dates: readonly PanelDate[];
+  /** Signals over all sessions from the first graded date on. */
+  readonly signals: SignalCount;
+}
+
+/** A panel being filled by the engine. */
+export interface Collector {
+  readonly archive: SnapshotArchive;
+  panel(): Panel;
+}
+
+/** What to collect. */
+interface Wanted {
+  readonly subject: Subject;
+  readonly grid: ReturnGrid;
+  /** Rows of the grid that are graded. */
+  readonly graded: ReadonlySet<number>;
+  /** Places of the graded dates, ascending. */
+  readonly places: readonly number[];
+}
+
+/** Collects from the engine's final snapshots what the graded dates need. */
+export function createCollector({ subject, grid, graded, places }: Wanted): Collector {
+  const rows = new Map(
+    [...graded].map((row) => [grid.rows[row]?.instrument.symbol ?? "", row] as const),
+  );
+  const dates = places.map((place) => ({
+    place,
+    statements: new Array<Statement | undefined>(grid.rows.length).fill(undefined),
+    trading: 0,
+  }));
+  const byClose = new Map(dates.map((date) => [grid.sessions[date.place]?.close, date]));
+  const start = grid.sessions[places[0] ?? Number.POSITIVE_INFINITY]?.close;
+  const signals = createSignalCount();
+
+  const addClosed = (snapshot: Snapshot) => {
+    const row = rows.get(snapshot.instrument.symbol);
+    if (row === undefined || start === undefined || snapshot.at < start) return;
+    if (snapshot.price?.at !== snapshot.at) return;
+    signals.add(snapshot);
+    const date = byClose.get(snapshot.at);
+    if (date === undefined) return;
+    date.trading++;
+    date.statements[row] = statementOf(snapshot, subject);
+  };
+  return {
+    archive: { clear: () => {}, setNewest: () => {}, addClosed },
+    panel: () => ({ dates, signals: signals.read() }),
+  };
+}
+
+const CALLS = { LONG: 1, WAIT: 0, SHORT: -1 } as const;
+
+/** The composite speaks through its signal, a factor alone through the same two thresholds. */
+function statementOf(snapshot: Snapshot, subject: Subject): Statement | undefined {
+  if (subject === "composite") {
+    if (snapshot.coverage === 0) return undefined;
+    return { z: normalQuantile(snapshot.score / 100), call: CALLS[snapshot.signal.direction] };
+  }
+  const { z } = snapshot.factors[subject];
+  return z === null ? undefined : { z, call: callOf(z) };
+}
+
+const LONG_Z = normalQuantile(THRESHOLDS.enterLong / 100);
+const SHORT_Z = normalQuantile(THRESHOLDS.enterShort / 100);
+
+function callOf(z: number): Statement["call"] {
+  if (z >= LONG_Z) return 1;
+  return z <= SHORT_Z ? -1 : 0;
+}

@@ -1,0 +1,59 @@
+import { FACTORS, type Factor } from "../../factors/reading.ts";
+import type { AssetClass } from "../../market/instrument.ts";
+
+/** What can be tested: one factor alone, or the score that is published. */
+export const SUBJECTS = [...FACTORS, "composite"] as const;
+export type Subject = Factor | "composite";
+
+/** How often scores are compared with what followed. */
+export const PACES = ["week", "session"] as const;
+export type Pace = (typeof PACES)[number];
+
+/** Sessions over which what followed is measured; each begins at the close after the score. */
+export const HORIZONS = [1, 5, 21, 63] as const;
+
+/** What a backtest asks of a market. */
+export interface Question {
+  readonly subject: Subject;
+  /** First session whose scores count, ISO date. */
+  readonly from: string;
+  /** Last session of which anything is used, returns included, ISO date. */
+  readonly to: string;
+  /** Only these are graded, all for an empty list; their peers stay the whole class. */
+  readonly symbols: readonly string[];
+  readonly pace: Pace;
+  /** Of everything that is random. */
+  readonly seed: number;
+}
+
+/** Social and off-exchange evidence lasts one session (method 2.3, 2.4). */
+const BRIEF: ReadonlySet<Subject> = new Set(["social", "darkpool"]);
+
+/** How often a subject is graded when nobody says: one that lasts a session, every session. */
+export const usualPace = (subject: Subject): Pace => (BRIEF.has(subject) ? "session" : "week");
+
+/** The horizon of the verdict, fixed beforehand, in sessions (method 3.1; coins: about a week). */
+export function headlineHorizon(subject: Subject, assetClass: AssetClass): number {
+  if (BRIEF.has(subject)) return 1;
+  return assetClass === "crypto" ? 5 : 21;
+}
+
+/** The horizon that a published probability is about, in sessions; coins: a week. */
+const FORECAST_HORIZONS: Readonly<Record<AssetClass, number>> = { stock: 21, etf: 21, crypto: 7 };
+
+/** The horizon at which probabilities are graded: the published one, where evidence lasts so long. */
+export const forecastHorizon = (subject: Subject, assetClass: AssetClass): number =>
+  BRIEF.has(subject) ? 1 : FORECAST_HORIZONS[assetClass];
+
+/** Sessions of a year, by which figures are annualised. */
+export const SESSIONS_PER_YEAR: Readonly<Record<AssetClass, number>> = {
+  stock: 252,
+  etf: 252,
+  crypto: 365,
+};
+
+/** Sessions of a class from one graded date to the next. */
+export function stepOf(pace: Pace, assetClass: AssetClass): number {
+  if (pace === "session") return 1;
+  return assetClass === "crypto" ? 7 : 5;
+}

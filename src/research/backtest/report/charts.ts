@@ -1,0 +1,175 @@
+import type { Html } from "../../../http/pages/html.ts";
+import { wealth } from "../drawdown.ts";
+import type { ClassResult, HorizonResult } from "../judgement.ts";
+import type { Slice } from "../slices.ts";
+import { COLOURS, chart, dateAxis, legend, nameAxis, valueAxis, zeroLine } from "./chart.ts";
+import { change, percent, plain, shortCoefficient } from "./figures.ts";
+import { sessions } from "./words.ts";
+
+/** The running sum of the coefficients: a steady skill climbs, luck wanders. */
+export function historyChart({ history, horizon }: HorizonResult): Html {
+  let sum = 0;
+  const sums = history.map(({ value }) => {
+    sum += value;
+    return sum;
+  });
+  return chart(
+    {
+      title: "Coefficients added up",
+      caption: `Over ${sessions(horizon)}. A steady skill climbs, luck wanders.`,
+    },
+    {
+      xAxis: dateAxis(history.map(({ date }) => date)),
+      yAxis: valueAxis(plain),
+      series: [line("sum", sums, COLOURS.first), zeroLine],
+    },
+  );
+}
+
+const line = (name: string, data: readonly number[], colour: string) => ({
+  type: "line" as const,
+  name,
+  data: [...data],
+  showSymbol: false,
+  lineStyle: { color: colour, width: 2 },
+  itemStyle: { color: colour },
+});
+
+/** Dates below which a year is no bar: four weeks can be anything. */
+const MIN_DATES = 12;
+
+/** Mean coefficients by calendar year. */
+export function yearChart({ years, horizon }: HorizonResult): Html {
+  const long = years.filter(({ dates }) => dates >= MIN_DATES);
+  const short = years.filter(({ dates }) => dates < MIN_DATES).map(({ label }) => label);
+  const missing = short.length === 0 ? "" : ` Too short to show: ${short.join(", ")}.`;
+  const caption = `Mean coefficient over ${sessions(horizon)}. A year is short: most of this is noise.${missing}`;
+  return sliceChart("By year", caption, long);
+}
+
+/** Means of parts of the dates. */
+export function sliceChart(title: string, caption: string, slices: readonly Slice[]): Html {
+  return chart(
+    { title, caption },
+    {
+      xAxis: nameAxis(slices.map(({ label }) => label)),
+      yAxis: valueAxis(shortCoefficient),
+      series: [bars(slices.map(({ mean }) => mean)), zeroLine],
+    },
+  );
+}
+
+const bars = (values: readonly number[]) => ({
+  type: "bar" as const,
+  data: values.map((value) => ({
+    value,
+    itemStyle: {
+      color: value < 0 ? COLOURS.second : COLOURS.first,
+      borderRadius: value < 0 ? [0, 0, 3, 3] : [3, 3, 0, 0],
+    },
+  })),
+  barMaxWidth: 32,
+});
+
+/** Excess return by tenth of the scores: a score that works makes stairs. */
+export function decileChart({ horizon, book }: HorizonResult): Html | undefined {
+  if (book === null) return undefined;
+  return chart(
+    {
+      title: "Return by tenth of the scores",
+      caption: `Mean return over ${sessions(horizon)} above that of all, lowest scores on the left${tenthNote(book)}. A score that works makes stairs.`,
+    },
+    {
+      xAxis: nameAxis(book.excess.map((_, tenth) => String(tenth + 1))),
+      yAxis: valueAxis((value) => change(value)),
+      series: [bars(book.excess), zeroLine],
+    },
+  );
+}
+
+/** A tenth of few names is the luck of one. */
+const tenthNote = ({ names }: { readonly names: number }): string =>
+  names < 5 ? `; a tenth is about ${names < 1.5 ? "one name" : `${Math.round(names)} names`}` : "";
+
+/** What became of 1 that bought the best tenth and sold the worst. */
+export function wealthChart({ horizon, book }: HorizonResult): Html | undefined {
+  if (book === null) return undefined;
+  return chart(
+    {
+      title: "Best tenth minus worst tenth",
+      caption: `What became of 1, in periods of ${sessions(horizon)} one after another.`,
+    },
+    {
+      legend,
+      xAxis: dateAxis(book.path.map(({ date }) => date)),
+      yAxis: valueAxis(plain),
+      series: [
+        line("before costs", wealth(book.path.map(({ gross }) => gross)), COLOURS.first),
+        line("at 10 bp a trade", wealth(book.path.map(({ net10 }) => net10)), COLOURS.second),
+      ],
+    },
+  );
+}
+
+/** How many instruments had a value at each date. */
+export function coverageChart({ comparison, coverage }: ClassResult): Html | undefined {
+  if (comparison === "through_time") return undefined;
+  const { history } = coverage;
+  return chart(
+    {
+      title: "Instruments with a value",
+      caption: "Per graded date, as it was known then. Few names make a coefficient jump.",
+    },
+    {
+      xAxis: dateAxis(history.map(({ date }) => date)),
+      yAxis: valueAxis(plain),
+      series: [
+        line(
+          "instruments",
+          history.map(({ value }) => value),
+          COLOURS.first,
+        ),
+      ],
+    },
+  );
+}
+
+/** How often what was given a probability happened. */
+export function reliabilityChart({ probabilities }: ClassResult): Html | undefined {
+  if (probabilities === null) return undefined;
+  const points = probabilities.bins.map(({ meanProbability, frequency }) => [
+    meanProbability,
+    frequency,
+  ]);
+  const { min, max, interval } = wholePercents(points.flat());
+  const axis = { ...valueAxis((value) => percent(value, 0)), min, max, interval };
+  return chart(
+    {
+      title: "Probabilities and what came of them",
+      caption:
+        "Each point is a tenth of the forecasts: across what was said, upwards how often it happened. On the line is right.",
+    },
+    {
+      xAxis: axis,
+      yAxis: axis,
+      series: [
+        {
+          type: "line",
+          data: [min, max].map((end) => [end, end]),
+          showSymbol: false,
+          lineStyle: { color: COLOURS.quiet, type: "dashed", width: 1 },
+        },
+        { type: "scatter", data: points, symbolSize: 10, itemStyle: { color: COLOURS.first } },
+      ],
+    },
+  );
+}
+
+/** Ends and marks of an axis over some shares: at most four steps of whole percents. */
+function wholePercents(shares: readonly number[]) {
+  const low = Math.floor(100 * Math.min(...shares));
+  const length = 100 * Math.max(...shares) - low;
+  const step = Math.max(1, Math.ceil(length / 4));
+  const steps = Math.max(1, Math.ceil(length / step));
+  return { min: low / 100, max: (low + steps * step) / 100, interval: step / 100 };
+}

@@ -1,0 +1,84 @@
+import type { Html } from "../../../http/pages/html.ts";
+import type { ClassResult } from "../judgement.ts";
+import type { SeriesSummary } from "../series-summary.ts";
+import { COLOURS, chart, legend, nameAxis, valueAxis, zeroLine } from "./chart.ts";
+import { shortCoefficient } from "./figures.ts";
+import { sessions } from "./words.ts";
+
+/** Mean coefficients by horizon with their intervals, as they are and neutral. */
+export function coefficientChart({ horizons }: ClassResult): Html {
+  const names = horizons.map(({ horizon }) => sessions(horizon));
+  const has = horizons.some(({ neutralIc }) => neutralIc !== null);
+  return chart(
+    {
+      title: "Rank correlation by horizon",
+      caption: "Points are means, lines their 95 % intervals. A line across 0 shows nothing.",
+    },
+    {
+      ...(has && { legend }),
+      xAxis: nameAxis(names),
+      yAxis: valueAxis(shortCoefficient),
+      series: [
+        ...intervals(
+          "as it is",
+          horizons.map(({ ic }) => ic),
+          { colour: COLOURS.first, shift: has ? -9 : 0 },
+        ),
+        ...(has
+          ? intervals(
+              "neutral",
+              horizons.map(({ neutralIc }) => neutralIc),
+              { colour: COLOURS.second, shift: 9 },
+            )
+          : []),
+      ],
+    },
+  );
+}
+
+/** A point and a line from low to high per summary, moved sideways by some pixels. */
+function intervals(
+  name: string,
+  summaries: readonly (SeriesSummary | null)[],
+  { colour, shift }: { readonly colour: string; readonly shift: number },
+) {
+  const known = summaries.flatMap((summary, index) => (summary ? [{ index, summary }] : []));
+  type Api = { value(dimension: number): number; coord(point: readonly number[]): number[] };
+  return [
+    {
+      type: "custom" as const,
+      name,
+      itemStyle: { color: colour },
+      data: known.map(({ index, summary: { mean, interval } }) => [
+        index,
+        mean,
+        interval.low,
+        interval.high,
+      ]),
+      encode: { x: 0, y: [1, 2, 3] },
+      renderItem: (_: unknown, api: Api) => {
+        const point = (dimension: number) => {
+          const [x = 0, y = 0] = api.coord([api.value(0), api.value(dimension)]);
+          return { x: x + shift, y };
+        };
+        const [middle, low, high] = [point(1), point(2), point(3)];
+        return {
+          type: "group" as const,
+          children: [
+            {
+              type: "line" as const,
+              shape: { x1: low.x, y1: low.y, x2: high.x, y2: high.y },
+              style: { stroke: colour, lineWidth: 3, lineCap: "round" as const, opacity: 0.55 },
+            },
+            {
+              type: "circle" as const,
+              shape: { cx: middle.x, cy: middle.y, r: 5 },
+              style: { fill: colour },
+            },
+          ],
+        };
+      },
+    },
+    zeroLine,
+  ];
+}

@@ -1,0 +1,146 @@
+import { type Html, html } from "../../../http/pages/html.ts";
+import type { ClassResult, HorizonResult } from "../judgement.ts";
+import type { BacktestResult } from "../run-backtest.ts";
+import type { SeriesSummary } from "../series-summary.ts";
+import {
+  coverageChart,
+  decileChart,
+  historyChart,
+  reliabilityChart,
+  sliceChart,
+  wealthChart,
+  yearChart,
+} from "./charts.ts";
+import { coefficientChart } from "./coefficient-chart.ts";
+import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
+import { STYLE } from "./style.ts";
+import { bookTable, coefficientTable, hitTable, sliceTable } from "./tables.ts";
+import {
+  CLASS_WORDS,
+  caveats,
+  coverageSentence,
+  headlineOf,
+  paceWords,
+  powerSentence,
+  SUBJECT_WORDS,
+  sessions,
+  VERDICT_RULE,
+  VERDICT_WORDS,
+  verdictSentences,
+} from "./words.ts";
+
+/** The whole report as one HTML document that needs nothing else: no script, no other file. */
+export function reportPage(result: BacktestResult): string {
+  const { question, classes, methodVersion, source } = result;
+  const title = `Backtest of ${SUBJECT_WORDS[question.subject]}`;
+  const names = question.symbols.length === 0 ? "" : `, ${question.symbols.join(", ")}`;
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}, ${question.from} to ${question.to}</title>
+<style>${style}</style>
+</head>
+<body>
+<header>
+<h1>${title}</h1>
+<p class="facts">${question.from} to ${question.to}${names}. Graded at ${paceWords(question)}. Method ${methodVersion}, ${source.name}${source.simulated ? ", simulated" : ""}.</p>
+${classes.length > 1 && contents(classes)}
+</header>
+<main>
+${classes.map(classSection)}
+${methodSection(result)}
+</main>
+</body>
+</html>
+`;
+  return page.toString();
+}
+
+/** Written here and nowhere else, so it is as safe as the template around it. */
+const style = html(Object.assign([STYLE], { raw: [STYLE] }));
+
+const contents = (classes: readonly ClassResult[]): Html =>
+  html`<nav aria-label="Asset classes"><ul>${classes.map(
+    ({ assetClass, verdict }) =>
+      html`<li><a href="#${assetClass}">${CLASS_WORDS[assetClass]}</a>: ${VERDICT_WORDS[verdict].toLowerCase()}</li>`,
+  )}<li><a href="#method">How to read this</a></li></ul></nav>`;
+
+function classSection(result: ClassResult): Html {
+  const { assetClass, verdict, horizons } = result;
+  const main = headlineOf(result);
+  const isMeasured = horizons.some(({ ic }) => ic !== null);
+  const power = powerSentence(result);
+  return html`<section id="${assetClass}">
+<h2>${CLASS_WORDS[assetClass]}</h2>
+<div class="verdict ${verdict}"><div><strong>${VERDICT_WORDS[verdict]}</strong>
+${verdictSentences(result).map((sentence) => html`<p>${sentence}</p>`)}
+${power && html`<p class="quiet">${power}</p>`}
+</div>
+${main && keyFigures(main)}
+</div>
+<p class="quiet">${coverageSentence(result)}</p>
+${result.sameDay && sameDayNote(result.sameDay)}
+${result.nextOpen && nextOpenNote(result.nextOpen)}
+${isMeasured && main && measured(result, main)}
+</section>`;
+}
+
+/** The figures of the verdict, to be seen at a glance. */
+function keyFigures({ horizon, ic, book }: HorizonResult): Html | undefined {
+  if (ic === null) return undefined;
+  const net = book?.net.find(({ costBp }) => costBp === 10)?.mean;
+  const figures = [
+    [`Rank correlation, ${sessions(horizon)}`, coefficient(ic.mean)],
+    ["95 % interval", range(ic.interval)],
+    ["t", tValue(ic.t)],
+    ["Dates", whole(ic.dates)],
+    ["Best minus worst tenth, at 10\u00a0bp", change(net)],
+  ].filter(([, value]) => value !== NONE);
+  return html`<dl>${figures.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+function measured(result: ClassResult, main: HorizonResult): Html {
+  const { headline, signals, probabilities, coverage } = result;
+  const over = `over ${sessions(headline)}`;
+  return html`<div class="charts">
+${coefficientChart(result)}
+${historyChart(main)}
+${decileChart(main)}
+${wealthChart(main)}
+${yearChart(main)}
+${sliceChart("By how turbulent the market was", `Mean coefficient ${over}, in thirds of the dates by the volatility of the 63 sessions before.`, main.regimes)}
+${reliabilityChart(result)}
+${coverageChart(result)}
+</div>
+${coefficientTable(result)}
+<p class="quiet">Neutral: against returns per unit of volatility, after beta, volatility, size and sector have explained what they can. Shuffled: the same scores dealt out at random.</p>
+${bookTable(result)}
+${hitTable(result)}
+<p>The published signal was LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)} and SHORT ${percent(signals.shares.SHORT, 0)} of the time. It changed ${signals.changesPerYear.toFixed(1)} times a year per instrument; ${percent(signals.flipBackShare)} of the changes were taken back within five sessions.${coverage.autocorrelation !== null && ` From one date to the next the values keep a rank correlation of ${coverage.autocorrelation.toFixed(2)}.`}</p>
+${
+  probabilities &&
+  html`<p>Probabilities of beating the median over ${sessions(probabilities.horizon)}, made of these scores and of the years before each, had a Brier score of ${probabilities.brier.toFixed(4)}; always saying the frequency has ${probabilities.climatology.toFixed(4)}. Skill: ${percent(probabilities.skill, 2)}, from ${whole(probabilities.forecasts)} forecasts. Calibrated on all dates, rho is ${probabilities.next.rho.toFixed(4)}.</p>`
+}
+<details><summary>By year and by regime, in figures</summary>
+${sliceTable(`Coefficients ${over} by year`, main.years)}
+${sliceTable(`Coefficients ${over} by regime`, main.regimes)}
+</details>`;
+}
+
+const sameDayNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
+  html`<p>On the same day, what messages say and what the price does have a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions with at least 20 names). That predicts nothing: it shows that texts are understood.</p>`;
+
+const nextOpenNote = ({ mean, t, interval, dates }: SeriesSummary): Html =>
+  html`<p>The short ratio is published after the close, so the score of a close holds that of the session before. Against the first session after its publication, from open to close, it has a rank correlation of ${coefficient(mean)} (95 % interval ${range(interval)}, t ${tValue(t)}, ${whole(dates)} sessions).</p>`;
+
+const methodSection = (result: BacktestResult): Html => html`<section id="method">
+<h2>How to read this</h2>
+<p>At each graded close the service's own engine scored every instrument with what was known by then, tables of the peer group included. The rank correlation of these scores with the total returns that followed is the information coefficient: 1 is perfect order, 0 is chance. For this kind of score an honest figure is 0.00 to 0.03.</p>
+<h3>The verdict</h3>
+<ul>${VERDICT_RULE.map((rule) => html`<li>${rule}</li>`)}</ul>
+<p>t is the smaller of the plain one and that of Newey and West, whose lag is the number of dates that one horizon spans. Intervals come from a block bootstrap with blocks of about that length and seed ${result.question.seed}.</p>
+<h3>What is not shown</h3>
+<ul>${caveats(result).map((caveat) => html`<li>${caveat}</li>`)}</ul>
+</section>`;

@@ -1,0 +1,102 @@
+import type { ClassResult } from "../judgement.ts";
+import type { BacktestResult } from "../run-backtest.ts";
+import type { SeriesSummary } from "../series-summary.ts";
+import { change, coefficient, NONE, percent, range, tValue, whole } from "./figures.ts";
+import {
+  CLASS_WORDS,
+  coverageSentence,
+  headlineSentence,
+  paceWords,
+  SUBJECT_WORDS,
+  VERDICT_WORDS,
+  verdictSentences,
+} from "./words.ts";
+
+/** Ways of setting a text off, by their names in `util.styleText`. */
+type Style = "bold" | "dim" | "green" | "red" | "yellow";
+
+/** Sets a text off, or leaves it as it is where nobody would see it. */
+export type Paint = (styles: readonly Style[], text: string) => string;
+
+const VERDICT_STYLES: Readonly<Record<ClassResult["verdict"], Style>> = {
+  insufficient_data: "dim",
+  no_evidence: "yellow",
+  inverted: "red",
+  weak_positive: "green",
+  positive: "green",
+};
+
+/** The result for people at a terminal. */
+export function summaryText(result: BacktestResult, paint: Paint): string {
+  const { question, classes, methodVersion } = result;
+  const names = question.symbols.length === 0 ? "" : `, ${question.symbols.join(", ")}`;
+  return [
+    paint(
+      ["bold"],
+      `Backtest of ${SUBJECT_WORDS[question.subject]}, ${question.from} to ${question.to}${names}`,
+    ),
+    `Graded at ${paceWords(question)}, method ${methodVersion}`,
+    ...classes.map((one) => classText(one, paint)),
+  ].join("\n");
+}
+
+function classText(result: ClassResult, paint: Paint): string {
+  const { assetClass, verdict, horizons, signals, sameDay, nextOpen } = result;
+  const styles = ["bold", VERDICT_STYLES[verdict]] as const;
+  const sentences = [
+    headlineSentence(result),
+    ...verdictSentences(result),
+    coverageSentence(result),
+  ];
+  const isMeasured = horizons.some(({ ic }) => ic !== null);
+  return [
+    "",
+    `${CLASS_WORDS[assetClass]}: ${paint(styles, VERDICT_WORDS[verdict].toUpperCase())}`,
+    ...sentences.filter((sentence) => sentence !== undefined).map((sentence) => `  ${sentence}`),
+    ...extraLine("Same day", sameDay),
+    ...extraLine("Short ratio and the session after its publication, open to close", nextOpen),
+    ...(isMeasured ? ["", ...horizonLines(result, paint), ""] : []),
+    `  Published signal: LONG ${percent(signals.shares.LONG, 0)}, WAIT ${percent(signals.shares.WAIT, 0)}, SHORT ${percent(signals.shares.SHORT, 0)}; ` +
+      `${signals.changesPerYear.toFixed(1)} changes a year, ${percent(signals.flipBackShare)} taken back.`,
+  ].join("\n");
+}
+
+const extraLine = (what: string, summary: SeriesSummary | null): readonly string[] =>
+  summary === null
+    ? []
+    : [
+        `  ${what}: ${coefficient(summary.mean)}, 95 % interval ${range(summary.interval)}, ` +
+          `t ${tValue(summary.t)}, ${whole(summary.dates)} sessions.`,
+      ];
+
+const HEADS = [
+  "sessions",
+  "IC",
+  "95 % interval",
+  "t",
+  "neutral",
+  "t",
+  "LONG/base",
+  "spread",
+  "10 bp",
+];
+
+function horizonLines({ horizons }: ClassResult, paint: Paint): readonly string[] {
+  const rows = horizons.map(({ horizon, ic, neutralIc, hits, book }) => [
+    String(horizon),
+    coefficient(ic?.mean),
+    ic ? range(ic.interval) : NONE,
+    tValue(ic?.t),
+    coefficient(neutralIc?.mean),
+    tValue(neutralIc?.t),
+    `${percent(hits?.long.rate)}/${percent(hits?.long.baseRate)}`,
+    change(book?.spread.mean),
+    change(book?.net.find(({ costBp }) => costBp === 10)?.mean),
+  ]);
+  const widths = HEADS.map((head, column) =>
+    Math.max(head.length, ...rows.map((row) => (row[column] ?? "").length)),
+  );
+  const line = (row: readonly string[]) =>
+    `  ${row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")}`;
+  return [paint(["dim"], line(HEADS)), ...rows.map(line)];
+}

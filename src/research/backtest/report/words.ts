@@ -1,0 +1,158 @@
+import type { AssetClass } from "../../../market/instrument.ts";
+import type { ClassResult, HorizonResult } from "../judgement.ts";
+import { periodsForPower } from "../power.ts";
+import { type Question, SESSIONS_PER_YEAR, type Subject } from "../question.ts";
+import type { BacktestResult } from "../run-backtest.ts";
+import { MIN_PERIODS, STRONG_T, type Verdict, WEAK_T } from "../verdict.ts";
+import { coefficient, percent, range, tValue, whole } from "./figures.ts";
+
+/** What is tested, in words. */
+export const SUBJECT_WORDS: Readonly<Record<Subject, string>> = {
+  composite: "the composite score",
+  momentum: "momentum alone",
+  valuation: "valuation alone",
+  social: "the tone of messages alone",
+  darkpool: "off-exchange pressure alone",
+};
+
+/** Asset classes in words. */
+export const CLASS_WORDS: Readonly<Record<AssetClass, string>> = {
+  stock: "Stocks",
+  etf: "Exchange-traded funds",
+  crypto: "Coins",
+};
+
+/** The verdicts in words. */
+export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
+  insufficient_data: "Not enough data",
+  inverted: "Inverted",
+  no_evidence: "No evidence",
+  weak_positive: "Weakly positive",
+  positive: "Positive",
+};
+
+/** What each verdict means. */
+const MEANINGS: Readonly<Record<Verdict, string>> = {
+  insufficient_data: "There is too little history, or too few instruments, to say anything.",
+  inverted: "High scores were followed by lower returns than low scores. Do not use it as it is.",
+  no_evidence: "What followed cannot be told from chance.",
+  weak_positive:
+    "High scores were followed by somewhat higher returns, by a margin that luck reaches.",
+  positive: "High scores were followed by higher returns, by a margin that luck rarely reaches.",
+};
+
+/** How often statements are graded, in words. */
+export const paceWords = ({ pace }: Question): string =>
+  pace === "week" ? "the last session of each week" : "every session";
+
+/** What the verdict on a class means, and what to make of it. */
+export function verdictSentences(result: ClassResult): readonly string[] {
+  const { verdict, trials } = result;
+  if (!headlineOf(result)?.ic) return [MEANINGS[verdict]];
+  const tried =
+    trials.variants > 1
+      ? [
+          `${whole(trials.variants)} variants were tried so far, which the verdict takes into account.`,
+        ]
+      : [];
+  return [MEANINGS[verdict], ...tried, ...suspicion(result)];
+}
+
+/** The horizon of the verdict. */
+export const headlineOf = ({ horizons, headline }: ClassResult): HorizonResult | undefined =>
+  horizons.find(({ horizon }) => horizon === headline);
+
+/** A length in words, for example `1 session`. */
+export const sessions = (count: number): string => `${count} session${count === 1 ? "" : "s"}`;
+
+/** Coefficients above this are too good for this kind of score (method 0). */
+const SUSPICIOUS_IC = 0.05;
+
+function suspicion({ horizons }: ClassResult): readonly string[] {
+  const high = horizons.filter(({ ic }) => ic !== null && ic.mean > SUSPICIOUS_IC);
+  if (high.length === 0) return [];
+  return [
+    `Over ${high.map(({ horizon }) => horizon).join(", ")} sessions the coefficient is above ${SUSPICIOUS_IC}. ` +
+      "That is more often a mistake, a biased sample or a short one than a discovery: look for what was known too early, and for what is missing from the data.",
+  ];
+}
+
+/** The figure of the verdict, in a sentence; `undefined` without one. */
+export function headlineSentence(result: ClassResult): string | undefined {
+  const ic = headlineOf(result)?.ic;
+  if (!ic) return undefined;
+  return (
+    `Rank correlation of score and return over ${sessions(result.headline)}: ${coefficient(ic.mean)}, ` +
+    `95 % interval ${range(ic.interval)}, t ${tValue(ic.t)}, ${whole(ic.dates)} dates.`
+  );
+}
+
+/**
+ * How long the record would have to be, in words; `undefined` where nothing is to be said. t grows
+ * with the square root of time, and has to reach 2.80; it knows how far the dates overlap.
+ */
+export function powerSentence(result: ClassResult): string | undefined {
+  const { assetClass, step } = result;
+  const ic = headlineOf(result)?.ic;
+  const factor = ic ? periodsForPower(ic.t, 1) : null;
+  if (!ic || factor === null || factor <= 1) return undefined;
+  const years = (ic.dates * step) / SESSIONS_PER_YEAR[assetClass];
+  const needed = years * factor;
+  return (
+    `A true coefficient of this size would need ${needed > 1_000 ? "more than 1,000" : `about ${whole(needed)}`} years ` +
+    `to be found four times out of five; there are ${years.toFixed(1)}.`
+  );
+}
+
+/** How a verdict is reached. */
+export const VERDICT_RULE: readonly string[] = [
+  `Not enough data: fewer than ${MIN_PERIODS} independent periods.`,
+  `Positive: the 95 % interval lies above 0, and t reaches ${STRONG_T} and the t that the best of all variants tried reaches by luck in 5 % of cases.`,
+  `Weakly positive: the same with t from ${WEAK_T}.`,
+  `Inverted: the interval lies below 0 and t reaches minus ${WEAK_T}, with the same allowance.`,
+  "No evidence: anything else.",
+  "The horizon of a verdict is fixed beforehand. In the tables, the other three count as four times as many variants.",
+];
+
+/** What the reader must know about the data before believing a figure. */
+export function caveats({ classes, question, source }: BacktestResult): readonly string[] {
+  const counts = classes.map(
+    ({ assetClass, coverage }) =>
+      `${CLASS_WORDS[assetClass].toLowerCase()}: ${whole(coverage.ended)} of ${whole(coverage.instruments)}`,
+  );
+  return [
+    `Survivorship: a market folder holds the instruments that somebody chose to put there, often those that exist today. Of those here, this many stopped trading before the end: ${counts.join("; ")}. Names that failed and are missing make every long position look better than it was.`,
+    "An instrument that stops trading keeps its last price: what a holder lost after that is not in the figures.",
+    "Returns begin at the close of the session after the score. Spreads, market impact, borrowing costs and taxes are left out; the costs shown are a plain charge per trade.",
+    "Dates overlap where the horizon is longer than the step; intervals and t allow for most of it (simulated without any skill, t spreads 15 to 20 % too wide over 21 and 63 sessions), yearly figures not at all.",
+    "Sectors are those of today. Messages are read by the lexicon alone, without a trained model.",
+    `Nothing after ${question.to} is used. What was known when follows the dates that the data carry (${source.name}: ${source.terms})`,
+    "The method's weights and thresholds were chosen by people who knew much of this history. A test on the past cannot undo that.",
+    "A long or short signal is a summary of evidence. It is not advice.",
+  ];
+}
+
+/** Who was compared with whom, in a few sentences. */
+export function coverageSentence({ comparison, coverage, leftOut }: ClassResult): string {
+  const { instruments, dates, names, share } = coverage;
+  if (comparison === "through_time") {
+    return (
+      `One instrument, ${whole(dates)} dates: its own values are compared with what followed each. ` +
+      `It had a value on ${percent(share)} of the dates on which it traded.`
+    );
+  }
+  return (
+    `${whole(instruments)} instruments, ${whole(dates)} dates, ` +
+    `${whole(names.fewest)} to ${whole(names.most)} with a value per date ` +
+    `(median ${whole(names.median)}; ${percent(share)} of those that traded).` +
+    leftOutSentence(leftOut)
+  );
+}
+
+function leftOutSentence({ copies, still }: ClassResult["leftOut"]): string {
+  const reasons = [
+    ...(copies.length > 0 ? [`${copies.join(", ")} (moving like an older one)`] : []),
+    ...(still.length > 0 ? [`${still.join(", ")} (hardly moving)`] : []),
+  ];
+  return reasons.length === 0 ? "" : ` Not graded: ${reasons.join("; ")}.`;
+}

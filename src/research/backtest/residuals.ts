@@ -1,0 +1,53 @@
+import { mean } from "../../factors/statistics.ts";
+
+/** Share of a column's variation below which it is taken to repeat the columns before it. */
+const REDUNDANT = 1e-9;
+
+/**
+ * What is left of values after a linear regression on columns with an own constant per group:
+ * least squares on deviations from the group's mean (Frisch & Waugh, 1933), the columns made
+ * orthogonal one after another (Gram and Schmidt). A column that repeats earlier ones, or does
+ * not vary, explains nothing and does no harm.
+ *
+ * @param values, groups One per row; a row alone in its group is explained in full.
+ * @param columns Each as long as the values.
+ * @returns Residuals, one per row.
+ */
+export function residualise(
+  values: readonly number[],
+  columns: readonly (readonly number[])[],
+  groups: readonly string[],
+): readonly number[] {
+  const basis: (readonly number[])[] = [];
+  for (const column of columns) {
+    const deviations = withoutGroupMeans(column, groups);
+    const fresh = basis.reduce(withoutPartAlong, deviations);
+    if (squared(fresh) > REDUNDANT * squared(deviations)) basis.push(fresh);
+  }
+  return basis.reduce(withoutPartAlong, withoutGroupMeans(values, groups));
+}
+
+function withoutGroupMeans(
+  values: readonly number[],
+  groups: readonly string[],
+): readonly number[] {
+  const rows = Map.groupBy(values.keys(), (row) => groups[row] as string);
+  const means = new Map(
+    [...rows].map(([group, members]) => [group, mean(members.map((row) => values[row] as number))]),
+  );
+  return values.map((value, row) => value - (means.get(groups[row] as string) as number));
+}
+
+/** The values without what runs along a direction; the direction is not 0. */
+function withoutPartAlong(
+  values: readonly number[],
+  direction: readonly number[],
+): readonly number[] {
+  const share = product(values, direction) / squared(direction);
+  return values.map((value, row) => value - share * (direction[row] as number));
+}
+
+const product = (a: readonly number[], b: readonly number[]): number =>
+  a.reduce((sum, value, row) => sum + value * (b[row] as number), 0);
+
+const squared = (values: readonly number[]): number => product(values, values);

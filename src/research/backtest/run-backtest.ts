@@ -1,0 +1,189 @@
+import { AssetClass } from "../../market/instrument.ts";
+import type { Market, Source } from "../../market/market.ts";
+import { countKnown } from "../../market/point-in-time.ts";
+import type { InstrumentRecords } from "../../market/records.ts";
+import { createEngine } from "../../score/engine.ts";
+import { METHOD_VERSION } from "../../score/snapshot.ts";
+import { measureClass } from "./class-measures.ts";
+import { findIndistinct, type Indistinct } from "./distinct.ts";
+import { gradedDates } from "./graded-dates.ts";
+import { type ClassResult, judgeClasses } from "./judgement.ts";
+import { nextOpenCoefficients } from "./next-open.ts";
+import type { DateFigure } from "./outcomes.ts";
+import { type Collector, createCollector } from "./panel.ts";
+import type { Question } from "./question.ts";
+import { createReturnGrid, type ReturnGrid } from "./return-grid.ts";
+import { sameDayCoefficients } from "./same-day.ts";
+import { summariseSeries } from "./series-summary.ts";
+import type { Trial } from "./trials.ts";
+
+/** How far a backtest is. */
+interface BacktestProgress {
+  /** ISO date of the session that is being scored. */
+  readonly session: string;
+  /** Snapshots so far. */
+  readonly scores: number;
+  /** Share of the walk that is done, in [0, 1]. */
+  readonly fraction: number;
+}
+
+/** A question and where it is answered. */
+export interface BacktestRun {
+  readonly market: Market;
+  readonly question: Question;
+  /** Variants tried before, on the same market. */
+  readonly earlier: readonly Trial[];
+  /** Told after each session. */
+  readonly onProgress: (progress: BacktestProgress) => void;
+  /** Told when the walk is over and a class is measured. */
+  readonly onMeasuring?: (assetClass: AssetClass) => void;
+}
+
+/** What a backtest found. */
+export interface BacktestResult {
+  readonly question: Question;
+  readonly methodVersion: string;
+  readonly source: Source;
+  /** Classes with at least one graded date. */
+  readonly classes: readonly ClassResult[];
+}
+
+/** A class before it is walked. */
+interface Prepared {
+  readonly grid: ReturnGrid;
+  readonly graded: ReadonlySet<number>;
+  readonly leftOut: Indistinct;
+  /** Places of the graded dates, at least one. */
+  readonly places: readonly number[];
+}
+
+/**
+ * Walks a market forward with the service's own engine and grades what it said with what followed.
+ * Scores are those of session closes, made of what was known by then; returns begin at the close
+ * of the next session and end by `question.to`.
+ */
+export function runBacktest({
+  market,
+  question,
+  earlier,
+  onProgress,
+  onMeasuring,
+}: BacktestRun): BacktestResult {
+  const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
+  const prepared = AssetClass.options.flatMap((assetClass) =>
+    prepare(records, assetClass, question),
+  );
+  const collectors = collect(market, prepared, { question, onProgress });
+  const measures = prepared.map((one, index) => {
+    onMeasuring?.(one.grid.assetClass);
+    return measureClass({
+      ...one,
+      question,
+      panel: (collectors[index] as Collector).panel(),
+      ...extras({ ...one, records }, { question, dayMs: market.dayMs }),
+    });
+  });
+  const methodVersion = METHOD_VERSION;
+  const classes = judgeClasses(measures, { question, methodVersion, earlier });
+  return { question, methodVersion, source: market.source, classes };
+}
+
+/** Who is named is graded, whatever it is. */
+const NOTHING: Indistinct = { copies: [], still: [] };
+
+function prepare(
+  records: readonly InstrumentRecords[],
+  assetClass: AssetClass,
+  question: Question,
+): readonly Prepared[] {
+  const grid = createReturnGrid(records, assetClass, question.to);
+  const leftOut = question.symbols.length > 0 ? NOTHING : findIndistinct(grid);
+  const isWanted = (symbol: string) =>
+    question.symbols.length > 0
+      ? question.symbols.includes(symbol)
+      : !leftOut.copies.includes(symbol) && !leftOut.still.includes(symbol);
+  const graded = new Set(
+    [...grid.rows.keys()].filter((row) => isWanted(grid.rows[row]?.instrument.symbol ?? "")),
+  );
+  const places = gradedDates(grid, question);
+  return graded.size === 0 || places.length === 0 ? [] : [{ grid, graded, leftOut, places }];
+}
+
+function collect(
+  market: Market,
+  prepared: readonly Prepared[],
+  { question, onProgress }: Pick<BacktestRun, "question" | "onProgress">,
+) {
+  const collectors = prepared.map(({ grid, graded, places }) =>
+    createCollector({ subject: question.subject, grid, graded, places }),
+  );
+  const closes = prepared.flatMap(({ grid, places }) =>
+    places.map((place) => grid.sessions[place]?.close ?? 0),
+  );
+  if (closes.length === 0) return [];
+  const first = closes.reduce((least, close) => Math.min(least, close));
+  const last = closes.reduce((most, close) => Math.max(most, close));
+  const origin = market.walkStart(first);
+  const report = createReport(market, { origin, last }, onProgress);
+  const engine = createEngine(
+    { ...market, walkStart: () => origin },
+    {
+      clear: () => {},
+      setNewest: () => {},
+      addClosed(snapshot) {
+        for (const { archive } of collectors) archive.addClosed(snapshot);
+        report(snapshot.at);
+      },
+    },
+  );
+  engine.refresh(last);
+  return collectors;
+}
+
+/** Reports once per session. Classes are walked one after another; there is about a score a bar. */
+function createReport(
+  market: Market,
+  { origin, last }: { readonly origin: number; readonly last: number },
+  onProgress: BacktestRun["onProgress"],
+): (at: number) => void {
+  const expected = market
+    .recordsUntil(last)
+    .reduce((sum, { bars }) => sum + countKnown(bars, last) - countKnown(bars, origin), 0);
+  let scores = 0;
+  let reported = 0;
+  return (at) => {
+    scores++;
+    if (at === reported) return;
+    reported = at;
+    const session = market.sessionAt(at - 1, "stock");
+    onProgress({ session, scores, fraction: Math.min(1, scores / expected) });
+  };
+}
+
+/** What only one subject has: a look at the same day, and at the first session after. */
+function extras(
+  {
+    records,
+    grid,
+    graded,
+    places,
+  }: Pick<Prepared, "grid" | "graded" | "places"> & {
+    readonly records: readonly InstrumentRecords[];
+  },
+  { question, dayMs }: { readonly question: Question; readonly dayMs: number },
+) {
+  const { subject, seed } = question;
+  const from = grid.sessions[places[0] ?? 0]?.label ?? question.from;
+  const summary = (figures: readonly DateFigure[]) => {
+    const values = figures.map(({ value }) => value);
+    return summariseSeries(values, { horizon: 1, step: 1 }, seed) ?? null;
+  };
+  return {
+    sameDay:
+      subject === "social" ? summary(sameDayCoefficients(records, grid, { from, dayMs })) : null,
+    nextOpen:
+      subject === "darkpool"
+        ? summary(nextOpenCoefficients({ records, grid, graded, from, seed }))
+        : null,
+  };
+}

@@ -1,0 +1,85 @@
+import { bullishness, socialHalfLifeMs } from "../../factors/message-counters.ts";
+import { type AuthorActivity, createAuthorActivity } from "../../factors/message-weight.ts";
+import type { InstrumentRecords } from "../../market/records.ts";
+import { createConversation } from "../../score/conversation.ts";
+import type { DateFigure } from "./outcomes.ts";
+import { rankCorrelation } from "./rank-correlation.ts";
+import type { GridRow, ReturnGrid } from "./return-grid.ts";
+
+/** Weight of messages from which a conversation is graded, and names that make a cross-section. */
+const MIN_WEIGHT = 1;
+const MIN_NAMES = 20;
+
+/** What was said of one instrument by a close, and its return of the same session. */
+interface SaidAndDone {
+  readonly place: number;
+  readonly said: number;
+  readonly done: number;
+}
+
+/**
+ * Rank correlation per session of what messages say at its close with the return of that very
+ * session. It predicts nothing: it tells whether texts are understood, for prices and messages
+ * of one day move together.
+ *
+ * @param from ISO date of the first session that counts.
+ */
+export function sameDayCoefficients(
+  records: readonly InstrumentRecords[],
+  grid: ReturnGrid,
+  { from, dayMs }: { readonly from: string; readonly dayMs: number },
+): readonly DateFigure[] {
+  const rows = new Map(grid.rows.map((row) => [row.instrument.symbol, row]));
+  const authors = authorsOf(records, dayMs);
+  const pairs = records.flatMap((one) => {
+    const row = rows.get(one.instrument.symbol);
+    return row === undefined ? [] : pairsOf(one, row, { grid, dayMs, authors });
+  });
+  const recent = pairs.filter(({ place }) => (grid.sessions[place]?.label ?? "") >= from);
+  return [...Map.groupBy(recent, ({ place }) => place)]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([place, members]): DateFigure[] => {
+      if (members.length < MIN_NAMES) return [];
+      const value = rankCorrelation(
+        members.map(({ said }) => said),
+        members.map(({ done }) => done),
+      );
+      return value === undefined ? [] : [{ place, value }];
+    });
+}
+
+/** When everybody wrote; a message is weighed by what its author wrote before it. */
+function authorsOf(records: readonly InstrumentRecords[], dayMs: number): AuthorActivity {
+  const authors = createAuthorActivity(dayMs);
+  for (const { mentions = [] } of records) {
+    for (const { author, availableAt } of mentions) {
+      if (author !== null) authors.add(author, availableAt);
+    }
+  }
+  return authors;
+}
+
+/** Where conversations take place. */
+interface Setting {
+  readonly grid: ReturnGrid;
+  readonly dayMs: number;
+  readonly authors: AuthorActivity;
+}
+
+function pairsOf(
+  { instrument, mentions = [] }: InstrumentRecords,
+  row: GridRow,
+  { grid, dayMs, authors }: Setting,
+): readonly SaidAndDone[] {
+  if (mentions.length === 0) return [];
+  const halfLifeMs = socialHalfLifeMs(instrument.assetClass, dayMs);
+  const conversation = createConversation({ halfLifeMs, dayMs, authors });
+  return grid.sessions.flatMap(({ close }, place) => {
+    conversation.advance(mentions, close);
+    const done = row.returns[place] as number;
+    if (conversation.newestAt === null || Number.isNaN(done)) return [];
+    const { counters } = conversation.heardAt(close);
+    if (counters.total < MIN_WEIGHT) return [];
+    return [{ place, said: bullishness(counters).value, done }];
+  });
+}

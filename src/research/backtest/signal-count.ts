@@ -1,0 +1,61 @@
+import type { Snapshot } from "../../score/snapshot.ts";
+import { SESSIONS_PER_YEAR } from "./question.ts";
+
+/** How signals behaved over all sessions. */
+export interface SignalCount {
+  /** Sessions times instruments. */
+  readonly sessions: number;
+  /** Share of them in each direction; they add up to 1. */
+  readonly shares: Readonly<Record<Direction, number>>;
+  readonly changesPerYear: number;
+  /** Share of the changes that were taken back within five sessions. */
+  readonly flipBackShare: number;
+}
+
+type Direction = Snapshot["signal"]["direction"];
+
+const FLIP_BACK_SESSIONS = 5;
+
+/** Where an instrument's signal stands, and how it came there. */
+interface Standing {
+  readonly direction: Direction;
+  readonly before: Direction | undefined;
+  /** Sessions since the last change. */
+  readonly age: number;
+}
+
+/** Counts signals and their changes, snapshot by snapshot, oldest first per instrument. */
+export function createSignalCount() {
+  const standings = new Map<string, Standing>();
+  const shares = { LONG: 0, WAIT: 0, SHORT: 0 };
+  let sessions = 0;
+  let years = 0;
+  let changes = 0;
+  let flipsBack = 0;
+  return {
+    add({ instrument, signal: { direction } }: Snapshot): void {
+      sessions++;
+      years += 1 / SESSIONS_PER_YEAR[instrument.assetClass];
+      shares[direction]++;
+      const standing = standings.get(instrument.symbol);
+      if (standing?.direction === direction) {
+        standings.set(instrument.symbol, { ...standing, age: standing.age + 1 });
+        return;
+      }
+      standings.set(instrument.symbol, { direction, before: standing?.direction, age: 1 });
+      if (standing === undefined) return;
+      changes++;
+      if (standing.before === direction && standing.age <= FLIP_BACK_SESSIONS) flipsBack++;
+    },
+    read: (): SignalCount => ({
+      sessions,
+      shares: {
+        LONG: shares.LONG / Math.max(1, sessions),
+        WAIT: shares.WAIT / Math.max(1, sessions),
+        SHORT: shares.SHORT / Math.max(1, sessions),
+      },
+      changesPerYear: years === 0 ? 0 : changes / years,
+      flipBackShare: changes === 0 ? 0 : flipsBack / changes,
+    }),
+  };
+}

@@ -1,0 +1,57 @@
+import { mean, sampleSd } from "../../factors/statistics.ts";
+import { marketVolatility } from "./exposures.ts";
+import type { DateFigure } from "./outcomes.ts";
+import type { ReturnGrid } from "./return-grid.ts";
+
+/** A part of the dates. */
+export interface Slice {
+  readonly label: string;
+  readonly dates: number;
+  readonly mean: number;
+  /** mean / (sd / sqrt(n)), `null` under two dates; overlapping horizons make it too large. */
+  readonly plainT: number | null;
+}
+
+/** Means by calendar year, oldest first. */
+export function byYear(figures: readonly DateFigure[], { sessions }: ReturnGrid): readonly Slice[] {
+  const years = Map.groupBy(figures, ({ place }) => (sessions[place]?.label ?? "").slice(0, 4));
+  return [...years].map(([label, members]) => sliceOf(label, members));
+}
+
+const REGIMES = ["calm", "usual", "turbulent"] as const;
+
+/**
+ * Means by the volatility of the class's equal-weighted return over the 63 sessions before the
+ * score, in thirds of the graded dates. The thirds are known only afterwards: they describe.
+ */
+export function byRegime(figures: readonly DateFigure[], grid: ReturnGrid): readonly Slice[] {
+  const known = figures.flatMap((figure) => {
+    const volatility = marketVolatility(grid, figure.place);
+    return volatility === undefined ? [] : [{ figure, volatility }];
+  });
+  const sorted = known.toSorted((a, b) => a.volatility - b.volatility);
+  const edge = (third: number) => Math.round((third * sorted.length) / REGIMES.length);
+  return REGIMES.flatMap((label, third) => {
+    const members = sorted.slice(edge(third), edge(third + 1));
+    return members.length === 0
+      ? []
+      : [
+          sliceOf(
+            label,
+            members.map(({ figure }) => figure),
+          ),
+        ];
+  });
+}
+
+function sliceOf(label: string, figures: readonly DateFigure[]): Slice {
+  const values = figures.map(({ value }) => value);
+  const centre = mean(values);
+  const sd = values.length < 2 ? 0 : sampleSd(values);
+  return {
+    label,
+    dates: values.length,
+    mean: centre,
+    plainT: sd > 0 ? centre / (sd / Math.sqrt(values.length)) : null,
+  };
+}

@@ -1,0 +1,49 @@
+import { appendFile, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { BacktestResult } from "./run-backtest.ts";
+import type { Trial } from "./trials.ts";
+
+/** The log of variants, one JSON object a line, beside the reports. */
+const NAME = "variants.jsonl";
+
+const Line = z.looseObject({ variant: z.string(), sharpePerYear: z.number().nullable() });
+
+/**
+ * The variants tried before; none when there is no log yet.
+ *
+ * @throws {Error} that names file and line when the log cannot be understood: a verdict without it
+ *   would be too kind.
+ */
+export async function readTrials(folder: string): Promise<readonly Trial[]> {
+  const path = join(folder, NAME);
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
+  return text.split("\n").flatMap((line, index) => {
+    if (line.trim() === "") return [];
+    const { success, data } = Line.safeParse(jsonOf(line));
+    if (!success) throw new Error(`${path}:${index + 1}: this is no line of the log of variants.`);
+    return [{ variant: data.variant, sharpePerYear: data.sharpePerYear }];
+  });
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Appends what was tried, with what came of it: the failures as well as the rest. */
+export async function logTrials(folder: string, result: BacktestResult): Promise<void> {
+  const lines = result.classes.flatMap(({ trial, verdict, headline, horizons }) => {
+    const ic = horizons.find(({ horizon }) => horizon === headline)?.ic;
+    if (!ic) return [];
+    const { mean, t, interval, dates } = ic;
+    return [`${JSON.stringify({ ...trial, verdict, headline, ic: mean, t, interval, dates })}\n`];
+  });
+  await appendFile(join(folder, NAME), lines.join(""));
+}

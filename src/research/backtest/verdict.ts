@@ -1,0 +1,47 @@
+import { normalQuantile } from "../../factors/statistics.ts";
+import { type Overlap, overlapDates, type SeriesSummary } from "./series-summary.ts";
+
+/** What a backtest may say; nothing stronger than `positive` exists. */
+const VERDICTS = [
+  "insufficient_data",
+  "inverted",
+  "no_evidence",
+  "weak_positive",
+  "positive",
+] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** Independent periods below which nothing is said. */
+export const MIN_PERIODS = 30;
+/** |t| for any finding, and for one that counts (Harvey, Liu & Zhu, 2016). */
+export const WEAK_T = 2;
+export const STRONG_T = 3;
+
+/** Error of the first kind that all variants tried share (Bonferroni), two-sided. */
+const SIGNIFICANCE = 0.05;
+
+/** The |t| that the best of so many worthless variants exceeds in 5 % of all cases. */
+export const deflatedT = (variants: number): number =>
+  normalQuantile(1 - SIGNIFICANCE / (2 * variants));
+
+/**
+ * The verdict on a mean information coefficient.
+ *
+ * - `insufficient_data`: fewer than 30 independent periods (dates / ceil(horizon / step)).
+ * - `positive`: the 95 % interval lies above 0 and t reaches 3 and the deflated t.
+ * - `weak_positive`: the interval lies above 0 and t reaches 2 and the deflated t.
+ * - `inverted`: the interval lies below 0 and t reaches -2 and minus the deflated t.
+ * - `no_evidence`: anything else.
+ *
+ * @param variants Number of variants tried so far, this one included; at least 1.
+ */
+export function judge(ic: SeriesSummary | null, overlap: Overlap, variants: number): Verdict {
+  if (ic === null || ic.dates / overlapDates(overlap) < MIN_PERIODS) {
+    return "insufficient_data";
+  }
+  const { t, interval } = ic;
+  const needed = Math.max(WEAK_T, deflatedT(variants));
+  if (interval.high < 0 && t <= -needed) return "inverted";
+  if (interval.low <= 0 || t < needed) return "no_evidence";
+  return t >= STRONG_T ? "positive" : "weak_positive";
+}

@@ -1,0 +1,61 @@
+import { createReadStream } from "node:fs";
+import { basename } from "node:path";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import type { LabelledMessage } from "../../factors/hashed-linear/training.ts";
+import { LABELS } from "../../factors/hashed-linear.ts";
+import { FOLDS } from "./cross-validation.ts";
+
+const Line = z.object({ text: z.string().min(1), label: z.enum(LABELS) });
+
+/** What is wrong with a member of a line. */
+const faults: Readonly<Record<string, string>> = {
+  text: '"text" has to be a text that is not empty',
+  label: `"label" has to be bullish, bearish or neutral`,
+};
+
+/**
+ * Reads labelled messages, one JSON object a line; empty lines and other members are passed over.
+ *
+ * @throws {Error} When the file cannot be read, a line is wrong, or there are too few messages.
+ */
+export async function readLabelled(file: string): Promise<readonly LabelledMessage[]> {
+  const messages: LabelledMessage[] = [];
+  let number = 0;
+  const lines = createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity });
+  for await (const line of lines) {
+    number++;
+    const written = number === 1 ? line.replace(/^\ufeff/u, "") : line;
+    if (written.trim() !== "") messages.push(messageIn(written, `${basename(file)}:${number}`));
+  }
+  requireEnough(messages, basename(file));
+  return messages;
+}
+
+/** @param place For people, for example `labelled.jsonl:12`. */
+function messageIn(line: string, place: string): LabelledMessage {
+  const { success, data, error } = Line.safeParse(parsed(line, place));
+  if (success) return data;
+  const fault = faults[String(error.issues[0]?.path[0])] ?? "the line has to be a JSON object";
+  throw new Error(`${place}: ${fault}.`);
+}
+
+function parsed(line: string, place: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new Error(`${place}: the line is no JSON.`);
+  }
+}
+
+/** Ranking needs both sides, each at least once a fold. */
+function requireEnough(messages: readonly LabelledMessage[], file: string): void {
+  for (const side of ["bullish", "bearish"] as const) {
+    const count = messages.filter(({ label }) => label === side).length;
+    if (count < FOLDS) {
+      throw new Error(
+        `${file}: ${count} ${side} messages are too few; at least ${FOLDS} are needed.`,
+      );
+    }
+  }
+}

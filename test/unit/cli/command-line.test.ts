@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { helpText, readCommandLine, UsageError } from "../../../src/cli/command-line.ts";
+import { commands } from "../../../src/cli/commands.ts";
+
+const here = { folder: "/here", env: { TARGET: "postgres://u:secret@h/d" } };
+const store = (...argv: string[]) => readCommandLine(["store", ...argv], commands, here);
+const admin = (...argv: string[]) => readCommandLine(["admin", ...argv], commands, here);
+
+describe("a command line", () => {
+  it("is a command with its file, found from where it was called", () => {
+    expect(store("backup", "b.gz")).toMatchObject({
+      ...{ kind: "run", name: "store backup", isJson: false },
+      args: { file: "/here/b.gz" },
+    });
+    expect(store("restore", "/there/b.gz", "--yes", "--json")).toMatchObject({
+      ...{ name: "store restore", isJson: true },
+      args: { file: "/there/b.gz", yes: true },
+    });
+    expect(store("import", "--yes", "../e.json")).toMatchObject({
+      args: { file: "/e.json", yes: true },
+    });
+  });
+
+  it("has no agreement unless it says so", () => {
+    expect(store("restore", "b.gz")).toMatchObject({ args: { yes: false } });
+  });
+
+  it("knows commands of two words and options with values", () => {
+    expect(admin("keys", "rotate", "--use", "token-signing")).toMatchObject({
+      ...{ name: "admin keys rotate", args: { use: "token-signing" } },
+    });
+    expect(admin("keys", "list")).toMatchObject({ name: "admin keys list", args: {} });
+    expect(store("migrate", "--to", "postgres://u@h/d")).toMatchObject({
+      args: { to: "postgres://u@h/d" },
+    });
+  });
+
+  it("takes an address out of the environment, since a command line can be seen", () => {
+    expect(store("migrate", "--to", "env:TARGET")).toMatchObject({
+      args: { to: "postgres://u:secret@h/d" },
+    });
+    expect(() => store("migrate", "--to", "env:ABSENT")).toThrow("--to: ABSENT is not set.");
+    expect(admin("keys", "rotate", "--use", "token-signing")).toMatchObject({
+      args: { use: "token-signing" },
+    });
+  });
+
+  it("asks for help on all commands, on a group or on one", () => {
+    for (const word of ["--help", "help"]) {
+      expect(readCommandLine([word], commands, here)).toEqual({ kind: "help" });
+    }
+    expect(store("--help")).toEqual({ kind: "help", about: "store" });
+    expect(store("backup", "--help")).toEqual({ kind: "help", about: "store backup" });
+  });
+
+  it.each([
+    [[], "Name a command; the commands are: store backup, store restore"],
+    [["bakup", "x"], "There is no command store bakup; the commands are: store backup"],
+    [["backup"], "<file>: name a file."],
+    [["backup", "a", "b"], "There is nothing to do with b."],
+    [["backup", "a", "--yes"], "Unknown option '--yes'"],
+    [["verify", "x"], "There is nothing to do with x."],
+    [["migrate"], "--to: say where to."],
+    [["migrate", "--to"], "Option '--to <value>' argument missing"],
+    [["migrate", "--to", "mysql://h/d"], "--to: must be a PostgreSQL address."],
+    [["restore", "x", "--yes=no"], "Option '--yes' does not take an argument"],
+  ])("%j is not understood, and says why", (argv, said) => {
+    expect(() => store(...argv)).toThrow(UsageError);
+    expect(() => store(...argv)).toThrow(said);
+  });
+
+  it("names the uses of keys when one is unknown", () => {
+    expect(() => admin("keys", "rotate", "--use", "x")).toThrow(
+      "--use: must be one of token-signing",
+    );
+    expect(() => admin("keys")).toThrow("the commands are: admin status, admin keys list");
+    expect(() => readCommandLine(["stor"], commands, here)).toThrow(
+      "There is no command stor; the commands are: serve, doctor, admin status",
+    );
+  });
+});
+
+describe("the help", () => {
+  it("names every command, and every option of each", () => {
+    const overview = helpText(commands);
+    for (const [name, command] of commands) {
+      expect(overview).toContain(`  ${name}`);
+      const help = helpText(commands, name);
+      expect(help).toContain(command.summary);
+      for (const option of Object.keys(command.options)) expect(help).toContain(`--${option}`);
+      expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
+    }
+  });
+
+  it("names only the commands of a group when asked about the group", () => {
+    const help = helpText(commands, "store");
+    expect(help).toContain("  store backup <file>");
+    expect(help).not.toContain("  admin");
+  });
+
+  it("says what an export leaves out, and that no copy has the master key", () => {
+    expect(helpText(commands, "store export")).toMatch(/archive.*is not in it.*leases, probes/s);
+    for (const name of ["store backup", "store export"])
+      expect(helpText(commands, name)).toContain("master.key is not in it");
+  });
+});

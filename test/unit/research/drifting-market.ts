@@ -1,0 +1,71 @@
+import type { Market } from "../../../src/market/market.ts";
+import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
+import { randomAt } from "../../../src/research/backtest/random.ts";
+
+const DAY_MS = 86_400_000;
+const FIRST_DAY = Date.parse("2012-01-02");
+/** The bar of a US session is known at 16:15 New York; summer time is good enough here. */
+const KNOWN_MS = 20.25 * 3_600_000;
+
+/** A market made for a test. */
+interface Drift {
+  readonly names: number;
+  readonly days: number;
+  /** How far the names' daily drifts lie apart; 0 is a market without any skill to find. */
+  readonly drift: number;
+  /** Names that stop trading half-way. */
+  readonly ending?: number;
+  /** From this ISO date on prices are others; nothing before it changes. */
+  readonly otherFrom?: string;
+}
+
+/** Stocks whose drifts differ for ever: momentum is right about them. */
+export function driftingMarket(recipe: Drift): Market {
+  const records = Array.from({ length: recipe.names }, (_, name) => stock(recipe, name));
+  return {
+    mode: "files",
+    source: { id: "test", name: "Test", terms: "Made up.", simulated: true },
+    dayMs: DAY_MS,
+    recordsUntil: () => records,
+    sessionAt: (at) => dateOf(at),
+    walkStart: (at) => Date.parse(`${Number(dateOf(at).slice(0, 4)) - 1}-01-01`),
+  };
+}
+
+const dateOf = (at: number) => new Date(at).toISOString().slice(0, 10);
+
+function stock({ names, days, drift, ending = 0, otherFrom = "9999" }: Drift, name: number) {
+  const length = name < ending ? days / 2 : days;
+  const bars: Bar[] = [];
+  let close = 100;
+  for (let day = 0; day < length; day++) {
+    const at = FIRST_DAY + day * DAY_MS;
+    if ([0, 6].includes(new Date(at).getUTCDay())) continue;
+    const seed = dateOf(at) < otherFrom ? name : name + 1_000;
+    const noise = 0.02 * (randomAt(seed, day) - 0.5);
+    const logReturn = noise + drift * (name / (names - 1) - 0.5);
+    const open = close;
+    close *= Math.exp(logReturn);
+    bars.push({
+      session: dateOf(at),
+      availableAt: at + KNOWN_MS,
+      open,
+      high: Math.max(open, close) * 1.001,
+      low: Math.min(open, close) * 0.999,
+      close,
+      volume: 1_000_000,
+      dividend: 0,
+      split: 1,
+      logReturn: bars.length === 0 ? null : logReturn,
+    });
+  }
+  const instrument = {
+    symbol: `S${String(name).padStart(2, "0")}`,
+    name: `Stock <${name}>`,
+    assetClass: "stock" as const,
+    exchange: null,
+    currency: "USD",
+    sector: name % 2 === 0 ? "Even" : "Odd",
+  };
+  return { instrument, bars } satisfies InstrumentRecords;
+}

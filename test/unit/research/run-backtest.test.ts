@@ -1,0 +1,298 @@
+import { describe, expect, it } from "vitest";
+import type { Market } from "../../../src/market/market.ts";
+import { explain } from "../../../src/research/backtest/explain.ts";
+import { judgeClasses } from "../../../src/research/backtest/judgement.ts";
+import type { Question } from "../../../src/research/backtest/question.ts";
+import { explanationText } from "../../../src/research/backtest/report/explanation-text.ts";
+import { reportPage } from "../../../src/research/backtest/report/page.ts";
+import { coverageSentence, powerSentence } from "../../../src/research/backtest/report/words.ts";
+import { runBacktest } from "../../../src/research/backtest/run-backtest.ts";
+import type { Trial } from "../../../src/research/backtest/trials.ts";
+import { driftingMarket } from "./drifting-market.ts";
+
+const QUESTION: Question = {
+  subject: "momentum",
+  from: "2013-06-01",
+  to: "2016-12-30",
+  symbols: [],
+  pace: "week",
+  seed: 1,
+};
+
+function run(market: Market, change: Partial<Question> = {}, earlier: readonly Trial[] = []) {
+  const progress: number[] = [];
+  const question = { ...QUESTION, ...change };
+  const onProgress = ({ fraction }: { readonly fraction: number }) => progress.push(fraction);
+  const result = runBacktest({ market, question, earlier, onProgress });
+  return { ...result, stock: result.classes[0], progress };
+}
+
+const horizonOf = (result: ReturnType<typeof run>, horizon: number) =>
+  result.stock?.horizons.find((one) => one.horizon === horizon);
+
+const skilled = driftingMarket({ names: 40, days: 1_830, drift: 0.002, ending: 2 });
+const found = run(skilled);
+const nothing = run(driftingMarket({ names: 40, days: 1_830, drift: 0 }));
+
+describe("a market in which momentum is right", () => {
+  it("is judged positive, with coefficients, tenths and hits to match", () => {
+    const headline = horizonOf(found, 21);
+    expect(found.stock?.verdict).toBe("positive");
+    expect(headline?.ic?.mean).toBeGreaterThan(0.2);
+    expect(headline?.ic?.interval.low).toBeGreaterThan(0.1);
+    expect(headline?.book?.excess.at(-1)).toBeGreaterThan(headline?.book?.excess[0] as number);
+    expect(headline?.hits?.long.rate).toBeGreaterThan(headline?.hits?.long.baseRate as number);
+    expect(headline?.hits?.short.rate).toBeGreaterThan(headline?.hits?.short.baseRate as number);
+    expect(headline?.hits?.median.rate).toBeGreaterThan(0.55);
+    expect(found.stock?.probabilities?.skill).toBeGreaterThan(0);
+  });
+
+  it("gives its twins no skill", () => {
+    const headline = horizonOf(found, 21);
+    expect(Math.abs(headline?.shuffledIc?.t ?? 9)).toBeLessThan(3);
+    expect(headline?.hits?.alwaysLong.rate).toBe(headline?.hits?.alwaysLong.baseRate);
+  });
+
+  it("counts who stopped trading, and grades them until then", () => {
+    expect(found.stock?.coverage).toMatchObject({ instruments: 40, ended: 2 });
+    expect(found.stock?.coverage.names).toMatchObject({ fewest: 38, most: 40 });
+    const dates = found.stock?.coverage.history.map(({ date }) => date) ?? [];
+    const [first = "", last = ""] = [dates[0], dates.at(-1)];
+    const traded = skilled
+      .recordsUntil(0)
+      .flatMap(({ bars }) =>
+        [...bars].filter(({ session }) => session >= first && session <= last),
+      );
+    expect(found.stock?.signals.sessions).toBe(traded.length);
+  });
+
+  it("charges costs in proportion to what is replaced", () => {
+    const book = horizonOf(found, 21)?.book;
+    const [gross = 0, , ten = 0, twenty = 0] = book?.net.map(({ mean }) => mean) ?? [];
+    expect(gross).toBeCloseTo(book?.spread.mean ?? 9, 12);
+    expect(gross - ten).toBeCloseTo(4 * (book?.turnover ?? 9) * 0.001, 12);
+    expect(gross - twenty).toBeCloseTo(2 * (gross - ten), 12);
+  });
+
+  it("stays positive only while few variants were tried", () => {
+    const many = Array.from({ length: 5_000 }, (_, index) => ({
+      variant: `other ${index}`,
+      sharpePerYear: index / 1_000,
+    }));
+    const tired = run(skilled, { to: "2014-12-31" }, many);
+    expect(tired.stock?.trials.variants).toBe(5_001);
+    const fresh = run(skilled, { to: "2014-12-31" });
+    const probability = (result: ReturnType<typeof run>) =>
+      horizonOf(result, 5)?.deflatedSharpe ?? 9;
+    expect(probability(tired)).toBeLessThan(probability(fresh));
+  });
+});
+
+describe("a market without any skill to find", () => {
+  it("is not called evidence", () => {
+    expect(nothing.stock?.verdict).toBe("no_evidence");
+    expect(Math.abs(horizonOf(nothing, 21)?.ic?.mean ?? 9)).toBeLessThan(0.05);
+  });
+});
+
+describe("the verdict on a horizon", () => {
+  /** The measures of the skilled market, with the same t at every horizon. */
+  const judged = (t: number, earlier: readonly Trial[] = []) => {
+    const measures = found.stock as NonNullable<typeof found.stock>;
+    const horizons = measures.horizons.map((one) => ({
+      ...one,
+      ic: one.ic && { ...one.ic, t, interval: { low: 0.001, high: 0.1 } },
+    }));
+    const circumstances = { question: QUESTION, methodVersion: "1.0.0", earlier };
+    const [result] = judgeClasses([{ ...measures, horizons }], circumstances);
+    return Object.fromEntries(
+      result?.horizons.map(({ horizon, verdict }) => [horizon, verdict]) ?? [],
+    );
+  };
+
+  it("that was not announced counts as a look at all of them", () => {
+    expect(judged(2.3)).toMatchObject({ 5: "no_evidence", 21: "weak_positive" });
+    expect(judged(2.6)).toMatchObject({ 5: "weak_positive", 21: "weak_positive" });
+  });
+
+  it("counts the variants of the log as well", () => {
+    const earlier = Array.from({ length: 9 }, (_, index) => ({
+      variant: `other ${index}`,
+      sharpePerYear: null,
+    }));
+    expect(judged(2.7, earlier)).toMatchObject({ 5: "no_evidence", 21: "no_evidence" });
+    expect(judged(3.1, earlier)).toMatchObject({ 5: "no_evidence", 21: "positive" });
+  });
+});
+
+describe("a backtest", () => {
+  it("is the same every time", () => {
+    expect(run(skilled)).toEqual(found);
+  });
+
+  it("sees nothing after its last date", () => {
+    const whole = driftingMarket({ names: 40, days: 1_830, drift: 0.002, ending: 2 });
+    const other = driftingMarket({
+      ...{ names: 40, days: 1_830, drift: 0.002, ending: 2 },
+      otherFrom: "2014-10-01",
+    });
+    const until = { to: "2014-09-30" };
+    expect(run(other, until)).toEqual(run(whole, until));
+    expect(run(other).stock).not.toEqual(found.stock);
+  });
+
+  it("says of a date what it would have said had history ended soon after", () => {
+    const known = new Map(horizonOf(found, 5)?.history.map(({ date, value }) => [date, value]));
+    const early = horizonOf(run(skilled, { to: "2014-09-30" }), 5)?.history ?? [];
+    expect(early.length).toBeGreaterThan(50);
+    for (const { date, value } of early) expect(known.get(date)).toBe(value);
+  });
+
+  it("ends every return by the last date", () => {
+    const last = (horizon: number) => horizonOf(found, horizon)?.history.at(-1)?.date ?? "";
+    expect(last(1) <= "2016-12-28").toBe(true);
+    expect(last(63) <= "2016-10-01").toBe(true);
+    expect(last(1) > last(21)).toBe(true);
+  });
+
+  it("reports how far it is, never backwards, up to the end", () => {
+    expect(found.progress.length).toBeGreaterThan(500);
+    expect(found.progress).toEqual(found.progress.toSorted((a, b) => a - b));
+    expect(found.progress.at(-1)).toBeGreaterThan(0.99);
+    expect(Math.max(...found.progress)).toBeLessThanOrEqual(1);
+  });
+
+  it("grades neither copies nor what stands still, unless they are named", () => {
+    const market = driftingMarket({ names: 12, days: 900, drift: 0.002 });
+    const records = market.recordsUntil(0);
+    const [first] = records;
+    if (!first) throw new Error("The market is empty.");
+    const copy = { ...first, instrument: { ...first.instrument, symbol: "COPY" } };
+    const doubled: Market = { ...market, recordsUntil: () => [...records, copy] };
+    const period = { from: "2013-06-01", to: "2014-05-30" };
+    const { stock } = run(doubled, period);
+    expect(stock?.leftOut).toEqual({ copies: ["COPY"], still: [] });
+    expect(stock?.coverage.instruments).toBe(12);
+    const named = run(doubled, { ...period, symbols: ["S00", "COPY"] }).stock;
+    expect(named?.leftOut).toEqual({ copies: [], still: [] });
+    expect(named?.coverage.instruments).toBe(2);
+  });
+
+  it("follows a single name through time", () => {
+    const single = run(skilled, { symbols: ["S39"], pace: "session" });
+    expect(single.stock?.comparison).toBe("through_time");
+    expect(horizonOf(single, 1)?.book).toBeNull();
+    expect(horizonOf(single, 1)?.neutralIc).toBeNull();
+    const { ic, history = [] } = horizonOf(single, 1) ?? {};
+    expect(history.length).toBe(ic?.dates);
+    expect(Math.abs(ic?.mean ?? 9)).toBeLessThan(1);
+  });
+
+  it("does not judge a handful of names", () => {
+    const few = run(skilled, { symbols: ["S01", "S02", "S03"] });
+    expect(few.stock?.verdict).toBe("insufficient_data");
+    expect(horizonOf(few, 21)?.ic).toBeNull();
+  });
+
+  it("has no class without a date to grade", () => {
+    expect(run(skilled, { from: "2030-01-01", to: "2031-01-01" }).classes).toEqual([]);
+  });
+
+  it("grades the composite by the published signal", () => {
+    const composite = run(skilled, { subject: "composite" });
+    expect(composite.stock?.signals.shares.LONG).toBeGreaterThan(0);
+    expect(composite.stock?.verdict).toBe("positive");
+    const shares = Object.values(composite.stock?.signals.shares ?? {});
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+  });
+});
+
+describe("the report", () => {
+  const page = reportPage(found);
+
+  it("is one document without scripts or anything from elsewhere", () => {
+    expect(page).toMatch(/^<!doctype html>/);
+    expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\((?!#)|javascript:/i);
+    expect(page.replaceAll("http://www.w3.org/", "")).not.toMatch(/https?:/);
+    expect(page).not.toMatch(/NaN|Infinity|undefined|\[object/);
+  });
+
+  it("draws its charts and names every table and section", () => {
+    expect(page.match(/<svg /g)?.length).toBe(8);
+    expect(page.match(/<table>/g)?.length).toBe(page.match(/<caption>/g)?.length);
+    expect(page).toContain("prefers-color-scheme: dark");
+    // Black fills shapes that only cut others off.
+    expect(page).not.toMatch(/stroke="#|fill="#(?!000")/);
+  });
+
+  it("says how long the record would have to be, by the t that it has", () => {
+    const [measured] = nothing.classes;
+    const { ic } = horizonOf(nothing, 21) ?? {};
+    if (!measured || !ic) throw new Error("Nothing was measured.");
+    const years = (ic.dates * 5) / 252;
+    const needed = Math.round(years * (2.8016 / ic.t) ** 2);
+    const text = powerSentence(measured);
+    expect(text).toContain(`there are ${years.toFixed(1)}.`);
+    expect(text).toContain(needed > 1_000 ? "more than 1,000 years" : `about ${needed} years`);
+    expect(found.stock && powerSentence(found.stock)).toBeUndefined();
+  });
+
+  it("names what was not graded, and why", () => {
+    const [measured] = found.classes;
+    if (!measured) throw new Error("Nothing was measured.");
+    const leftOut = { copies: ["WETH-USD"], still: ["USDT-USD", "USDC-USD"] };
+    expect(coverageSentence({ ...measured, leftOut })).toMatch(
+      /Not graded: WETH-USD \(moving like an older one\); USDT-USD, USDC-USD \(hardly moving\)\.$/,
+    );
+    expect(coverageSentence(measured)).not.toContain("Not graded");
+  });
+
+  it("says what is too good, what is not shown, and that it is no advice", () => {
+    expect(page).toContain("the coefficient is above 0.05");
+    expect(page).toContain("Survivorship");
+    expect(page).toContain("stocks: 2 of 40");
+    expect(page).toContain("It is not advice.");
+  });
+
+  it("writes what users and data say as text", () => {
+    const hostile = { ...found, question: { ...found.question, symbols: ["<script>x</script>"] } };
+    expect(reportPage(hostile)).not.toContain("<script>");
+  });
+
+  it("has room for a class that could not be measured", () => {
+    const few = run(skilled, { symbols: ["S01", "S02"] });
+    expect(reportPage(few)).toContain("Not enough data");
+  });
+});
+
+describe("an explanation", () => {
+  const explanation = explain(skilled, "S39", "2015-06-28");
+
+  it("is the service's score of the last session by the date", () => {
+    expect(explanation.session).toBe("2015-06-26");
+    const { score, factors } = explanation.snapshot;
+    expect(score).toBeGreaterThan(50);
+    const points = Object.values(factors).reduce((sum, { contribution }) => sum + contribution, 0);
+    expect(points).toBeCloseTo(score - 50, 9);
+  });
+
+  it("can be followed number by number", () => {
+    const text = explanationText(explanation, { version: "stock/1", sha256: "abc" });
+    const [, z = ""] = /= (-?[\d.]+)\nscore/.exec(text) ?? [];
+    expect(Number(z)).toBeCloseTo(explanation.evidence / explanation.scale, 6);
+    for (const name of ["ram", "hi52", "momentum", "Peer tables frozen at 2015-06-25"]) {
+      expect(text).toContain(name);
+    }
+    expect(text).toContain("  version stock/1\n  sha256  abc\n");
+    const { inputs, z: momentum } = explanation.snapshot.factors.momentum;
+    const mean = inputs.reduce((sum, input) => sum + input.weight * (input.z ?? 0), 0);
+    const place = `sum of weight x z ${mean.toFixed(6)}, its place among the peers' z`;
+    expect(text).toContain(`${place} ${momentum?.toFixed(6)}`);
+    expect(explanationText(explanation, undefined)).not.toContain("sha256");
+  });
+
+  it("is refused before the first bar and for a stranger", () => {
+    expect(() => explain(skilled, "S39", "2011-01-01")).toThrow(/no bar by 2011-01-01: its first/);
+    expect(() => explain(skilled, "NOPE", "2015-01-01")).toThrow(/NOPE has no bar/);
+  });
+});

@@ -1,0 +1,269 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { mean, sampleSd } from "../../../src/factors/statistics.ts";
+import { bootstrapInterval } from "../../../src/research/backtest/bootstrap.ts";
+import { calibrate } from "../../../src/research/backtest/calibration.ts";
+import {
+  deflatedSharpe,
+  findSharpe,
+  luckySharpe,
+} from "../../../src/research/backtest/deflated-sharpe.ts";
+import { maxDrawdown, wealth } from "../../../src/research/backtest/drawdown.ts";
+import { medianOf } from "../../../src/research/backtest/median.ts";
+import { neweyWestError } from "../../../src/research/backtest/newey-west.ts";
+import { periodsForPower } from "../../../src/research/backtest/power.ts";
+import { randomAt, shuffled } from "../../../src/research/backtest/random.ts";
+import {
+  rankCorrelation,
+  rankProducts,
+  ranks,
+} from "../../../src/research/backtest/rank-correlation.ts";
+import { residualise } from "../../../src/research/backtest/residuals.ts";
+import { summariseSeries } from "../../../src/research/backtest/series-summary.ts";
+
+/** Coefficients of scoring method 4, with the figures that it gives for them. */
+const WORKED = [0.03, -0.01, 0.05, 0, 0.02, 0.04, -0.03, 0.06, 0.01, -0.02, 0.03, 0.02];
+
+const SEEDED = { seed: 7, numRuns: 100 } as const;
+const finite = fc.double({ min: -1e6, max: 1e6, noNaN: true });
+
+describe("ranks and their correlation", () => {
+  it("shares the mean rank among equal values", () => {
+    expect([...ranks([3, 1, 2, 2, 5])]).toEqual([4, 1, 2.5, 2.5, 5]);
+    expect([...ranks([])]).toEqual([]);
+  });
+
+  it("is 1 for any rising transformation, -1 for any falling one", () => {
+    const x = [0.3, -2, 5, 1, 8];
+    expect(rankCorrelation(x, x.map(Math.exp))).toBeCloseTo(1, 12);
+    expect(
+      rankCorrelation(
+        x,
+        x.map((value) => -(value ** 3)),
+      ),
+    ).toBeCloseTo(-1, 12);
+  });
+
+  it("agrees with Pearson's coefficient of the ranks where values are tied", () => {
+    // Ranks 1, 2.5, 2.5, 4 and 1.5, 1.5, 3, 4: covariance 3.75, variances 4.5 and 4.5.
+    expect(rankCorrelation([1, 2, 2, 3], [5, 5, 6, 7])).toBeCloseTo(3.75 / 4.5, 12);
+  });
+
+  it("has no value under three pairs, or when one side does not vary", () => {
+    expect(rankCorrelation([1, 2], [1, 2])).toBeUndefined();
+    expect(rankCorrelation([1, 1, 1], [1, 2, 3])).toBeUndefined();
+    expect(rankProducts([1, 2, 3], [4, 4, 4])).toBeUndefined();
+  });
+
+  it("is symmetric, bounded, and the mean of its products", () => {
+    const pairs = fc.array(fc.tuple(finite, finite), { minLength: 3, maxLength: 40 });
+    fc.assert(
+      fc.property(pairs, (points) => {
+        const x = points.map(([a]) => a);
+        const y = points.map(([, b]) => b);
+        const coefficient = rankCorrelation(x, y);
+        if (coefficient === undefined) return;
+        expect(Math.abs(coefficient)).toBeLessThanOrEqual(1 + 1e-12);
+        expect(rankCorrelation(y, x)).toBeCloseTo(coefficient, 12);
+        expect(mean(rankProducts(x, y) ?? [])).toBeCloseTo(coefficient, 12);
+      }),
+      SEEDED,
+    );
+  });
+});
+
+describe("the mean of a series", () => {
+  it("has the worked standard deviation, error and t of the method", () => {
+    expect(mean(WORKED)).toBeCloseTo(0.016667, 6);
+    expect(sampleSd(WORKED)).toBeCloseTo(0.027743, 6);
+    expect(neweyWestError(WORKED, 2)).toBeCloseTo(0.002983, 6);
+    expect(mean(WORKED) / neweyWestError(WORKED, 2)).toBeCloseTo(5.587, 3);
+  });
+
+  it("reports the lower t of the two", () => {
+    const summary = summariseSeries(WORKED, { horizon: 10, step: 5 }, 1);
+    expect(summary?.neweyWestT).toBeCloseTo(5.587, 3);
+    expect(summary?.plainT).toBeCloseTo(2.08, 2);
+    expect(summary?.t).toBe(summary?.plainT);
+  });
+
+  it("uses the Newey-West t where neighbours move together", () => {
+    const slow = Array.from({ length: 60 }, (_, index) => 0.02 + 0.05 * Math.sin(index / 9));
+    const summary = summariseSeries(slow, { horizon: 21, step: 5 }, 1);
+    expect(summary?.t).toBe(summary?.neweyWestT);
+    expect(Math.abs(summary?.t ?? 9)).toBeLessThan(Math.abs(summary?.plainT ?? 0));
+  });
+
+  it("with lag 0 is the plain error of the population standard deviation", () => {
+    const plain = (sampleSd(WORKED) * Math.sqrt(11 / 12)) / Math.sqrt(12);
+    expect(neweyWestError(WORKED, 0)).toBeCloseTo(plain, 12);
+  });
+
+  it("is not summarised under two values or when they do not vary", () => {
+    const overlap = { horizon: 1, step: 1 };
+    expect(summariseSeries([0.1], overlap, 1)).toBeUndefined();
+    expect(summariseSeries([0.1, 0.1], overlap, 1)).toBeUndefined();
+  });
+});
+
+describe("the block bootstrap", () => {
+  const noise = Array.from({ length: 400 }, (_, index) => randomAt(3, index) - 0.5);
+
+  it("gives the same interval for the same seed and another for another", () => {
+    expect(bootstrapInterval(noise, 4, 1)).toEqual(bootstrapInterval(noise, 4, 1));
+    expect(bootstrapInterval(noise, 4, 1)).not.toEqual(bootstrapInterval(noise, 4, 90_000));
+  });
+
+  it("is about as wide as theory says for independent values", () => {
+    const { low, high } = bootstrapInterval(noise, 1, 1) ?? { low: 0, high: 0 };
+    const expected = (2 * 1.96 * sampleSd(noise)) / Math.sqrt(noise.length);
+    expect((high - low) / expected).toBeGreaterThan(0.93);
+    expect((high - low) / expected).toBeLessThan(1.07);
+    expect(low).toBeLessThan(mean(noise));
+    expect(high).toBeGreaterThan(mean(noise));
+  });
+
+  it("grows wider when neighbours move together and the blocks keep them so", () => {
+    const slow = noise.map((_, index) => Math.sin(index / 12));
+    const width = (block: number) => {
+      const { low, high } = bootstrapInterval(slow, block, 1) ?? { low: 0, high: 0 };
+      return high - low;
+    };
+    expect(width(20)).toBeGreaterThan(2 * width(1));
+  });
+
+  it("has no interval of a single value", () => {
+    expect(bootstrapInterval([1], 1, 1)).toBeUndefined();
+  });
+});
+
+describe("seeded chance", () => {
+  it("is uniform, and the same whenever it is asked", () => {
+    const draws = Array.from({ length: 20_000 }, (_, index) => randomAt(11, index));
+    expect(mean(draws)).toBeCloseTo(0.5, 2);
+    expect(sampleSd(draws)).toBeCloseTo(Math.sqrt(1 / 12), 2);
+    expect(randomAt(11, 17)).toBe(draws[17]);
+    const neighbours = rankCorrelation(draws.slice(1), draws.slice(0, -1));
+    expect(Math.abs(neighbours ?? 1)).toBeLessThan(0.02);
+  });
+
+  it("shuffles into every place about equally often, and keeps every value", () => {
+    const places = Array.from({ length: 3_000 }, (_, seed) => shuffled([0, 1, 2, 3, 4], seed));
+    for (let place = 0; place < 5; place++) {
+      expect(mean(places.map((order) => order[place] as number))).toBeCloseTo(2, 0.9);
+    }
+    expect(places[5]?.toSorted()).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
+describe("calibration", () => {
+  const probabilities = [0.6, 0.6, 0.55, 0.45, 0.4, 0.5, 0.55, 0.6];
+  const outcomes = [1, 0, 1, 0, 0, 1, 1, 1] as const;
+  const worked = probabilities.map((probability, index) => ({
+    probability,
+    outcome: outcomes[index] as 0 | 1,
+  }));
+
+  it("has the worked Brier score, climatology and skill of the method", () => {
+    const result = calibrate(worked);
+    expect(result?.brier).toBeCloseTo(0.2121875, 9);
+    expect(result?.climatology).toBeCloseTo(0.234375, 9);
+    expect(result?.skill).toBeCloseTo(0.094667, 6);
+  });
+
+  it("sorts forecasts into ten bins of about the same number", () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => ({
+      probability: randomAt(1, index),
+      outcome: randomAt(2, index) < randomAt(1, index) ? (1 as const) : (0 as const),
+    }));
+    const bins = calibrate(many)?.bins ?? [];
+    expect(bins.map(({ forecasts }) => forecasts)).toEqual(new Array(10).fill(100));
+    for (const { meanProbability, frequency } of bins) {
+      expect(Math.abs(meanProbability - frequency)).toBeLessThan(0.15);
+    }
+  });
+
+  it("has no skill to speak of when nothing or always the same happened", () => {
+    expect(calibrate([])).toBeUndefined();
+    expect(calibrate([{ probability: 0.7, outcome: 1 }])).toBeUndefined();
+  });
+});
+
+describe("multiple testing", () => {
+  const found = { sharpe: 0.1, periods: 250, skew: -0.3, kurtosis: 5 };
+
+  it("has the worked deflated Sharpe ratio of the method", () => {
+    const search = { variants: 40, sharpeSd: 0.05 };
+    expect(luckySharpe(search)).toBeCloseTo(0.109474, 6);
+    expect(deflatedSharpe(found, search)).toBeCloseTo(0.441726, 6);
+    expect(deflatedSharpe(found, { variants: 1, sharpeSd: 0 })).toBeCloseTo(0.939108, 6);
+  });
+
+  it("reads ratio and moments off a series", () => {
+    const sharpe = findSharpe([0.1, -0.1, 0.3, -0.1]);
+    expect(sharpe?.sharpe).toBeCloseTo(0.05 / sampleSd([0.1, -0.1, 0.3, -0.1]), 12);
+    expect(sharpe?.skew).toBeCloseTo(0.00225 / 0.0275 ** 1.5, 9);
+    expect(findSharpe([0.1, 0.1, 0.1])).toBeUndefined();
+    expect(findSharpe([0.1, 0.2])).toBeUndefined();
+  });
+});
+
+describe("power", () => {
+  it("has the worked numbers of periods of the method", () => {
+    expect(Math.round(periodsForPower(0.02, 0.145) ?? 0)).toBe(413);
+    expect(Math.round(periodsForPower(0.02, 0.1) ?? 0)).toBe(196);
+    expect(Math.round((periodsForPower(0.01, 0.145) ?? 0) / 10) * 10).toBe(1650);
+    expect(periodsForPower(0, 0.1)).toBeNull();
+  });
+});
+
+describe("the way of wealth", () => {
+  it("falls from its highest point so far", () => {
+    expect(maxDrawdown([0.5, -0.2, -0.5, 1])).toBeCloseTo(0.6, 12);
+    expect(maxDrawdown([-0.1])).toBeCloseTo(0.1, 12);
+    expect(maxDrawdown([0.1, 0.2])).toBe(0);
+    expect(wealth([1, -0.5])).toEqual([2, 1]);
+  });
+
+  it("ends at nothing, however large the loss", () => {
+    for (const left of wealth([0.5, -1.7, 4, -3]).slice(1)) expect(left).toBeCloseTo(0, 12);
+    expect(maxDrawdown([0.5, -1.7, 4])).toBe(1);
+  });
+});
+
+describe("residuals", () => {
+  it("leave nothing of what columns and groups explain", () => {
+    const x = [1, 2, 3, 4, 5, 6];
+    const groups = ["a", "a", "a", "b", "b", "b"];
+    const values = x.map((value, row) => 3 * value + (groups[row] === "a" ? 10 : -2));
+    for (const left of residualise(values, [x], groups)) expect(left).toBeCloseTo(0, 9);
+  });
+
+  it("are uncorrelated with every column within the groups", () => {
+    const draw = (seed: number) => Array.from({ length: 50 }, (_, row) => randomAt(seed, row));
+    const groups = draw(9).map((value) => (value < 0.5 ? "a" : "b"));
+    const columns = [draw(1), draw(2), draw(3)];
+    const left = residualise(draw(4), columns, groups);
+    const centred = columns.map((column) => residualise(column, [], groups));
+    for (const column of centred) {
+      expect(mean(column.map((value, row) => value * (left[row] as number)))).toBeCloseTo(0, 12);
+    }
+  });
+
+  it("are not harmed by a column that repeats another or does not vary", () => {
+    const x = [1, 4, 2, 8];
+    const groups = ["a", "a", "a", "a"];
+    const values = [3, 1, 4, 1];
+    const plain = residualise(values, [x], groups);
+    const twice = residualise(values, [x, x.map((value) => 2 * value), [7, 7, 7, 7]], groups);
+    for (const [row, left] of plain.entries()) expect(twice[row]).toBeCloseTo(left, 9);
+  });
+});
+
+describe("the median", () => {
+  it("is the middle value or the mean of the middle two", () => {
+    expect(medianOf([5, 1, 3])).toBe(3);
+    expect(medianOf([4, 1, 3, 2])).toBe(2.5);
+    expect(medianOf([])).toBeNaN();
+  });
+});
