@@ -72,7 +72,7 @@ The member \`type\` of the registration:
 
 - Absent, \`anonymous\` or \`agent\`: nobody answers for the agent yet.
 - \`service_auth\` with \`login_hint\`, an e-mail address: only that person can claim the agent, which gets no token before.
-- \`identity_assertion\` with \`assertion_type\` \`${ID_JAG}\` and \`assertion\`, a JWT (ID-JAG): a person answers for the agent from the start. The operator decides which issuers are trusted; others are refused with \`issuer_not_enabled\`.
+- \`identity_assertion\` with \`assertion_type\` \`${ID_JAG}\` and \`assertion\`, a JWT (ID-JAG): a person answers for the agent from the start. The operator decides which issuers are trusted; others are refused with \`issuer_not_enabled\`. Its \`client_id\` must be the issuer itself; one that was issued to a client is for the token endpoint. An assertion counts once: if it comes again, what came of it ends.
 - \`user\` and \`service\` are refused with \`unsupported_identity_type\`: a user signs in by the authorization code flow with PKCE, a service uses an API key.
 
 \`agent\`, \`service_auth\` and \`identity_assertion\` need the grant \`client_credentials\`.`;

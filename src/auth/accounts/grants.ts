@@ -1,4 +1,4 @@
-import { removeAt, removeGroup } from "../../store/operations.ts";
+import { remove, removeAt, removeGroup } from "../../store/operations.ts";
 import { collection, type Operation, type Stored } from "../../store/records.ts";
 import { scopeNames } from "../scopes.ts";
 
@@ -33,6 +33,12 @@ export const isUnderGrant = (group: string): boolean => group.startsWith(UNDER_G
 /** The steps that end a grant that was read before, with all that goes with it. */
 export function withoutGrant(grant: Stored<GrantRecord>): readonly Operation[] {
   return [removeAt(grants, grant), removeGroup(underGrant(grant.key))];
+}
+
+/** The steps that end a grant with every code and token that came of it, whatever is still there.
+ *  @param grantId `undefined`: there is no grant to end. */
+export function withoutFamily(grantId: string | undefined): readonly Operation[] {
+  return grantId === undefined ? [] : [remove(grants, grantId), removeGroup(underGrant(grantId))];
 }
 
 /** The names of the scopes that a grant allows for any resource, each once. */

@@ -13,6 +13,8 @@ export interface Ownership {
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly claimedAt: number;
+  /** The resource that its tokens are good for at most; absent: the whole service. */
+  readonly resource?: string;
   /** What it hangs on when an application claimed it with the person's token; absent: nothing. */
   readonly through?: ActingApplication;
 }

@@ -1,6 +1,10 @@
-import { collection, type Records } from "../../store/records.ts";
+import { remove, removeGroup } from "../../store/operations.ts";
+import { collection, type Operation, type Records } from "../../store/records.ts";
 import type { Subject } from "../accounts/accounts.ts";
+import { withoutFamily } from "../accounts/grants.ts";
+import { clients, issuedTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
+import { withoutLastUse } from "../last-use.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
 import { fingerprint } from "../secrets.ts";
 import {
@@ -12,22 +16,23 @@ import {
 } from "./signed-claims.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
-/** That an assertion was used. */
-type UsedAssertion = Readonly<Record<string, never>>;
+/** What came of an assertion: the grant of the token that it was exchanged for, or the agent that was
+ *  registered with it. A record of an earlier version does not say. */
+type UsedAssertion = Readonly<Partial<Record<"grantId" | "clientId", string>>>;
 
 /** Assertions that were used, by the hash of their `iss` and `jti`. */
 export const usedAssertions = collection<UsedAssertion>("assertions:used");
 
-/** A valid assertion. It counts once: that it was used must be inserted into `usedAssertions` in the
- *  commit of what it grants. */
+/** A valid assertion. It counts once: what came of it must be inserted into `usedAssertions` in the
+ *  commit that it leads to. */
 export interface Assertion {
   readonly subject: Subject;
   /** The scopes it allows; `undefined` when it does not limit them. */
   readonly scopes: readonly Scope[] | undefined;
   /** The resources it allows (RFC 8707); `undefined` when it does not limit them. */
   readonly resources: readonly string[] | undefined;
-  /** What is inserted; does not hold when it was used before. */
-  readonly use: { readonly key: string; readonly value: UsedAssertion; readonly ttlMs: number };
+  /** Where it is inserted; does not hold when it was used before. */
+  readonly use: { readonly key: string; readonly ttlMs: number };
 }
 
 /** Verifies identity assertions (ID-JAG, discovery section 1.6). */
@@ -35,12 +40,13 @@ export interface AssertionVerifier {
   /** At the token endpoint: it must have been issued to the client that presents it. */
   ofClient(assertion: string, clientId: string): Promise<Assertion | Refusal>;
 
-  /** At registration, where there is no client yet: it must name the provider itself or a client by
-   *  its address, and the person must have signed in within the last hour. */
+  /** At registration, where there is no client yet that could prove who it is: it must name the provider
+   *  itself, and the person must have signed in within the last hour. */
   ofNewcomer(assertion: string): Promise<Assertion | Refusal>;
 
-  /** Records that another use was refused, after what an assertion was used for did not hold; nothing
-   *  when that was for another reason. @param actor Id of the client, or `anonymous`. */
+  /** Ends what came of an assertion that was used before, and records that another use was refused, after
+   *  what it was used for did not hold; nothing when that was for another reason.
+   *  @param actor Id of the client, or `anonymous`. */
   recordReplay(assertion: Assertion, actor: string): Promise<void>;
 }
 
@@ -60,11 +66,10 @@ export const MAX_LOGIN_AGE_SECONDS = 3600;
 /** What is wrong with claims at the place where they are presented; time in seconds. */
 type Rule = (claims: ClaimSet, now: number) => Refusal | undefined;
 
-/** auth.md lets a provider speak for itself or for a client with a metadata document. An assertion
- *  that was issued to a client of this server is for the token endpoint alone, with its secret. */
+/** Here nobody proves to be the client that an assertion names. One that was issued to an application
+ *  must not make whoever comes by it an agent of the person; so it must be the provider's own. */
 const newcomerRule: Rule = ({ client_id, iss, auth_time }, now) => {
-  const isForNewcomer = client_id === iss || URL.parse(client_id)?.protocol === "https:";
-  if (!isForNewcomer) return "invalid_client_id";
+  if (client_id !== iss) return "invalid_client_id";
   const age = auth_time === undefined ? Number.POSITIVE_INFINITY : now - auth_time;
   return age > MAX_LOGIN_AGE_SECONDS || age < -SKEW_SECONDS ? "login_required" : undefined;
 };
@@ -80,8 +85,18 @@ function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): As
     subject: { issuer: iss, subject: sub, label: `${email ?? sub} (${name})` },
     scopes: scope === undefined ? undefined : scopeNames(scope).filter(isScope),
     resources: resource,
-    use: { key: keyOf(claims), value: {}, ttlMs },
+    use: { key: keyOf(claims), ttlMs },
   };
+}
+
+/** The steps that end what came of an assertion: one of the two who presented it is a thief, as with an
+ *  authorization code (RFC 6749 section 4.1.2). */
+function withoutGains({ grantId, clientId }: UsedAssertion): readonly Operation[] {
+  const agent =
+    clientId === undefined
+      ? []
+      : [remove(clients, clientId), removeGroup(issuedTo(clientId)), withoutLastUse(clientId)];
+  return [...withoutFamily(grantId), ...agent];
 }
 
 /**
@@ -94,8 +109,10 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
   const trusted = new Map(others.map((each) => [each.issuer, each]));
 
   const isReplayed = async (key: string, actor: string): Promise<boolean> => {
-    if ((await records.get(usedAssertions, key)) === undefined) return false;
-    await records.commit(audit({ action: "grant.replayed", actor, target: `assertion:${key}` }));
+    const used = await records.get(usedAssertions, key);
+    if (used === undefined) return false;
+    const entry = { action: "grant.replayed", actor, target: `assertion:${key}` };
+    await records.commit([...withoutGains(used.value), ...audit(entry)]);
     return true;
   };
 

@@ -10,6 +10,7 @@ import { type Refusal, refusals } from "../assertions/signed-claims.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes } from "../scopes.ts";
 import type { Metadata } from "./client-metadata.ts";
+import { resourcesWithin } from "./resources.ts";
 
 /** What a registration says of who the agent is, once it was verified. */
 export interface AskedIdentity {
@@ -25,6 +26,8 @@ export interface IdentityOptions {
   readonly verifier: AssertionVerifier;
   readonly accounts: Pick<Accounts, "ofSubject">;
   readonly audit: Auditor;
+  /** Public origin, without a trailing slash; the resource of the whole service. */
+  readonly baseUrl: string;
   readonly now: () => Date;
 }
 
@@ -69,7 +72,7 @@ export function refuseAssertion(reason: Refusal): never {
 
 async function identityAssertion(
   { assertion_type, assertion }: Metadata,
-  { verifier, accounts, audit, now }: IdentityOptions,
+  { verifier, accounts, audit, baseUrl, now }: IdentityOptions,
 ): Promise<AskedIdentity> {
   if (assertion_type !== ID_JAG || typeof assertion !== "string") {
     refuse("invalid_request", `assertion_type must be ${ID_JAG}, and assertion a JWT`);
@@ -77,14 +80,20 @@ async function identityAssertion(
   const verified = await verifier.ofNewcomer(assertion);
   if (typeof verified === "string") refuseAssertion(verified);
 
-  const { id: accountId } = await accounts.ofSubject(verified.subject);
   const scopes = allScopes.filter((scope) => verified.scopes?.includes(scope) ?? true);
-  const owner = { accountId, scopes, claimedAt: now().getTime() };
+  if (scopes.length === 0) refuse("invalid_scope", "the assertion allows no scope of this server");
+  const [resource] = resourcesWithin(verified.resources, baseUrl);
+  if (resource === undefined) {
+    refuse("invalid_target", "the assertion names no resource of this server");
+  }
+  const { id: accountId } = await accounts.ofSubject(verified.subject);
+  const reach = resource === baseUrl ? {} : { resource };
+  const owner = { accountId, scopes, claimedAt: now().getTime(), ...reach };
   return {
     agent: { identityType: "identity_assertion", owner },
     assertion: verified,
     steps: (clientId) => [
-      insert(usedAssertions, verified.use),
+      insert(usedAssertions, { ...verified.use, value: { clientId } }),
       ...audit({ action: "client.claimed", actor: accountId, target: clientId }),
     ],
   };

@@ -4,9 +4,14 @@ import type { Operation, Records } from "../../store/records.ts";
 import { type Agent, type ClientRecord, clients, isClaimable } from "../agents/agent.ts";
 import type { ClaimStart, Claims } from "../agents/claims.ts";
 import { newRegistrationToken } from "../agents/registration-token.ts";
-import { MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
+import { type Assertion, MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
 import { allScopes, type Scope } from "../scopes.ts";
-import { type AskedIdentity, askedIdentity, type IdentityOptions } from "./asked-identity.ts";
+import {
+  type AskedIdentity,
+  askedIdentity,
+  type IdentityOptions,
+  refuseAssertion,
+} from "./asked-identity.ts";
 import { checkBody, type Metadata } from "./client-metadata.ts";
 import { type AnswerOptions, identityMembers } from "./registration-answer.ts";
 
@@ -131,9 +136,22 @@ async function register(ctx: KoaContextWithOIDC, next: Next, options: Registrati
 
   if (ctx.status === 201 && seen.client !== undefined) {
     ctx.body = { ...(ctx.body as object), ...identityMembers(seen.client, options, seen.start) };
-  } else if (seen.client !== undefined && ctx.status === 400 && asked.assertion !== undefined) {
-    await options.verifier.recordReplay(asked.assertion, "anonymous");
+  } else if (seen.client !== undefined && asked.assertion !== undefined) {
+    await replayed(ctx, asked.assertion, options);
   }
+}
+
+/** Tells of a registration that failed when its client was to be kept: the assertion was used before,
+ *  or another use of it ended the client before it got its registration access token. */
+async function replayed(
+  ctx: KoaContextWithOIDC,
+  assertion: Assertion,
+  { verifier }: RegistrationOptions,
+): Promise<void> {
+  if (ctx.status === 400) await verifier.recordReplay(assertion, "anonymous");
+  if (ctx.status !== 401) return;
+  ctx.remove("www-authenticate");
+  refuseAssertion("replay_detected");
 }
 
 /** RFC 7592 section 2.2: an update replaces the metadata; who the agent is and who answers for it

@@ -3,12 +3,11 @@ import { type AdapterPayload, errors } from "oidc-provider";
 import { consume, insert, replace, unchanged } from "../../store/operations.ts";
 import type { Collection, Operation, Stored } from "../../store/records.ts";
 import { storeUnavailable } from "../../store/unavailable.ts";
-import { type GrantRecord, grants } from "../accounts/grants.ts";
+import { type GrantRecord, grants, withoutFamily } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext } from "./adapter-context.ts";
 import { type Beneficiary, whileUnchanged } from "./client-life.ts";
 import { isByDocument } from "./document-clients.ts";
-import { withoutFamily } from "./families.ts";
 import type { Reads } from "./reads.ts";
 
 /** Where a record of a model is kept. */

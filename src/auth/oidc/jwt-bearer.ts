@@ -12,10 +12,9 @@ import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
 import { readsOf } from "./reads.ts";
 import {
   ACCESS_TOKEN_SECONDS,
-  covers,
   type ResourcePolicy,
   resourceIndicators,
-  resourceMeant,
+  resourcesWithin,
 } from "./resources.ts";
 import { exchangeUnderWay } from "./settlement.ts";
 
@@ -50,10 +49,7 @@ function grantedAudience(ctx: Context, { resources }: Assertion, policy: Resourc
     asked,
     client,
   );
-  const isAllowed = resources?.some((resource) =>
-    covers(resourceMeant(resource, baseUrl) ?? "", audience),
-  );
-  if (isAllowed === false) throw new errors.InvalidTarget();
+  if (!resourcesWithin(resources, baseUrl).includes(audience)) throw new errors.InvalidTarget();
   return audience;
 }
 
@@ -73,12 +69,13 @@ function grantedScope(ctx: Context, { scopes }: Assertion): string {
   throw new errors.InvalidScope(`this assertion allows ${choice}; ${scopeAdvice}`, asked.join(" "));
 }
 
-/** That the assertion was used is kept in the commit of the token. */
-function use({ use: document }: Assertion): void {
+/** What came of the assertion is kept in the commit of the token. */
+function use({ use: document }: Assertion, grantId: string): void {
   exchangeUnderWay()?.documents.push({
     model: "IdentityAssertion",
     documents: usedAssertions,
     groups: [],
+    value: { grantId },
     ...document,
   });
 }
@@ -113,7 +110,7 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
     token_type: token.tokenType,
     scope,
   };
-  use(assertion);
+  use(assertion, grantId);
   return assertion;
 }
 

@@ -9,6 +9,7 @@ import { type Document, issue } from "./issuance.ts";
 import { ownerClaims } from "./people.ts";
 import {
   ACCESS_TOKEN_SECONDS,
+  covers,
   ownCeiling,
   type ResourcePolicy,
   resourceMeant,
@@ -90,12 +91,14 @@ function rightOf(
   { baseUrl, anonymousScopes }: ResourcePolicy,
 ): Right | undefined {
   const resource = form.get("resource");
-  const aud = resource === null ? baseUrl : resourceMeant(resource, baseUrl);
+  const most = client.agent.owner?.resource ?? baseUrl;
+  const aud = resource === null ? most : resourceMeant(resource, baseUrl);
   const text = form.get("scope") ?? "";
   const asked = scopeNames(text);
   const reach: readonly string[] = ownCeiling(client, anonymousScopes);
   const isInReach = reach.length > 0 && asked.every((name) => reach.includes(name));
-  if (aud === undefined || !isInReach || asked.join(" ") !== text) return undefined;
+  if (aud === undefined || !covers(most, aud) || !isInReach || asked.join(" ") !== text)
+    return undefined;
   return { aud, scope: (asked.length === 0 ? reach : asked).join(" ") };
 }
 

@@ -42,6 +42,17 @@ export function resourceMeant(indicator: string, baseUrl: string): string | unde
   return [baseUrl, baseUrl + MCP_PATH].find((known) => canonical(known) === wanted);
 }
 
+/** The resources here that an assertion is good for; all when it names none (RFC 8707). */
+export function resourcesWithin(
+  named: readonly string[] | undefined,
+  baseUrl: string,
+): readonly string[] {
+  const here = [baseUrl, baseUrl + MCP_PATH];
+  if (named === undefined) return here;
+  const meant = named.map((indicator) => resourceMeant(indicator, baseUrl) ?? "");
+  return here.filter((resource) => meant.some((granted) => covers(granted, resource)));
+}
+
 /** @throws `invalid_target` when there is no such resource. */
 function audienceOf(resource: string, baseUrl: string): string {
   const audience = resourceMeant(resource, baseUrl);
@@ -98,7 +109,7 @@ function settleScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourcePo
   const registered = scopeNames(client.scope ?? "").filter(isScope);
   const asked = scopeNames(String(params.scope ?? ""));
 
-  if (params.grant_type === "client_credentials") {
+  if (isOwn(ctx)) {
     const record = readsOf(ctx).clients.get(client.clientId)?.value;
     const ceiling = record === undefined ? [] : ownCeiling(record, policy.anonymousScopes);
     params.scope = ownScope(asked, ceiling).join(" ");
@@ -107,11 +118,24 @@ function settleScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourcePo
   }
 }
 
+const isOwn = ({ oidc: { params } }: KoaContextWithOIDC): boolean =>
+  params?.grant_type === "client_credentials";
+
+/** The resource that a client's own tokens are good for at most. */
+function ownResource(
+  ctx: KoaContextWithOIDC,
+  { clientId }: Client,
+  { baseUrl }: ResourcePolicy,
+): string {
+  return readsOf(ctx).clients.get(clientId)?.value.agent.owner?.resource ?? baseUrl;
+}
+
 /** The resource indicators feature (RFC 8707): two resources, the whole service by default. */
 export function resourceIndicators(policy: ResourcePolicy) {
   return {
     enabled: true,
-    defaultResource: () => policy.baseUrl,
+    defaultResource: (ctx: KoaContextWithOIDC, client: Client) =>
+      isOwn(ctx) ? ownResource(ctx, client, policy) : policy.baseUrl,
     /** Who leaves out the resource at the token endpoint means the one that was consented to. */
     useGrantedResource: () => true,
     getResourceServerInfo(
@@ -120,6 +144,9 @@ export function resourceIndicators(policy: ResourcePolicy) {
       client: Client,
     ): ResourceServer {
       const audience = audienceOf(resource, policy.baseUrl);
+      if (isOwn(ctx) && !covers(ownResource(ctx, client, policy), audience)) {
+        throw new errors.InvalidTarget();
+      }
       settleScope(ctx, client, policy);
       return {
         audience,

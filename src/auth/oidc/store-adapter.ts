@@ -7,12 +7,12 @@ import {
 } from "oidc-provider";
 import { consume, insert, removeAt, replace, update } from "../../store/operations.ts";
 import { type Collection, collection, type Stored } from "../../store/records.ts";
-import { underGrant } from "../accounts/grants.ts";
+import { underGrant, withoutFamily } from "../accounts/grants.ts";
 import { belongingTo, issuedTo } from "../agents/agent.ts";
 import { fingerprint } from "../secrets.ts";
 import { type AdapterContext, copied, type ModelAdapter } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
-import { endFamily, withoutFamily } from "./families.ts";
+import { endFamily } from "./families.ts";
 import { type Document, endReplayed, issue } from "./issuance.ts";
 import { askedBy, tellBeforeKept } from "./open-requests.ts";
 import { readsOf } from "./reads.ts";

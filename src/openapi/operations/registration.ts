@@ -132,7 +132,7 @@ export const registrationOperations: readonly Operation[] = [
         ...["invalid_request" as const, ...METADATA_ERRORS],
         ...(["unsupported_identity_type", "invalid_login_hint", "issuer_not_enabled"] as const),
         ...(["invalid_signature", "invalid_audience", "invalid_client_id", "expired"] as const),
-        "replay_detected",
+        ...(["replay_detected", "invalid_target"] as const),
       ],
       401: ["login_required"],
       429: BUSY,

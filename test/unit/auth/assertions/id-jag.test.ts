@@ -206,7 +206,7 @@ it("says when the keys cannot be had", async () => {
 });
 
 it.each<[string, Claims]>([
-  ["accepted", { client_id: "https://agent.example/client.json" }],
+  ["invalid_client_id", { client_id: "https://agent.example/client.json" }],
   ["accepted", { auth_time: now - HOUR }],
   ["invalid_client_id", { client_id: CLIENT }],
   ["invalid_client_id", { client_id: "http://agent.example/client.json" }],
@@ -230,7 +230,7 @@ describeStores("one use of an assertion", (engine) => {
         const verified = await verifier.ofClient(token, CLIENT);
         return (
           typeof verified !== "string" &&
-          (await records.commit([insert(usedAssertions, verified.use)]))
+          (await records.commit([insert(usedAssertions, { ...verified.use, value: {} })]))
         );
       }),
     );
@@ -255,7 +255,7 @@ describeStores("one use of an assertion", (engine) => {
     const claims = claimsFor(BASE, CLIENT, START);
     const one = await both.ofClient(await first.idp.sign(claims), CLIENT);
     if (typeof one === "string") throw new Error(one);
-    await first.records.commit([insert(usedAssertions, one.use)]);
+    await first.records.commit([insert(usedAssertions, { ...one.use, value: {} })]);
     expect(await both.ofClient(await second.sign(claims), CLIENT)).toMatchObject({
       subject: { issuer: second.issuer },
     });
