@@ -255,7 +255,9 @@ describe("a person who is asked", () => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, scope: "email profile" });
-    expect((await person.open(url)).leavesFor?.searchParams.get("error")).toBe("invalid_scope");
+    const { leavesFor, html } = await person.open(url);
+    expect(leavesFor).toBeUndefined();
+    expect(JSON.parse(html)).toMatchObject({ error: "invalid_scope" });
   });
 });
 
@@ -431,9 +433,9 @@ describe("an authorization code", () => {
       { code_challenge: undefined, code_challenge_method: undefined },
     ]) {
       const { url } = authorizationRequest(base, { client_id, ...changes });
-      const { leavesFor } = await person.open(url);
-      expect(leavesFor?.searchParams.get("error")).toBe("invalid_request");
-      expect(leavesFor?.searchParams.has("code")).toBe(false);
+      const { status, leavesFor, html } = await person.open(url);
+      expect([status, leavesFor]).toEqual([400, undefined]);
+      expect(JSON.parse(html)).toMatchObject({ error: "invalid_request" });
     }
   });
 

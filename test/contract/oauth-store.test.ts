@@ -237,7 +237,8 @@ describe("an identifier that no store can hold", () => {
     expect((await revoke({ token: decoded })).status).toBe(200);
     expect((await revoke({ token: decoded, client_id, client_secret })).status).toBe(200);
     expect((await authorize({ client_id: decoded })).status).toBe(400);
-    expect((await authorize({ state: decoded, nonce: decoded })).status).toBe(303);
+    const scope = "openid signals:read";
+    expect((await authorize({ scope, state: decoded, nonce: decoded })).status).toBe(303);
     expect((await fetch(`${base}/oauth/authorize/${id}`)).status).toBe(400);
     for (const method of ["GET", "DELETE", "PUT"]) {
       const own = await register(base);

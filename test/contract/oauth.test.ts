@@ -649,23 +649,27 @@ describe("an authorization request", () => {
     expect(page.origin + page.pathname.replace(/[^/]+$/, "")).toBe(`${base}/oauth/interaction/`);
   });
 
+  it("that asks for silence is refused by redirect", async () => {
+    const end = await follow(await authorize({ prompt: "none" }));
+    expect(end.searchParams.get("error")).toBe("login_required");
+  });
+
   it.each([
     [{ code_challenge: "" }, "invalid_request"],
     [{ code_challenge_method: "plain" }, "invalid_request"],
     [{ response_type: "token" }, "unsupported_response_type"],
     [{ resource: "https://evil.example" }, "invalid_target"],
     [{ scope: "alerts:write" }, "invalid_scope"],
-    [{ prompt: "none" }, "login_required"],
-  ])("with %j is refused by redirect", async (changes, error) => {
-    const end = await follow(await authorize(changes));
-    const fragment = new URLSearchParams(end.hash.slice(1));
-    expect(end.searchParams.get("error") ?? fragment.get("error")).toBe(error);
+  ])("with %j is refused here, before anybody signed in", async (changes, error) => {
+    const response = await authorize(changes);
+    expect([response.status, response.headers.get("location")]).toEqual([400, null]);
+    expect(await response.json()).toMatchObject({ error, state: "s-1", iss: base });
   });
 
   it("needs PKCE from a client with a secret, too", async () => {
     const confidential = { token_endpoint_auth_method: "client_secret_basic" };
-    const end = await follow(await authorize({ code_challenge: "" }, confidential));
-    expect(end.searchParams.get("error")).toBe("invalid_request");
+    const response = await authorize({ code_challenge: "" }, confidential);
+    expect(await response.json()).toMatchObject({ error: "invalid_request" });
   });
 
   it.each([

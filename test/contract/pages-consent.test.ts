@@ -28,6 +28,13 @@ async function atConsent(
   return { person, page, clientId };
 }
 
+/** The same for an application that the person has allowed before, and that is asked about each time. */
+async function atConsentAgain() {
+  const { person, clientId } = await atConsent();
+  await person.authorize(request(clientId));
+  return { person, clientId, page: await person.web.get(request(clientId)) };
+}
+
 const formIn = (page: WebPage) => page.form(page.url.pathname);
 const policyOf = ({ headers }: WebPage) => headers.get("content-security-policy");
 
@@ -112,11 +119,26 @@ describe("the consent page", () => {
     expect(textOf(account.html)).toContain("Access factor:read Allowed");
   });
 
-  it("tells the application when a person refuses", async () => {
-    const { person, page } = await atConsent();
+  it("tells the application when a person refuses, at an address they approved before", async () => {
+    const { person, page } = await atConsentAgain();
     const { leavesFor } = await person.web.submit(formIn(page), { decision: "deny" });
     expect(leavesFor?.searchParams.get("error")).toBe("access_denied");
     expect(leavesFor?.searchParams.get("code")).toBeNull();
+  });
+
+  it("sends whoever refuses to no address that they never approved, save by a link", async () => {
+    const redirect_uri = "https://evil.example:8443/callback";
+    const changes = { redirect_uris: [redirect_uri], application_type: "web" };
+    const { person, page } = await atConsent(changes, { redirect_uri });
+    expect(textOf(page.html)).toContain("You are sent back to evil.example:8443");
+    const refused = await person.web.submit(formIn(page), { decision: "deny" });
+    expect([refused.status, refused.leavesFor]).toEqual([200, undefined]);
+    expect(refused.html).not.toContain("http-equiv");
+    expect(textOf(refused.html)).toContain("Tell it, which takes you to evil.example:8443");
+    const [, onward = ""] = /<a href="([^"]+)">Tell it</.exec(refused.html) ?? [];
+    const { leavesFor } = await person.web.get(onward);
+    expect(leavesFor?.host).toBe("evil.example:8443");
+    expect(leavesFor?.searchParams.get("error")).toBe("access_denied");
   });
 
   it.each([undefined, "", "maybe", ["allow", "deny"]])(
@@ -166,7 +188,7 @@ describe("a decision", () => {
   ])(
     "to %s goes on in a browser from a page of its own, since the redirects of a form are held: %j",
     async (decision, saysOfItself) => {
-      const { person, page } = await atConsent();
+      const { person, page } = await atConsentAgain();
       const { action, fields } = formIn(page);
       const body = new URLSearchParams([...fields, ["decision", decision]] as [string, string][]);
       const cookie = person.web.cookie(action);

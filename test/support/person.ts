@@ -102,9 +102,16 @@ export function createPerson({ base, email, codeOf }: PersonOptions): Person {
     if (page.leavesFor !== undefined) return page.leavesFor;
     const { decision: choice = "allow", scopes } = decision;
     const filled = { decision: choice, ...(scopes && { scope: scopes }) };
-    const { leavesFor } = await web.submit(page.form(page.url.pathname), filled);
+    const decided = await web.submit(page.form(page.url.pathname), filled);
+    const { leavesFor } = choice === "deny" ? await afterRefusal(decided) : decided;
     if (leavesFor === undefined) throw new Error(`consent led nowhere: ${page.html}`);
     return leavesFor;
+  }
+
+  /** Follows the link of the page that comes before a site which the person never approved. */
+  async function afterRefusal(page: WebPage): Promise<WebPage> {
+    const [, onward] = /<a href="([^"]+)">Tell it</.exec(page.html) ?? [];
+    return onward === undefined ? page : web.get(onward);
   }
 
   async function opened(path: string): Promise<WebPage> {

@@ -1,9 +1,9 @@
-import { removeGroup, update } from "../../store/operations.ts";
+import { update } from "../../store/operations.ts";
 import type { Records, Stored } from "../../store/records.ts";
-import { belongingTo, clients, through } from "../agents/agent.ts";
+import { belongingTo, clients } from "../agents/agent.ts";
 import type { AccountsOptions } from "./account-store.ts";
 import type { Accounts, ConnectedApplication } from "./accounts.ts";
-import { allowedScopes, type GrantRecord, grants, withoutGrant } from "./grants.ts";
+import { allowedScopes, type GrantRecord, grants, withoutAccess } from "./grants.ts";
 
 /** More applications than a page can show. */
 const MAX_SHOWN = 1_000;
@@ -24,8 +24,7 @@ export function createConnectedApplications({
       update(records, { collection: grants, key: grantId }, (grant) =>
         grant?.value.accountId === accountId
           ? [
-              ...withoutGrant(grant),
-              removeGroup(through(accountId, grant.value.clientId ?? "")),
+              ...withoutAccess(grant),
               ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
             ]
           : undefined,

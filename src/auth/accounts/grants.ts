@@ -1,5 +1,6 @@
 import { remove, removeAt, removeGroup } from "../../store/operations.ts";
 import { collection, type Operation, type Stored } from "../../store/records.ts";
+import { through } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
 
 /** Scopes by resource, and those that go with the ID token; names separated by spaces. */
@@ -16,6 +17,9 @@ export interface GrantRecord extends GrantedScopes {
   readonly iat?: number;
   /** What the person was asked for and did not allow. */
   readonly rejected?: GrantedScopes;
+  /** Where the person let answers be sent to (`redirectOrigin`); absent in grants from before this was
+   *  kept, for which they are asked again. */
+  readonly redirectOrigins?: readonly string[];
 }
 
 /** Grants by id. */
@@ -39,6 +43,12 @@ export function withoutGrant(grant: Stored<GrantRecord>): readonly Operation[] {
  *  @param grantId `undefined`: there is no grant to end. */
 export function withoutFamily(grantId: string | undefined): readonly Operation[] {
   return grantId === undefined ? [] : [remove(grants, grantId), removeGroup(underGrant(grantId))];
+}
+
+/** The same, with everything else that the person has through the client. */
+export function withoutAccess(grant: Stored<GrantRecord>): readonly Operation[] {
+  const { accountId = "", clientId = "" } = grant.value;
+  return [...withoutGrant(grant), removeGroup(through(accountId, clientId))];
 }
 
 /** The names of the scopes that a grant allows for any resource, each once. */

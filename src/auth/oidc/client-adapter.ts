@@ -1,6 +1,8 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { insert, removeAt, removeGroup, replace, update } from "../../store/operations.ts";
+import { readAll } from "../../store/read-all.ts";
 import type { Operation, Stored } from "../../store/records.ts";
+import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
 import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
 import { heldWith, registeredBy } from "../agents/registration-token.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
@@ -9,6 +11,7 @@ import { refuseAssertion } from "./asked-identity.ts";
 import { placingOf } from "./client-life.ts";
 import { newcomerOf } from "./identity.ts";
 import { readsOf } from "./reads.ts";
+import { haveSameRedirects } from "./redirects.ts";
 import { withPersonalScopes } from "./resources.ts";
 
 function storable(metadata: AdapterPayload): AdapterPayload {
@@ -36,10 +39,32 @@ function checkManager({ groups }: Stored<ClientRecord>): void {
   }
 }
 
+interface Update extends Pick<AdapterContext, "audit"> {
+  readonly metadata: AdapterPayload;
+  /** What people allowed the client, as far as it ends with the update. */
+  readonly ended: readonly Stored<GrantRecord>[];
+}
+
+function updated(
+  client: Stored<ClientRecord>,
+  { metadata, ended, audit }: Update,
+): readonly Operation[] {
+  const { key } = client;
+  return [
+    replace(clients, client, { value: { ...client.value, metadata } }),
+    ...audit({ action: "client.updated", actor: key, target: key }),
+    ...ended.flatMap((grant) => [
+      ...withoutAccess(grant),
+      ...audit({ action: "grant.revoked", actor: key, target: grant.key }),
+    ]),
+  ];
+}
+
 /**
  * Keeps clients. One that is registered lives for a day, or for thirty once it was given a token, or
  * for thirty from the last time that a person let it act for them, or for ever when somebody answers
- * for it. An update leaves its life as it is, and who it is. What was issued to a client goes
+ * for it. An update leaves its life as it is, and who it is; when it changes where answers go, it ends
+ * what people allowed the client, since they were shown something else. What was issued to a client goes
  * together with it.
  */
 export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter {
@@ -55,24 +80,20 @@ export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter 
     // Ids are random, so that it was the assertion that the steps use up.
     if (!isKept) refuseAssertion("replay_detected");
   };
-  const updated = (
-    client: Stored<ClientRecord>,
-    metadata: AdapterPayload,
-  ): readonly Operation[] => {
-    checkManager(client);
-    return [
-      replace(clients, client, { value: { ...client.value, metadata } }),
-      ...audit({ action: "client.updated", actor: client.key, target: client.key }),
-    ];
-  };
+
+  const endedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
+    haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, issuedTo(key));
 
   return {
     async upsert(id, metadata) {
       const value = storable(copied(metadata));
-      const isThere = await update(records, { collection: clients, key: id }, (client) =>
-        client === undefined ? undefined : updated(client, value),
-      );
-      if (!isThere) await create(id, value);
+      for (;;) {
+        const client = await records.get(clients, id);
+        if (client === undefined) return create(id, value);
+        checkManager(client);
+        const ended = await endedBy(value, client);
+        if (await records.commit(updated(client, { metadata: value, ended, audit }))) return;
+      }
     },
     async find(id) {
       const client = await records.get(clients, id);

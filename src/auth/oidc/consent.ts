@@ -10,6 +10,8 @@ export interface Decision {
   readonly open: readonly string[];
   /** Those of them that they allow; any other name counts for nothing. */
   readonly allowed: readonly string[];
+  /** Where answers go (`redirectOrigin`), which the person approves with whatever they allow. */
+  readonly redirectOrigin: string;
 }
 
 /** Scopes by resource, and those of OpenID Connect; names separated by spaces. */
@@ -21,6 +23,7 @@ interface Scopes {
 /** A grant, as far as it is decided on. */
 export interface Decided extends Scopes {
   rejected?: Scopes | undefined;
+  redirectOrigins?: readonly string[] | undefined;
 }
 
 /**
@@ -28,10 +31,12 @@ export interface Decided extends Scopes {
  * is one or the other. The last word on a scope counts, so that what was refused can be allowed when
  * the client asks again.
  */
-export function decideOn(grant: Decided, { resources, asked, open, allowed }: Decision): void {
+export function decideOn(grant: Decided, decision: Decision): void {
+  const { resources, asked, open, allowed, redirectOrigin } = decision;
   const granted = open.filter((name) => allowed.includes(name));
   const refused = open.filter((name) => !allowed.includes(name));
   const personal = asked.filter((name) => !isScope(name));
+  grant.redirectOrigins = [...new Set([...(grant.redirectOrigins ?? []), redirectOrigin])];
   grant.rejected ??= {};
   for (const resource of resources) {
     change(grant, { resource, add: granted, drop: refused });

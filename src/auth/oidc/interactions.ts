@@ -4,7 +4,9 @@ import type { Session } from "../accounts/sessions.ts";
 import { isScope, scopeNames } from "../scopes.ts";
 import { decideOn } from "./consent.ts";
 import { isByDocument } from "./document-clients.ts";
+import { UNAPPROVED_REDIRECT } from "./people.ts";
 import { asRequest } from "./reads.ts";
+import { redirectOrigin } from "./redirects.ts";
 
 /** A client as people see it: nothing of it was checked. */
 export interface AskingClient {
@@ -27,6 +29,8 @@ export interface Interaction {
   readonly scopes: readonly string[];
   /** Names of the scopes of OpenID Connect that the client asks for, which go with every consent. */
   readonly personal: readonly string[];
+  /** Whether the person let this client's answers go to this origin before. */
+  readonly isRedirectApproved: boolean;
   /** Whether the client may go on without the person (`offline_access`, or refresh tokens). */
   readonly isLasting: boolean;
   /** A sign-in before this instant does not count for this request (`prompt=login`, `max_age`);
@@ -38,7 +42,7 @@ export interface Interaction {
  *  the address where the browser goes on with the request; `undefined` when the request is over, or
  *  what the client may do was changed or ended at the same moment. */
 export interface Interactions {
-  /** `undefined`: unknown, over, or begun in another browser. */
+  /** `undefined`: unknown, over or refused, or begun in another browser. */
   find(req: IncomingMessage, res: ServerResponse): Promise<Interaction | undefined>;
   signIn(req: IncomingMessage, res: ServerResponse, session: Session): Promise<string | undefined>;
   /** @param scopes Those of `Interaction.scopes` that the person allows; the others are refused. */
@@ -53,7 +57,7 @@ export interface Interactions {
 type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
 /** Reasons of the consent prompt for which everything is asked again. */
-const afresh = ["consent_prompt", "native_client_prompt"];
+const afresh = ["consent_prompt", "native_client_prompt", UNAPPROVED_REDIRECT];
 
 /** @param provider Gives the authorization server of the moment. */
 export function createInteractions(provider: () => Provider): Interactions {
@@ -107,9 +111,10 @@ async function interactionOf(
   { Client }: Provider,
   details: Details,
 ): Promise<Interaction | undefined> {
-  const { uid, prompt, params } = details;
+  const { uid, prompt, params, result } = details;
   const client = await Client.find(String(params.client_id));
-  if (client === undefined) return undefined;
+  // A refusal is final, also while the application has not been told.
+  if (client === undefined || result?.error !== undefined) return undefined;
   const { clientId, clientName: name } = client;
   const personal = scopeNames(String(params.scope ?? "")).filter((scope) => !isScope(scope));
   return {
@@ -124,6 +129,7 @@ async function interactionOf(
     accountId: details.session?.accountId,
     scopes: openScopes(details),
     personal,
+    isRedirectApproved: !prompt.reasons.includes(UNAPPROVED_REDIRECT),
     isLasting: personal.includes("offline_access") || client.grantTypeAllowed("refresh_token"),
     signedInSince: signedInSince(details),
   };
@@ -161,6 +167,7 @@ async function decide(
     asked: scopeNames(String(params.scope ?? "")),
     open: openScopes(details),
     allowed,
+    redirectOrigin: redirectOrigin(String(params.redirect_uri)),
   });
   // A decision is good for as long as a first one.
   delete grant.exp;

@@ -7,9 +7,11 @@ import {
   type Provider,
 } from "oidc-provider";
 import type { Accounts } from "../accounts/accounts.ts";
+import type { GrantRecord } from "../accounts/grants.ts";
 import type { Session } from "../accounts/sessions.ts";
 import type { Agent } from "../agents/agent.ts";
 import { readsOf } from "./reads.ts";
+import { approvesRedirect } from "./redirects.ts";
 
 /** Who the people are that clients act for. */
 export interface People {
@@ -26,11 +28,15 @@ export function accountFinder({ accounts }: People): Configuration["findAccount"
   };
 }
 
+/** Reason of the consent prompt: the person has not approved answers at this origin. */
+export const UNAPPROVED_REDIRECT = "redirect_not_approved";
+
 /**
- * When a person is asked: as oidc-provider does, and to sign in whenever nobody, or somebody else, is
- * signed in at the browser, which they do for the whole service and not for one request.
+ * When a person is asked: as oidc-provider does; to sign in whenever nobody, or somebody else, is
+ * signed in at the browser, which they do for the whole service and not for one request; and to
+ * consent whenever answers go to an origin that the consent page has not shown them for this client.
  */
-export function signInPolicy(): readonly interactionPolicy.Prompt[] {
+export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   const policy = interactionPolicy.base();
   policy.get("login")?.checks.add(
     new interactionPolicy.Check(
@@ -43,6 +49,17 @@ export function signInPolicy(): readonly interactionPolicy.Prompt[] {
       },
     ),
   );
+  policy
+    .get("consent")
+    ?.checks.add(
+      new interactionPolicy.Check(
+        UNAPPROVED_REDIRECT,
+        "the person has not approved this redirect address",
+        "consent_required",
+        ({ oidc }) =>
+          !approvesRedirect(oidc.grant as GrantRecord, String(oidc.params?.redirect_uri)),
+      ),
+    );
   return policy;
 }
 

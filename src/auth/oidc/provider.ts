@@ -8,6 +8,7 @@ import { isSecretOf } from "../secrets.ts";
 import { adaptAnswers } from "./answers.ts";
 import { clientMetadata } from "./client-validation.ts";
 import { documentClients, type Fetch, limitedFetch } from "./document-clients.ts";
+import { holdErrorRedirects } from "./error-redirects.ts";
 import { adaptRegistration, newClientId, type RegistrationOptions } from "./identity.ts";
 import { registerJwtBearer } from "./jwt-bearer.ts";
 import {
@@ -15,8 +16,9 @@ import {
   extraTokenClaims,
   followSignIn,
   type People,
-  signInPolicy,
+  promptPolicy,
 } from "./people.ts";
+import { isAllowedRedirect, keepRedirectOrigins } from "./redirects.ts";
 import { auditRefusals } from "./refused-tokens.ts";
 import { ACCESS_TOKEN_SECONDS, personalScopes, resourceIndicators } from "./resources.ts";
 import { allowOwnTokens } from "./revocation.ts";
@@ -136,7 +138,7 @@ function configuration(options: ProviderOptions): Configuration {
     extraClientMetadata: clientMetadata(options.anonymousScopes),
     fetch: limitedFetch(options.fetch, options.limits),
     interactions: {
-      policy: signInPolicy(),
+      policy: promptPolicy(),
       url: (_ctx, { uid }) => `/oauth/interaction/${uid}`,
     },
     // No cookie or other ambient credential counts, so a token may be asked for from any page.
@@ -156,7 +158,11 @@ function holdClients({ Client: { prototype } }: Provider): void {
   prototype.compareClientSecret = function (presented) {
     return isSecretOf(this.clientSecret, presented);
   };
-  const { grantTypeAllowed } = prototype;
+  const { grantTypeAllowed, redirectUriAllowed } = prototype;
+  prototype.redirectUriAllowed = function (redirectUri) {
+    const url = URL.parse(redirectUri);
+    return url !== null && isAllowedRedirect(url) && redirectUriAllowed.call(this, redirectUri);
+  };
   prototype.grantTypeAllowed = function (type) {
     const isPublic = this.clientAuthMethod === "none";
     if (isPublic && confidentialGrants.includes(type)) return false;
@@ -185,7 +191,9 @@ export function createProvider(options: ProviderOptions): Provider {
   holdClients(provider);
   followSignIn(provider, options);
   registerJwtBearer(provider, { ...options, ...context });
+  keepRedirectOrigins(provider);
   adaptAnswers(provider, onError);
+  holdErrorRedirects(provider);
   auditRefusals(provider, { ...context, onError });
   adaptRegistration(provider, { ...options, ...context });
   settleExchanges(provider, context);

@@ -1,6 +1,5 @@
 import { errors } from "oidc-provider";
 import { JWT_BEARER } from "../assertions/names.ts";
-import { isLoopbackHost } from "../loopback.ts";
 import { allScopes, type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
 import { publicKeys } from "./client-keys.ts";
 import {
@@ -11,6 +10,7 @@ import {
   plainText,
   refuse,
 } from "./client-metadata.ts";
+import { isAllowedRedirect } from "./redirects.ts";
 import { personalScopes } from "./resources.ts";
 
 /** Grant types a client can register; others that are asked for are left out of the answer. */
@@ -33,13 +33,14 @@ const droppedMembers = {
   id_token_signed_response_alg: undefined,
 };
 
-/** Plain http to another machine would send codes in the clear. */
 function redirectsOf(metadata: Metadata): readonly URL[] {
   const redirects = list("redirect_uris", metadata.redirect_uris).map((uri) =>
     address("redirect_uris", uri),
   );
-  if (redirects.some((uri) => uri.protocol === "http:" && !isLoopbackHost(uri.hostname))) {
-    refuse("redirect_uris must use https, a loopback address or a private scheme");
+  if (!redirects.every(isAllowedRedirect)) {
+    refuse(
+      "redirect_uris must use https, http to a loopback address, or a private-use scheme with a dot such as com.example.app",
+    );
   }
   return redirects;
 }

@@ -32,14 +32,15 @@ export interface ConsentView {
 /** Loopback hosts as RFC 8252 section 7.3 has them, and the name that also leads there. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** Where the answer goes, as far as a person can judge it. */
+/** Where the answer goes, as far as a person can judge it: what they approve with their consent. */
 function destination(redirectUri: string): Html {
-  const { protocol, hostname } = new URL(redirectUri);
+  const { protocol, host: site, hostname } = new URL(redirectUri);
   if (!/^https?:$/.test(protocol)) {
     return html`a program on your device, as <strong>${stranger(protocol)}</strong>`;
   }
-  const host = html`<strong>${strangerSite(hostname)}</strong>`;
-  return LOOPBACK.test(hostname) ? html`a program on this computer, at ${host}` : host;
+  const isLocal = LOOPBACK.test(hostname);
+  const host = html`<strong>${strangerSite(isLocal ? hostname : site)}</strong>`;
+  return isLocal ? html`a program on this computer, at ${host}` : host;
 }
 
 function application({ name, clientId, documentHost, redirectUri }: AskingClient): Html {
@@ -103,5 +104,16 @@ ${alongside(view)}
 )}
 </div>
 <p>You can end it at any time on <a href="/account">your account page</a>.</p>`,
+  };
+}
+
+/** Page after a person refused an application whose address they have never approved: nothing sends them
+ *  there but their own click (RFC 9700 section 4.11.2). @param onward Address that tells the application. */
+export function refusedPage({ redirectUri }: AskingClient, onward: string): PageAnswer {
+  return {
+    heading: "You refused",
+    isSignedIn: true,
+    body: html`<p class="lead">The application may do nothing for you. It does not know yet that you refused.</p>
+<p><a href="${onward}">Tell it</a>, which takes you to ${destination(redirectUri)}; or close this page.</p>`,
   };
 }

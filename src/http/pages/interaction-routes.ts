@@ -6,7 +6,7 @@ import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts"
 import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../methods.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
-import { consentPage } from "./consent.ts";
+import { consentPage, refusedPage } from "./consent.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { type Door, filled, readForm, Ticked } from "./form.ts";
 import { followsForm, goOnPage } from "./go-on.ts";
@@ -61,12 +61,22 @@ async function decide(req: UidRequest, res: Response, options: InteractionRoutes
   if (visit.interaction.prompt !== "consent") return show(res, overPage);
 
   const { data } = filled(DecisionForm, req);
-  if (data?.decision === "deny") return goOn(visit, await interactions.deny(req, res), options);
+  if (data?.decision === "deny") return refuse(visit, options);
   const scopes = visit.interaction.scopes.filter(isScope);
   const allowed = scopes.filter((name) => data?.scope.includes(name));
   const isChosen = allowed.length > 0 || scopes.length === 0;
   if (data === undefined || !isChosen) return ask(visit, options, NOTHING_CHOSEN);
   goOn(visit, await interactions.consent(req, res, allowed), options);
+}
+
+/** Tells the application at once only where the person has let it send them before. */
+async function refuse(visit: Visit, options: InteractionRoutesOptions): Promise<void> {
+  const { req, res, interaction } = visit;
+  const address = await options.interactions.deny(req, res);
+  if (address === undefined || interaction.isRedirectApproved) {
+    return goOn(visit, address, options);
+  }
+  options.show(res, refusedPage(interaction.client, address));
 }
 
 /** A browser at the address of a request. */

@@ -150,13 +150,14 @@ describe("the redirects of a registration", () => {
     [["https://agent.example/callback"], "web"],
     [["https://agent.example/callback", "http://127.0.0.1:8976/callback"], "native"],
     [["http://[::1]/callback"], "native"],
-    [["cursor://anysphere.mcp/callback"], "native"],
+    [["com.example.app:/callback"], "native"],
   ])("makes a client with %j a %s one", (redirect_uris, application_type) => {
     expect(normalise({ redirect_uris })).toMatchObject({ application_type });
   });
 
   it.each([
     [["http://agent.example/callback"]],
+    [["app://callback"]],
     [["https://agent.example/\ncallback"]],
     [["/callback"]],
     [[7]],

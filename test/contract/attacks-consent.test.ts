@@ -1,0 +1,250 @@
+import { describe, expect, it } from "vitest";
+import { getWith, type Registered } from "../support/agent.ts";
+import { startAuthServer } from "../support/auth-server.ts";
+import { authorizationRequest, registerPublic } from "../support/person.ts";
+import { embedded } from "../support/stores.ts";
+import { createVisitor, exchange, interactionOn, type Visitor } from "../support/visitor.ts";
+
+const GOOD = "https://claude.example/callback";
+const EVIL = "https://evil.example/callback";
+const DOCUMENT_ID = "https://claude.example/client.json";
+const SCOPE = "signals:read factor:read";
+
+const metadataDocument = {
+  client_id: DOCUMENT_ID,
+  client_name: "Claude",
+  redirect_uris: [GOOD, EVIL],
+  grant_types: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_method: "none",
+};
+
+const { records } = await embedded.open({ now: () => Date.now() });
+const server = await startAuthServer({
+  records,
+  now: () => new Date(),
+  fetch: async () => Response.json(metadataDocument),
+});
+const { local: base } = server;
+
+/** A web client, for which a person is asked only when there is something new to decide. */
+const registerWeb = (redirect_uris: readonly string[]) =>
+  registerPublic(base, { redirect_uris, scope: SCOPE });
+
+const byRegistration = async () => (await registerWeb([GOOD, EVIL])).client_id;
+const byDocument = async () => DOCUMENT_ID;
+
+const request = (client_id: string, parameters: Record<string, string> = {}) =>
+  authorizationRequest(base, { client_id, scope: SCOPE, ...parameters });
+
+async function signedIn(email: string): Promise<Visitor> {
+  const visitor = createVisitor(server);
+  await visitor.signIn(email);
+  return visitor;
+}
+
+/** Lets a person consent to answers at one address. @returns The tokens that come of it. */
+async function tokensAt(visitor: Visitor, client_id: string, redirect_uri: string) {
+  const { url, verifier } = request(client_id, { redirect_uri });
+  const code = (await visitor.authorize(url)).searchParams.get("code") ?? "";
+  const { status, body } = await exchange(server, {
+    grant_type: "authorization_code",
+    client_id,
+    code,
+    redirect_uri,
+    code_verifier: verifier,
+  });
+  expect(status).toBe(200);
+  return body;
+}
+
+/** Replaces the redirect addresses of a client (RFC 7592 section 2.2). */
+async function putRedirects(client: Registered, redirect_uris: readonly string[]) {
+  const response = await fetch(client.registration_client_uri, {
+    method: "PUT",
+    headers: {
+      authorization: `Bearer ${client.registration_access_token}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({
+      client_id: client.client_id,
+      redirect_uris,
+      grant_types: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_method: "none",
+      scope: SCOPE,
+    }),
+  });
+  expect(response.status).toBe(200);
+  return { ...client, ...((await response.json()) as Registered) };
+}
+
+const probe = async (token = "") => (await getWith(token, `${base}/api/probe`)).status;
+
+describe.each([
+  ["by registration", byRegistration],
+  ["by metadata document", byDocument],
+])("a client %s with redirects at two sites", (how, newClient) => {
+  it("gets a code at the other site only when the person is asked for that site as well", async () => {
+    const clientId = await newClient();
+    const visitor = await signedIn(`two-sites ${how}@example.com`.replaceAll(" ", "-"));
+    await tokensAt(visitor, clientId, GOOD);
+    const again = await visitor.open(request(clientId, { redirect_uri: GOOD }).url);
+    expect(again.leavesFor?.searchParams.get("code")).toBeTruthy();
+
+    const page = await visitor.open(request(clientId, { redirect_uri: EVIL }).url);
+    expect(page.leavesFor).toBeUndefined();
+    expect(interactionOn(page)).toMatchObject({
+      prompt: "consent",
+      client: { redirectUri: EVIL },
+      scopes: SCOPE.split(" "),
+      isRedirectApproved: false,
+    });
+
+    await tokensAt(visitor, clientId, EVIL);
+    for (const redirect_uri of [GOOD, EVIL]) {
+      const { leavesFor } = await visitor.open(request(clientId, { redirect_uri }).url);
+      expect(leavesFor?.searchParams.get("code"), redirect_uri).toBeTruthy();
+    }
+  });
+
+  it("gets no code at the other site without the person either", async () => {
+    const clientId = await newClient();
+    const visitor = await signedIn(`silent ${how}@example.com`.replaceAll(" ", "-"));
+    await tokensAt(visitor, clientId, GOOD);
+    const silent = request(clientId, { redirect_uri: EVIL, prompt: "none" });
+    const { leavesFor } = await visitor.open(silent.url);
+    expect(leavesFor?.searchParams.get("code")).toBeNull();
+    expect(leavesFor?.searchParams.get("error")).toBe("consent_required");
+  });
+});
+
+describe("a client that changes its redirects", () => {
+  it("loses what people allowed it, and asks them again for the new site", async () => {
+    const client = await registerWeb([GOOD]);
+    const { client_id } = client;
+    const visitor = await signedIn("swapped@example.com");
+    const { access_token, refresh_token = "" } = await tokensAt(visitor, client_id, GOOD);
+    expect(await probe(access_token)).toBe(200);
+
+    await putRedirects(client, [EVIL]);
+    expect(await probe(access_token)).toBe(401);
+    const refreshed = await exchange(server, {
+      grant_type: "refresh_token",
+      client_id,
+      refresh_token,
+    });
+    expect(refreshed).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+    const page = await visitor.open(request(client_id, { redirect_uri: EVIL }).url);
+    expect(page.leavesFor).toBeUndefined();
+    expect(interactionOn(page)).toMatchObject({ prompt: "consent", scopes: SCOPE.split(" ") });
+  });
+
+  it("loses it as well when it only adds a site", async () => {
+    const client = await registerWeb([GOOD]);
+    const visitor = await signedIn("added@example.com");
+    const { access_token } = await tokensAt(visitor, client.client_id, GOOD);
+    await putRedirects(client, [GOOD, EVIL]);
+    expect(await probe(access_token)).toBe(401);
+  });
+
+  it("keeps it when an update leaves the redirects as they are", async () => {
+    const client = await registerWeb([GOOD, EVIL]);
+    const visitor = await signedIn("kept@example.com");
+    const { access_token } = await tokensAt(visitor, client.client_id, GOOD);
+    await putRedirects(client, [EVIL, GOOD]);
+    expect(await probe(access_token)).toBe(200);
+  });
+});
+
+describe("an authorization request that fails", () => {
+  const wrong = { scope: "no:such", response_type: "token", code_challenge_method: "plain" };
+  const failures = Object.entries(wrong).map(([name, value]) => ({ [name]: value }));
+
+  it.each([
+    ["by registration", byRegistration],
+    ["by metadata document", byDocument],
+  ])("is no way to send a stranger's browser elsewhere: client %s", async (how, newClient) => {
+    const clientId = await newClient();
+    const someone = createVisitor(server);
+    const known = await signedIn(`elsewhere ${how}@example.com`.replaceAll(" ", "-"));
+    for (const failure of failures) {
+      const { url } = request(clientId, { redirect_uri: EVIL, state: "s", ...failure });
+      for (const visitor of [someone, known]) {
+        const { status, leavesFor, html } = await visitor.open(url);
+        expect([status, leavesFor], JSON.stringify(failure)).toEqual([400, undefined]);
+        expect(JSON.parse(html)).toMatchObject({
+          error: expect.any(String),
+          error_description: expect.any(String),
+        });
+      }
+    }
+  });
+
+  it("goes back to a site that the signed-in person approved, and to no other", async () => {
+    const clientId = await byRegistration();
+    const visitor = await signedIn("approved@example.com");
+    await tokensAt(visitor, clientId, GOOD);
+    for (const failure of failures) {
+      const toGood = request(clientId, { redirect_uri: GOOD, state: "s", ...failure });
+      const { leavesFor } = await visitor.open(toGood.url);
+      expect(leavesFor?.origin, JSON.stringify(failure)).toBe("https://claude.example");
+      expect(`${leavesFor?.search}${leavesFor?.hash}`).toMatch(/[?#].*error=.*state=s/);
+      const toEvil = request(clientId, { redirect_uri: EVIL, ...failure });
+      expect((await visitor.open(toEvil.url)).leavesFor).toBeUndefined();
+    }
+    await visitor.signOut();
+    const { url } = request(clientId, { redirect_uri: GOOD, ...failures[0] });
+    expect((await visitor.open(url)).leavesFor).toBeUndefined();
+  });
+
+  it("goes back when the client asked for silence", async () => {
+    const clientId = await byRegistration();
+    const { url } = request(clientId, { redirect_uri: GOOD, prompt: "none" });
+    const { leavesFor } = await createVisitor(server).open(url);
+    expect(leavesFor?.searchParams.get("error")).toBe("login_required");
+  });
+});
+
+describe("a redirect address", () => {
+  const registering = async (redirect_uri: string) => {
+    const response = await fetch(`${base}/oauth/register`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        redirect_uris: [redirect_uri],
+        grant_types: ["authorization_code"],
+        token_endpoint_auth_method: "none",
+      }),
+    });
+    const body = (await response.json()) as Readonly<Record<string, unknown>>;
+    return { status: response.status, error: body.error };
+  };
+
+  it.each([
+    "https://app.example/callback",
+    "http://127.0.0.1:8080/callback",
+    "http://[::1]/callback",
+    "http://localhost/callback",
+    "com.example.app:/callback",
+  ])("may be %s", async (redirect_uri) => {
+    expect(await registering(redirect_uri)).toEqual({ status: 201, error: undefined });
+  });
+
+  it.each([
+    "http://app.example/callback",
+    "http://127.0.0.1.evil.example/callback",
+    "javascript:alert(1)",
+    "data:text/html,hello",
+    "file:///etc/passwd",
+    "ms-msdt:/id",
+    "search-ms:query=x",
+    "intent://scan/",
+    "mailto:a@b.example",
+    "tel:1",
+    "app:/callback",
+  ])("may not be %s", async (redirect_uri) => {
+    expect(await registering(redirect_uri)).toEqual({
+      status: 400,
+      error: "invalid_redirect_uri",
+    });
+  });
+});
