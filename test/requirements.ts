@@ -68,7 +68,7 @@ const application = facts({
   "2.2/data": "data is an object about the accepted application.",
   "2.2/data-queue-token": "data.queueToken is a string, the token of the seat in the queue.",
   "2.2/data-name": "data.name gives the applicant's name back as it was sanitized.",
-  "2.2/data-email": "data.email gives the applicant's address back.",
+  "2.2/data-email": "data.email gives the applicant's address back as it was sent.",
   "2.2/data-focus": "data.focus gives the focus back that was sent.",
   "2.2/data-registered-at": "data.registeredAt is the date-time at which the seat was taken.",
   "2.2/described": "The interface description lists all five members of data.",
@@ -144,6 +144,8 @@ const endpoints = facts({
   "4.2/400": "POST /api/apply answers 400 to a wrong email, a wrong name or a wrong structure.",
   "4.2/429": "POST /api/apply answers 429 to a caller over the rate limit.",
   "4.2/test-credentials": "POST /api/apply with name, email and focus yields test credentials.",
+  "4.2/test-credentials-told":
+    "The answer says that the test credential is a key, how it is sent, its scopes and its end.",
   "4.3/json": "POST /api/contact takes a JSON body with the inquiry fields.",
   "4.3/200": "POST /api/contact records the inquiry and answers 200.",
   "4.3/400": "POST /api/contact answers 400 to wrong input or to an empty message.",

@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Response, Router } fro
 import type { z } from "zod";
 import { calledFrom } from "../auth/auditor.ts";
 import { ApplicationFields, InquiryFields } from "../intake/fields.ts";
-import type { Intake } from "../intake/intake.ts";
+import type { Intake, QueueKey } from "../intake/intake.ts";
 import { addressKey } from "../limits/address-key.ts";
 import type { Limits } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
@@ -19,6 +19,11 @@ export interface IntakeRouterOptions {
 
 /** Largest body, in bytes (reliability section 5). */
 const MAX_BODY_BYTES = 16 * 1024;
+
+const RESERVED = "Your seat in the queue is reserved. Keep the token: it is not shown again.";
+
+const IS_KEY =
+  "It is an API key as well: credential says how to send it, what it opens and until when.";
 
 /**
  * POST /api/apply and POST /api/contact, which need no credential (spec 5.4). What is not valid is
@@ -39,13 +44,21 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
       limitBy(limits, ["apply", "apply-day"], byAddress),
       async ({ ip }, res) => {
         const { name, email, focus } = fieldsOf<typeof ApplicationFields>(res);
-        const { queueToken, registeredAt } = await calledFrom(ip, () =>
+        const { queueToken, registeredAt, key } = await calledFrom(ip, () =>
           intake.apply({ name, email, focus }),
         );
         res.json({
           success: true,
-          message: "Your seat in the queue is reserved. Keep the token: it is not shown again.",
-          data: { queueToken, name, email, focus, registeredAt: iso(registeredAt) },
+          message: key ? `${RESERVED} ${IS_KEY}` : RESERVED,
+          data: {
+            queueToken,
+            name,
+            // Spec 2.2: an echo. The normalised address is what counts inside.
+            email: res.locals.sent.email,
+            focus,
+            registeredAt: iso(registeredAt),
+            credential: key && credentialOf(key),
+          },
         });
       },
     )
@@ -66,13 +79,23 @@ export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
   return router;
 }
 
-/** Reads a JSON body and checks it against a schema; `fieldsOf` then has what came of it. */
+/** How a queue token is used that is an API key, too (spec 5.1). */
+const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
+  type: "api_key",
+  header: "x-api-key",
+  scope: scopes.join(" "),
+  expiresAt: iso(expiresAt),
+});
+
+/** Reads a JSON body and checks it against a schema; `fieldsOf` then has what came of it, and
+ *  `res.locals.sent` the body as it was sent. */
 function fields(schema: z.ZodType): readonly RequestHandler[] {
   return [
     onlyJson,
     express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),
     (req, res, next) => {
-      res.locals.fields = parse(schema, jsonIn(bytesOf(req)));
+      res.locals.sent = jsonIn(bytesOf(req));
+      res.locals.fields = parse(schema, res.locals.sent);
       next();
     },
   ];

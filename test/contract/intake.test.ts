@@ -114,6 +114,7 @@ describe("an application", () => {
         data: {
           ...{ queueToken: expect.stringMatching(/^\S{20,}$/), ...ada, focus: "quant" },
           registeredAt: new Date(clock.now).toISOString(),
+          credential: expect.any(Object),
         },
       });
       expect(answer.data.registeredAt).toMatch(ISO);
@@ -144,16 +145,29 @@ describe("an application", () => {
     },
   );
 
-  verifies("4.2/test-credentials", "yields a key with the read scopes in the sandbox", async () => {
-    const { post, keys } = await open();
-    const { data } = await answerOf(await post("/api/apply", { ...ada, focus: "quant" }));
-    const key = await keys.find(data.queueToken ?? "");
-    expect(key?.scopes).toEqual(["signals:read", "factor:read", "darkpool:read"]);
-    const real = await open({ mode: "live" });
-    const other = await answerOf(await real.post("/api/apply", { ...ada, focus: "quant" }));
-    expect(other.data.queueToken).toMatch(/^queue_/);
-    expect(await real.keys.find(other.data.queueToken ?? "")).toBeUndefined();
-  });
+  verifies(
+    ["4.2/test-credentials", "4.2/test-credentials-told"],
+    "yields a key with the read scopes in the sandbox, and says so",
+    async () => {
+      const { post, keys, clock } = await open();
+      const { data, message } = await answerOf(
+        await post("/api/apply", { ...ada, focus: "quant" }),
+      );
+      const key = await keys.find(data.queueToken ?? "");
+      expect(key?.scopes).toEqual(["signals:read", "factor:read", "darkpool:read"]);
+      expect(data.credential).toEqual({
+        ...{ type: "api_key", header: "x-api-key", scope: key?.scopes.join(" ") },
+        expiresAt: new Date(clock.now + 7 * 86_400_000).toISOString(),
+      });
+      expect(message).toContain("API key");
+      const real = await open({ mode: "live" });
+      const other = await answerOf(await real.post("/api/apply", { ...ada, focus: "quant" }));
+      expect(other.data.queueToken).toMatch(/^queue_/);
+      expect(await real.keys.find(other.data.queueToken ?? "")).toBeUndefined();
+      expect(other.data).not.toHaveProperty("credential");
+      expect(other.message).not.toContain("API key");
+    },
+  );
 
   verifies(
     ["4.2/validated", "4.2/400", "7/apply-email"],
@@ -196,13 +210,13 @@ describe("an application", () => {
 
   verifies(
     ["4.2/sanitized", "2.2/data-name", "2.2/data-email"],
-    "is given back as it was normalised",
+    "is kept as it was normalised; the address is given back as it was sent",
     async () => {
       const { post, records } = await open();
       const sent = { name: "  Ame\u0301lie \n O'Neil & Co ", email: " ADA@Host.Example " };
       const kept = { name: "Am\u00e9lie O'Neil & Co", email: "ada@host.example" };
       const { data } = await answerOf(await post("/api/apply", sent));
-      expect(data).toMatchObject(kept);
+      expect(data).toMatchObject({ ...kept, email: sent.email });
       expect(await readApplications(records)).toMatchObject([kept]);
     },
   );
@@ -232,7 +246,13 @@ describe("an application", () => {
     const { post, records } = await open();
     const more = { ...ada, state: "accepted", id: "app_mine", seat: "x", company: "<b>" };
     const { data } = await answerOf(await post("/api/apply", more));
-    expect(Object.keys(data)).toEqual(["queueToken", "name", "email", "registeredAt"]);
+    expect(Object.keys(data)).toEqual([
+      "queueToken",
+      "name",
+      "email",
+      "registeredAt",
+      "credential",
+    ]);
     const [application] = await readApplications(records);
     expect(application).toMatchObject({ ...ada, state: "waiting" });
     expect(application).not.toHaveProperty("company");

@@ -27,13 +27,20 @@ export const AcceptedApplication = z.object({
   data: z.object({
     queueToken: z
       .string()
-      .describe(
-        "Names the seat; shown once. In the sandbox also an API key with the read scopes for 7 days.",
-      ),
-    name: z.string().describe("As it was understood, like email and focus."),
-    email: z.string(),
+      .describe("Names the seat; shown once. Where credential is there, it is an API key as well."),
+    name: z.string().describe("As it was understood."),
+    email: z.string().describe("As it was sent."),
     focus: z.enum(focuses).optional(),
     registeredAt: Instant.optional(),
+    credential: z
+      .object({
+        type: z.literal("api_key"),
+        header: z.literal("x-api-key").describe("Header to send queueToken in."),
+        scope: z.string().describe("What it opens, names separated by spaces."),
+        expiresAt: Instant.describe("When it ends as a key."),
+      })
+      .optional()
+      .describe("How queueToken is used as an API key; only in the sandbox it is one."),
   }),
 });
 
