@@ -198,6 +198,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
       pagesRouter({
         ...{ ...access, alerts: alerts.desk, name: NAME, baseUrl, now, onError },
         mailHint: config.mail === undefined,
+        signUp: config.signUp,
       }),
       oauth.router,
       intakeRouter(access),

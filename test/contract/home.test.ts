@@ -398,13 +398,23 @@ async function recordedMarket(): Promise<string> {
 
 const recorded = await startTown({
   MARKET: `files:${await recordedMarket()}`,
-  SIGN_UP: "open",
+  ...{ SIGN_UP: "open", ANONYMOUS_SCOPES: "factor:read darkpool:read" },
 });
 
 /** All that only members may see. */
 const SECRETS = /ACME|LATE|FUND|COIN-USD|X\d\d|alert\(|Broad Market|<data|row-|class="signal|<svg/;
 
-describe("a market that is not invented", () => {
+describe("a market of files, without other settings", () => {
+  it("is open at the browser as it is to an agent that nobody answers for", async () => {
+    const { base: open } = await startTown({ MARKET: `files:${await recordedMarket()}` });
+    const { html } = await createWeb(open).get("/");
+    expect(symbolsIn(html)).toContain("ACME");
+    expect(html).toContain('class="factor"');
+    expect((await createWeb(open).get("/market/ACME")).status).toBe(200);
+  });
+});
+
+describe("a market that agents see only for people", () => {
   const paths = ["/", "/?q=ACME", "/?signal=LONG&page=2", "/?class=bond"];
   /** What the pages have for everyone: how to connect, and words about scores. */
   const withoutWords = (html: string, symbol = "") =>

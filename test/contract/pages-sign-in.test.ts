@@ -16,6 +16,25 @@ beforeEach(() => {
 const codeOf = async (email: string) => (await town.codesTo(email)).at(-1) ?? "";
 
 describe("signing in", () => {
+  it.each([
+    ["applications", /whose application was accepted/, "/apply"],
+    ["closed", /no new accounts are made/, "/contact"],
+  ])(
+    "says who gets no code where SIGN_UP is %s, and what they can do",
+    async (SIGN_UP, words, way) => {
+      const own = await startTown({ SIGN_UP });
+      const web = createWeb(own.base);
+      const start = await web.get("/sign-in");
+      const asked = await web.submit(start.form("/sign-in"), { email: "nobody@example.com" });
+      for (const page of [start, asked]) {
+        expect(textOf(page.html)).toMatch(words);
+        expect(page.html).toContain(`href="${way}"`);
+      }
+      expect(await own.codesTo("nobody@example.com")).toEqual([]);
+      expect((await web.get(way)).status).toBe(200);
+    },
+  );
+
   it("leads from the address over the code to the account", async () => {
     const web = createWeb(base);
     const start = await web.get("/sign-in");

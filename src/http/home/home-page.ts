@@ -1,6 +1,7 @@
 import { getFactors } from "../../../tools/get-factors.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import { marketNotes, type Site, SUMMARY } from "../../../wellknown/site.ts";
+import type { MarketMode } from "../../market/market.ts";
 import type { PageAnswer } from "../pages/answer.ts";
 import { APPLY_PATH } from "../pages/apply.ts";
 import { errorSummary, facts, moment } from "../pages/elements.ts";
@@ -19,7 +20,7 @@ interface Standing {
   /** Instant up to which everything is known, in milliseconds since the epoch. */
   readonly asOf: number;
   readonly instruments: number;
-  readonly source: { readonly name: string; readonly simulated: boolean };
+  readonly source: { readonly name: string };
 }
 
 /** What the home page is made from. */
@@ -68,11 +69,18 @@ const worth = html`<aside class="note warning" aria-label="What a score is worth
 <p>In the published backtest, ten years of 369 large US stocks and five of 13 coins, it could not be told from chance: no power to predict returns. What it is good for is to see openly how the evidence stands, and to <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>
 </aside>`;
 
+/** What markets are called. */
+const marketKinds: Readonly<Record<MarketMode, string>> = {
+  sandbox: "Simulated",
+  files: "Recorded history",
+  replay: "Recorded history, played",
+  live: "Live",
+};
+
 function standingSection({ site, standing }: HomeView): Html {
   const { asOf, instruments, source } = standing;
-  const kind = source.simulated ? "Simulated" : "Recorded history";
   const entries = facts([
-    ["Market", html`${kind} <code>${site.market}</code>`],
+    ["Market", html`${marketKinds[site.market]} <code>${site.market}</code>`],
     ["Known up to", moment(asOf)],
     ["Instruments", instruments],
     ["Source", source.name],
@@ -88,27 +96,22 @@ ${live("standing", entries)}
 const withCode = (text: string): readonly (string | Html)[] =>
   text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
-function marketSection({ site, reader, asked, list }: HomeView): Html {
+function marketSection({ reader, asked, list }: HomeView): Html {
   return html`<section aria-labelledby="market">
 <h2 id="market">The market</h2>
 ${
   reader.scopes.has("signals:read")
     ? html`${filterForm(asked)}${list && live("instruments", marketTable(list, asked.filter))}`
-    : forMembers(site, "/")
+    : forMembers("/")
 }
 </section>`;
 }
 
 /** In place of what a reader may not see. @param place Where they come back to. */
-export const forMembers = (site: Site, place: string): Html => html`<div class="empty">
-<p>${whoSees(site)}</p>
+export const forMembers = (place: string): Html => html`<div class="empty">
+<p>Scores and signals of this service are for people who have an account, and for their agents.</p>
 <p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
 </div>`;
-
-const whoSees = ({ anonymousScopes }: Site): string =>
-  anonymousScopes.includes("signals:read")
-    ? "On these pages scores and signals are for people who have an account. Agents register themselves and ask by MCP or REST."
-    : "Scores and signals of this service are for people who have an account, and for their agents.";
 
 const wayOfAgents = ({ anonymousScopes }: Site): string =>
   anonymousScopes.length > 0

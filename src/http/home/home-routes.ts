@@ -19,7 +19,7 @@ import { scriptAddress, scriptRoute } from "./script-route.ts";
 
 /** What the pages about the market are made from. */
 export interface HomeOptions
-  extends Omit<ReaderOptions, "mode">,
+  extends Omit<ReaderOptions, "anonymousScopes">,
     Pick<ErrorPageOptions, "now" | "onError"> {
   readonly site: Site;
   readonly context: ToolContext;
@@ -43,7 +43,7 @@ export function homeRouter(options: HomeOptions): Router {
   const surroundings: Surroundings = {
     site,
     context,
-    readerOf: createReaderOf({ ...options, mode: context.market.mode }),
+    readerOf: createReaderOf({ ...options, anonymousScopes: site.anonymousScopes }),
     send(req, res, page) {
       res.status(page.status ?? 200).set(HEADERS);
       sendUnlessKnown(req, res, { type: "html", text: layout(page, frame).toString() });

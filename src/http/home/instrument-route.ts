@@ -1,5 +1,4 @@
 import type { RequestHandler } from "express";
-import type { Site } from "../../../wellknown/site.ts";
 import { SymbolInput, whyNotCovered } from "../../answers/common.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { type Resolution, resolveSymbol } from "../../market/symbols.ts";
@@ -22,8 +21,7 @@ export function showInstrument({ site, context, readerOf, send }: Surroundings):
   return async (req, res) => {
     const reader = await readerOf(req);
     const asked = String(req.params.symbol);
-    if (!reader.scopes.has("signals:read"))
-      return send(req, res, closedPage(asked, { site, reader }));
+    if (!reader.scopes.has("signals:read")) return send(req, res, closedPage(asked, reader));
 
     const found = find(asked, context);
     if (found.kind !== "found") {
@@ -44,14 +42,11 @@ const find = (asked: string, { market }: Surroundings["context"]): Resolution =>
     : { kind: "unknown", candidates: [] };
 
 /** The same for every symbol: whether there is such an instrument is not said. */
-const closedPage = (
-  asked: string,
-  { site, reader }: { readonly site: Site; readonly reader: Reader },
-): PageAnswer => ({
+const closedPage = (asked: string, reader: Reader): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",
   links: homeLinks(reader),
-  body: forMembers(site, instrumentPath(asked)),
+  body: forMembers(instrumentPath(asked)),
 });
 
 const unknownPage = (

@@ -1,10 +1,9 @@
 import type { Request } from "express";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Sessions } from "../../auth/accounts/sessions.ts";
-import { allScopes, anonymousCeiling, type Scope } from "../../auth/scopes.ts";
+import { allScopes, type Scope } from "../../auth/scopes.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
-import type { MarketMode } from "../../market/market.ts";
 import { createThrottle } from "../pages/throttle.ts";
 
 /** Who looks at a page. */
@@ -23,17 +22,23 @@ export interface ReaderOptions {
   readonly accounts: Pick<Accounts, "find">;
   /** `calls` counts visits: of a person together with what they call, else by address. */
   readonly limits: Limits;
-  readonly mode: MarketMode;
+  /** What an agent may see that nobody answers for: a person without an account may, too. */
+  readonly anonymousScopes: readonly Scope[];
 }
 
 /**
  * Creates what tells readers apart. Whoever has an account may see all that they could let a program
- * of theirs have. The market of the sandbox is invented, and so for everyone. No cookie is set: a page
- * that only shows needs none.
+ * of theirs have. Whoever has none may see what a program may have that nobody answers for. No cookie
+ * is set: a page that only shows needs none.
  */
-export function createReaderOf({ sessions, accounts, limits, mode }: ReaderOptions): ReaderOf {
+export function createReaderOf({
+  sessions,
+  accounts,
+  limits,
+  anonymousScopes,
+}: ReaderOptions): ReaderOf {
   const throttle = createThrottle(limits);
-  const publicScopes = new Set<Scope>(mode === "sandbox" ? anonymousCeiling : []);
+  const publicScopes = new Set<Scope>(anonymousScopes);
   const personalScopes = new Set<Scope>(allScopes);
   return async ({ headers, ip }) => {
     const { session } = await sessions.browserOf(headers.cookie);

@@ -1,7 +1,9 @@
+import type { SignUp } from "../../auth/accounts/sign-in.ts";
 import type { PageAnswer } from "./answer.ts";
 import { errorSummary, type FieldErrors, field, form, stranger } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 import { withReturn } from "./return-to.ts";
+import { codeLimits } from "./sign-in.ts";
 
 /** What the page for the code shows. */
 export interface CodeView {
@@ -12,6 +14,7 @@ export interface CodeView {
   readonly errors?: FieldErrors;
   /** Whether messages wait for the operator of this service instead of being sent. */
   readonly mailHint: boolean;
+  readonly signUp: SignUp;
 }
 
 /** What is said of the way that a code takes. */
@@ -36,7 +39,14 @@ const byOperator: Way = {
 };
 
 /** Page to type the code. The words are the same whether the address can sign in or not. */
-export function codePage({ formToken, place, email, errors = [], mailHint }: CodeView): PageAnswer {
+export function codePage({
+  formToken,
+  place,
+  email,
+  errors = [],
+  mailHint,
+  signUp,
+}: CodeView): PageAnswer {
   const { sent, hint, label, missing } = mailHint ? byOperator : byMail;
   const focus = errors.length === 0 && html` autofocus`;
   return {
@@ -45,6 +55,7 @@ export function codePage({ formToken, place, email, errors = [], mailHint }: Cod
     hasErrors: errors.length > 0,
     body: html`${errorSummary(errors)}
 <p class="lead">If <strong>${stranger(email)}</strong> can sign in, ${sent}.</p>
+${codeLimits[signUp]}
 ${hint}
 <div class="card">
 ${form(

@@ -2,7 +2,7 @@ import { type RequestHandler, Router } from "express";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Sessions } from "../../auth/accounts/sessions.ts";
-import type { SignIn, Upstream } from "../../auth/accounts/sign-in.ts";
+import type { SignIn, SignUp, Upstream } from "../../auth/accounts/sign-in.ts";
 import type { Claims } from "../../auth/agents/claims.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
@@ -43,6 +43,8 @@ export interface PagesOptions {
   readonly limits: Limits;
   /** Whether messages wait for the operator of this service instead of being sent. */
   readonly mailHint: boolean;
+  /** Who can make an account. */
+  readonly signUp: SignUp;
   readonly now: () => Date;
   /** Told about every failure that is not the person's. */
   readonly onError: (error: unknown) => void;

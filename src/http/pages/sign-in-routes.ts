@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import { EmailAddress } from "../../auth/accounts/email.ts";
 import type { Browser, Sessions } from "../../auth/accounts/sessions.ts";
-import type { SignIn, Upstream } from "../../auth/accounts/sign-in.ts";
+import type { SignIn, SignUp, Upstream } from "../../auth/accounts/sign-in.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import { Problem } from "../../problem.ts";
@@ -30,6 +30,8 @@ export interface SignInRoutesOptions {
   readonly baseUrl: string;
   /** Whether messages wait for the operator of this service instead of being sent. */
   readonly mailHint: boolean;
+  /** Who can make an account. */
+  readonly signUp: SignUp;
 }
 
 const SendForm = z.object({ email: EmailAddress });
@@ -94,15 +96,15 @@ interface Asked {
 
 function signInPageFor(
   { formToken }: Browser,
-  { upstream, mailHint }: SignInRoutesOptions,
+  { upstream, mailHint, signUp }: SignInRoutesOptions,
   { wrong, ...asked }: Asked,
 ): PageAnswer {
   const errors = wrong === undefined ? [] : [{ id: "email", text: wrong }];
-  return signInPage({ ...asked, formToken, errors, mailHint, upstream: upstream?.name });
+  return signInPage({ ...asked, formToken, errors, mailHint, signUp, upstream: upstream?.name });
 }
 
 function codeRoute(router: Router, options: SignInRoutesOptions): void {
-  const { door, show, throttle, guard, sessions, signIn, mailHint } = options;
+  const { door, show, throttle, guard, sessions, signIn, mailHint, signUp } = options;
   const refuse = async ({ req, res, browser, place, email }: Refused) => {
     await guard.miss(req.ip);
     const pending = await signIn.pending(browser.secret);
@@ -110,7 +112,8 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
       return show(res, signInPageFor(browser, options, { place, email, wrong: NO_CODE }));
     }
     const errors = [{ id: "code", text: WRONG_CODE }];
-    show(res, codePage({ ...pending, formToken: browser.formToken, place, mailHint, errors }));
+    const { formToken } = browser;
+    show(res, codePage({ ...pending, formToken, place, mailHint, signUp, errors }));
   };
 
   router
@@ -120,7 +123,7 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
       const place = returnTo(queryOf(req).get("return_to"));
       const pending = await signIn.pending(secret);
       if (pending === undefined) return res.redirect(303, withReturn("/sign-in", place));
-      show(res, codePage({ ...pending, formToken, place, mailHint }));
+      show(res, codePage({ ...pending, formToken, place, mailHint, signUp }));
     })
     .post(...readForm, async (req, res) => {
       const browser = await door.enterByForm(req);

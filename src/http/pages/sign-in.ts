@@ -1,4 +1,7 @@
+import { paths } from "../../../wellknown/paths.ts";
+import type { SignUp } from "../../auth/accounts/sign-in.ts";
 import type { PageAnswer } from "./answer.ts";
+import { APPLY_PATH } from "./apply.ts";
 import { errorSummary, type FieldErrors, field, form } from "./elements.ts";
 import { type Html, html } from "./html.ts";
 
@@ -13,7 +16,15 @@ export interface SignInView {
   readonly upstream: string | undefined;
   /** Whether messages wait for the operator of this service instead of being sent. */
   readonly mailHint: boolean;
+  readonly signUp: SignUp;
 }
+
+/** Who gets a code, where not everyone does, and what the others can do. */
+export const codeLimits: Readonly<Record<SignUp, Html | undefined>> = {
+  open: undefined,
+  applications: html`<p class="note">Only people who have an account, or whose application was accepted, get a code here. If you have neither, <a href="${APPLY_PATH}">apply for early access</a>. Whoever runs this service accepts by <code>npm run admin -- applications accept</code>, or lets everyone in with <code>SIGN_UP=open</code>.</p>`,
+  closed: html`<p class="note">Only people who have an account get a code here: no new accounts are made. If you need one, <a href="${paths.contactPage}">ask whoever runs this service</a>.</p>`,
+};
 
 /** Why a person is asked to sign in, by where they want to go. */
 function reason(place: string): Html | undefined {
@@ -34,6 +45,7 @@ export function signInPage({
   errors = [],
   upstream,
   mailHint,
+  signUp,
 }: SignInView): PageAnswer {
   const giver = mailHint ? "from the operator of this service, which sends no mail" : "by e-mail";
   const hidden = { return_to: place };
@@ -45,6 +57,7 @@ ${form({ action: "/sign-in/provider", formToken, hidden }, html`<button class="s
     hasErrors: errors.length > 0,
     body: html`${errorSummary(errors)}
 <p class="lead">You get a code ${giver}. There is no password.</p>
+${codeLimits[signUp]}
 ${reason(place)}
 <div class="card">
 ${form(
