@@ -65,7 +65,7 @@ export async function createAccess(options: AccessOptions) {
   const issuers = await trustedIssuers(config.trustedIssuersFile);
   const onError = (error: unknown) => log.error({ err: error }, "a part of a request failed");
   const basics = basicsOf(options, onError);
-  const { records, audit, keys, accounts, lastUse, mailbox } = basics;
+  const { records, audit, keys, accounts, mailbox } = basics;
   const { hashAddress } = state.keyring;
   const { anonymousScopes, signUp } = config;
   const { limits, denials, settle } = limitsOf(options, onError);
@@ -85,7 +85,7 @@ export async function createAccess(options: AccessOptions) {
   return {
     ...{ accounts, keys, claims, intake, limits, denials, sessions, provider },
     agentOf: createAgentOf(records),
-    authenticate: authenticationOf(options, { records, provider, keys, accounts, lastUse }),
+    authenticate: authenticationOf(options, { ...basics, provider, anonymousScopes }),
     interactions: createInteractions(provider),
     plainTokens: createPlainTokens({ records, audit, now, baseUrl, anonymousScopes }),
     signIn: createSignIn({

@@ -1,13 +1,14 @@
 import type { AccessToken, ClientCredentials, Provider } from "oidc-provider";
 import type { Records, Stored } from "../store/records.ts";
 import type { Accounts } from "./accounts/accounts.ts";
+import { allowedAt, grants } from "./accounts/grants.ts";
 import { type ClientRecord, clients } from "./agents/agent.ts";
 import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
 import type { LastUse } from "./last-use.ts";
 import { isByDocument } from "./oidc/document-clients.ts";
-import { covers } from "./oidc/resources.ts";
-import { isScope } from "./scopes.ts";
+import { covers, ownCeiling } from "./oidc/resources.ts";
+import { isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** Where credentials are looked up. */
 export interface AuthenticatorOptions {
@@ -20,6 +21,8 @@ export interface AuthenticatorOptions {
   readonly lastUse: Pick<LastUse, "note">;
   /** The resource of the whole service: what keys are good for. */
   readonly baseUrl: string;
+  /** What agents that nobody answers for may hold. */
+  readonly anonymousScopes: readonly Scope[];
 }
 
 /** Whether the caller's credential is good for `resource`, or for one that includes it. */
@@ -28,7 +31,8 @@ export function mayUse(caller: Caller, resource: string): boolean {
 }
 
 /**
- * Looks callers up, as they are at the moment. Nothing is remembered here, and no metadata document
+ * Looks callers up, as they are at the moment: of the scopes that a token was issued with, it has those
+ * that its client is still registered for, and that its owner, or the person it acts for, still allows. Nothing is remembered here, and no metadata document
  * of a client is fetched.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
@@ -75,6 +79,11 @@ function issuedAs({ clientId, aud, scopes }: Token) {
   return { clientId, resource: aud, scopes: new Set([...scopes].filter(isScope)) };
 }
 
+/** Of the scopes of a token, those that whoever it was issued to may still have. */
+function stillAllowed(issued: ReadonlySet<Scope>, ...allowed: readonly (readonly string[])[]) {
+  return new Set([...issued].filter((scope) => allowed.every((names) => names.includes(scope))));
+}
+
 /** When a token ends, in milliseconds since the epoch: at the latest with its client. */
 function endOf({ exp = Infinity }: Token, client: Stored<ClientRecord> | undefined): number {
   return Math.min(1000 * exp, client?.expiresAt ?? Infinity);
@@ -82,7 +91,7 @@ function endOf({ exp = Infinity }: Token, client: Stored<ClientRecord> | undefin
 
 async function agentOf(
   token: ClientCredentials,
-  { records, lastUse }: AuthenticatorOptions,
+  { records, lastUse, anonymousScopes }: AuthenticatorOptions,
 ): Promise<Caller | undefined> {
   const issued = issuedAs(token);
   const client = issued && (await records.get(clients, issued.clientId));
@@ -94,6 +103,7 @@ async function agentOf(
     kind: "agent",
     id: issued.clientId,
     ...issued,
+    scopes: stillAllowed(issued.scopes, ownCeiling(client.value, anonymousScopes)),
     accountId,
     signedInAt: undefined,
     endsAt,
@@ -102,20 +112,41 @@ async function agentOf(
 
 async function personOf(
   token: AccessToken,
-  { records, accounts }: AuthenticatorOptions,
+  options: AuthenticatorOptions,
 ): Promise<Caller | undefined> {
   const issued = issuedAs(token);
-  if (issued === undefined || token.accountId === undefined) return undefined;
-  const isByItsDocument = isByDocument(issued.clientId);
-  const [client, account] = await Promise.all([
-    isByItsDocument ? undefined : records.get(clients, issued.clientId),
-    accounts.find(token.accountId),
-  ]);
-  if (account === undefined || (client === undefined && !isByItsDocument)) return undefined;
+  const basis = issued && (await basisOf(token, options));
+  if (issued === undefined || basis === undefined) return undefined;
+  const { accountId, client, grant } = basis;
   const { auth_time: seconds } = token.extra ?? {};
   const signedInAt = typeof seconds === "number" ? seconds * 1000 : undefined;
-  const { id } = account;
-  const endsAt = endOf(token, client);
-  const { grantId } = token;
-  return { kind: "user", id, ...issued, grantId, accountId: id, signedInAt, endsAt };
+  const allowed = allowedAt(grant.value, issued.resource);
+  const registered = client && scopeNames(client.value.metadata.scope ?? "");
+  return {
+    kind: "user",
+    id: accountId,
+    ...issued,
+    scopes: stillAllowed(issued.scopes, allowed, registered ?? allowed),
+    grantId: grant.key,
+    accountId,
+    signedInAt,
+    endsAt: endOf(token, client),
+  };
+}
+
+/** What a token for a person rests on; `undefined` when any of it has ended. A client by its metadata
+ *  document is not registered. */
+async function basisOf(
+  { clientId = "", accountId = "", grantId = "" }: AccessToken,
+  { records, accounts }: AuthenticatorOptions,
+) {
+  const isByItsDocument = isByDocument(clientId);
+  const [client, account, grant] = await Promise.all([
+    isByItsDocument ? undefined : records.get(clients, clientId),
+    accounts.find(accountId),
+    records.get(grants, grantId),
+  ]);
+  if (account === undefined || grant === undefined) return undefined;
+  if (client === undefined && !isByItsDocument) return undefined;
+  return { accountId, client, grant };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { getWith, type Registered } from "../support/agent.ts";
+import { getWith, type Registered, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
@@ -201,6 +201,47 @@ describe("an authorization request that fails", () => {
     const { url } = request(clientId, { redirect_uri: GOOD, prompt: "none" });
     const { leavesFor } = await createVisitor(server).open(url);
     expect(leavesFor?.searchParams.get("error")).toBe("login_required");
+  });
+});
+
+describe("a scope that is taken away", () => {
+  const scopesOf = async (token = "") => {
+    const response = await getWith(token, `${base}/api/probe`);
+    return ((await response.json()) as { readonly scopes: readonly string[] }).scopes;
+  };
+
+  it.each([
+    ["by registration", byRegistration],
+    ["by metadata document", byDocument],
+  ])("by the person ends for tokens that are out: client %s", async (how, newClient) => {
+    const clientId = await newClient();
+    const visitor = await signedIn(`narrowed ${how}@example.com`.replaceAll(" ", "-"));
+    const { access_token } = await tokensAt(visitor, clientId, GOOD);
+    expect(await scopesOf(access_token)).toEqual(SCOPE.split(" "));
+    const again = request(clientId, { redirect_uri: GOOD, prompt: "consent" });
+    await visitor.authorize(again.url, ["signals:read"]);
+    expect(await scopesOf(access_token)).toEqual(["signals:read"]);
+  });
+
+  it("by an update of the client ends for its own tokens that are out", async () => {
+    const agent = await register(base);
+    const token = await tokenOf(base, agent);
+    expect(await scopesOf(token)).toContain("factor:read");
+    const response = await fetch(agent.registration_client_uri, {
+      method: "PUT",
+      headers: {
+        authorization: `Bearer ${agent.registration_access_token}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({
+        client_id: agent.client_id,
+        grant_types: ["client_credentials"],
+        token_endpoint_auth_method: "client_secret_post",
+        scope: "signals:read",
+      }),
+    });
+    expect(response.status).toBe(200);
+    expect(await scopesOf(token)).toEqual(["signals:read"]);
   });
 });
 

@@ -169,7 +169,7 @@ interface Mounted extends ReturnType<typeof createParts> {
 
 function appOf(parts: Mounted): RequestListener {
   const { provider, baseUrl, apiKeys: keys, limits } = parts;
-  const authenticate = createAuthenticator({ ...parts, keys });
+  const authenticate = createAuthenticator({ ...parts, keys, anonymousScopes: anonymousCeiling });
   const app = express();
   app.set("trust proxy", parts.proxyHops);
   app.disable("x-powered-by");

@@ -60,6 +60,11 @@ export function allowedScopes(grant: GrantRecord): readonly string[] {
   return [...new Set([...without(openid?.scope, rejected?.openid?.scope), ...ofResources])];
 }
 
+/** The names of the scopes that a grant allows for one resource. */
+export function allowedAt({ resources, rejected }: GrantRecord, resource: string) {
+  return without(resources?.[resource], rejected?.resources?.[resource]);
+}
+
 function without(allowed = "", rejected = ""): readonly string[] {
   const refused = scopeNames(rejected);
   return scopeNames(allowed).filter((name) => !refused.includes(name));
