@@ -5,6 +5,7 @@ import { createSessions } from "./auth/accounts/browser-sessions.ts";
 import { createSignIn } from "./auth/accounts/code-sign-in.ts";
 import type { Upstream } from "./auth/accounts/sign-in.ts";
 import type { UpstreamOptions } from "./auth/accounts/upstream.ts";
+import { createAgentRoom } from "./auth/agents/agent-room.ts";
 import { createClaims } from "./auth/agents/create-claims.ts";
 import { createAgentOf } from "./auth/agents/registration-token.ts";
 import { createAssertionVerifier } from "./auth/assertions/id-jag.ts";
@@ -80,6 +81,7 @@ export async function createAccess(options: AccessOptions) {
     verifier: createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now }),
     signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
+    room: createAgentRoom({ records, now }),
   });
   const postman = startPostman(options, basics);
   return {

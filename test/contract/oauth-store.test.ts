@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { createAgentRoom } from "../../src/auth/agents/agent-room.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
 import type { AuditEntry } from "../../src/store/audit.ts";
@@ -183,8 +184,11 @@ describe("a client that nobody claims", () => {
     let reads = 0;
     store.before = async (call) => {
       if (call !== "get" || ++reads !== 3) return;
-      const audit = createAuditor({ now, hashAddress: (address) => address });
-      await createStoreAdapter({ records, now, audit })("Client").destroy(client.client_id);
+      const hashAddress = (address: string) => address;
+      const audit = createAuditor({ now, hashAddress });
+      const room = createAgentRoom({ records, now });
+      const context = { records, now, audit, hashAddress, room };
+      await createStoreAdapter(context)("Client").destroy(client.client_id);
     };
     expect((await manage(client, "PUT", {})).status).toBe(401);
     expect(reads).toBeGreaterThanOrEqual(3);

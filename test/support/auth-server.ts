@@ -8,6 +8,7 @@ import { createAccounts } from "../../src/auth/accounts/account-store.ts";
 import type { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Sessions } from "../../src/auth/accounts/sessions.ts";
+import { createAgentRoom } from "../../src/auth/agents/agent-room.ts";
 import type { Claims } from "../../src/auth/agents/claims.ts";
 import { createClaims } from "../../src/auth/agents/create-claims.ts";
 import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
@@ -55,6 +56,8 @@ interface AuthServerOptions {
   /** What it gets for addresses that clients name; absent: nothing. */
   readonly fetch?: typeof fetch;
   readonly issuers?: readonly TrustedIssuer[];
+  /** Room for agents that nobody answers for; absent: as the service has it. */
+  readonly room?: number;
   /** Reverse proxies in front, so that a test can ask from many addresses; absent: none. */
   readonly proxyHops?: number;
 }
@@ -107,6 +110,8 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
   const parts = createParts(options, baseUrl, onError);
+  const { records: kept, now } = options;
+  const room = createAgentRoom({ records: kept, now, room: options.room });
   const build = (keys: AuthServerKeys): Provider =>
     createProvider({
       ...parts,
@@ -117,6 +122,7 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
       }),
       anonymousScopes: anonymousCeiling,
       signedIn: async (cookie) => (await parts.sessions.browserOf(cookie)).session,
+      room,
       fetch: options.fetch ?? (() => Promise.reject(new Error("there is no internet here"))),
       discovery: { service_documentation: `${baseUrl}/docs/api`, issuer: "https://evil.example" },
     });

@@ -49,7 +49,8 @@ export interface Person {
 /** Where the codes of a public client go; nobody listens there. */
 export const CALLBACK = "http://127.0.0.1/callback";
 
-const ALL_SCOPES = "signals:read factor:read darkpool:read alerts:write";
+/** Every scope there is. */
+export const ALL_SCOPES = "signals:read factor:read darkpool:read alerts:write";
 
 /** What a person is made from. */
 interface PersonOptions {

@@ -1,4 +1,4 @@
-import { removeAt, removeGroup, update } from "../../store/operations.ts";
+import { announce, removeAt, removeGroup, update } from "../../store/operations.ts";
 import type { Operation, Stored } from "../../store/records.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo } from "../agents/agent.ts";
 import { withoutLastUse } from "../last-use.ts";
@@ -8,10 +8,18 @@ import type { Accounts, OwnAgent } from "./accounts.ts";
 /** More agents than a page can show. */
 const MAX_SHOWN = 1_000;
 
+/** Topic that is announced when a client was removed; the text is its id. */
+export const REMOVED_TOPIC = "client-removed";
+
 /** The steps that remove a client that was read before, with everything that was issued to it. */
 export function withoutAgent(client: Stored<ClientRecord>): readonly Operation[] {
   const { key } = client;
-  return [removeAt(clients, client), removeGroup(issuedTo(key)), withoutLastUse(key)];
+  return [
+    removeAt(clients, client),
+    removeGroup(issuedTo(key)),
+    withoutLastUse(key),
+    announce(REMOVED_TOPIC, key),
+  ];
 }
 
 /** The agents that people answer for, the first claimed first. */

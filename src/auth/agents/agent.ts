@@ -31,6 +31,9 @@ export interface Agent {
   readonly identityType: IdentityType;
   /** Milliseconds since the epoch. */
   readonly registeredAt: number;
+  /** The site (/24 of IPv4, /48 of IPv6) that it was registered from, as a hash; absent for those of
+   *  earlier versions. */
+  readonly site?: string;
   /** The e-mail address of the only person who may claim it, when the agent named one. */
   readonly loginHint?: string;
   /** Absent: nobody has claimed it. */
@@ -50,6 +53,9 @@ export const clients = collection<ClientRecord>("oidc:Client");
 
 /** Group of everything that was issued to a client, in all collections. */
 export const issuedTo = (clientId: string): string => `client:${clientId}`;
+
+/** Group of the authorization requests of a client for which a person is being asked. */
+export const askedBy = (clientId: string): string => `asked-by:${fingerprint(clientId)}`;
 
 /** Group of what a person has through a client, in all collections. */
 export const through = (accountId: string, clientId: string): string =>

@@ -1,5 +1,6 @@
 import type { Adapter } from "oidc-provider";
 import type { Records } from "../../store/records.ts";
+import type { AgentRoom } from "../agents/agent-room.ts";
 import type { Auditor } from "../auditor.ts";
 
 /** What the adapters of all models share. */
@@ -8,6 +9,13 @@ export interface AdapterContext {
   readonly audit: Auditor;
   /** The clock by which a life is reckoned that began at another time. */
   readonly now: () => Date;
+}
+
+/** What the adapter of clients needs besides. */
+export interface RegistrationContext extends AdapterContext {
+  readonly room: AgentRoom;
+  /** Hides a network address, so that equal ones can still be told. */
+  readonly hashAddress: (address: string) => string;
 }
 
 /** What a model does in a way of its own. */

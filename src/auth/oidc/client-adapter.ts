@@ -1,12 +1,20 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
-import { insert, removeAt, removeGroup, replace, update } from "../../store/operations.ts";
+import { networksOf } from "../../limits/address-key.ts";
+import { insert, replace, update } from "../../store/operations.ts";
 import { readAll } from "../../store/read-all.ts";
 import type { Operation, Stored } from "../../store/records.ts";
 import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
-import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
+import { withoutAgent } from "../accounts/own-agents.ts";
+import { type Agent, type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
+import { noRoom } from "../agents/agent-room.ts";
 import { heldWith, registeredBy } from "../agents/registration-token.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
-import { type AdapterContext, copied, type ModelAdapter } from "./adapter-context.ts";
+import {
+  type AdapterContext,
+  copied,
+  type ModelAdapter,
+  type RegistrationContext,
+} from "./adapter-context.ts";
 import { refuseAssertion } from "./asked-identity.ts";
 import { placingOf } from "./client-life.ts";
 import { newcomerOf } from "./identity.ts";
@@ -60,6 +68,35 @@ function updated(
   ];
 }
 
+/** The site that the request under way comes from. */
+function siteOf({ hashAddress }: RegistrationContext): Pick<Agent, "site"> {
+  const { ctx } = Provider;
+  return ctx === undefined ? {} : { site: hashAddress(networksOf(ctx.ip).site) };
+}
+
+/** Keeps a client that is new; one that nobody answers for takes room. */
+async function create(
+  key: string,
+  metadata: AdapterPayload,
+  context: RegistrationContext,
+): Promise<void> {
+  const { records, audit, room } = context;
+  // An update that comes after the removal must not bring the client back.
+  if (Provider.ctx?.oidc.route === "client_update") throw new errors.InvalidToken("client gone");
+  const { agent, steps } = newcomerOf(Provider.ctx, key, metadata);
+  const value = { metadata, agent: { ...agent, ...siteOf(context) } };
+  const placing = placingOf(agent);
+  const { ttlMs: lifeMs } = placing;
+  if (lifeMs !== undefined) await room.enter({ clientId: key, client: value, lifeMs });
+  const isKept = await records.commit([
+    insert(clients, { key, value, ...placing }),
+    ...audit({ action: "client.registered", actor: "anonymous", target: key }),
+    ...steps,
+  ]);
+  // Ids are random, so that it was the assertion that the steps use up.
+  if (!isKept) refuseAssertion("replay_detected");
+}
+
 /**
  * Keeps clients. One that is registered lives for a day, or for thirty once it was given a token, or
  * for thirty from the last time that a person let it act for them, or for ever when somebody answers
@@ -67,20 +104,8 @@ function updated(
  * what people allowed the client, since they were shown something else. What was issued to a client goes
  * together with it.
  */
-export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter {
-  const create = async (key: string, metadata: AdapterPayload): Promise<void> => {
-    // An update that comes after the removal must not bring the client back.
-    if (Provider.ctx?.oidc.route === "client_update") throw new errors.InvalidToken("client gone");
-    const { agent, steps } = newcomerOf(Provider.ctx, key, metadata);
-    const isKept = await records.commit([
-      insert(clients, { key, value: { metadata, agent }, ...placingOf(agent) }),
-      ...audit({ action: "client.registered", actor: "anonymous", target: key }),
-      ...steps,
-    ]);
-    // Ids are random, so that it was the assertion that the steps use up.
-    if (!isKept) refuseAssertion("replay_detected");
-  };
-
+export function clientAdapter(context: RegistrationContext): ModelAdapter {
+  const { records, audit } = context;
   const endedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
     haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, issuedTo(key));
 
@@ -89,7 +114,7 @@ export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter 
       const value = storable(copied(metadata));
       for (;;) {
         const client = await records.get(clients, id);
-        if (client === undefined) return create(id, value);
+        if (client === undefined) return create(id, value, context);
         checkManager(client);
         const ended = await endedBy(value, client);
         if (await records.commit(updated(client, { metadata: value, ended, audit }))) return;
@@ -106,8 +131,7 @@ export function clientAdapter({ records, audit }: AdapterContext): ModelAdapter 
         if (client === undefined) return undefined;
         checkManager(client);
         return [
-          removeAt(clients, client),
-          removeGroup(issuedTo(id)),
+          ...withoutAgent(client),
           ...audit({ action: "client.deleted", actor: id, target: id }),
         ];
       });
@@ -144,7 +168,11 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
         checkStillHeld(groups);
         return heldWith(token, groups);
       });
-      if (!isKept) throw new errors.InvalidToken("client gone");
+      if (isKept) return;
+      // One that registers beside many others of its site may have to give way at once.
+      throw Provider.ctx?.oidc.route === "registration"
+        ? noRoom()
+        : new errors.InvalidToken("client gone");
     },
     async find(token) {
       const client = await holderOf(token);

@@ -1,8 +1,4 @@
 import { Provider } from "oidc-provider";
-import { fingerprint } from "../secrets.ts";
-
-/** Group of the authorization requests of a client for which a person is being asked. */
-export const askedBy = (clientId: string): string => `asked-by:${fingerprint(clientId)}`;
 
 /** @throws Refuses the request. */
 type BeforeKept = () => Promise<void>;

@@ -1,6 +1,7 @@
 import { type Configuration, type JWK, Provider } from "oidc-provider";
 import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/records.ts";
+import type { AgentRoom } from "../agents/agent-room.ts";
 import { JWT_BEARER } from "../assertions/names.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";
 import { scopes } from "../scopes.ts";
@@ -36,6 +37,8 @@ export interface ProviderOptions
   readonly discovery: Readonly<Record<string, unknown>>;
   readonly keys: ProviderKeys;
   readonly limits: Limits;
+  /** Where clients are kept that nobody answers for. */
+  readonly room: AgentRoom;
   /** Fetches addresses that strangers name, and none within the operator's network. */
   readonly fetch: Fetch;
   /** Told about every failure that is not the caller's, save that the store cannot answer. */
@@ -185,7 +188,7 @@ function holdClients({ Client: { prototype } }: Provider): void {
 export function createProvider(options: ProviderOptions): Provider {
   const { records, now, onError } = options;
   const context = { records, now, audit: createAuditor(options) };
-  const adapter = createStoreAdapter(context);
+  const adapter = createStoreAdapter({ ...options, ...context });
   const provider = new Provider(options.baseUrl, { ...configuration(options), adapter });
   provider.proxy = true;
   holdClients(provider);

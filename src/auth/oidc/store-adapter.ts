@@ -8,13 +8,18 @@ import {
 import { consume, insert, removeAt, replace, update } from "../../store/operations.ts";
 import { type Collection, collection, type Stored } from "../../store/records.ts";
 import { underGrant, withoutFamily } from "../accounts/grants.ts";
-import { belongingTo, issuedTo } from "../agents/agent.ts";
+import { askedBy, belongingTo, issuedTo } from "../agents/agent.ts";
 import { fingerprint } from "../secrets.ts";
-import { type AdapterContext, copied, type ModelAdapter } from "./adapter-context.ts";
+import {
+  type AdapterContext,
+  copied,
+  type ModelAdapter,
+  type RegistrationContext,
+} from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
 import { endFamily } from "./families.ts";
 import { type Document, endReplayed, issue } from "./issuance.ts";
-import { askedBy, tellBeforeKept } from "./open-requests.ts";
+import { tellBeforeKept } from "./open-requests.ts";
 import { readsOf } from "./reads.ts";
 import { exchangeUnderWay } from "./settlement.ts";
 
@@ -207,7 +212,7 @@ function modelAdapter(model: string, context: AdapterContext): Adapter {
 }
 
 /** Models that do some things in a way of their own. */
-const special: Readonly<Record<string, (context: AdapterContext) => ModelAdapter>> = {
+const special: Readonly<Record<string, (context: RegistrationContext) => ModelAdapter>> = {
   Client: clientAdapter,
   RegistrationAccessToken: registrationTokenAdapter,
 };
@@ -225,6 +230,6 @@ const special: Readonly<Record<string, (context: AdapterContext) => ModelAdapter
  *
  * Every method throws the problem `store_unavailable` when the store cannot answer.
  */
-export function createStoreAdapter(context: AdapterContext): AdapterFactory {
+export function createStoreAdapter(context: RegistrationContext): AdapterFactory {
   return (model) => ({ ...modelAdapter(model, context), ...special[model]?.(context) });
 }

@@ -1,6 +1,7 @@
 import type { Adapter } from "oidc-provider";
 import { expect, it } from "vitest";
 import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
+import { createAgentRoom } from "../../../../src/auth/agents/agent-room.ts";
 import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
 import { asRequest } from "../../../../src/auth/oidc/reads.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
@@ -18,8 +19,11 @@ const DAY_MS = 24 * HOUR_MS;
 async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { store, records, clock } = await openStore(engine);
   const now = () => new Date(clock.now);
-  const audit = createAuditor({ now, hashAddress: (address) => `hash of ${address}` });
-  const adapterFor = createStoreAdapter({ records: seenAs(records), now, audit });
+  const hashAddress = (address: string) => `hash of ${address}`;
+  const audit = createAuditor({ now, hashAddress });
+  const room = createAgentRoom({ records, now });
+  const context = { records: seenAs(records), now, audit, room, hashAddress };
+  const adapterFor = createStoreAdapter(context);
   const started = clock.now;
   for (const id of ["a", "b"]) await adapterFor("Client").upsert(id, { client_id: id });
   const before = (await records.list(outbox, { limit: 1000 })).length;

@@ -1,0 +1,170 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { clients } from "../../src/auth/agents/agent.ts";
+import type { Records } from "../../src/store/records.ts";
+import { EXAMPLE_REGISTRATION, postJson, type Registered, tokenOf } from "../support/agent.ts";
+import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
+import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts";
+import { type Engine, engines } from "../support/stores.ts";
+
+/** Room for agents that nobody answers for, in these tests. */
+const ROOM = 100;
+
+/** Longer than a claim code lasts, in milliseconds. */
+const ELEVEN_MINUTES_MS = 11 * 60_000;
+
+/** Longer than a process waits before it looks at what others have registered, in milliseconds. */
+const A_MOMENT_MS = 1_001;
+
+interface Place {
+  readonly server: AuthServer;
+  readonly records: Records;
+  readonly clock: { aheadMs: number };
+  /** Another process on the same store. */
+  beside(): Promise<AuthServer>;
+}
+
+async function place(engine: Engine): Promise<Place> {
+  const clock = { aheadMs: 0 };
+  const nowMs = () => Date.now() + clock.aheadMs;
+  const store = await engine.open({ now: nowMs });
+  const serve = (records: Records) =>
+    startAuthServer({ records, now: () => new Date(nowMs()), room: ROOM, proxyHops: 1 });
+  return {
+    ...{ server: await serve(store.records), records: store.records, clock },
+    beside: async () => serve((await engine.openBeside(store)).records),
+  };
+}
+
+const ask = (local: string, address: string, changes: object = {}) =>
+  postJson(
+    `${local}/oauth/register`,
+    { ...EXAMPLE_REGISTRATION, ...changes },
+    { "x-forwarded-for": address },
+  );
+
+async function registered(local: string, address: string, changes?: object): Promise<Registered> {
+  const answer = await ask(local, address, changes);
+  expect(answer.status).toBe(201);
+  return (await answer.json()) as Registered;
+}
+
+/** Registers many, the next as soon as the one before is through. @returns How they were answered. */
+async function flood(local: string, addresses: Iterable<string>): Promise<readonly number[]> {
+  const statuses: number[] = [];
+  for (const address of addresses) statuses.push((await ask(local, address)).status);
+  return statuses;
+}
+
+const times = (count: number, addressOf: (at: number) => string): readonly string[] =>
+  Array.from({ length: count }, (_, at) => addressOf(at));
+
+const fromOneSite = (count: number) =>
+  times(count, (at) => `2001:db8:1:${at.toString(16).padStart(4, "0")}::1`);
+
+const fromSites = (sites: number, each: number) =>
+  times(sites * each, (at) => `10.${Math.floor((at % sites) / 256)}.${(at % sites) % 256}.1`);
+
+const keptOf = async (records: Records): Promise<ReadonlySet<string>> =>
+  new Set((await records.list(clients, { limit: 10_000 })).map(({ key }) => key));
+
+const PUBLIC = {
+  redirect_uris: [CALLBACK],
+  grant_types: ["authorization_code", "refresh_token"],
+  response_types: ["code"],
+  token_endpoint_auth_method: "none",
+  scope: ALL_SCOPES,
+};
+
+describe.each(engines.filter(({ isMissing }) => !isMissing))(
+  "room for agents that nobody has claimed: $name",
+  { timeout: 60_000 },
+  (engine) => {
+    beforeAll(() => engine.start(), 60_000);
+
+    it("is not exceeded by a flood from one site, which takes nothing from others", async () => {
+      const { server, records, clock } = await place(engine);
+      const before = await registered(server.local, "198.51.100.1");
+      clock.aheadMs = ELEVEN_MINUTES_MS;
+      const statuses = await flood(server.local, fromOneSite(4 * ROOM));
+      expect(new Set(statuses)).toEqual(new Set([201]));
+      const after = await registered(server.local, "203.0.113.1");
+      const kept = await keptOf(records);
+      expect(kept.size).toBeLessThanOrEqual(ROOM);
+      expect(kept).toContain(before.client_id);
+      expect(kept).toContain(after.client_id);
+    });
+
+    it("is not exceeded by a flood from many sites, and leaves some for who is new", async () => {
+      const { server, records } = await place(engine);
+      await flood(server.local, fromSites(60, 5));
+      const newcomers: Registered[] = [];
+      for (let site = 0; site < 20; site += 1) {
+        newcomers.push(await registered(server.local, `203.0.${site}.1`));
+      }
+      const kept = await keptOf(records);
+      expect(kept.size).toBeLessThanOrEqual(2 * ROOM);
+      for (const { client_id } of newcomers) expect(kept).toContain(client_id);
+      for (const client of newcomers) await tokenOf(server.local, client);
+    });
+
+    it("refuses whoever has had their part where all are in use, and says when to come again", async () => {
+      const { server } = await place(engine);
+      const statuses = await flood(server.local, fromSites(60, 5));
+      expect(statuses).toContain(429);
+      const refused = await ask(server.local, "10.0.1.1");
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
+      expect(await refused.json()).toMatchObject({ error: "temporarily_unavailable" });
+    });
+
+    it("is given up by who is idle, not by who is in use", async () => {
+      const { server, records, clock } = await place(engine);
+      const { local } = server;
+      const idle = await registered(local, "198.51.100.1");
+      const asking = await registered(local, "198.51.100.2", PUBLIC);
+      const working = await registered(local, "198.51.100.3");
+      clock.aheadMs = ELEVEN_MINUTES_MS;
+      await tokenOf(local, working);
+      const { url } = authorizationRequest(local, { client_id: asking.client_id });
+      expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
+
+      await flood(local, fromSites(ROOM, 1));
+      const kept = await keptOf(records);
+      expect(kept).not.toContain(idle.client_id);
+      expect(kept).toContain(asking.client_id);
+      expect(kept).toContain(working.client_id);
+    });
+
+    it("counts large registrations for what they take", async () => {
+      const { server, records } = await place(engine);
+      const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
+      for (const address of fromOneSite(ROOM)) {
+        await registered(server.local, address, { redirect_uris });
+      }
+      expect((await keptOf(records)).size).toBeLessThanOrEqual(ROOM / 3);
+    });
+
+    it("is free again when agents are removed", async () => {
+      const { server } = await place(engine);
+      for (const address of fromSites(ROOM, 3)) {
+        const client = await registered(server.local, address);
+        const answer = await fetch(client.registration_client_uri, {
+          method: "DELETE",
+          headers: { authorization: `Bearer ${client.registration_access_token}` },
+        });
+        expect(answer.status).toBe(204);
+      }
+    });
+
+    it.skipIf(!engine.isShared)("is one for all processes", async () => {
+      const { server, records, clock, beside } = await place(engine);
+      const other = await beside();
+      for (const address of fromOneSite(4 * ROOM)) {
+        clock.aheadMs += A_MOMENT_MS;
+        const [one, another] = [server.local, other.local];
+        const statuses = await Promise.all([flood(one, [address]), flood(another, [address])]);
+        expect(statuses.flat()).toEqual([201, 201]);
+      }
+      expect((await keptOf(records)).size).toBeLessThanOrEqual(ROOM + 2);
+    });
+  },
+);
