@@ -7,7 +7,7 @@ import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts
 import { type Engine, engines } from "../support/stores.ts";
 
 /** Room for agents that nobody answers for, in these tests. */
-const ROOM = 100;
+const ROOM = 50;
 
 /** Longer than a claim code lasts, in milliseconds. */
 const ELEVEN_MINUTES_MS = 11 * 60_000;
