@@ -58,7 +58,7 @@ export interface AgentRoomOptions {
 }
 
 /** A registration of an agent that nobody answers for. */
-export interface Newcomer {
+interface Newcomer {
   readonly clientId: string;
   readonly client: ClientRecord;
   /** Life in milliseconds. */
@@ -145,7 +145,8 @@ export function createAgentRoom(options: AgentRoomOptions): AgentRoom {
   };
 }
 
-function noRoom(): Problem {
+/** What whoever registers is told when there is no room. */
+export function noRoom(): Problem {
   return new Problem("rate_limited", {
     detail: "So many agents that nobody has claimed are in use that no more come in from here.",
     headers: { "Retry-After": String(RETRY_SECONDS) },
