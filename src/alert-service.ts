@@ -1,15 +1,16 @@
 import type { Logger } from "pino";
+import type { Owner } from "./alerts/alert.ts";
 import { createCourier } from "./alerts/courier.ts";
 import { createDecision, type DecisionOptions } from "./alerts/decision.ts";
 import { EVENT_KIND } from "./alerts/delivery.ts";
 import { createDesk, type Desk } from "./alerts/desk.ts";
 import type { DeskOptions } from "./alerts/desk-options.ts";
-import { cursorOf, endOfEvents, eventPage } from "./alerts/event-log.ts";
+import { cursorOf, endOfEvents, eventPage, type LogOptions } from "./alerts/event-log.ts";
 import { queuedDelivery } from "./alerts/queue.ts";
 import { createSender } from "./alerts/sender.ts";
 import { type WebhookKeySet, webhookKeySet } from "./alerts/webhook-keys.ts";
 import { createAuditor } from "./auth/auditor.ts";
-import { isEntitled } from "./auth/entitled.ts";
+import { heldScopes } from "./auth/entitled.ts";
 import type { Config } from "./config.ts";
 import type { EventLog } from "./http/event-stream.ts";
 import type { Limits } from "./limits/limits.ts";
@@ -67,8 +68,8 @@ export function createAlertService(options: AlertServiceOptions): AlertService {
   const { allowsInsecure, proxy } = config.webhooks;
   const warn = (message: string) => log.warn(message);
   const urlPolicy = options.outbound ?? createWebhookPolicy({ allowsInsecure, warn });
-  const entitled = (owner: Parameters<typeof isEntitled>[1]) => isEntitled(records, owner);
-  const common = { records, archive, audit, vault, limits, now, isEntitled: entitled };
+  const scopesOf = (owner: Owner) => heldScopes(records, owner);
+  const common = { records, archive, audit, vault, limits, now, scopesOf };
 
   const outbound = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });
   const sender = measuredSender(outbound, options.meters ?? NO_METERS);
@@ -81,7 +82,7 @@ export function createAlertService(options: AlertServiceOptions): AlertService {
   const decide = createDecision({ ...options, ...common, queueDelivery: queuedDelivery });
   return {
     desk: createDesk({ ...options, ...common, urlPolicy }),
-    eventLog: eventLogOf({ archive, now }, state),
+    eventLog: eventLogOf({ records, archive, now }, state),
     keySet: () => webhookKeySet(keys("webhook-signing")),
     leadersWork: { step: decide, everyMs: DECIDE_EVERY_MS },
     start: courier.start,
@@ -93,16 +94,14 @@ export function createAlertService(options: AlertServiceOptions): AlertService {
 }
 
 /** The events of alerts as streams read them. */
-function eventLogOf(
-  options: Pick<DeskOptions, "archive" | "now">,
-  { store: { records } }: State,
-): EventLog {
+function eventLogOf(options: LogOptions, { store: { records } }: State): EventLog {
   return {
-    async after(owner, cursor, limit) {
-      const { events } = await eventPage(options, owner, { cursor, limit });
-      return events.map((event) => ({ ...event, cursor: cursorOf(event) }));
+    async after(reader, cursor, limit) {
+      const page = await eventPage(options, reader, { cursor, limit });
+      const events = page.events.map((event) => ({ ...event, cursor: cursorOf(event) }));
+      return { events, cursor: page.cursor ?? cursor, hasMore: page.hasMore };
     },
-    end: (owner) => endOfEvents(options, owner),
+    end: (reader) => endOfEvents(options, reader),
     onNews: (listener) =>
       records.onAnnounce(ARCHIVED_TOPIC, (kind) => {
         if (kind === EVENT_KIND) listener();

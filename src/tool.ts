@@ -88,7 +88,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject, O extends AnswerSchem
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly scope: Scope;
+  /** What a credential needs, all of them. */
+  readonly scopes: readonly Scope[];
   readonly routes: readonly Route[];
   readonly input: I;
   readonly output: O;

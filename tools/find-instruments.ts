@@ -43,7 +43,7 @@ export const findInstruments = defineTool({
   title: "Find instruments",
   description:
     "Stocks, funds and coins that are covered, by ticker or name, with what is known about each. Use it when a symbol is unknown or to list everything.",
-  scope: "signals:read",
+  scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/instruments" }],
   isShared: true,
   input: z.strictObject({

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AttemptAnswer, attemptAnswer, EventAnswer, eventAnswer } from "../src/answers/alert.ts";
 import { AlertIdInput, millisOf } from "../src/answers/alert-input.ts";
 import { CursorInput, InstantInput, Provenance, provenance } from "../src/answers/common.ts";
+import { alertScopes } from "../src/auth/scopes.ts";
 import { Problem } from "../src/problem.ts";
 import { type Call, defineTool, type ToolContext } from "../src/tool.ts";
 
@@ -26,7 +27,7 @@ export const getAlertEvents = defineTool({
   title: "Get alert events",
   description:
     "Events of your alerts in the last 30 days, also those sent to webhooks. To poll, keep nextCursor and send it next time: none is missed. view deliveries is the log of a webhook.",
-  scope: "alerts:write",
+  scopes: alertScopes,
   routes: [
     { method: "GET", path: "/api/alerts/events" },
     { method: "GET", path: "/api/alerts/{alertId}/deliveries", with: { view: "deliveries" } },

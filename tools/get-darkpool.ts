@@ -58,7 +58,7 @@ export const getDarkpool = defineTool({
   title: "Get dark pool activity",
   description:
     "Off-exchange (dark pool) activity of one instrument: totals with blocks and short-volume ratio, a row per session, or single prints and blocks with a buy/sell proxy.",
-  scope: "darkpool:read",
+  scopes: ["darkpool:read"],
   routes: [{ method: "GET", path: "/api/darkpool" }],
   isShared: true,
   input: Input,

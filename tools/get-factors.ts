@@ -59,7 +59,7 @@ export const getFactors = defineTool({
   title: "Get factors",
   description:
     "Why the score is what it is: momentum, valuation, social and dark pool evidence of one instrument, each with its inputs, confidence, contribution in points and, when it is missing, the reason.",
-  scope: "factor:read",
+  scopes: ["factor:read"],
   routes: [{ method: "GET", path: "/api/factors" }],
   isShared: true,
   input: z.strictObject({

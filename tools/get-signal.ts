@@ -58,7 +58,7 @@ export const getSignal = defineTool({
   title: "Get signal",
   description:
     "Composite score (0 to 100 points) and LONG, SHORT or WAIT for a stock, fund or coin, with confidence and what is missing. symbol gives the full answer, with from or to its history; symbols a short answer each, and which failed; without either: all instruments, by page and filter. Call get_factors for the reasons.",
-  scope: "signals:read",
+  scopes: ["signals:read"],
   routes: [{ method: "GET", path: "/api/signals" }],
   isShared: true,
   input: Input,

@@ -1,20 +1,32 @@
 import { z } from "zod";
-import { ALERT_STATUSES } from "../src/alerts/alert.ts";
+import { ALERT_STATUSES, isMadeBy } from "../src/alerts/alert.ts";
 import type { SeenAlert } from "../src/alerts/reading.ts";
 import { AlertAnswer, AlertDetail, alertAnswer, alertDetail } from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
+import type { Caller } from "../src/auth/caller.ts";
 import { cutPage } from "../src/page.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
-/** The caller's own alerts. */
+/** Who made an alert. */
+const Made = z.object({
+  madeBy: z
+    .object({
+      type: z.enum(["agent", "application", "key"]),
+      id: z.string().describe("Of the client or key."),
+    })
+    .optional()
+    .describe("Absent: you. With your own key you see, and can delete, what others made for you."),
+});
+
+/** The caller's own alerts, and for a person's key those of all that act for the person. */
 export const listAlerts = defineTool({
   name: "list_alerts",
   title: "List alerts",
   description:
     "Your alerts, or with id one of them with the health of its endpoint and what waits.",
-  scope: "alerts:write",
+  scopes: ["alerts:write"],
   routes: [
     { method: "GET", path: "/api/alerts" },
     { method: "GET", path: "/api/alerts/{id}" },
@@ -26,10 +38,17 @@ export const listAlerts = defineTool({
     cursor: CursorInput.optional(),
   }),
   output: z.union([
-    z.object({ ...AlertDetail.shape, market: Provenance.shape.market }),
+    z.object({ ...AlertDetail.shape, ...Made.shape, market: Provenance.shape.market }),
     z.object({
       market: Provenance.shape.market,
-      items: z.array(AlertAnswer),
+      items: z.array(z.object({ ...AlertAnswer.shape, ...Made.shape })),
+      others: z
+        .number()
+        .int()
+        .min(0)
+        .describe(
+          "How many more your person has, made by others: the person can see and end them.",
+        ),
       nextCursor: z.string().nullable(),
     }),
   ]),
@@ -37,10 +56,11 @@ export const listAlerts = defineTool({
   async run({ id, status, limit, cursor }, { alerts, market: { mode: market } }, { caller }) {
     if (id !== undefined) {
       refuseFilters({ status, cursor });
-      return { ...alertDetail(await alerts.find(caller, id)), market };
+      const alert = await alerts.find(caller, id);
+      return { ...alertDetail(alert), ...madeBy(alert, caller), market };
     }
-    const own = await alerts.list(caller);
-    const chosen = own.filter((alert) => status === undefined || alert.status === status);
+    const { alerts: all, others } = await alerts.list(caller);
+    const chosen = all.filter((alert) => status === undefined || alert.status === status);
     const page = cutPage(chosen, {
       list: "alerts",
       limit,
@@ -48,9 +68,23 @@ export const listAlerts = defineTool({
       keyOf: placeOf,
       order: "ascending",
     });
-    return { market, items: page.items.map(alertAnswer), nextCursor: page.nextCursor };
+    const items = page.items.map((alert) => ({ ...alertAnswer(alert), ...madeBy(alert, caller) }));
+    return { market, items, others, nextCursor: page.nextCursor };
   },
 });
+
+function madeBy({ alert: { owner } }: SeenAlert, caller: Caller): z.input<typeof Made> {
+  if (isMadeBy(owner, caller)) return {};
+  const { kind, id, clientId = "" } = owner;
+  switch (kind) {
+    case "agent":
+      return { madeBy: { type: "agent", id } };
+    case "user":
+      return { madeBy: { type: "application", id: clientId } };
+    case "service":
+      return { madeBy: { type: "key", id } };
+  }
+}
 
 /** Rises through the list, so that it goes on behind an alert that was deleted meanwhile. */
 const placeOf = ({ id, alert }: SeenAlert): string => `${isoInstant(alert.createdAt)} ${id}`;

@@ -85,7 +85,7 @@ export const manageAlert = defineTool({
   title: "Manage alert",
   description:
     "Change one of your alerts, stop it for a while, look after its webhook, send events again, or delete it.",
-  scope: "alerts:write",
+  scopes: ["alerts:write"],
   routes: [
     { method: "PATCH", path: "/api/alerts/{id}" },
     { method: "DELETE", path: "/api/alerts/{id}", with: { action: "delete" } },

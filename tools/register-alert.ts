@@ -4,6 +4,7 @@ import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/aler
 import { AlertFields, kindsOf, millisOf, symbolsOf, UrlInput } from "../src/answers/alert-input.ts";
 import { Provenance } from "../src/answers/common.ts";
 import { Direction } from "../src/answers/signal.ts";
+import { alertScopes } from "../src/auth/scopes.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import { EVENT_RULES } from "../src/score/events.ts";
@@ -42,7 +43,7 @@ export const registerAlert = defineTool({
   title: "Register alert",
   description:
     "Be told when signals shift or volatility is unusual, by webhook or by polling. The answer has the signing secret, once, and what to do next.",
-  scope: "alerts:write",
+  scopes: alertScopes,
   routes: [{ method: "POST", path: "/api/alerts", status: 201 }],
   effect: { isDestructive: false },
   input: Input,

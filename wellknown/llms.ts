@@ -17,7 +17,7 @@ ${marketNotes[market]} Agents connect by MCP (streamable HTTP) at ${baseUrl}${pa
 
 Tools:
 
-${tools.map(({ title, description, ...tool }) => `- \`${tool.name}\` (${tool.scope}): ${description}`).join("\n")}
+${tools.map(({ title, description, ...tool }) => `- \`${tool.name}\` (${tool.scopes.join(" ")}): ${description}`).join("\n")}
 
 ## Access
 

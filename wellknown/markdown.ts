@@ -17,10 +17,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export function toolTable(isWanted: (tool: (typeof tools)[number]) => boolean): string {
   const rows = tools
     .filter(isWanted)
-    .map(({ name, scope, routes, description }) => [
+    .map(({ name, scopes, routes, description }) => [
       `\`${name}\``,
       routes.map(({ method, path }) => `\`${method} ${path}\``).join("<br>"),
-      `\`${scope}\``,
+      scopes.map((scope) => `\`${scope}\``).join(" "),
       description,
     ]);
   return table(["Tool", "REST", "Scope", "What it does"], rows);

@@ -1,4 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
+import type { Scope } from "../auth/scopes.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { Direction } from "../score/direction.ts";
 import { collection, type Stored } from "../store/records.ts";
@@ -10,8 +11,22 @@ export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** Whose an alert is: the caller that made it. */
 export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
-  /** The client through which a person made it; absent for others. */
+  /** The client through which a person made it; absent for others. An alert of a person without one
+   *  is of no client: the person alone sees it. */
   readonly clientId?: string;
+}
+
+/** Whether a caller made an alert. What a person made through a client is that client's alone. */
+export const isMadeBy = (owner: Owner, caller: Maker): boolean =>
+  makerKey(owner) === makerKey(caller);
+
+/** Names who makes alerts. Two clients of one person are two makers. */
+export const makerKey = ({ kind, id, clientId }: Maker): string =>
+  kind === "user" ? `${kind}:${id}:${clientId}` : `${kind}:${id}`;
+
+/** Who makes alerts, and hears of their events. */
+export interface Maker extends Pick<Caller, "kind" | "id"> {
+  readonly clientId?: string | undefined;
 }
 
 /** Which instruments are watched: those named, or all that fit. */
@@ -62,6 +77,9 @@ export type Way =
   | {
       readonly by: "webhook";
       readonly url: string;
+      /** What the credential held that named the URL: no more is told there. Absent in a record
+       *  of before: whatever the owner holds. */
+      readonly scopes?: readonly Scope[];
       readonly secrets: Secrets;
       readonly state: WebhookState;
     };
@@ -92,7 +110,8 @@ export type StoredAlert = Stored<Alert>;
 /** Topic that is announced with the id of an alert that was made, changed or removed. */
 export const ALERTS_TOPIC = "alerts";
 
-/** Group of the alerts of one caller, and of what waits to be sent for them. */
+/** Group of the alerts of one agent, key or person, who has them by several clients, and of what
+ *  waits to be sent for them. */
 export const ownedBy = ({ kind, id }: Pick<Owner, "kind" | "id">): string => `alerts:${kind}:${id}`;
 
 /** Group of the alerts that a person answers for: their own, their agents' and their keys'. */

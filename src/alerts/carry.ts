@@ -1,3 +1,6 @@
+import { readableBody } from "../answers/event.ts";
+import { isEntitled } from "../auth/entitled.ts";
+import type { Scope } from "../auth/scopes.ts";
 import type { Limits } from "../limits/limits.ts";
 import { OutboundError } from "../outbound/guarded-fetch.ts";
 import { removeAt, replace, unchanged } from "../store/operations.ts";
@@ -6,7 +9,7 @@ import type { Vault } from "../store/vault.ts";
 import { type Alert, alerts, type Owner, type StoredAlert, type Way } from "./alert.ts";
 import { errorOf } from "./attempts.ts";
 import { CHALLENGE_TYPE, isCurrentChallenge } from "./challenge.ts";
-import { type Delivery, deliveries, type StoredDelivery } from "./delivery.ts";
+import { deliveries, type StoredDelivery } from "./delivery.ts";
 import type { Verdict } from "./lanes.ts";
 import { signingSecrets } from "./secrets.ts";
 import type { Answered, Sender } from "./sender.ts";
@@ -20,8 +23,8 @@ export interface CarryOptions extends SettlementOptions {
   readonly vault: Vault;
   /** The service's own signing keys, the newest first. */
   readonly keys: () => readonly PrivateKeyJwk[];
-  /** Whether somebody is still there and may have alerts. */
-  readonly isEntitled: (owner: Owner) => Promise<boolean>;
+  /** The scopes that whoever made an alert holds now. */
+  readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
   readonly limits: Pick<Limits, "count">;
   /** Wall clock. */
   readonly now: () => Date;
@@ -31,13 +34,16 @@ export interface CarryOptions extends SettlementOptions {
 
 type Webhook = Extract<Way, { by: "webhook" }>;
 
+/** A delivery as it leaves. */
+type Outgoing = Pick<StoredDelivery, "key" | "value">;
+
 /** Carries a delivery that this process has taken: one attempt, or none when it must not be sent
  *  now or ever. */
 export async function carry(delivery: StoredDelivery, options: CarryOptions): Promise<Verdict> {
-  const { records, isEntitled } = options;
+  const { records, scopesOf } = options;
   const alert = await records.get(alerts, delivery.value.alertId);
-  const isWanted = alert !== undefined && (await isEntitled(alert.value.owner));
-  if (!isWanted || alert.value.way.by !== "webhook") {
+  const held = alert && (await scopesOf(alert.value.owner));
+  if (!held || !isEntitled(held) || alert.value.way.by !== "webhook") {
     await records.commit([removeAt(deliveries, delivery)]);
     return "none";
   }
@@ -48,11 +54,21 @@ export async function carry(delivery: StoredDelivery, options: CarryOptions): Pr
     return "none";
   }
   const at = options.now().getTime();
-  const answer = await send(delivery, webhook, options);
+  const answer = await send(readableAt(webhook, delivery, held), webhook, options);
   if (options.signal.aborted) return "none";
   const tried = { delivery, alert, at, answer };
   await settle(tried, options);
   return errorOf(tried) === "none" ? "success" : "failure";
+}
+
+/** The delivery without what the owner, or whoever named the address, may not read. */
+function readableAt(
+  { scopes }: Webhook,
+  { key, value }: StoredDelivery,
+  held: ReadonlySet<Scope>,
+): Outgoing {
+  const told = scopes === undefined ? held : new Set(scopes.filter((scope) => held.has(scope)));
+  return { key, value: { ...value, body: readableBody(value.body, told) } };
 }
 
 /** @returns What is done in place of sending; `undefined` when it can be sent. */
@@ -86,7 +102,7 @@ function later(delivery: StoredDelivery, dueInMs: number | null): Operation {
 
 /** @returns `undefined` when no answer came. */
 async function send(
-  { key, value }: Pick<StoredDelivery, "key"> & { readonly value: Delivery },
+  { key, value }: Outgoing,
   { url, secrets }: Webhook,
   { sender, vault, keys, now }: CarryOptions,
 ): Promise<Answered | undefined> {

@@ -58,8 +58,14 @@ export function update(
   return changed(options, wanted, ({ key, value }) => {
     const at = now().getTime();
     checkTimes(changes, at);
-    const way = url === undefined ? value.way : movedTo(checkedUrl(url, urlPolicy), value.way, at);
-    const isMoved = way !== value.way;
+    const { way, isMoved } =
+      url === undefined
+        ? { way: value.way, isMoved: false }
+        : named(
+            { url: checkedUrl(url, urlPolicy), scopes: [...wanted.caller.scopes] },
+            value.way,
+            at,
+          );
     return {
       value: {
         ...value,
@@ -73,9 +79,18 @@ export function update(
   });
 }
 
-function movedTo(url: string, way: Way, at: number): Way {
+/** Where a webhook goes, and what the credential held that named it. */
+type Place = Pick<Extract<Way, { by: "webhook" }>, "url" | "scopes">;
+
+/** A webhook whose address is named again; another one must be verified. */
+function named(
+  place: Place,
+  way: Way,
+  at: number,
+): { readonly way: Way; readonly isMoved: boolean } {
   if (way.by === "poll") throw polled();
-  return way.url === url ? way : { ...way, url, state: unverified(at) };
+  const isMoved = way.url !== place.url;
+  return { way: { ...way, ...place, ...(isMoved && { state: unverified(at) }) }, isMoved };
 }
 
 /**

@@ -39,6 +39,8 @@ export const EVENTS_KEPT_MS = 30 * 86_400_000;
 /** Body of an event row. */
 export interface EventRow {
   readonly alertId: string;
+  /** The client through which a person made the alert; absent for others, and in rows of before. */
+  readonly clientId?: string;
   readonly type: string;
   /** The payload as it is sent. */
   readonly body: string;

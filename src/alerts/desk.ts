@@ -1,11 +1,11 @@
 import type { Caller } from "../auth/caller.ts";
 import { type Counter, countInOrder } from "../limits/count-in-order.ts";
 import { refusalOf } from "../limits/refusal.ts";
-import { answeredForBy } from "./alert.ts";
+import { answeredForBy, makerKey } from "./alert.ts";
 import { type Changes, enable, removeAlert, rotateSecret, update, type Wanted } from "./changes.ts";
 import type { DeskOptions } from "./desk-options.ts";
 import { type EventPage, type EventsAsked, eventPage } from "./event-log.ts";
-import { alertBy, ownAlert } from "./own.ts";
+import { alertBy, answerableAlert, ownAlert } from "./own.ts";
 import {
   type AttemptPage,
   alertsOf,
@@ -13,6 +13,7 @@ import {
   attemptsOf,
   type InspectedAlert,
   inspected,
+  type ListedAlerts,
   lastSuccess,
   type SeenAlert,
   seen,
@@ -47,8 +48,8 @@ export interface Confided extends Advised {
 export interface Desk {
   /** @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`. */
   register(caller: Caller, registration: Registration): Promise<Confided>;
-  /** Oldest first. */
-  list(caller: Caller): Promise<readonly SeenAlert[]>;
+  list(caller: Caller): Promise<ListedAlerts>;
+  /** One of those that `list` gives. */
   find(caller: Caller, alertId: string): Promise<InspectedAlert>;
   /** @throws {Problem} `invalid_request`, `wrong_state`. */
   update(wanted: Wanted, changes: Changes): Promise<Advised>;
@@ -71,6 +72,7 @@ export interface Desk {
       readonly next: number | undefined;
     }
   >;
+  /** Removes one of those that `list` gives. */
   remove(wanted: Wanted): Promise<void>;
   events(caller: Caller, asked: EventsAsked): Promise<EventPage>;
   attempts(
@@ -93,7 +95,8 @@ export function createDesk(options: DeskOptions): Desk {
 function readers(options: DeskOptions): Pick<Desk, "list" | "find" | "events" | "attempts"> {
   return {
     list: (caller) => alertsOf(options, caller),
-    find: async (caller, alertId) => inspected(options, await ownAlert(options, caller, alertId)),
+    find: async (caller, alertId) =>
+      inspected(options, await answerableAlert(options, caller, alertId)),
     async events(caller, asked) {
       if (asked.alertId !== undefined) await ownAlert(options, caller, asked.alertId);
       return eventPage(options, caller, asked);
@@ -133,7 +136,10 @@ function writers(
     async remove(wanted) {
       await admit(options, wanted.caller);
       const { caller, alertId } = wanted;
-      while (!(await removeAlert(options, await ownAlert(options, caller, alertId), caller.id)));
+      for (;;) {
+        const alert = await answerableAlert(options, caller, alertId);
+        if (await removeAlert(options, alert, caller.id)) return;
+      }
     },
   };
 }
@@ -185,11 +191,11 @@ function forAccounts(
 /** Counts a change. @throws {Problem} `rate_limited`. */
 async function admit(
   { limits }: DeskOptions,
-  { kind, id }: Caller,
+  caller: Caller,
   ...more: readonly Counter[]
 ): Promise<void> {
   const refusal = refusalOf(
-    await countInOrder(limits, [["alert-change", `${kind}:${id}`], ...more]),
+    await countInOrder(limits, [["alert-change", makerKey(caller)], ...more]),
   );
   if (refusal !== undefined) throw refusal;
 }

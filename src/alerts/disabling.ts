@@ -4,6 +4,7 @@ import type { Operation, Records } from "../store/records.ts";
 import {
   ALERTS_TOPIC,
   alerts,
+  isMadeBy,
   ownedBy,
   type StoredAlert,
   statusOf,
@@ -18,7 +19,7 @@ export type DisabledReason = Extract<WebhookState, { is: "disabled" }>["reason"]
 
 type Webhook = Extract<Way, { by: "webhook" }>;
 
-/** Alerts of one owner that are looked at. */
+/** Alerts of one agent, key or person that are looked at. */
 const MOST_ALERTS = 1_000;
 
 /** What disabling works with. */
@@ -37,7 +38,8 @@ export interface Disabling {
 }
 
 /**
- * The steps that disable a webhook: what waits for it goes, and its owner's other webhooks are told.
+ * The steps that disable a webhook: what waits for it goes, and the other webhooks of whoever made it
+ * are told.
  *
  * @returns `undefined` when its owner has changed or enabled it meanwhile.
  */
@@ -55,7 +57,10 @@ export async function disabled(
   const group = ownedBy(alert.value.owner);
   const all = await records.list(alerts, { group, limit: MOST_ALERTS });
   const others = all.filter(
-    ({ key, value }) => key !== alertId && statusOf(value, at) === "active",
+    ({ key, value }) =>
+      key !== alertId &&
+      isMadeBy(value.owner, alert.value.owner) &&
+      statusOf(value, at) === "active",
   );
   return [
     replace(alerts, alert, { value: { ...alert.value, way: { ...way, state } } }),

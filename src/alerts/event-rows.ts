@@ -17,6 +17,7 @@ export interface KeptEvent extends EventRow {
 
 /** Which events are read. */
 export interface EventsWanted extends Pick<ArchiveSelection, "order"> {
+  /** Of whose alerts; of a person, those of all their clients. */
   readonly owner: Pick<Owner, "kind" | "id">;
   /** Earliest instant, included; nothing is older than 30 days. */
   readonly from: number;

@@ -1,4 +1,6 @@
 import { eventPayload, type News } from "../answers/event.ts";
+import { isEntitled } from "../auth/entitled.ts";
+import type { Scope } from "../auth/scopes.ts";
 import type { Market } from "../market/market.ts";
 import { put, unchanged } from "../store/operations.ts";
 import { archived } from "../store/outbox.ts";
@@ -35,8 +37,8 @@ export interface Draft {
 export interface FanOutOptions {
   readonly records: Pick<Records, "get">;
   readonly market: Pick<Market, "mode" | "source">;
-  /** Whether whoever made an alert is still there and may have it. */
-  readonly isEntitled: (owner: Owner) => Promise<boolean>;
+  /** The scopes that whoever made an alert holds now. */
+  readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
   /** The steps that send a message to the webhook of an alert; none when it has none. */
   readonly queueDelivery: (alert: StoredAlert, message: Message) => readonly Operation[];
   /** Time on the wall. */
@@ -84,13 +86,13 @@ const isSent = ({ way }: Alert): boolean => way.by === "webhook" && way.state.is
 
 async function listenerOf(
   alertId: string,
-  { records, isEntitled, found: { watch, snapshot }, at }: Telling,
+  { records, scopesOf, found: { watch, snapshot }, at }: Telling,
 ): Promise<Listener | undefined> {
   const alert = await records.get(alerts, alertId);
   if (alert === undefined || !isMeant(alert.value, watch, snapshot)) return undefined;
   const status = statusOf(alert.value, at);
   if (!isTold(status)) return undefined;
-  if (!(await isEntitled(alert.value.owner))) return undefined;
+  if (!isEntitled(await scopesOf(alert.value.owner))) return undefined;
   const key = `${alertId}:${snapshot.instrument.symbol}`;
   const last = await records.get(sequences, key);
   return { alert, key, last: last?.value ?? 0 };
@@ -109,8 +111,10 @@ function toldTo(
   const payload = eventPayload(found, { alertId: alert.key, eventId, sequence, at }, { market });
   const { type } = payload;
   const body = JSON.stringify(payload);
-  const row: EventRow = { alertId: alert.key, type, body };
-  const subject = ownedBy(alert.value.owner);
+  const { owner } = alert.value;
+  const { clientId } = owner;
+  const row: EventRow = { alertId: alert.key, ...(clientId && { clientId }), type, body };
+  const subject = ownedBy(owner);
   return [
     unchanged(alerts, alert),
     put(sequences, { key, value: sequence, groups: alert.groups }),

@@ -53,7 +53,11 @@ export function keptRequest(
   return insert(requests, { key: keyOf(repeatable), value, groups, ttlMs: KEPT_MS });
 }
 
-const keyOf = ({ owner, key }: Repeatable): string =>
-  `${ownedBy(owner)}:${hash("sha256", key, "base64url")}`;
+/** Two clients of one person can use the same key. */
+function keyOf({ owner, key }: Repeatable): string {
+  const { clientId } = owner;
+  const name = clientId === undefined ? key : JSON.stringify([clientId, key]);
+  return `${ownedBy(owner)}:${hash("sha256", name, "base64url")}`;
+}
 
 const hashOf = (input: unknown): string => hash("sha256", JSON.stringify(input), "base64url");

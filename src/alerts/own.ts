@@ -4,7 +4,16 @@ import { ofKey } from "../auth/keys/api-keys.ts";
 import { randomBase62 } from "../auth/keys/base62.ts";
 import { Problem } from "../problem.ts";
 import type { Records } from "../store/records.ts";
-import { alerts, answeredForBy, type Owner, ofAlert, ownedBy, type StoredAlert } from "./alert.ts";
+import {
+  alerts,
+  answeredForBy,
+  isMadeBy,
+  type Maker,
+  type Owner,
+  ofAlert,
+  ownedBy,
+  type StoredAlert,
+} from "./alert.ts";
 
 /** Random characters of an id. */
 const ID_LENGTH = 16;
@@ -14,8 +23,7 @@ const ID = new RegExp(`^alert_[0-9A-Za-z]{${ID_LENGTH}}$`);
 /** A new id of an alert. */
 export const newAlertId = (): string => `alert_${randomBase62(ID_LENGTH)}`;
 
-/** Whose the alerts are that a caller makes. A person finds theirs with every client, and each goes
- *  with the client that made it. */
+/** Whose the alerts are that a caller makes. */
 export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
   ...{ kind, id, accountId },
   ...(kind === "user" && clientId !== undefined && { clientId }),
@@ -63,20 +71,45 @@ export async function alertBy(
 }
 
 /**
- * An alert of the caller.
+ * An alert that the caller made.
  *
- * @throws {Problem} `not_found` when it is another's too: nobody learns which there are.
+ * @throws {Problem} `not_found` when another made it, too: nobody learns which there are.
  */
-export async function ownAlert(
+export async function ownAlert(from: Kept, caller: Maker, alertId: string): Promise<StoredAlert> {
+  return given(await alertBy(from, alertId), ({ value }) => isMadeBy(value.owner, caller));
+}
+
+/**
+ * An alert that the caller may see whole and end: one that it made and, with a key of a person, any
+ * that the person answers for.
+ *
+ * @throws {Problem} `not_found` as `ownAlert`.
+ */
+export async function answerableAlert(
   from: Kept,
-  { kind, id }: Pick<Caller, "kind" | "id">,
+  caller: Caller,
   alertId: string,
 ): Promise<StoredAlert> {
-  const alert = await alertBy(from, alertId);
-  const owner = alert?.value.owner;
-  if (alert !== undefined && owner?.kind === kind && owner.id === id) return alert;
+  const account = accountOf(caller);
+  return given(
+    await alertBy(from, alertId),
+    ({ value, groups }) =>
+      isMadeBy(value.owner, caller) ||
+      (account !== undefined && groups.includes(answeredForBy(account))),
+  );
+}
+
+/** The account whose alerts a caller may all see and end: the person's whose own key it is. */
+export const accountOf = ({ kind, accountId }: Caller): string | undefined =>
+  kind === "service" ? accountId : undefined;
+
+function given(
+  alert: StoredAlert | undefined,
+  isAllowed: (alert: StoredAlert) => boolean,
+): StoredAlert {
+  if (alert !== undefined && isAllowed(alert)) return alert;
   throw new Problem("not_found", {
-    detail: "You have no alert of that id.",
-    next: "list_alerts (GET /api/alerts) names those that you have.",
+    detail: "You made no alert of that id.",
+    next: "list_alerts (GET /api/alerts) names those that you made.",
   });
 }

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { announce, insert } from "../store/operations.ts";
 import type { Operation } from "../store/records.ts";
-import type { Owner, StoredAlert } from "./alert.ts";
+import { type Maker, makerKey, type StoredAlert } from "./alert.ts";
 import { CHALLENGE_TYPE, challengeBody, FIRST_CHALLENGE_MS } from "./challenge.ts";
 import { DELIVERIES_TOPIC, type Delivery, deliveries, EVENTS_KEPT_MS } from "./delivery.ts";
 
@@ -22,10 +22,12 @@ export interface Message {
 /** Begins the names of the groups that `endpointOf` makes. */
 const ENDPOINT = "endpoint:";
 
-/** Group of what waits for one address of one owner: their alerts share its cap and its breaker, and
- *  no other owner can fill the one or trip the other. */
-export function endpointOf({ kind, id }: Pick<Owner, "kind" | "id">, url: string): string {
-  return ENDPOINT + hash("sha256", JSON.stringify([kind, id, new URL(url).href]), "base64url");
+/** Group of what waits for one address of one maker of alerts: their alerts share its cap and its breaker, and
+ *  nobody else can fill the one or trip the other. */
+export function endpointOf(owner: Maker, url: string): string {
+  return (
+    ENDPOINT + hash("sha256", JSON.stringify([makerKey(owner), new URL(url).href]), "base64url")
+  );
 }
 
 /** The endpoint that a delivery was queued for. */

@@ -1,3 +1,4 @@
+import type { Caller } from "../auth/caller.ts";
 import { Problem } from "../problem.ts";
 import type { ArchiveRow } from "../store/archive.ts";
 import { readAll } from "../store/read-all.ts";
@@ -7,6 +8,7 @@ import {
   type AlertStatus,
   alerts,
   answeredForBy,
+  isMadeBy,
   ownedBy,
   type StoredAlert,
   statusOf,
@@ -14,7 +16,7 @@ import {
 import { ATTEMPT_KIND, type Attempt, deliveries, EVENTS_KEPT_MS } from "./delivery.ts";
 import type { DeskOptions } from "./desk-options.ts";
 import { type EndpointHealth, endpointHealth } from "./endpoint-health.ts";
-import type { Reader } from "./event-log.ts";
+import { accountOf } from "./own.ts";
 import { waitingFor } from "./queue.ts";
 
 /** Deliveries that are counted at most. */
@@ -65,9 +67,23 @@ export function seen(
   return { id: key, alert: value, status: statusOf(value, now().getTime()) };
 }
 
-/** The alerts of a caller, oldest first. */
-export function alertsOf(options: DeskOptions, owner: Reader): Promise<readonly SeenAlert[]> {
-  return alertsIn(options, ownedBy(owner));
+/** The alerts that a caller may see whole. */
+export interface ListedAlerts {
+  /** Those that the caller made; with a key of a person, all that the person answers for. Oldest
+   *  first. */
+  readonly alerts: readonly SeenAlert[];
+  /** How many more the person has, made by other clients: their addresses are not for the caller. */
+  readonly others: number;
+}
+
+/** The alerts of a caller. */
+export async function alertsOf(options: DeskOptions, caller: Caller): Promise<ListedAlerts> {
+  const { accountId } = caller;
+  const group = accountId === undefined ? ownedBy(caller) : answeredForBy(accountId);
+  const all = await alertsIn(options, group);
+  if (accountOf(caller) !== undefined) return { alerts: all, others: 0 };
+  const own = all.filter(({ alert }) => isMadeBy(alert.owner, caller));
+  return { alerts: own, others: all.length - own.length };
 }
 
 /** The alerts that a person answers for, oldest first. */

@@ -1,5 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
 import { randomBase62 } from "../auth/keys/base62.ts";
+import type { Scope } from "../auth/scopes.ts";
 import { announce, insert } from "../store/operations.ts";
 import type { Operation } from "../store/records.ts";
 import {
@@ -61,10 +62,11 @@ export async function register(
   const { records } = options;
   const owner = ownerOf(caller);
   const repeatable = key === undefined ? undefined : { owner, key, input: wanted };
+  const wish = { owner, wanted, repeatable, scopes: caller.scopes };
   for (;;) {
     const earlier = repeatable && (await alertMadeBy(records, repeatable));
     if (earlier !== undefined) return known(options, caller, earlier);
-    const { registered, steps } = made(options, { owner, wanted, repeatable });
+    const { registered, steps } = made(options, wish);
     const room = await roomFor(records, registered.alert);
     if (await records.commit([...room, ...steps])) return registered;
   }
@@ -84,15 +86,17 @@ interface Wish {
   readonly owner: Owner;
   readonly wanted: NewAlert;
   readonly repeatable: Repeatable | undefined;
+  /** What the credential holds. */
+  readonly scopes: ReadonlySet<Scope>;
 }
 
-function made(options: DeskOptions, { owner, wanted, repeatable }: Wish) {
+function made(options: DeskOptions, { owner, wanted, repeatable, scopes }: Wish) {
   const { audit, now } = options;
   const at = now().getTime();
   checkTimes(wanted, at);
   const alertId = newAlertId();
   const { url, ...rest } = wanted;
-  const { way, secret } = wayTo(url, { ...options, alertId, at });
+  const { way, secret } = wayTo(url, { ...options, alertId, at, scopes });
   const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
   const steps: readonly Operation[] = [
@@ -110,14 +114,21 @@ function made(options: DeskOptions, { owner, wanted, repeatable }: Wish) {
 interface WayOptions extends Pick<DeskOptions, "vault" | "urlPolicy"> {
   readonly alertId: string;
   readonly at: number;
+  readonly scopes: ReadonlySet<Scope>;
 }
 
 function wayTo(
   url: string | undefined,
-  { vault, urlPolicy, alertId, at }: WayOptions,
+  { vault, urlPolicy, alertId, at, scopes }: WayOptions,
 ): { readonly way: Way; readonly secret?: string } {
   if (url === undefined) return { way: { by: "poll" } };
   const { secret, kept } = firstSecret({ alertId, vault });
-  const way = { by: "webhook", url: checkedUrl(url, urlPolicy), secrets: kept } as const;
-  return { way: { ...way, state: unverified(at) }, secret };
+  const way: Way = {
+    by: "webhook",
+    url: checkedUrl(url, urlPolicy),
+    scopes: [...scopes],
+    secrets: kept,
+    state: unverified(at),
+  };
+  return { way, secret };
 }

@@ -1,4 +1,5 @@
 import { whileEntitled } from "../auth/entitled.ts";
+import { alertScopes } from "../auth/scopes.ts";
 import { Problem } from "../problem.ts";
 import { insert, replace } from "../store/operations.ts";
 import { collection, type Operation, type Records } from "../store/records.ts";
@@ -38,7 +39,7 @@ export async function roomFor(
     turn === undefined
       ? insert(turns, { key, value, groups: groupsOf(owner) })
       : replace(turns, turn, { value });
-  return [entitled, taken];
+  return [...entitled, taken];
 }
 
 const hasWebhook = ({ value }: StoredAlert): boolean => value.way.by === "webhook";
@@ -52,5 +53,5 @@ const full = (what: string): Problem =>
 const ended = (): Problem =>
   new Problem("insufficient_scope", {
     detail: "You may not have alerts any more.",
-    next: "Get a token with the scope alerts:write.",
+    next: `Get a token with the scopes ${alertScopes.join(" ")}.`,
   });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Scope } from "../auth/scopes.ts";
 import { FACTORS } from "../factors/reading.ts";
 import {
   type EventPoint,
@@ -44,7 +45,10 @@ const Point = z.object({
   score: Score,
   contributions: z
     .record(z.enum(FACTORS), z.number())
-    .describe("Points by factor; they add up to the score, before it was rounded, less 50."),
+    .optional()
+    .describe(
+      "Points by factor; they add up to the score, before it was rounded, less 50. Only with factor:read.",
+    ),
 });
 
 /** An event as it is sent when the signal or the score moved. */
@@ -119,6 +123,24 @@ export function eventPayload(
     ? { type: event.kind, timestamp, data: { ...about, ...shiftOf(event, snapshot) } }
     : { type: event.kind, timestamp, data: { ...about, ...volatilityOf(event) } };
 }
+
+/**
+ * The payload of an event as somebody may read it: without what their scopes do not open.
+ *
+ * @param body The payload as it was decided.
+ * @param scopes What the reader holds now.
+ * @returns The same text where they may read all of it.
+ */
+export function readableBody(body: string, scopes: ReadonlySet<Scope>): string {
+  if (scopes.has("factor:read")) return body;
+  const payload = JSON.parse(body) as { readonly data: object };
+  const { before, after } = payload.data as Partial<Record<"before" | "after", object>>;
+  if (before === undefined || after === undefined) return body;
+  const data = { ...payload.data, before: withoutFactors(before), after: withoutFactors(after) };
+  return JSON.stringify({ ...payload, data });
+}
+
+const withoutFactors = (point: object): object => ({ ...point, contributions: undefined });
 
 function shiftOf({ reason, before, after }: SignalShift, { instrument, confidence }: Snapshot) {
   const point = ({ at, direction, score, contributions }: EventPoint) => ({

@@ -1,49 +1,88 @@
 import { unchanged } from "../store/operations.ts";
+import { readAll } from "../store/read-all.ts";
 import type { Operation, Records } from "../store/records.ts";
 import { accounts } from "./accounts/account-records.ts";
-import { clients } from "./agents/agent.ts";
+import { allowedScopes, grants } from "./accounts/grants.ts";
+import { belongingTo, clients } from "./agents/agent.ts";
 import type { Caller } from "./caller.ts";
 import { apiKeys, ofKey } from "./keys/api-keys.ts";
-import type { Scope } from "./scopes.ts";
-
-/** What alerts need. */
-const SCOPE: Scope = "alerts:write";
+import { alertScopes, isScope, type Scope } from "./scopes.ts";
 
 /** Who may have alerts. */
-type Holder = Pick<Caller, "kind" | "id">;
+interface Holder extends Pick<Caller, "kind" | "id"> {
+  /** The client through which a person acts. Absent: any that they let act for them. */
+  readonly clientId?: string | undefined;
+}
 
 /** Where holders are looked up. */
 type Registers = Pick<Records, "get" | "list">;
 
-/** Whether somebody who made alerts is still there and may still have them. Whoever has expired is
- *  not there. */
-export async function isEntitled(records: Registers, holder: Holder): Promise<boolean> {
-  return (await whileEntitled(records, holder)) !== undefined;
+/** What somebody may do now, without a credential at hand. */
+interface Rights {
+  readonly scopes: ReadonlySet<Scope>;
+  /** Hold in a commit only while the rights stay as they are. */
+  readonly steps: readonly Operation[];
 }
 
+const NO_RIGHTS: Rights = { scopes: new Set(), steps: [] };
+
 /**
- * The step that lets a commit hold only while somebody may have alerts: nothing is made for who is
+ * The scopes that somebody who made alerts holds now; none once they are gone. Whoever has expired is
+ * gone, and so is a client without a grant of the person for whom it made them.
+ */
+export async function heldScopes(records: Registers, holder: Holder): Promise<ReadonlySet<Scope>> {
+  return (await rightsOf(records, holder)).scopes;
+}
+
+/** Whether scopes are enough to be told of events. */
+export const isEntitled = (held: ReadonlySet<Scope>): boolean =>
+  alertScopes.every((scope) => held.has(scope));
+
+/**
+ * The steps that let a commit hold only while somebody may have alerts: nothing is made for who is
  * removed at the same time, since nothing would remove it.
  *
  * @returns `undefined` when they may not.
  */
 export async function whileEntitled(
   records: Registers,
-  { kind, id }: Holder,
-): Promise<Operation | undefined> {
-  switch (kind) {
+  holder: Holder,
+): Promise<readonly Operation[] | undefined> {
+  const { scopes, steps } = await rightsOf(records, holder);
+  return isEntitled(scopes) ? steps : undefined;
+}
+
+async function rightsOf(records: Registers, holder: Holder): Promise<Rights> {
+  switch (holder.kind) {
     case "agent": {
-      const client = await records.get(clients, id);
-      const isAllowed = client?.value.agent.owner?.scopes.includes(SCOPE) ?? false;
-      return client && isAllowed ? unchanged(clients, client) : undefined;
+      const client = await records.get(clients, holder.id);
+      const scopes = client?.value.agent.owner?.scopes;
+      return client && scopes ? rights(scopes, [unchanged(clients, client)]) : NO_RIGHTS;
     }
-    case "user": {
-      const account = await records.get(accounts, id);
-      return account && unchanged(accounts, account);
-    }
+    case "user":
+      return rightsByGrants(records, holder);
     case "service": {
-      const [key] = await records.list(apiKeys, { group: ofKey(id), limit: 1 });
-      return key?.value.scopes.includes(SCOPE) ? unchanged(apiKeys, key) : undefined;
+      const [key] = await records.list(apiKeys, { group: ofKey(holder.id), limit: 1 });
+      return key ? rights(key.value.scopes, [unchanged(apiKeys, key)]) : NO_RIGHTS;
     }
   }
 }
+
+/** A client holds what a person allowed it, in whatever grants, as long as they last. */
+async function rightsByGrants(records: Registers, { id, clientId }: Holder): Promise<Rights> {
+  const [account, all] = await Promise.all([
+    records.get(accounts, id),
+    readAll(records, grants, belongingTo(id)),
+  ]);
+  if (account === undefined) return NO_RIGHTS;
+  const own = all.filter(({ value }) => clientId === undefined || value.clientId === clientId);
+  return rights(
+    own.flatMap(({ value }) => allowedScopes(value)),
+    [unchanged(accounts, account), ...own.map((grant) => unchanged(grants, grant))],
+  );
+}
+
+const rights = (scopes: readonly string[], steps: readonly Operation[]): Rights => ({
+  scopes: new Set(scopes.filter(isScope)),
+  steps,
+});

@@ -12,6 +12,9 @@ export type Scope = keyof typeof scopes;
 /** What an agent without a person behind it may hold at most, and holds by default. */
 export const anonymousCeiling: readonly Scope[] = ["signals:read", "factor:read", "darkpool:read"];
 
+/** What it takes to make alerts and to be told of their events, which hold signals. */
+export const alertScopes: readonly Scope[] = ["alerts:write", "signals:read"];
+
 /** How a caller gets past the anonymous scopes; part of every refusal for want of scope. */
 export const scopeAdvice = "alerts:write needs an agent claimed by a person";
 

@@ -1,5 +1,6 @@
 import { type Request, type Response, Router } from "express";
-import type { Owner } from "../alerts/alert.ts";
+import type { Reader } from "../alerts/event-log.ts";
+import { alertScopes } from "../auth/scopes.ts";
 import { Problem } from "../problem.ts";
 import type { Repeat } from "../repeat.ts";
 import { callerOf, type Gate } from "./gate.ts";
@@ -31,20 +32,25 @@ export interface LoggedEvent {
   readonly body: string;
 }
 
+/** Some events in a row. */
+export interface LoggedPage {
+  readonly events: readonly LoggedEvent[];
+  /** Where to go on; further than the last event where others follow that are not the reader's. */
+  readonly cursor: string;
+  /** Whether there is more already. */
+  readonly hasMore: boolean;
+}
+
 /** The events of a caller's alerts. */
 export interface EventLog {
   /**
-   * The first events after a cursor, oldest first.
+   * The first events after a cursor, oldest first, as far as the reader may read them.
    *
    * @throws {Problem} `invalid_request` when it is no cursor.
    */
-  after(
-    owner: Pick<Owner, "kind" | "id">,
-    cursor: string,
-    limit: number,
-  ): Promise<readonly LoggedEvent[]>;
+  after(reader: Reader, cursor: string, limit: number): Promise<LoggedPage>;
   /** The cursor after all events so far. */
-  end(owner: Pick<Owner, "kind" | "id">): Promise<string>;
+  end(reader: Reader): Promise<string>;
   /** Listens for new events of anybody. @returns Stops listening. */
   onNews(listener: () => void): () => void;
 }
@@ -68,7 +74,7 @@ export function eventStreamRouter(options: EventStreamOptions): Router {
     .route("/api/alerts/stream")
     .get(gate.enter, async (req, res) => {
       const caller = callerOf(res);
-      gate.requireScopes(caller, ["alerts:write"]);
+      gate.requireScopes(caller, alertScopes);
       const asked = cursorOf(req);
       const cursor = asked ?? (await log.end(caller));
       // A cursor that is none is told before the stream begins.
@@ -91,7 +97,7 @@ function cursorOf(req: Request): string | undefined {
 
 interface Start {
   readonly cursor: string;
-  readonly first: readonly LoggedEvent[];
+  readonly first: LoggedPage;
 }
 
 /** Sends what there is, and then whatever comes, no faster than the caller reads. */
@@ -107,11 +113,11 @@ function follow(
   res.set({ "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" });
   res.flushHeaders();
   let cursor = start;
-  const send = (events: readonly LoggedEvent[]): number => {
+  const send = ({ events, ...page }: LoggedPage): number => {
     if (res.writableEnded) return 0;
     for (const event of events) res.write(frame(event));
-    cursor = events.at(-1)?.cursor ?? cursor;
-    return events.length;
+    cursor = page.cursor;
+    return page.hasMore ? 1 : events.length;
   };
   // Names the place where it begins, so that whoever comes back before the first event misses none.
   res.write(`retry: ${COME_BACK_MS}\nid: ${start}\n\n`);

@@ -13,7 +13,7 @@ const OF_SIGNALS: readonly Scope[] = ["signals:read"];
 const NONE: readonly Scope[] = [];
 
 const scopesOfTools: ReadonlyMap<unknown, readonly Scope[]> = new Map(
-  tools.map(({ name, scope }) => [name, [scope]]),
+  tools.map(({ name, scopes }) => [name, scopes]),
 );
 
 /** The scopes that a message of MCP, or the messages of a batch, need together. */

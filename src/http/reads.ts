@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Request, RequestHandler, Response } from "express";
 import { LRUCache } from "lru-cache";
 import { tools } from "../../tools/index.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Tool } from "../tool.ts";
 import type { Answers } from "./answers.ts";
 import { HARDENED } from "./errors.ts";
@@ -104,13 +105,16 @@ function createReader(): (req: IncomingMessage) => Read | undefined {
   };
 }
 
+const mayCall = ({ scopes }: Caller, tool: Pick<Tool, "scopes">): boolean =>
+  tool.scopes.every((scope) => scopes.has(scope));
+
 function answerer({ answers, gate, baseUrl }: ReadsOptions) {
   const harden = createHardener(baseUrl);
   /** @returns Whether it was answered; when it was not, nothing has happened. */
   return async (read: Read, req: IncomingMessage, res: ServerResponse): Promise<boolean> => {
     const { place, input } = read;
     const caller = await gate.recognise(req);
-    if (caller === undefined || !caller.scopes.has(place.tool.scope)) return false;
+    if (caller === undefined || !mayCall(caller, place.tool)) return false;
     // What is told of requests is found where Express would leave it.
     (req as Request).route = place;
     (res as Response).locals = { caller };

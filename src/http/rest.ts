@@ -61,7 +61,7 @@ function handlers(
   const answerTo = (req: Request, call: Call) => answers.of(tool, inputOf(req, route, read), call);
   return [
     (_req, res, next) => {
-      gate.requireScopes(callerOf(res), [tool.scope]);
+      gate.requireScopes(callerOf(res), tool.scopes);
       next();
     },
     ...(hasBody ? [...jsonBody, gate.stillIn] : []),

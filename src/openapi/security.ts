@@ -49,7 +49,11 @@ type SchemeName = keyof ReturnType<typeof securitySchemes>;
 /** A way to be let in, with the scopes that are needed. */
 export type Requirement = Readonly<Partial<Record<SchemeName, readonly string[]>>>;
 
-/** Any credential with a scope, or any at all. */
+/** What a credential needs, at the end of a description. */
+export const scopeWords = (needed: readonly Scope[]): string =>
+  `${needed.length === 1 ? "Scope" : "Scopes"}: ${needed.map((scope) => `\`${scope}\``).join(", ")}.`;
+
+/** Any credential with some scopes, or any at all. */
 export const credentialWith = (...needed: readonly Scope[]): readonly Requirement[] => [
   { oauth2: needed },
   { bearer: [] },

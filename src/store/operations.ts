@@ -61,6 +61,9 @@ export function announce(topic: string, text = ""): Operation {
   return { kind: "announce", topic, text };
 }
 
+/** What is written for a record; `undefined`: nothing. */
+type Changed = readonly Operation[] | undefined;
+
 /**
  * Reads, changes and writes one record until nobody else wrote in between.
  *
@@ -70,10 +73,10 @@ export function announce(topic: string, text = ""): Operation {
 export async function update<T>(
   records: Records,
   at: { readonly collection: Collection<T>; readonly key: string },
-  change: (stored: Stored<T> | undefined) => readonly Operation[] | undefined,
+  change: (stored: Stored<T> | undefined) => Changed | Promise<Changed>,
 ): Promise<boolean> {
   for (;;) {
-    const operations = change(await records.get(at.collection, at.key));
+    const operations = await change(await records.get(at.collection, at.key));
     if (operations === undefined) return false;
     if (await records.commit(operations)) return true;
   }

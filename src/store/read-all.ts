@@ -9,7 +9,7 @@ const PAGE = 1_000;
  * @param group Only records of this group.
  */
 export async function readAll<T>(
-  records: Records,
+  records: Pick<Records, "list">,
   from: Collection<T>,
   group?: string,
 ): Promise<readonly Stored<T>[]> {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { alerts, ofAlert, type Thresholds } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_KIND } from "../../src/alerts/delivery.ts";
 import { look, type WatchState, watchOf } from "../../src/alerts/watch.ts";
+import { allScopes } from "../../src/auth/scopes.ts";
 import { createVolatility } from "../../src/factors/volatility.ts";
 import { countKnown } from "../../src/market/point-in-time.ts";
 import type { Bar, RecordList } from "../../src/market/records.ts";
@@ -292,13 +293,13 @@ describeStores("the decision about alerts", (engine) => {
     const store = await begun(engine);
     const stage = lively();
     let isGone = false;
-    const isEntitled = async () => {
+    const scopesOf = async () => {
       if (!isGone) await store.records.commit([removeGroup(ofAlert("all"))]);
       isGone = true;
-      return true;
+      return new Set(allScopes);
     };
     sessionEnds(stage, 0);
-    await leaderOf(store, stage, { isEntitled }).run();
+    await leaderOf(store, stage, { scopesOf }).run();
     expect(await heardIn(store)).toEqual(["polled C@301 direction"]);
     for (const kind of [alerts, deliveries, collection("alert-sequences")]) {
       expect(await readAll(store.records, kind, ofAlert("all"))).toEqual([]);

@@ -178,7 +178,9 @@ describe("POST /api/alerts", () => {
     for (const body of [HOOKED, "{"]) {
       const response = as("reader", "/api/alerts", { method: "POST", body });
       await problem(response, 403, "insufficient_scope");
-      expect((await response).headers.get("www-authenticate")).toContain('scope="alerts:write"');
+      expect((await response).headers.get("www-authenticate")).toContain(
+        'scope="alerts:write signals:read"',
+      );
     }
   });
 });
@@ -458,10 +460,10 @@ describe("an address of alerts", () => {
     }
   });
 
-  it("of another's alert is a 404, for whoever answers for it too", async () => {
+  it("of another's alert is a 404, for other clients of whoever answers for it too", async () => {
     const { id } = await register();
     const before = await answered(as("agent", `/api/alerts/${id}`));
-    for (const caller of ["stranger", "person", "key"]) {
+    for (const caller of ["stranger", "person"]) {
       const ask = (method: string, path: string, body?: unknown) =>
         problem(as(caller, `/api/alerts/${id}${path}`, { method, body }), 404, "not_found");
       await ask("GET", "");

@@ -85,14 +85,14 @@ describe("the stream of events ends within a second", () => {
 
   it("when its API key is revoked", async () => {
     const person = town.person();
-    const key = await person.createKey(["alerts:write"]);
+    const key = await person.createKey(["alerts:write", "signals:read"]);
     await expectEnd(await opened({ "x-api-key": key }), () => submits(person, /keys\/.*\/revoke/));
   });
 
   it("when the account is removed: of the person, the agent and the key", async () => {
     const person = town.person();
     const { access_token } = await person.tokens();
-    const key = await person.createKey(["alerts:write"]);
+    const key = await person.createKey(["alerts:write", "signals:read"]);
     const { token } = await claimedAgent(town, person);
     const streams = [
       await opened(bearer(access_token)),
@@ -139,7 +139,7 @@ describe("the stream of events", () => {
     const watchers = [
       await watcherIn(town, bearer((await one.tokens()).access_token)),
       await watcherIn(town, bearer((await two.tokens()).access_token)),
-      await watcherIn(town, { "x-api-key": await one.createKey(["alerts:write"]) }),
+      await watcherIn(town, { "x-api-key": await one.createKey(["alerts:write", "signals:read"]) }),
     ];
     const streams = await Promise.all(watchers.map((watcher) => watcher.open("?cursor=0")));
     for (const [index, watcher] of watchers.entries()) {

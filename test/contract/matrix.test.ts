@@ -4,7 +4,7 @@ import type { Scope } from "../../src/auth/scopes.ts";
 import { postJson, tokenOf } from "../support/agent.ts";
 import { deviations, type Row } from "../support/matrix.ts";
 import { createWorld } from "../support/matrix-credentials.ts";
-import { gated } from "../support/matrix-policies.ts";
+import { gated, type ScopeNames } from "../support/matrix-policies.ts";
 import { postMcp, routeTable } from "../support/matrix-routes.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { startTown } from "../support/town.ts";
@@ -16,11 +16,11 @@ const announced = {
     get_factors: "factor:read",
     get_darkpool: "darkpool:read",
     find_instruments: "signals:read",
-    register_alert: "alerts:write",
+    register_alert: "alerts:write signals:read",
     list_alerts: "alerts:write",
     manage_alert: "alerts:write",
-    get_alert_events: "alerts:write",
-  } as Readonly<Record<string, Scope>>,
+    get_alert_events: "alerts:write signals:read",
+  } as Readonly<Record<string, ScopeNames>>,
   resources: {
     "market://instruments": "signals:read",
     "market://signals/{symbol}": "signals:read",

@@ -130,10 +130,10 @@ describe("the OpenAPI document", () => {
   });
 
   it("says of every tool which scope it needs, as the tool does", () => {
-    for (const { scope, routes } of tools) {
+    for (const { scopes, routes } of tools) {
       for (const { method, path } of routes) {
         expect(operationAt(`${method} ${path}`).security).toEqual([
-          { oauth2: [scope] },
+          { oauth2: scopes },
           { bearer: [] },
           { apiKey: [] },
         ]);

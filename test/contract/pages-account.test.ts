@@ -201,7 +201,7 @@ describe("the alerts on the account page", () => {
     const person = town.person();
     const { access_token, client } = await person.tokens();
     const own = bearer(access_token);
-    const key = { "x-api-key": await person.createKey(["alerts:write"]) };
+    const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     const { agent, token } = await claimedAgent(town, person);
     const ids = [
       await makeAlert(town, own, { label: "mine" }),
@@ -218,7 +218,7 @@ describe("the alerts on the account page", () => {
       /Status Active Watches ALDER.SIM Tells of Another signal or a far move of the score, and unusual volatility Sent to Nowhere: it is fetched Made by Application \S+ Made 21 November 2026, 05:00 UTC Id alert_/,
     );
     expect(find("of the key")).toMatch(
-      /Tells of Unusual volatility Sent to Nowhere: it is fetched Made by Your key key alerts:write/,
+      /Tells of Unusual volatility Sent to Nowhere: it is fetched Made by Your key key alerts:write signals:read/,
     );
     expect(find("mine")).toContain(`Application ${client.client_id} `);
     expect(find("of the agent")).toContain(`Made by Agent ${agent.client_id}`);
@@ -319,7 +319,7 @@ describe("the alerts on the account page", () => {
   it("are a hundred at most, and say how many more there are", async () => {
     const person = town.person();
     const own = bearer((await person.tokens()).access_token);
-    const key = { "x-api-key": await person.createKey(["alerts:write"]) };
+    const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
     for (let count = 0; count < 100; count++) await makeAlert(town, own);
     town.clock.now = new Date(town.clock.now.getTime() + 1);
     const last = [await makeAlert(town, key), await makeAlert(town, key)];

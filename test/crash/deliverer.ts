@@ -5,6 +5,7 @@ import { ATTEMPT_KIND, deliveries, EVENTS_KEPT_MS } from "../../src/alerts/deliv
 import { queuedDelivery, waitingFor } from "../../src/alerts/queue.ts";
 import { createSender, type Sender } from "../../src/alerts/sender.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
+import { allScopes } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { createSteadyClock } from "../../src/steady-clock.ts";
@@ -98,7 +99,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
   const courier = createCourier({
     ...{ records, sender, vault: createKeyringVault(keyring), now, random: Math.random },
     keys: () => keyring.keys("webhook-signing").map(({ jwk }) => jwk),
-    isEntitled: async () => true,
+    scopesOf: async () => new Set(allScopes),
     limits: createLimits(),
     ...{ monotonic: () => performance.now(), schedule, onError },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),

@@ -19,7 +19,15 @@ const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.m
 
 /** A key that the operator gives out. */
 async function keyFor(DATA_DIR: string): Promise<string> {
-  const asked = ["key", "create", "--name", "replay", "--scopes", "alerts:write", "--json"];
+  const asked = [
+    "key",
+    "create",
+    "--name",
+    "replay",
+    "--scopes",
+    "alerts:write signals:read",
+    "--json",
+  ];
   const { stdout } = await run(process.execPath, [PROGRAM, "admin", ...asked], {
     env: { PATH: process.env.PATH ?? "", DATA_DIR },
   });

@@ -80,11 +80,11 @@ describe("a script that knows standards and a base address alone", () => {
   it("is told which scope it lacks, and finds out how to get it", () => {
     expect(forbidden.length).toBeGreaterThan(0);
     for (const { tool, scopes: named, words } of forbidden) {
-      const needed = tools.find(({ name }) => name === tool)?.scope ?? "";
-      expect(named, tool).toEqual([needed]);
+      const needed = tools.find(({ name }) => name === tool)?.scopes ?? [];
+      expect(named, tool).toEqual(needed);
       expect(words).toContain(`resource_metadata="${baseUrl}/.well-known/`);
       expect(words).toMatch(/"detail":".+","code":"insufficient_scope","next":".+"/);
-      expect(walked.advice).toMatch(new RegExp(`\\| \`${needed}\` \\|.*\\| no \\|`));
+      expect(walked.advice).toMatch(new RegExp(`\\| \`${needed[0]}\` \\|.*\\| no \\|`));
     }
     expect(walked.advice).toMatch(/^## .*claimed$/m);
   });

@@ -85,7 +85,11 @@ export async function startAlertApp({
     anonymousScopes: anonymousCeiling,
     readiness: async () => ({ needed: {}, wanted: {} }),
     ...{ streams: createStreams(repeat), repeat, onSignal },
-    eventLog: { after: async () => [], end: async () => "0", onNews: () => () => {} },
+    eventLog: {
+      after: async (_reader, cursor) => ({ events: [], cursor, hasMore: false }),
+      end: async () => "0",
+      onNews: () => () => {},
+    },
     ...{ onError, log: pino({ level: "silent" }), meters: NO_METERS },
     onReport: () => {},
     mcpFastPath: true,

@@ -5,6 +5,7 @@ import { type CourierOptions, createCourier } from "../../src/alerts/courier.ts"
 import { DELIVERIES_TOPIC, deliveries } from "../../src/alerts/delivery.ts";
 import type { Sender } from "../../src/alerts/sender.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
+import { allScopes } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { schedule } from "../../src/store/loop.ts";
 import { announce } from "../../src/store/operations.ts";
@@ -47,7 +48,7 @@ export function startCourier(
   const watch = watching(records, options.sender ?? sender);
   const courier = createCourier({
     ...{ vault, now, monotonic: () => clock.now, schedule },
-    ...{ keys: () => [], isEntitled: async () => true, limits: createLimits() },
+    ...{ keys: () => [], scopesOf: async () => new Set(allScopes), limits: createLimits() },
     ...{ random: () => 0.5, onError: (error) => void errors.push(error) },
     audit: createAuditor({ hashAddress: () => "", now }),
     ...options,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type Owner, ownedBy } from "../../src/alerts/alert.ts";
 import { ATTEMPT_KIND, type Attempt, EVENT_KIND } from "../../src/alerts/delivery.ts";
 import { createDesk, type Desk } from "../../src/alerts/desk.ts";
@@ -5,11 +6,12 @@ import type { DeskOptions } from "../../src/alerts/desk-options.ts";
 import { newMessageId } from "../../src/alerts/queue.ts";
 import type { NewAlert } from "../../src/alerts/registration.ts";
 import { accounts } from "../../src/auth/accounts/account-records.ts";
-import { belongingTo, clients } from "../../src/auth/agents/agent.ts";
+import { grants } from "../../src/auth/accounts/grants.ts";
+import { belongingTo, clients, issuedTo } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { apiKeys, ofKey } from "../../src/auth/keys/api-keys.ts";
-import { allScopes } from "../../src/auth/scopes.ts";
+import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit.ts";
@@ -68,7 +70,20 @@ const caller = (kind: Caller["kind"], id: string, accountId: string | undefined)
 export async function newPerson(records: Records, id: string): Promise<Caller> {
   const value = { label: id, createdAt: 0 };
   await records.commit([insert(accounts, { key: id, value, groups: [belongingTo(id)] })]);
-  return caller("user", id, id);
+  return throughClient(records, id, `app-of-${id}`);
+}
+
+/** Lets a client act for a person who has an account. */
+export async function throughClient(
+  records: Records,
+  accountId: string,
+  clientId: string,
+  scopes: readonly Scope[] = allScopes,
+): Promise<Caller> {
+  const value = { accountId, clientId, resources: { "https://signals.test": scopes.join(" ") } };
+  const groups = [belongingTo(accountId), issuedTo(clientId)];
+  await records.commit([insert(grants, { key: randomUUID(), value, groups })]);
+  return { ...caller("user", accountId, accountId), clientId, scopes: new Set(scopes) };
 }
 
 /** Registers an agent that a person answers for. */

@@ -1,4 +1,4 @@
-import type { Scope } from "../../src/auth/scopes.ts";
+import { isScope, type Scope, scopeNames } from "../../src/auth/scopes.ts";
 import type { Credential, Victims } from "./matrix-credentials.ts";
 
 /** The answer that a cell of the matrix must get. */
@@ -42,15 +42,19 @@ const OK: Answer = { status: [200] };
 /** What is not theirs is not there, whoever asks. */
 export const NOT_THEIRS: Answer = { status: [404], body: "problem" };
 
-/** Behind the gate of a resource: any good credential, or one with a scope. */
+/** Scopes as a challenge names them. */
+export type ScopeNames = Scope | "alerts:write signals:read";
+
+/** Behind the gate of a resource: any good credential, or one with the scopes that a challenge names. */
 export const gated =
-  (resource: "" | "/mcp", scope?: Scope, answer = OK): Policy =>
+  (resource: "" | "/mcp", scope?: ScopeNames, answer = OK): Policy =>
   (credential) => {
     const { holder } = credential;
     if (holder === undefined || (resource === "" && holder.resource === "/mcp")) {
       return unauthenticated(credential, resource);
     }
-    if (scope === undefined || holder.scopes.includes(scope)) return answer;
+    const needed = scopeNames(scope ?? "").filter(isScope);
+    if (scope === undefined || needed.every((one) => holder.scopes.includes(one))) return answer;
     const challenge = { error: "insufficient_scope", scope, resource } as const;
     return { status: [403], challenge, body: "problem" };
   };

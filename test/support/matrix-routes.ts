@@ -92,8 +92,10 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
 
   const alert = `/api/alerts/${ids.alert}`;
   const own = gated("", "alerts:write");
+  const told = gated("", "alerts:write signals:read");
+  const notTold = gated("", "alerts:write signals:read", NOT_THEIRS);
   const ofVictim = gated("", "alerts:write", NOT_THEIRS);
-  const made = gated("", "alerts:write", { status: [201] });
+  const made = gated("", "alerts:write signals:read", { status: [201] });
 
   return {
     "GET /.well-known/oauth-authorization-server": row(
@@ -139,9 +141,9 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "GET /api/darkpool": row(gated("", "darkpool:read"), "/api/darkpool?symbol=ALDER.SIM"),
     "POST /api/alerts": row(made, "/api/alerts", json("POST", { symbols: ["ALDER.SIM"] })),
     "GET /api/alerts": row(own, "/api/alerts"),
-    "GET /api/alerts/events": row(own, "/api/alerts/events"),
+    "GET /api/alerts/events": row(told, "/api/alerts/events"),
     "GET /api/alerts/stream": {
-      policy: own,
+      policy: told,
       send: ({ headers }) => begun(fetch(`${base}/api/alerts/stream`, { headers })),
     },
     "GET /api/alerts/:id": row(ofVictim, alert),
@@ -155,7 +157,7 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
       `${alert}/redeliver`,
       json("POST", { since: "2026-11-21T00:00:00Z" }),
     ),
-    "GET /api/alerts/:alertId/deliveries": row(ofVictim, `${alert}/deliveries`),
+    "GET /api/alerts/:alertId/deliveries": row(notTold, `${alert}/deliveries`),
     "POST /api/alerts/:id/deliveries/:eventId/redeliver": row(
       ofVictim,
       `${alert}/deliveries/msg_x/redeliver`,

@@ -11,9 +11,9 @@ export const alertWebhooks: Skill = {
     `Be told by ${name} when a signal shifts or volatility is unusual: register an alert, poll its events, or receive signed webhooks, answer their challenge and verify their signatures. Use it instead of asking for the same signal again and again.`,
   body: (site) => `# Alerts and webhooks
 
-It needs the scope \`alerts:write\`: an agent gets it once a person has claimed it, see ${site.baseUrl}${skillPath(registerAgent)}
+It needs the scopes \`alerts:write\` and \`signals:read\`, and \`factor:read\` for the contributions in events. An agent gets the first once a person has claimed it, see ${site.baseUrl}${skillPath(registerAgent)}
 
-${toolTable(({ scope }) => scope === "alerts:write")}
+${toolTable(({ scopes }) => scopes.includes("alerts:write"))}
 
 ${VARIABLES}
 

@@ -17,7 +17,7 @@ ${marketNotes[site.market]} Scores are evidence, not investment advice.
 
 Use the tools of the MCP server at ${site.baseUrl}${paths.mcp}, or the same by REST. Both need a token: ${site.baseUrl}${skillPath(registerAgent)}
 
-${toolTable(({ effect, scope }) => effect === undefined && scope !== "alerts:write")}
+${toolTable(({ scopes }) => !scopes.includes("alerts:write"))}
 
 ${VARIABLES} ${questions(site)}
 

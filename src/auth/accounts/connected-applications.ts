@@ -21,7 +21,7 @@ export function createConnectedApplications({
       return shown.toSorted((a, b) => a.grantedAt - b.grantedAt);
     },
     removeApplication: (accountId, grantId) =>
-      update(records, { collection: grants, key: grantId }, (grant) =>
+      update(records, { collection: grants, key: grantId }, async (grant) =>
         grant?.value.accountId === accountId
           ? [
               ...withoutAccess(grant),

@@ -1,6 +1,7 @@
 import { remove, removeAt, removeGroup } from "../../store/operations.ts";
-import { collection, type Operation, type Stored } from "../../store/records.ts";
-import { through } from "../agents/agent.ts";
+import { readAll } from "../../store/read-all.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import { belongingTo, through } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
 
 /** Scopes by resource, and those that go with the ID token; names separated by spaces. */
@@ -35,20 +36,51 @@ export const underGrant = (grantId: string): string => `${UNDER_GRANT}${grantId}
 export const isUnderGrant = (group: string): boolean => group.startsWith(UNDER_GRANT);
 
 /** The steps that end a grant that was read before, with all that goes with it. */
-export function withoutGrant(grant: Stored<GrantRecord>): readonly Operation[] {
-  return [removeAt(grants, grant), removeGroup(underGrant(grant.key))];
+export async function withoutGrant(
+  records: Pick<Records, "list">,
+  grant: Stored<GrantRecord>,
+): Promise<readonly Operation[]> {
+  return [
+    removeAt(grants, grant),
+    removeGroup(underGrant(grant.key)),
+    ...(await endOfAccess(records, grant)),
+  ];
 }
 
 /** The steps that end a grant with every code and token that came of it, whatever is still there.
  *  @param grantId `undefined`: there is no grant to end. */
-export function withoutFamily(grantId: string | undefined): readonly Operation[] {
-  return grantId === undefined ? [] : [remove(grants, grantId), removeGroup(underGrant(grantId))];
+export async function withoutFamily(
+  records: Pick<Records, "get" | "list">,
+  grantId: string | undefined,
+): Promise<readonly Operation[]> {
+  if (grantId === undefined) return [];
+  const grant = await records.get(grants, grantId);
+  return [
+    remove(grants, grantId),
+    removeGroup(underGrant(grantId)),
+    ...(grant === undefined ? [] : await endOfAccess(records, grant)),
+  ];
 }
 
-/** The same, with everything else that the person has through the client. */
+/** The steps that end a grant with everything else that the person has through the client. */
 export function withoutAccess(grant: Stored<GrantRecord>): readonly Operation[] {
   const { accountId = "", clientId = "" } = grant.value;
-  return [...withoutGrant(grant), removeGroup(through(accountId, clientId))];
+  return [
+    removeAt(grants, grant),
+    removeGroup(underGrant(grant.key)),
+    removeGroup(through(accountId, clientId)),
+  ];
+}
+
+/** The steps that end what a person has through a client, such as alerts, if a grant that ends is the
+ *  last that the client has of the person; none otherwise. */
+async function endOfAccess(
+  records: Pick<Records, "list">,
+  { key, value: { accountId = "", clientId = "" } }: Stored<GrantRecord>,
+): Promise<readonly Operation[]> {
+  const all = await readAll(records, grants, belongingTo(accountId));
+  const hasOther = all.some((other) => other.key !== key && other.value.clientId === clientId);
+  return hasOther ? [] : [removeGroup(through(accountId, clientId))];
 }
 
 /** The names of the scopes that a grant allows for any resource, each once. */

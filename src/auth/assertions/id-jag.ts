@@ -91,12 +91,15 @@ function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): As
 
 /** The steps that end what came of an assertion: one of the two who presented it is a thief, as with an
  *  authorization code (RFC 6749 section 4.1.2). */
-function withoutGains({ grantId, clientId }: UsedAssertion): readonly Operation[] {
+async function withoutGains(
+  records: Pick<Records, "get" | "list">,
+  { grantId, clientId }: UsedAssertion,
+): Promise<readonly Operation[]> {
   const agent =
     clientId === undefined
       ? []
       : [remove(clients, clientId), removeGroup(issuedTo(clientId)), withoutLastUse(clientId)];
-  return [...withoutFamily(grantId), ...agent];
+  return [...(await withoutFamily(records, grantId)), ...agent];
 }
 
 /**
@@ -112,7 +115,7 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
     const used = await records.get(usedAssertions, key);
     if (used === undefined) return false;
     const entry = { action: "grant.replayed", actor, target: `assertion:${key}` };
-    await records.commit([...withoutGains(used.value), ...audit(entry)]);
+    await records.commit([...(await withoutGains(records, used.value)), ...audit(entry)]);
     return true;
   };
 

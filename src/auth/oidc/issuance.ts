@@ -163,7 +163,7 @@ export async function endReplayed(
   { records, audit }: AdapterContext,
 ): Promise<void> {
   const entry = { action: "grant.replayed", actor: String(clientId), target: `${model}:${key}` };
-  await records.commit([...withoutFamily(grantId), ...audit(entry)]);
+  await records.commit([...(await withoutFamily(records, grantId)), ...audit(entry)]);
 }
 
 /** What was decided on other facts must not be kept; a longer life or another registration token of

@@ -164,13 +164,13 @@ async function use(shelf: Shelf, key: string): Promise<void> {
 /** A refresh token takes along all that came of the same grant (RFC 7009 section 2.1). */
 async function drop(shelf: Shelf, key: string): Promise<void> {
   const { model, records, documents, audit } = shelf;
-  await update(records, { collection: documents, key }, (stored) => {
+  await update(records, { collection: documents, key }, async (stored) => {
     if (stored === undefined) return undefined;
     const { clientId, grantId } = stored.value;
     const entry = { action: "token.revoked", actor: String(clientId), target: `${model}:${key}` };
     return [
       removeAt(documents, stored),
-      ...(model === "RefreshToken" ? withoutFamily(grantId) : []),
+      ...(model === "RefreshToken" ? await withoutFamily(records, grantId) : []),
       ...(revocable.has(model) ? audit(entry) : []),
     ];
   });

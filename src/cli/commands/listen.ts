@@ -79,7 +79,7 @@ export const listen = defineLocalCommand({
 
 const howToRegister = (url: string): string =>
   `There is no secret yet: the challenge is answered, and nothing is verified. With a service that was
-started as ALLOW_INSECURE_WEBHOOKS=1 npm start, and a token with the scope alerts:write, register:
+started as ALLOW_INSECURE_WEBHOOKS=1 npm start, and a token with the scopes alerts:write and signals:read, register:
 
   curl -s http://127.0.0.1:3000/api/alerts -H "authorization: Bearer $TOKEN" \\
     -H 'content-type: application/json' -d '{ "symbols": ["ALDER.SIM"], "kinds": ["signal_shift"],

@@ -121,8 +121,9 @@ const json = (value: object): string => JSON.stringify(value, undefined, 2);
 /** A message that whoever calls may send: agents with other scopes than those of a tool see the list
  *  of the tools. */
 function messageFor(anonymousScopes: readonly Scope[]): object {
-  const { name, scope } = findInstruments;
-  const isForbidden = anonymousScopes.length > 0 && !anonymousScopes.includes(scope);
+  const { name, scopes } = findInstruments;
+  const isAllowed = scopes.every((scope) => anonymousScopes.includes(scope));
+  const isForbidden = anonymousScopes.length > 0 && !isAllowed;
   return isForbidden
     ? { jsonrpc: "2.0", id: 1, method: "tools/list" }
     : {

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { WebhookKeySet } from "../../alerts/webhook-keys.ts";
+import { alertScopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
 import { GATED_PROBLEMS, PASSING_PROBLEMS } from "../problems.ts";
-import { credentialWith } from "../security.ts";
+import { credentialWith, scopeWords } from "../security.ts";
 
 const Cursor = z.string().max(200).optional();
 
@@ -16,9 +17,8 @@ export const alertOperations: readonly Operation[] = [
     path: "/api/alerts/stream",
     tag: "Alerts",
     summary: "Stream the events of your alerts",
-    description:
-      "Server-sent events: `id` is the cursor of the event, `event` its type, `data` the same JSON as a webhook gets. The first block has only `retry` and the `id` to come back with. A comment every 15 seconds shows that the stream is alive; it ends with the credential. Scope: `alerts:write`.",
-    security: credentialWith("alerts:write"),
+    description: `Server-sent events: \`id\` is the cursor of the event, \`event\` its type, \`data\` the same JSON as a webhook gets. The first block has only \`retry\` and the \`id\` to come back with. A comment every 15 seconds shows that the stream is alive; it ends with the credential. ${scopeWords(alertScopes)}`,
+    security: credentialWith(...alertScopes),
     query: z.object({
       cursor: Cursor.describe("Events after it; unless set, events from now on."),
     }),

@@ -30,7 +30,8 @@ const notes: Readonly<Record<string, RouteNotes>> = {
     problems: [...SYMBOL, "not_available_then", "alert_limit", "idempotency_key_reused"],
   },
   "GET /api/alerts": {
-    description: "Your own alerts, oldest first.",
+    description:
+      "The alerts that you made, oldest first; with a person's own key, all that act for the person made.",
     takes: ["status", "limit", "cursor"],
     answers: [1],
   },

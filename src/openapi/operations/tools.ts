@@ -4,7 +4,7 @@ import type { Route, Tool } from "../../tool.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Answer, Method, Operation } from "../operation.ts";
 import { BODY_PROBLEMS, GATED_PROBLEMS } from "../problems.ts";
-import { credentialWith } from "../security.ts";
+import { credentialWith, scopeWords } from "../security.ts";
 import { notesOf, type RouteNotes } from "./tool-routes.ts";
 
 const JSON_TYPE = { mediaType: "application/json" } as const;
@@ -24,9 +24,9 @@ function operationOf(tool: Tool, route: Route): Operation {
     ...{ id, summary },
     method: route.method.toLowerCase() as Method,
     path: route.path,
-    tag: tool.scope === "alerts:write" ? "Alerts" : "Market",
-    description: `${description} Scope: \`${tool.scope}\`.`,
-    security: credentialWith(tool.scope),
+    tag: tool.scopes.includes("alerts:write") ? "Alerts" : "Market",
+    description: `${description} ${scopeWords(tool.scopes)}`,
+    security: credentialWith(...tool.scopes),
     ...requestOf(tool.input, route, notes),
     answers: {
       [route.status ?? 200]: answerOf(tool, route, notes),

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDecision } from "../../../src/alerts/decision.ts";
 import { queuedDelivery } from "../../../src/alerts/queue.ts";
+import { allScopes } from "../../../src/auth/scopes.ts";
 import { openEmbedded } from "../../../src/store/embedded/open.ts";
 import type { Records } from "../../../src/store/records.ts";
 import { alertSteps, createStage, named } from "../../unit/alerts/stage.ts";
@@ -50,7 +51,7 @@ async function decided(count: number, sessions: number): Promise<Decided> {
   const stage = createStage();
   const step = createDecision({
     ...{ ...stage, records, queueDelivery: queuedDelivery, now: () => new Date() },
-    isEntitled: async () => true,
+    scopesOf: async () => new Set(allScopes),
   });
   const signals = createSignals();
   const session = async (day: number, changing: number): Promise<number> => {

@@ -262,7 +262,7 @@ describeStores("the courier", (engine) => {
     await store.records.commit(queuedEvent(elsewhere));
     await store.records.commit([removeGroup(ofAlert(gone.key))]);
     expect(await waiting(store)).toHaveLength(2);
-    await startCourier(store, { isEntitled: async () => false }).look();
+    await startCourier(store, { scopesOf: async () => new Set() }).look();
     expect(await waiting(store)).toEqual([]);
     expect(inbox.connections).toBe(0);
     expect(await attempts(store)).toEqual([]);

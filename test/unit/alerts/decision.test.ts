@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { alerts, ofAlert } from "../../../src/alerts/alert.ts";
+import { allScopes } from "../../../src/auth/scopes.ts";
 import { put, remove, removeGroup } from "../../../src/store/operations.ts";
 import { readAll } from "../../../src/store/read-all.ts";
 import { collection, type Records } from "../../../src/store/records.ts";
@@ -270,8 +271,9 @@ describe("who is told", () => {
       ...alertSteps("stranger", { owner: gone }),
     ]);
     const stage = createStage();
-    const isEntitled = async ({ id }: { readonly id: string }) => id !== "gone";
-    const leader = leaderOf(store, stage, { isEntitled });
+    const scopesOf = async ({ id }: { readonly id: string }) =>
+      new Set(id === "gone" ? [] : allScopes);
+    const leader = leaderOf(store, stage, { scopesOf });
     stage.close(1, { A: {} });
     await leader.run();
     stage.close(2, { A: LONG });

@@ -12,6 +12,7 @@ import { createDecision, type DecisionOptions } from "../../../src/alerts/decisi
 import { deliveries, EVENT_KIND, type EventRow } from "../../../src/alerts/delivery.ts";
 import { queuedDelivery } from "../../../src/alerts/queue.ts";
 import type { SignalShiftEvent, VolatilityAlertEvent } from "../../../src/answers/event.ts";
+import { allScopes } from "../../../src/auth/scopes.ts";
 import { unread } from "../../../src/factors/reading.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Market } from "../../../src/market/market.ts";
@@ -220,7 +221,7 @@ export function leaderOf(
 ): Leader {
   const step = createDecision({
     ...{ records, snapshots, market, knownUntil, queueDelivery: queuedDelivery },
-    isEntitled: async () => true,
+    scopesOf: async () => new Set(allScopes),
     now: () => new Date(clock.now),
     ...different,
   });

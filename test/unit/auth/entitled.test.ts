@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { accounts } from "../../../src/auth/accounts/account-records.ts";
+import { grants } from "../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../../src/auth/agents/agent.ts";
-import { isEntitled, whileEntitled } from "../../../src/auth/entitled.ts";
+import { heldScopes, isEntitled, whileEntitled } from "../../../src/auth/entitled.ts";
 import { apiKeys, ofKey } from "../../../src/auth/keys/api-keys.ts";
-import type { Scope } from "../../../src/auth/scopes.ts";
+import { alertScopes, allScopes, type Scope } from "../../../src/auth/scopes.ts";
 import { insert, removeGroup } from "../../../src/store/operations.ts";
-import type { Operation } from "../../../src/store/records.ts";
+import type { Operation, Records } from "../../../src/store/records.ts";
 import { embedded, openStore } from "../../support/stores.ts";
 
 const agent = { identityType: "anonymous", registeredAt: 0 } as const;
@@ -15,6 +16,21 @@ const key = (scopes: readonly Scope[]) => ({
   scopes,
 });
 const placed = { key: "x", groups: [ofKey("x"), belongingTo("x")] };
+
+/** What a person allowed a client. */
+const granted = (clientId: string, scope: string, key = "grant") => {
+  const value = { accountId: "x", clientId, resources: { "https://signals.test": scope } };
+  return insert(grants, { key, value, groups: placed.groups });
+};
+
+const person = insert(accounts, { ...placed, value: { label: "x", createdAt: 0 } });
+
+type Holder = Parameters<typeof heldScopes>[1];
+
+const mayHave = async (records: Pick<Records, "get" | "list">, holder: Holder) =>
+  isEntitled(await heldScopes(records, holder));
+
+const clientId = "app";
 
 describe("who may have alerts", () => {
   const cases: readonly (readonly [string, "agent" | "user" | "service", Operation[], boolean])[] =
@@ -43,16 +59,40 @@ describe("who may have alerts", () => {
         [
           insert(clients, {
             ...placed,
-            value: { metadata: {}, agent: { ...agent, owner: owner(["alerts:write"]) } },
+            value: { metadata: {}, agent: { ...agent, owner: owner(alertScopes) } },
           }),
         ],
         true,
       ],
-      ["a person who is not there", "user", [], false],
       [
-        "a person",
+        "an agent that may not read signals",
+        "agent",
+        [
+          insert(clients, {
+            ...placed,
+            value: { metadata: {}, agent: { ...agent, owner: owner(["alerts:write"]) } },
+          }),
+        ],
+        false,
+      ],
+      ["a person who is not there", "user", [granted("app", alertScopes.join(" "))], false],
+      ["a person who allowed nothing", "user", [person], false],
+      [
+        "a person who allowed it another application",
         "user",
-        [insert(accounts, { ...placed, value: { label: "x", createdAt: 0 } })],
+        [person, granted("other", alertScopes.join(" "))],
+        false,
+      ],
+      [
+        "a person who allowed less",
+        "user",
+        [person, granted("app", "alerts:write factor:read")],
+        false,
+      ],
+      [
+        "a person who allowed it the application",
+        "user",
+        [person, granted("app", alertScopes.join(" "))],
         true,
       ],
       ["a key that is not there", "service", [], false],
@@ -62,39 +102,67 @@ describe("who may have alerts", () => {
         [insert(apiKeys, { ...placed, value: key(["signals:read"]) })],
         false,
       ],
-      ["a key", "service", [insert(apiKeys, { ...placed, value: key(["alerts:write"]) })], true],
+      [
+        "a key that may not read signals",
+        "service",
+        [insert(apiKeys, { ...placed, value: key(["alerts:write"]) })],
+        false,
+      ],
+      ["a key", "service", [insert(apiKeys, { ...placed, value: key(alertScopes) })], true],
     ];
 
   it.each(cases)("%s", async (_, kind, steps, expected) => {
     const { records } = await openStore(embedded);
     await records.commit(steps);
-    expect(await isEntitled(records, { kind, id: "x" })).toBe(expected);
-    expect(await isEntitled(records, { kind, id: "y" })).toBe(false);
+    expect(await mayHave(records, { kind, id: "x", clientId })).toBe(expected);
+    expect(await mayHave(records, { kind, id: "y", clientId })).toBe(false);
     for (const other of (["agent", "user", "service"] as const).filter((each) => each !== kind)) {
-      expect(await isEntitled(records, { kind: other, id: "x" })).toBe(false);
+      expect(await mayHave(records, { kind: other, id: "x", clientId })).toBe(false);
     }
   });
 
   it.each(cases.filter(([, , , expected]) => expected))(
     "%s no longer, in a commit that comes after the end",
-    async (_, kind, steps) => {
+    async (_, kind, kept) => {
       const { records } = await openStore(embedded);
-      await records.commit(steps);
-      const step = await whileEntitled(records, { kind, id: "x" });
-      if (step === undefined) throw new Error("not entitled");
-      expect(await records.commit([step])).toBe(true);
+      await records.commit(kept);
+      const steps = await whileEntitled(records, { kind, id: "x", clientId });
+      if (steps === undefined) throw new Error("not entitled");
+      expect(await records.commit(steps)).toBe(true);
       await records.commit([removeGroup(ofKey("x"))]);
-      expect(await records.commit([step])).toBe(false);
+      expect(await records.commit(steps)).toBe(false);
     },
   );
 
   it("not a key that has expired", async () => {
     const { records, clock } = await openStore(embedded);
-    const value = key(["alerts:write"]);
+    const value = key(alertScopes);
     await records.commit([insert(apiKeys, { ...placed, value, ttlMs: 1_000 })]);
     clock.now += 999;
-    expect(await isEntitled(records, { kind: "service", id: "x" })).toBe(true);
+    expect(await mayHave(records, { kind: "service", id: "x" })).toBe(true);
     clock.now += 1;
-    expect(await isEntitled(records, { kind: "service", id: "x" })).toBe(false);
+    expect(await mayHave(records, { kind: "service", id: "x" })).toBe(false);
+  });
+
+  it("through grants: all that the person allowed a client, as long as each lasts", async () => {
+    const { records, clock } = await openStore(embedded);
+    const rejected = { resources: { "https://signals.test": "darkpool:read" } };
+    const resources = { "https://signals.test": "signals:read darkpool:read" };
+    const narrow = { accountId: "x", clientId, resources, rejected };
+    await records.commit([
+      person,
+      insert(grants, { key: "narrow", value: narrow, groups: placed.groups }),
+      insert(grants, {
+        ...{ key: "short", value: { ...narrow, resources: { a: "alerts:write" } } },
+        ...{ groups: placed.groups, ttlMs: 1_000 },
+      }),
+      granted("other", allScopes.join(" ")),
+    ]);
+    const held = (id?: string) => heldScopes(records, { kind: "user", id: "x", clientId: id });
+    expect(await held(clientId)).toEqual(new Set(alertScopes));
+    clock.now += 1_000;
+    expect(await held(clientId)).toEqual(new Set(["signals:read"]));
+    // An alert of a person that does not say which client made it.
+    expect(await held()).toEqual(new Set(allScopes));
   });
 });

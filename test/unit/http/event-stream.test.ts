@@ -163,7 +163,7 @@ describe("before the stream begins", () => {
       ...{ status: 403, code: "insufficient_scope" },
     });
     const { response } = await app.open("other");
-    expect(response.headers.get("www-authenticate")).toContain('scope="alerts:write"');
+    expect(response.headers.get("www-authenticate")).toContain('scope="alerts:write signals:read"');
   });
 
   it("HEAD is answered as GET is, and ends", async () => {

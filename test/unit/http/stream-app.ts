@@ -131,7 +131,8 @@ function writtenLog(dataBytes: number): WrittenLog {
       await settled();
       if (log.failure !== undefined) throw log.failure;
       if (!/^\d+$/.test(cursor)) throw new Problem("invalid_request", { detail: "no cursor" });
-      return events.slice(Number(cursor), Number(cursor) + limit);
+      const page = events.slice(Number(cursor), Number(cursor) + limit);
+      return { events: page, cursor: page.at(-1)?.cursor ?? cursor, hasMore: false };
     },
     end: async () => String(events.length),
     onNews(listener) {

@@ -62,7 +62,7 @@ interface ObjectSchema {
 describe("what is said of all answers", () => {
   const OF_ALL = ["asOf", "market", "sources", "methodVersion"];
   const answers = tools
-    .filter(({ scope }) => scope !== "alerts:write")
+    .filter(({ scopes }) => !scopes.includes("alerts:write"))
     .flatMap(({ name, output }) => {
       const schemas = output instanceof z.ZodUnion ? output.options : [output];
       return schemas.map(

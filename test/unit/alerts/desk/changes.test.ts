@@ -284,7 +284,7 @@ describe("another's alert", () => {
     const others = [
       await newPerson(records, "acc_1"),
       await newAgent(records, "agent-2", "acc_1"),
-      await newKeyHolder(records, "key-1", "acc_1"),
+      await newKeyHolder(records, "key-1", "acc_2"),
       await newPerson(records, "agent-1"),
     ];
     const errors: unknown[] = [];
@@ -302,8 +302,9 @@ describe("another's alert", () => {
   it("is not listed", async () => {
     const { desk, records, agent, id } = await openDesk();
     const person = await newPerson(records, "acc_1");
-    expect(await desk.list(person)).toEqual([]);
-    expect((await desk.list(agent)).map((alert) => alert.id)).toEqual([id]);
+    expect(await desk.list(person)).toEqual({ alerts: [], others: 1 });
+    expect(await desk.list(await newPerson(records, "acc_2"))).toEqual({ alerts: [], others: 0 });
+    expect((await desk.list(agent)).alerts.map((alert) => alert.id)).toEqual([id]);
   });
 });
 
@@ -318,6 +319,9 @@ describe("the person who answers for an alert", () => {
     const strange = await made(desk, stranger, POLLED);
     const seen = await desk.answeredFor("acc_1");
     expect(seen.map((alert) => alert.id).sort()).toEqual([id, own.id, ofKey.id].sort());
+
+    const { alerts: byKey } = await desk.list(key);
+    expect(byKey.map((alert) => alert.id)).toEqual(seen.map((alert) => alert.id));
 
     expect(await desk.removeFor("acc_1", strange.id)).toBe(false);
     expect(await desk.removeFor("acc_1", "x")).toBe(false);

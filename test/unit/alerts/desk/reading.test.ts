@@ -35,7 +35,7 @@ describe("the list of alerts", () => {
     clock.now += 5;
     const third = await made(desk, agent, POLLED);
     await desk.update({ caller: agent, alertId: id }, { label: "changed last" });
-    const listed = await desk.list(agent);
+    const { alerts: listed } = await desk.list(agent);
     expect(listed.map((alert) => alert.id)).toEqual([id, second.id, third.id]);
   });
 });
@@ -189,7 +189,11 @@ describe("a page of events", () => {
   it("can begin at the end", async () => {
     const store = await openDesk();
     const { desk, agent, tell, clock } = store;
-    const options = { archive: store.archive, now: () => new Date(clock.now) };
+    const options = {
+      archive: store.archive,
+      records: store.records,
+      now: () => new Date(clock.now),
+    };
     expect(await endOfEvents(options, agent)).toBe("0");
     await tell(clock.now - 2);
     await tell(clock.now - 1);

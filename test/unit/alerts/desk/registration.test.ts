@@ -168,7 +168,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))("$name", PATIENT, (
     const attempts = Array.from({ length: 8 }, () => made(desk, agent));
     const outcomes = await Promise.allSettled(attempts);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
-    expect(await desk.list(agent)).toHaveLength(20);
+    expect((await desk.list(agent)).alerts).toHaveLength(20);
   });
 
   it("makes one alert for requests under one key that come at once", async () => {
@@ -182,7 +182,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))("$name", PATIENT, (
     );
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
     expect(new Set(answers.map(({ secret }) => secret)).size).toBe(1);
-    expect(await desk.list(agent)).toHaveLength(1);
+    expect((await desk.list(agent)).alerts).toHaveLength(1);
     expect(await store.records.list(deliveries, { limit: 10 })).toHaveLength(1);
     const rows = await auditedIn(store.records);
     expect(rows.map(({ action }) => action)).toEqual(["alert.registered"]);
@@ -248,7 +248,7 @@ describe("an alert goes with its owner", () => {
     const owner = await newOwner(records, "x", "acc_1");
     await desk.register(owner, { wanted: HOOKED, idempotencyKey: "k" });
     await records.commit(ends);
-    expect(await desk.list(owner)).toEqual([]);
+    expect((await desk.list(owner)).alerts).toEqual([]);
     for (const name of ["alerts", "deliveries", "alert-requests", "alert-turns"]) {
       expect(await records.list({ name }, { limit: 10 }), name).toEqual([]);
     }

@@ -1,0 +1,439 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { alerts, ownedBy, type StoredAlert, type Way } from "../../src/alerts/alert.ts";
+import { EVENT_KIND, type EventRow } from "../../src/alerts/delivery.ts";
+import { newMessageId, queuedDelivery } from "../../src/alerts/queue.ts";
+import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
+import { belongingTo } from "../../src/auth/agents/agent.ts";
+import { put, replace } from "../../src/store/operations.ts";
+import { archived } from "../../src/store/outbox.ts";
+import { postForm, postJson } from "../support/agent.ts";
+import { receiver } from "../support/courier.ts";
+import { openStream } from "../support/event-stream.ts";
+import { connectMcp, textOf } from "../support/mcp.ts";
+import type { Person, UserTokens } from "../support/person.ts";
+import { startTown } from "../support/town.ts";
+import { bearer, claimedAgent, type Headers, makeAlert } from "../support/watcher.ts";
+
+const town = await startTown({ ALLOW_INSECURE_WEBHOOKS: "1" });
+const { base } = town;
+const { records } = town.service.state.store;
+
+const ALERTS = "alerts:write signals:read";
+const WITH_FACTORS = `${ALERTS} factor:read`;
+
+type Body = Record<string, unknown>;
+
+/** What a request is answered with. */
+async function ask(headers: Headers, path: string, method = "GET", body?: object) {
+  const response = await fetch(`${base}${path}`, {
+    method,
+    headers: { ...headers, ...(body && { "content-type": "application/json" }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Body };
+}
+
+async function kept(alertId: string): Promise<StoredAlert> {
+  const alert = await records.get(alerts, alertId);
+  if (alert === undefined) throw new Error("the alert is not kept");
+  return alert;
+}
+
+/** An alert whose webhook has answered its challenge. */
+async function hook(headers: Headers, url: string): Promise<string> {
+  const id = await makeAlert(town, headers, { delivery: { type: "webhook", url } });
+  const alert = await kept(id);
+  const way = { ...alert.value.way, state: { is: "active", since: 0 } } as Way;
+  await records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
+  return id;
+}
+
+let lastAt = Date.now();
+
+/** Tells an alert of a shift, as the leader does. @returns The id of the event. */
+async function tell(alertId: string): Promise<string> {
+  const alert = await kept(alertId);
+  const { owner } = alert.value;
+  const eventId = newMessageId();
+  lastAt += 1;
+  const contributions = { momentum: 12.5, valuation: 0, social: 0, darkpool: 0 };
+  const before = { score: 50, contributions };
+  const data = { alertId, eventId, sequence: 1, score: 71, before, after: before };
+  const type = "signal.shift";
+  const body = JSON.stringify({ type, timestamp: new Date(lastAt).toISOString(), data });
+  const { clientId } = owner;
+  const row: EventRow = { alertId, ...(clientId && { clientId }), type, body };
+  const subject = ownedBy(owner);
+  await records.commit([
+    ...archived({ kind: EVENT_KIND, at: lastAt, id: eventId, subject, body: row }),
+    ...queuedDelivery(alert, { eventId, type, body, at: lastAt }),
+  ]);
+  return eventId;
+}
+
+/** What a person's application holds, and how it presents itself. */
+interface Application {
+  readonly person: Person;
+  readonly tokens: UserTokens;
+  readonly headers: Headers;
+}
+
+async function application(person = town.person(), scope = WITH_FACTORS): Promise<Application> {
+  const tokens = await person.tokens({ scope });
+  return { person, tokens, headers: bearer(tokens.access_token) };
+}
+
+/** Changes what a person allowed a client. */
+async function regrant(clientId: string, scope: string): Promise<void> {
+  const all = await records.list(grants, { limit: 1_000 });
+  const steps = all
+    .filter(({ value }) => value.clientId === clientId)
+    .map((grant) => {
+      const value: GrantRecord = { ...grant.value, resources: { [base]: scope }, openid: {} };
+      return replace(grants, grant, { value });
+    });
+  if (steps.length === 0 || !(await records.commit(steps))) throw new Error("no grant");
+}
+
+const eventsOf = async (headers: Headers, query = "") =>
+  (await ask(headers, `/api/alerts/events${query}`)).body.events as Body[];
+
+/** The same over MCP. */
+async function overMcp(token: string, name: string, args: Record<string, unknown>) {
+  const client = await connectMcp(base, token);
+  onTestFinished(() => client.close());
+  return client.callTool({ name, arguments: args });
+}
+
+describe("a credential that may not read factors", () => {
+  it("is told of shifts without contributions, by polling, MCP, streams and webhooks", async () => {
+    const inbox = await receiver();
+    const { headers, tokens } = await application(undefined, ALERTS);
+    const id = await hook(headers, inbox.url);
+    const stream = await openStream(`${base}/api/alerts/stream`, headers);
+    await stream.untilBlock((block) => block.id !== undefined);
+    await tell(id);
+    await stream.until(1);
+    const [sent] = await inbox.arrived(1);
+    const polled = JSON.stringify(await eventsOf(headers));
+    const called = textOf(await overMcp(tokens.access_token, "get_alert_events", {}));
+    for (const seen of [polled, called, stream.text(), String(sent?.body)]) {
+      expect(seen).toContain('"score":71');
+      expect(seen).not.toContain("contributions");
+      expect(seen).not.toContain("12.5");
+    }
+    stream.leave();
+  });
+
+  it("gets none of an alert that its client made with a wider one", async () => {
+    const inbox = await receiver();
+    const person = town.person();
+    const wide = await application(person);
+    const id = await hook(wide.headers, inbox.url);
+    const narrow = await postForm(`${base}/oauth/token`, {
+      grant_type: "refresh_token",
+      client_id: wide.tokens.client.client_id,
+      refresh_token: wide.tokens.refresh_token,
+      scope: ALERTS,
+    });
+    const { access_token } = (await narrow.json()) as UserTokens;
+    await tell(id);
+    expect(JSON.stringify(await eventsOf(wide.headers))).toContain("12.5");
+    expect(JSON.stringify(await eventsOf(bearer(access_token)))).not.toContain("12.5");
+    // Who names the address decides what is told there.
+    expect((await inbox.arrived(1))[0]?.body).toContain("12.5");
+    const path = `/api/alerts/${id}`;
+    const moved = await ask(bearer(access_token), path, "PATCH", { url: `${inbox.url}?mine` });
+    expect(moved.status).toBe(200);
+    const alert = await kept(id);
+    const way = { ...alert.value.way, state: { is: "active", since: 0 } } as Way;
+    await records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
+    await tell(id);
+    expect((await inbox.arrived(2))[1]?.body).not.toContain("12.5");
+  });
+
+  it("gets none any more once the grant is narrowed, of what was told before either", async () => {
+    const inbox = await receiver({ inTurn: [500, "healthy"] });
+    const { headers, tokens } = await application();
+    const id = await hook(headers, inbox.url);
+    const eventId = await tell(id);
+    expect((await inbox.arrived(1))[0]?.body).toContain("12.5");
+    await regrant(tokens.client.client_id, ALERTS);
+    await ask(headers, `/api/alerts/${id}/deliveries/${eventId}/redeliver`, "POST");
+    const [, again] = await inbox.arrived(2);
+    expect(again?.id).toBe(eventId);
+    expect(again?.body).toContain('"score":71');
+    expect(again?.body).not.toContain("12.5");
+  });
+
+  it("or not signals makes no alert and reads no events: it is told which scopes it takes", async () => {
+    const { headers, tokens } = await application(undefined, "alerts:write");
+    const wanted = { symbols: ["ALDER.SIM"] };
+    const refusals = [
+      await postJson(`${base}/api/alerts`, wanted, headers),
+      await fetch(`${base}/api/alerts/events`, { headers }),
+      await fetch(`${base}/api/alerts/stream`, { headers }),
+    ];
+    for (const refusal of refusals) {
+      expect(refusal.status).toBe(403);
+      expect(refusal.headers.get("www-authenticate")).toContain(`scope="${ALERTS}"`);
+    }
+    for (const name of ["register_alert", "get_alert_events"]) {
+      const refused = overMcp(tokens.access_token, name, wanted);
+      await expect(refused).rejects.toThrow();
+    }
+  });
+
+  it("hears nothing more when the grant loses the signals", async () => {
+    const inbox = await receiver();
+    const { headers, tokens } = await application();
+    const [id, other] = [await hook(headers, inbox.url), await application()];
+    await regrant(tokens.client.client_id, "alerts:write");
+    await tell(id);
+    // What comes after it has arrived, so that it was looked at.
+    const theirs = await tell(await hook(other.headers, inbox.url));
+    expect((await inbox.arrived(1)).map((each) => each.id)).toEqual([theirs]);
+  });
+});
+
+/** Everything that can be asked about an alert, but for reading and ending it. */
+const MANAGING: readonly (readonly [method: string, path: string, body?: object])[] = [
+  ["PATCH", "", { label: "mine now" }],
+  ["PATCH", "", { url: "https://evil.example/in" }],
+  ["PATCH", "", { action: "pause" }],
+  ["POST", "/test"],
+  ["POST", "/rotate"],
+  ["POST", "/enable"],
+  ["POST", "/redeliver", { since: "2026-01-01T00:00:00Z" }],
+  ["POST", "/deliveries/msg_x/redeliver"],
+  ["GET", "/deliveries"],
+];
+
+describe("another application of the same person", () => {
+  it("sees that an alert exists, and nothing else of it", async () => {
+    const person = town.person();
+    const [mine, theirs] = [await application(person), await application(person)];
+    const url = "https://hooks.example.com/a-secret-path";
+    const id = await hook(mine.headers, url);
+    const before = await kept(id);
+    const eventId = await tell(id);
+
+    const list = await ask(theirs.headers, "/api/alerts");
+    expect(list.body).toMatchObject({ items: [], others: 1 });
+    expect((await ask(mine.headers, "/api/alerts")).body).toMatchObject({
+      items: [{ id, delivery: { url } }],
+      others: 0,
+    });
+    for (const [method, path, body] of [...MANAGING, ["GET", ""], ["DELETE", ""]] as const) {
+      const answer = await ask(theirs.headers, `/api/alerts/${id}${path}`, method, body);
+      expect([method, path, answer.status]).toEqual([method, path, 404]);
+    }
+    const mcp = await overMcp(theirs.tokens.access_token, "list_alerts", { id });
+    expect(textOf(mcp)).toContain("not_found");
+    const managed = { id, action: "rotate_secret" };
+    expect(textOf(await overMcp(theirs.tokens.access_token, "manage_alert", managed))).toContain(
+      "not_found",
+    );
+    expect((await ask(theirs.headers, `/api/alerts/events?alertId=${id}`)).status).toBe(404);
+    expect(await eventsOf(theirs.headers)).toEqual([]);
+    expect(await eventsOf(mine.headers)).toMatchObject([{ id: eventId }]);
+    expect(await kept(id)).toEqual(before);
+  });
+
+  it("hears nothing of its events in a stream, and of its own all", async () => {
+    const person = town.person();
+    const [mine, theirs] = [await application(person), await application(person)];
+    const [id, own] = [await makeAlert(town, mine.headers), await makeAlert(town, theirs.headers)];
+    const stream = await openStream(`${base}/api/alerts/stream`, theirs.headers);
+    await stream.untilBlock((block) => block.id !== undefined);
+    const foreign = await tell(id);
+    const event = await tell(own);
+    await stream.until(1);
+    expect(stream.text()).toContain(event);
+    expect(stream.text()).not.toContain(foreign);
+    stream.leave();
+  });
+
+  it("makes an alert of its own under the same idempotency key", async () => {
+    const person = town.person();
+    const [mine, theirs] = [await application(person), await application(person)];
+    const wanted = { delivery: { type: "webhook", url: "https://hooks.example.com/in" } };
+    const under = { idempotencyKey: "the-same", ...wanted };
+    const id = await makeAlert(town, mine.headers, under);
+    expect(await makeAlert(town, mine.headers, under)).toBe(id);
+    const other = await makeAlert(town, theirs.headers, under);
+    expect(other).not.toBe(id);
+    expect((await ask(theirs.headers, `/api/alerts/${other}`)).status).toBe(200);
+  });
+
+  it("is not told that a webhook of the first was disabled", async () => {
+    const person = town.person();
+    const [gone, inbox] = [await receiver({ behaviour: 410 }), await receiver()];
+    const [mine, theirs] = [await application(person), await application(person)];
+    const id = await hook(mine.headers, gone.url);
+    await hook(mine.headers, inbox.url);
+    const foreign = await receiver();
+    const other = await hook(theirs.headers, foreign.url);
+    await tell(id);
+    expect((await inbox.arrived(1))[0]?.type).toBe("endpoint.disabled");
+    const event = await tell(other);
+    expect((await foreign.arrived(1)).map((each) => each.id)).toEqual([event]);
+  });
+
+  it("is not an agent of the person, nor the other way round", async () => {
+    const person = town.person();
+    const { token } = await claimedAgent(town, person);
+    const app = await application(person);
+    const [ofAgent, ofApp] = [
+      await makeAlert(town, bearer(token)),
+      await makeAlert(town, app.headers),
+    ];
+    for (const [headers, id] of [
+      [app.headers, ofAgent],
+      [bearer(token), ofApp],
+    ] as const) {
+      expect((await ask(headers, `/api/alerts/${id}`)).status).toBe(404);
+      expect((await ask(headers, "/api/alerts")).body).toMatchObject({ others: 1 });
+    }
+  });
+});
+
+describe("the person", () => {
+  it("sees all with their own key, and can end each but not take it over", async () => {
+    const person = town.person();
+    const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
+    const { agent, token } = await claimedAgent(town, person);
+    const app = await application(person);
+    const url = "https://hooks.example.com/in";
+    const ofApp = await hook(app.headers, url);
+    town.clock.now = new Date(town.clock.now.getTime() + 1);
+    const ids = [ofApp, await makeAlert(town, bearer(token))] as const;
+    const { items, others } = (await ask(key, "/api/alerts")).body;
+    expect(others).toBe(0);
+    expect(items).toMatchObject([
+      {
+        id: ids[0],
+        delivery: { url },
+        madeBy: { type: "application", id: app.tokens.client.client_id },
+      },
+      { id: ids[1], madeBy: { type: "agent", id: agent.client_id } },
+    ]);
+    expect((await ask(key, `/api/alerts/${ids[0]}`)).body).toMatchObject({ id: ids[0] });
+    for (const [method, path, body] of MANAGING) {
+      const answer = await ask(key, `/api/alerts/${ids[0]}${path}`, method, body);
+      expect([method, path, answer.status]).toEqual([method, path, 404]);
+    }
+    for (const id of ids) expect((await ask(key, `/api/alerts/${id}`, "DELETE")).status).toBe(200);
+    expect((await ask(app.headers, "/api/alerts")).body).toMatchObject({ items: [], others: 0 });
+  });
+
+  it("sees with their key nothing of another person's", async () => {
+    const key = { "x-api-key": await town.person().createKey(["alerts:write", "signals:read"]) };
+    const { headers } = await application();
+    const id = await makeAlert(town, headers);
+    expect((await ask(key, "/api/alerts")).body).toMatchObject({ items: [], others: 0 });
+    expect((await ask(key, `/api/alerts/${id}`)).status).toBe(404);
+    expect((await ask(key, `/api/alerts/${id}`, "DELETE")).status).toBe(404);
+  });
+});
+
+/** Where the first application of an account page is ended. */
+const pathIn = ({ html }: { readonly html: string }) =>
+  /\/account\/applications\/[^"/]+\/remove/.exec(html)?.[0] ?? "";
+
+describe("an application whose access has ended", () => {
+  it.each([
+    [
+      "by the person",
+      async ({ person }: Application) => {
+        const page = await person.web.get("/account");
+        await person.web.submit(page.form(pathIn(page)));
+      },
+    ],
+    [
+      "by revoking its refresh token",
+      async ({ tokens }: Application) => {
+        const { client_id } = tokens.client;
+        const token = tokens.refresh_token;
+        expect((await postForm(`${base}/oauth/revoke`, { client_id, token })).status).toBe(200);
+      },
+    ],
+    [
+      "by a refresh token that was presented again",
+      async ({ tokens }: Application) => {
+        const { client_id } = tokens.client;
+        const { refresh_token } = tokens;
+        const form = { grant_type: "refresh_token", client_id, refresh_token };
+        for (const status of [200, 400]) {
+          expect((await postForm(`${base}/oauth/token`, form)).status).toBe(status);
+        }
+      },
+    ],
+  ])("%s is told nothing more, and its alerts are gone", async (_, end) => {
+    const inbox = await receiver();
+    const [app, other] = [await application(), await application()];
+    const id = await hook(app.headers, inbox.url);
+    await tell(id);
+    await inbox.arrived(1);
+    const alert = await kept(id);
+    await end(app);
+    expect(await records.get(alerts, id)).toBeUndefined();
+    // Even if the record were there.
+    await records.commit([put(alerts, { key: id, value: alert.value, groups: alert.groups })]);
+    await tell(id);
+    const theirs = await tell(await hook(other.headers, inbox.url));
+    expect((await inbox.arrived(2))[1]?.id).toBe(theirs);
+  });
+
+  it("on one device keeps its alerts while another device has access", async () => {
+    const person = town.person();
+    const { tokens, headers } = await application(person);
+    const id = await makeAlert(town, headers);
+    const account = (await kept(id)).value.owner.id;
+    const { client_id } = tokens.client;
+    const groups = [belongingTo(account)];
+    const value = { accountId: account, clientId: client_id, resources: { [base]: WITH_FACTORS } };
+    await records.commit([put(grants, { key: "on-another-device", value, groups })]);
+    const token = tokens.refresh_token;
+    await postForm(`${base}/oauth/revoke`, { client_id, token });
+    expect((await kept(id)).key).toBe(id);
+  });
+});
+
+describe("an alert of a store of before", () => {
+  it("belongs to the client that is recorded; events without one go with their alert", async () => {
+    const person = town.person();
+    const [mine, theirs] = [await application(person), await application(person)];
+    const inbox = await receiver();
+    const id = await hook(mine.headers, inbox.url);
+    const alert = await kept(id);
+    const { scopes: _, ...way } = alert.value.way as Extract<Way, { by: "webhook" }>;
+    await records.commit([replace(alerts, alert, { value: { ...alert.value, way } })]);
+    await tell(id);
+    expect((await inbox.arrived(1))[0]?.body).toContain("12.5");
+
+    lastAt += 1;
+    const body = JSON.stringify({ type: "signal.shift", data: { alertId: id } });
+    const row: EventRow = { alertId: id, type: "signal.shift", body };
+    const subject = ownedBy(alert.value.owner);
+    await records.commit(
+      archived({ kind: EVENT_KIND, at: lastAt, id: "msg_of_before", subject, body: row }),
+    );
+    expect((await eventsOf(mine.headers)).map((event) => event.id)).toContain("msg_of_before");
+    expect(await eventsOf(theirs.headers)).toEqual([]);
+  });
+
+  it("that names no client is seen and ended by the person alone", async () => {
+    const person = town.person();
+    const key = { "x-api-key": await person.createKey(["alerts:write", "signals:read"]) };
+    const { headers } = await application(person);
+    const id = await makeAlert(town, headers);
+    const alert = await kept(id);
+    const { clientId: _, ...owner } = alert.value.owner;
+    await records.commit([replace(alerts, alert, { value: { ...alert.value, owner } })]);
+    expect((await ask(headers, `/api/alerts/${id}`)).status).toBe(404);
+    expect((await ask(headers, "/api/alerts")).body).toMatchObject({ items: [], others: 1 });
+    expect((await ask(key, `/api/alerts/${id}`)).status).toBe(200);
+    expect((await ask(key, `/api/alerts/${id}`, "DELETE")).status).toBe(200);
+  });
+});
