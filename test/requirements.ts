@@ -1,17 +1,37 @@
+import type { Tier } from "./tiers.ts";
+
 /** One fact that the interface promises to its callers. */
 interface Requirement {
   /** Section of the interface, a slash, and a slug; unique, and stable because tests cite it. */
   readonly id: string;
   /** The fact in one sentence. */
   readonly text: string;
+  /** The first tier whose tests prove it; the manifest's own test derives it from them. */
+  readonly tier: Tier;
 }
+
+/** Proved by `npm run test:full`; what is not listed is proved by `npm test`. */
+const FULL: ReadonlySet<string> = new Set([
+  "1/alerts",
+  "1/discovery",
+  "1/live-markets",
+  "1/verification",
+  "4.10/reference",
+  "6/signal-shift",
+  "6/volatility",
+  "8/secret-life-restart",
+]);
 
 /** Facts by id. */
 type Facts = Readonly<Record<string, string>>;
 
 /** The requirements of one part. */
 function facts(texts: Facts): readonly Requirement[] {
-  return Object.entries(texts).map(([id, text]) => ({ id, text }));
+  return Object.entries(texts).map(([id, text]) => ({
+    id,
+    text,
+    tier: FULL.has(id) ? "full" : "quick",
+  }));
 }
 
 const purpose = facts({

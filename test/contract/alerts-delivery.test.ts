@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery.ts";
 import { nextSecret } from "../../src/alerts/secrets.ts";
@@ -9,11 +9,8 @@ import { AUDIT_KIND } from "../../src/store/audit.ts";
 import { replace } from "../../src/store/operations.ts";
 import { outbox } from "../../src/store/outbox.ts";
 import type { Store } from "../../src/store/store.ts";
-import { deliveryStorm } from "../crash/deliveries.ts";
-import { missed } from "../crash/outcome.ts";
 import { receiver, startCourier } from "../support/courier.ts";
 import { type Hooked, hooked, kept, newKey, OWNER, queuedEvent, vault } from "../support/hooked.ts";
-import { postgresAvailable } from "../support/postgres.ts";
 import type { Received, Receiver } from "../support/receivers.ts";
 import {
   describeStores,
@@ -275,19 +272,4 @@ describeStores("a wall clock that jumps", (engine) => {
     const sentAt = Number(inbox.received.at(-1)?.headers["webhook-timestamp"]);
     expect(sentAt).toBe(Math.floor(clocks.wall / SECOND));
   });
-});
-
-describe("a storm of deliveries, the short form of test/bench/deliveries.ts", () => {
-  it.for(["embedded", "postgres"] as const)(
-    "reaches every healthy receiver though every process of it is killed: %s",
-    { timeout: 60_000 },
-    async (engine, { skip }) => {
-      if (engine === "postgres" && !postgresAvailable) skip("PostgreSQL cannot be started here");
-      const outcome = await deliveryStorm({
-        ...{ engine, events: 1_000, perSecond: 400, to: "one", kill: "all" },
-        workers: engine === "postgres" ? 3 : 1,
-      });
-      expect(missed(outcome)).toEqual([]);
-    },
-  );
 });

@@ -4,7 +4,7 @@ import { forgetEmail } from "../../src/auth/accounts/forget.ts";
 import { postForm } from "../support/agent.ts";
 import type { OpenStream } from "../support/event-stream.ts";
 import type { Person } from "../support/person.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { SANDBOX_NOW } from "../support/service.ts";
 import { startTown, type Town } from "../support/town.ts";
 import {
@@ -251,21 +251,23 @@ async function expectAll(at: Town, watcher: Watcher, steps: readonly Step[]): Pr
 const onPostgres = {
   name: postgresAvailable ? "PostgreSQL" : "PostgreSQL SKIPPED: it cannot be started here",
   isMissing: !postgresAvailable,
+  tags: ["full" as const],
   open: async () =>
     startTown({
-      DATABASE_URL: await (await startPostgres()).createDatabase(),
+      DATABASE_URL: await createDatabase(),
       MASTER_KEY: Buffer.alloc(32, 1).toString("base64"),
     }),
 };
 
 const places = [
-  { name: "the embedded store", isMissing: false, open: async () => town },
+  { name: "the embedded store", isMissing: false, tags: [], open: async () => town },
   onPostgres,
 ];
 
-describe.each(places)("the stream over $name", ({ isMissing, open }) => {
+for (const { name, isMissing, tags, open } of places) {
   it.skipIf(isMissing)(
-    "misses none and keeps the order, whatever happens meanwhile",
+    `the stream over ${name} misses none and keeps the order, whatever happens meanwhile`,
+    { tags },
     async () => {
       const at = await open();
       const watcher = await watcherIn(at, bearer((await at.person().tokens()).access_token));
@@ -275,9 +277,8 @@ describe.each(places)("the stream over $name", ({ isMissing, open }) => {
       await fc.assert(property, { seed: 6, numRuns: 25, endOnFailure: true });
       expect(at.logged).toEqual([]);
     },
-    60_000,
   );
-});
+}
 
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));

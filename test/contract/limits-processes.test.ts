@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { newToken, postForm, register } from "../support/agent.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { LOOSE_LIMITS } from "../support/service.ts";
 import { startTown, type Town } from "../support/town.ts";
 import { bearer } from "../support/watcher.ts";
@@ -36,11 +36,12 @@ const post = ({ base }: Town, path: string, body: object) =>
 const contact = (town: Town) =>
   post(town, "/api/contact", { email: "ada@example.com", message: "hello" });
 
-describe.skipIf(!postgresAvailable)("limits of three services on PostgreSQL", () => {
+const onPostgres = describe.skipIf(!postgresAvailable);
+onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
   let url: string;
   let services: Services;
   beforeAll(async () => {
-    url = await (await startPostgres()).createDatabase();
+    url = await createDatabase();
     services = await servicesOn(url);
   }, 3 * START_MS);
 

@@ -18,7 +18,7 @@ import {
   truthOf,
 } from "../support/providers/rig-run.ts";
 import { RIG_INSTRUMENTS, type Rig, rigsFor } from "../support/providers/rigs.ts";
-import { engines, model, openStore, PATIENT, type TestStore } from "../support/stores.ts";
+import { describeEngines, model, openStore, PATIENT, type TestStore } from "../support/stores.ts";
 
 /** Time in which history is there, whatever the budget. */
 const HISTORY_MS = 3_600_000;
@@ -127,9 +127,8 @@ function ifKilled(error: unknown): number {
   throw error;
 }
 
-describe.each(engines.filter(({ isMissing }) => !isMissing))("a provider on $name", (engine) => {
-  it("is the same there", PATIENT, async () => {
-    await engine.start();
+describeEngines("a provider", (engine) => {
+  it("is the same on each store", async () => {
     const [rig] = rigs;
     if (rig === undefined) throw new Error("there is no provider");
     const store = await openStore(engine);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
@@ -9,7 +9,7 @@ import { remove } from "../../src/store/operations.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { collection } from "../../src/store/records.ts";
 import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startTown, type Town } from "../support/town.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -81,17 +81,6 @@ const endings: Readonly<Record<string, (town: Town) => Promise<Ending>>> = {
   },
 };
 
-const env = {
-  MASTER_KEY: randomBytes(32).toString("base64"),
-  ...(postgresAvailable && { DATABASE_URL: await (await startPostgres()).createDatabase() }),
-};
-
-/** Two processes of one service, as far as one process can have them. */
-async function startNodes(): Promise<readonly [Town, Town]> {
-  const one = await startTown(env);
-  return [one, await startTown({ ...env, BASE_URL: one.base })];
-}
-
 /** Whatever is lost on the way, this is enough; in milliseconds, and for a busy machine. */
 const SOON = { timeout: 5_000, interval: 20 };
 
@@ -106,9 +95,18 @@ describe("the same process", async () => {
   });
 });
 
-describe.skipIf(!postgresAvailable)("two processes on PostgreSQL", async () => {
-  const [one, other] = postgresAvailable ? await startNodes() : [];
-  if (one === undefined || other === undefined) return;
+const onPostgres = describe.skipIf(!postgresAvailable);
+onPostgres("two processes on PostgreSQL", { tags: ["full"] }, () => {
+  let url: string;
+  // Two processes of one service, as far as one process can have them.
+  let one: Town;
+  let other: Town;
+  beforeAll(async () => {
+    url = await createDatabase();
+    const env = { MASTER_KEY: randomBytes(32).toString("base64"), DATABASE_URL: url };
+    one = await startTown(env);
+    other = await startTown({ ...env, BASE_URL: one.base });
+  });
 
   it.each(Object.keys(endings))("both refuse %s", async (name) => {
     const { headers, end } = await (endings[name] as (town: Town) => Promise<Ending>)(one);
@@ -123,7 +121,7 @@ describe.skipIf(!postgresAvailable)("two processes on PostgreSQL", async () => {
     const headers = bearer(token);
     expect([await statusAt(one, headers), await statusAt(other, headers)]).toEqual([200, 200]);
     // As a hand in the database would.
-    const store = await openPostgres({ url: String(env.DATABASE_URL), mode: "sandbox" });
+    const store = await openPostgres({ url: url, mode: "sandbox" });
     await store.records.commit([remove(collection("oidc:ClientCredentials"), fingerprint(token))]);
     await store.close();
     await expect.poll(() => statusAt(one, headers), SOON).toBe(401);
@@ -133,7 +131,7 @@ describe.skipIf(!postgresAvailable)("two processes on PostgreSQL", async () => {
   it("both refuse what ended while no connection listened", async () => {
     const [token, kept] = [await newToken(one.base), await newToken(one.base)];
     expect(await statusAt(other, bearer(token))).toBe(200);
-    const client = new Client({ connectionString: String(env.DATABASE_URL) });
+    const client = new Client({ connectionString: url });
     await client.connect();
     const { rowCount } = await client.query(
       `select pg_terminate_backend(pid) from pg_stat_activity

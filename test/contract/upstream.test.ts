@@ -7,7 +7,7 @@ import { Problem } from "../../src/problem.ts";
 import type { Records } from "../../src/store/records.ts";
 import { peopleOf } from "../support/account-parts.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
-import { dumped, embedded, openStore, postgres, slowed } from "../support/stores.ts";
+import { describeEngines, dumped, embedded, openStore, slowed } from "../support/stores.ts";
 
 const REDIRECT_URI = "http://127.0.0.1:1/sign-in/callback";
 const BROWSER = "the secret of a browser";
@@ -181,15 +181,14 @@ describe("an answer that cannot be trusted", () => {
     },
   );
 
-  it("is one that was used, however many come at once", async () => {
-    const engines = postgres.isMissing ? [embedded] : [embedded, postgres];
-    for (const engine of engines) {
+  describeEngines("is one that was used", (engine) => {
+    it("however many come at once", async () => {
       const { upstream, answer } = await begin({ through: slowed, engine });
       const back = await answer();
       const all = Array.from({ length: 100 }, () => upstream.finish(BROWSER, back));
       expect((await Promise.all(all)).filter((done) => done !== undefined)).toHaveLength(1);
       expect(await upstream.finish(BROWSER, back)).toBeUndefined();
-    }
+    });
   });
 
   it("is one that comes after ten minutes, or after another attempt", async () => {

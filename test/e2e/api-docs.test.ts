@@ -1,3 +1,5 @@
+// @module-tag full
+
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";

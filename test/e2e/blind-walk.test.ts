@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import pkg from "../../package.json" with { type: "json" };

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { register } from "../support/agent.ts";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readApplications, readInquiries } from "../../src/intake/kept.ts";

@@ -1,3 +1,5 @@
+// @module-tag nightly
+
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import { allScopes } from "../../src/auth/scopes.ts";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { once } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { providers } from "../../src/sources/live/providers.ts";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import { newToken } from "../support/agent.ts";
 import { startBearerProxy } from "../support/bearer-proxy.ts";

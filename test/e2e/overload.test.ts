@@ -1,3 +1,5 @@
+// @module-tag nightly
+
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Kind, mixFor } from "../load/mix.ts";
 import { offer, saturate } from "../load/offered.ts";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it, vi } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { startProcess } from "../support/process.ts";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

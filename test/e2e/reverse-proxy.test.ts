@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { describe, expect, it } from "vitest";
 import { addressFaults, addressPaths } from "../support/checks-addresses.ts";
 import { addressesIn, crawl } from "../support/checks-links.ts";

@@ -1,3 +1,5 @@
+// @module-tag nightly
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { post } from "../load/mix.ts";
 import { watchHealth } from "../load/offered.ts";

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

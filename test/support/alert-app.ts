@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
-import { afterAll } from "vitest";
 import { createDesk } from "../../src/alerts/desk.ts";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Caller } from "../../src/auth/caller.ts";
@@ -16,6 +15,7 @@ import { NO_METERS } from "../../src/telemetry/meters.ts";
 import type { ToolContext } from "../../src/tool.ts";
 import { peopleOf } from "./account-parts.ts";
 import { deskOptions, looseLimits, newAgent, newKeyHolder, newPerson } from "./desk.ts";
+import { atFileEnd } from "./file-end.ts";
 import { embedded, START, type TestStore } from "./stores.ts";
 
 const instrument = (symbol: string): Instrument => ({
@@ -46,9 +46,6 @@ interface Init {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
-
-const closing: (() => Promise<unknown>)[] = [];
-afterAll(() => Promise.all(closing.map((close) => close())));
 
 /** Starts the application; it stops when the tests of the file have run. */
 export async function startAlertApp({
@@ -95,7 +92,7 @@ export async function startAlertApp({
     mcpFastPath: true,
   });
   server.on("request", app.handle);
-  closing.push(() => new Promise((resolve) => server.close(resolve)));
+  atFileEnd(() => new Promise((resolve) => server.close(resolve)));
   const as = (name: string, path: string, { body, headers, ...init }: Init = {}) => {
     const isText = typeof body === "string";
     const text = body === undefined || isText ? body : JSON.stringify(body);

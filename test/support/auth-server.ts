@@ -1,9 +1,8 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import express, { type Express, type RequestHandler, type Response } from "express";
 import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
-import { afterAll } from "vitest";
 import { createAccounts } from "../../src/auth/accounts/account-store.ts";
 import type { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
@@ -27,6 +26,7 @@ import { createOAuth } from "../../src/http/oauth.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Records } from "../../src/store/records.ts";
+import { atFileEnd } from "./file-end.ts";
 
 /** Keys as the authorization server takes them. */
 interface AuthServerKeys {
@@ -86,14 +86,6 @@ export interface AuthServer extends Parts {
   readonly failures: readonly unknown[];
 }
 
-const servers: Server[] = [];
-afterAll(() => {
-  for (const server of servers) {
-    server.close();
-    server.closeAllConnections();
-  }
-});
-
 const OUT_OF_REACH: Quota = { points: 1_000_000, windowSeconds: 60 };
 
 const hashAddress = (address: string): string => `hash of ${address}`;
@@ -101,7 +93,10 @@ const hashAddress = (address: string): string => `hash of ${address}`;
 /** Starts an authorization server on a free port; it stops when the tests of the file have run. */
 export async function startAuthServer(options: AuthServerOptions): Promise<AuthServer> {
   const server = createServer();
-  servers.push(server);
+  atFileEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const local = `http://127.0.0.1:${port}`;

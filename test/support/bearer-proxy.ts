@@ -1,9 +1,6 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll } from "vitest";
-
-const closing: (() => Promise<unknown>)[] = [];
-afterAll(() => Promise.all(closing.map((close) => close())));
+import { atFileEnd } from "./file-end.ts";
 
 /**
  * Stands in front of a service for a program that can send no credential: adds a token to each
@@ -25,7 +22,7 @@ export async function startBearerProxy(base: string, token: string): Promise<str
     req.pipe(passed);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closing.push(async () => {
+  atFileEnd(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });

@@ -5,12 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import chromium, { inflate } from "@sparticuz/chromium";
 import { type Browser, chromium as playwright } from "playwright-core";
-import { afterAll } from "vitest";
-
-const browsers: Browser[] = [];
-afterAll(async () => {
-  await Promise.all(browsers.map((browser) => browser.close()));
-});
+import { atFileEnd } from "./file-end.ts";
 
 /** Where the browser and what it needs were unpacked to. */
 interface Unpacked {
@@ -30,7 +25,7 @@ export async function startBrowser(): Promise<Browser> {
     // Not the arguments of the package: they switch off what keeps sites apart.
     const args = ["--no-sandbox", "--font-render-hinting=none"];
     const browser = await playwright.launch({ executablePath, args, env });
-    browsers.push(browser);
+    atFileEnd(() => browser.close());
     return browser;
   } catch (cause) {
     throw new Error(

@@ -1,4 +1,4 @@
-import { afterAll } from "vitest";
+import { atFileEnd } from "./file-end.ts";
 
 /** A block of a stream of server-sent events (WHATWG HTML, section 9.2.5). */
 interface Block {
@@ -27,11 +27,6 @@ export interface OpenStream {
   leave(): void;
 }
 
-const leaving: (() => void)[] = [];
-afterAll(() => {
-  for (const leave of leaving) leave();
-});
-
 /** Opens a stream; it is left when the tests of the file have run. */
 export async function openStream(
   url: string,
@@ -39,7 +34,7 @@ export async function openStream(
 ): Promise<OpenStream> {
   const left = new AbortController();
   const leave = () => left.abort();
-  leaving.push(leave);
+  atFileEnd(leave);
   const response = await fetch(url, { headers, signal: left.signal });
   const blocks: Block[] = [];
   let text = "";

@@ -1,14 +1,14 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
-import { afterAll } from "vitest";
 import {
   readTrustedIssuers,
   type TrustedIssuer,
 } from "../../src/auth/assertions/trusted-issuers.ts";
+import { atFileEnd } from "./file-end.ts";
 
 /** Claims, right or wrong. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -32,20 +32,10 @@ export interface IdentityProvider {
   sign(claims: Claims, header?: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
-const folders: string[] = [];
-const servers: Server[] = [];
-afterAll(async () => {
-  for (const server of servers) {
-    server.closeAllConnections();
-    server.close();
-  }
-  for (const folder of folders) await rm(folder, { recursive: true });
-});
-
 /** Writes what `TRUSTED_ISSUERS` names; it goes when the tests of the file have run. */
 export async function trustFile(content: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "issuers-"));
-  folders.push(folder);
+  atFileEnd(() => rm(folder, { recursive: true }));
   const file = join(folder, "issuers.json");
   await writeFile(file, content);
   return file;
@@ -82,7 +72,10 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     fetched += 1;
     res.setHeader("content-type", "application/json").end(JSON.stringify({ keys }));
   });
-  servers.push(server);
+  atFileEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const entry = { name: "Corp", issuer, jwks_uri: `${issuer}/jwks.json` };

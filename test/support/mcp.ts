@@ -1,15 +1,12 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll } from "vitest";
-
-const clients: Client[] = [];
-afterAll(() => Promise.all(clients.map((client) => client.close())));
+import { atFileEnd } from "./file-end.ts";
 
 /** Connects an MCP client that sends a bearer token; it closes when the file's tests have run. */
 export async function connectMcp(base: string, token: string): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { requestInit }));
-  clients.push(client);
+  atFileEnd(() => client.close());
   return client;
 }
 

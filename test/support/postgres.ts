@@ -9,6 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Client } from "pg";
+import { atFileEnd } from "./file-end.ts";
 
 const run = promisify(execFile);
 
@@ -41,7 +42,7 @@ const SETTINGS = ["listen_addresses=", "max_connections=200", "shared_buffers=64
 /** Attempts to start, 50 ms apart: the remains of a killed server may be in the way for a while. */
 const START_ATTEMPTS = 100;
 
-/** A PostgreSQL server of one's own. */
+/** A PostgreSQL server. */
 export interface Cluster {
   /** The process of the server that runs now. */
   readonly pid: number;
@@ -70,21 +71,36 @@ interface Place {
   };
 }
 
-const clusters: Cluster[] = [];
-if (process.env.VITEST !== undefined) {
-  const { afterAll } = await import("vitest");
-  afterAll(() => Promise.all(clusters.map((cluster) => cluster.stop())));
+interface ClusterOptions {
+  readonly durable?: boolean;
+}
+
+let shared: Promise<Cluster> | undefined;
+
+/** The server of all tests of this process that neither stop nor slow it; it ends with the process. */
+export function sharedPostgres(): Promise<Cluster> {
+  shared ??= openCluster({});
+  return shared;
+}
+
+/** Creates an empty database on the shared server. @returns Its DATABASE_URL. */
+export async function createDatabase(): Promise<string> {
+  return (await sharedPostgres()).createDatabase();
 }
 
 /**
- * Starts a server; it ends with the tests of the file, or with the process.
+ * Starts a server of one's own; it ends with the tests of the file, or with the process.
  *
  * @param options `durable`: whether commits wait for the disk. Only a power cut tells the
  *   difference, and tests are quicker without.
  */
-export async function startPostgres(
-  options: { readonly durable?: boolean } = {},
-): Promise<Cluster> {
+export async function startPostgres(options: ClusterOptions = {}): Promise<Cluster> {
+  const cluster = await openCluster(options);
+  atFileEnd(cluster.stop);
+  return cluster;
+}
+
+async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const place = await prepare();
   const { folder } = place;
   const settings = [...SETTINGS, `fsync=${options.durable === true ? "on" : "off"}`];
@@ -116,7 +132,6 @@ export async function startPostgres(
       if (isRunning(janitor)) await exitOf(janitor);
     },
   };
-  clusters.push(cluster);
   return cluster;
 }
 

@@ -6,14 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
-
-const running: ChildProcess[] = [];
-const folders: string[] = [];
-afterAll(async () => {
-  await Promise.all(running.map(end));
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
+import { atFileEnd } from "./file-end.ts";
 
 async function end(child: ChildProcess): Promise<void> {
   if ((child.exitCode ?? child.signalCode) !== null) return;
@@ -36,7 +29,7 @@ export async function startProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningProcess> {
   const child = spawnMain({ PORT: "0", ...env });
-  running.push(child);
+  atFileEnd(() => end(child));
   const lines = createInterface({ input: child.stdout ?? process.stdin });
   const first = await Promise.race([
     once(lines, "line").then(([line]) => String(line)),
@@ -70,7 +63,7 @@ export async function freePort(): Promise<string> {
 /** A data directory that goes with the file's tests. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "market-signal-"));
-  folders.push(folder);
+  atFileEnd(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 

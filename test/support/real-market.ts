@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { atFileEnd } from "./file-end.ts";
 import { sharedFolder } from "./shared.ts";
 
 /** A market folder of real history, beside the project and never part of it. */
@@ -19,13 +19,10 @@ interface Reduction {
 const PARTS = ["bars", "fundamentals", "mentions", "prints", "offexchange", "onchain"] as const;
 type Part = (typeof PARTS)[number];
 
-const copies: string[] = [];
-afterAll(() => Promise.all(copies.map((copy) => rm(copy, { recursive: true }))));
-
 /** Copies the folder, without what the reduction leaves out, for the tests of one file. */
 export async function reduced(reduction: Reduction): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "market-"));
-  copies.push(copy);
+  atFileEnd(() => rm(copy, { recursive: true }));
   const isWanted = (symbol: string) => reduction.symbols?.includes(symbol) ?? true;
   const [header, ...rows] = await lines(join(FOLDER, "instruments.csv"));
   const kept = rows.filter((row) => isWanted(row.slice(0, row.indexOf(","))));

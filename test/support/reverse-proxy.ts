@@ -1,14 +1,8 @@
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  request,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingHttpHeaders, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll } from "vitest";
 import type { Get } from "./checks-links.ts";
+import { atFileEnd } from "./file-end.ts";
 
 /** How a proxy is set up. */
 interface ProxyOptions {
@@ -25,14 +19,6 @@ export interface ReverseProxy {
   /** Gets a public address through it, as if names led there. */
   readonly get: Get;
 }
-
-const servers: Server[] = [];
-afterAll(() => {
-  for (const server of servers) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
 
 /** Starts a reverse proxy that calls what is behind it by its inner name, as many do; it ends with the
  *  tests of the file. */
@@ -52,7 +38,10 @@ export async function startReverseProxy({ inner, publicUrl }: ProxyOptions): Pro
     onwards.on("error", () => failed(res));
     req.pipe(onwards);
   }).listen(0, "127.0.0.1");
-  servers.push(server);
+  atFileEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   await once(server, "listening");
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { address, get: (url, init) => fetch(url.replace(publicUrl, address), init) };

@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { afterAll } from "vitest";
 import { type MarketChoice, readConfig } from "../../src/config.ts";
 import { quotas } from "../../src/limits/limits.ts";
 import { createService, type Service } from "../../src/service.ts";
+import { atFileEnd } from "./file-end.ts";
 
 /** A quiet instant of the sandbox, so that every run sees the same market. */
 export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
@@ -22,22 +22,6 @@ export interface RunningService {
   readonly logged: readonly string[];
   readonly clock: { now: Date };
 }
-
-interface Running {
-  readonly server: Server;
-  readonly service: Service;
-  readonly folder: string;
-}
-
-const running: Running[] = [];
-afterAll(async () => {
-  for (const { server, service, folder } of running) {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-    await service.close();
-    await rm(folder, { recursive: true, force: true });
-  }
-});
 
 /** Limits that no test of something else meets, as the setting is written. */
 export const LOOSE_LIMITS = Object.keys(quotas)
@@ -71,7 +55,12 @@ export async function startService({
     log,
   });
   server.on("request", service.app);
-  running.push({ server, service, folder });
+  atFileEnd(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  });
   return { base, service, logged, clock };
 }
 

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll } from "vitest";
 import { sessionsBetween } from "../../src/market/calendar.ts";
+import { atFileEnd } from "./file-end.ts";
 
 /** First and last date of the bars: sessions of the fund, the stocks and every day of the coin. */
 const FIRST_DATE = "2012-10-01";
@@ -18,9 +18,6 @@ const INSTRUMENTS = [
   "COIN-USD,Coin,crypto,,USD,",
 ];
 
-const folders: string[] = [];
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
-
 /**
  * Writes an invented market folder of 18 months, the same on every call, that goes with the tests of
  * the file: two stocks of which one is listed in November 2013, a fund and a coin, with filings,
@@ -28,7 +25,7 @@ afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true 
  */
 export async function smallMarket(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "small-market-"));
-  folders.push(folder);
+  atFileEnd(() => rm(folder, { recursive: true }));
   const sessions = sessionsBetween(FIRST_DATE, LAST_DATE);
   const feeds = sessions.filter((date) => date >= "2014-01-08");
   const listed = sessions.filter((date) => date >= "2013-11-04");

@@ -3,12 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
+import { beforeAll, describe, onTestFinished } from "vitest";
 import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import type { Records } from "../../src/store/records.ts";
 import type { DumpRow, Store, StoreMode } from "../../src/store/store.ts";
-import { type Cluster, postgresAvailable, startPostgres } from "./postgres.ts";
+import type { TestTag } from "../tiers.ts";
+import { atFileEnd } from "./file-end.ts";
+import { createDatabase, postgresAvailable, sharedPostgres } from "./postgres.ts";
 import { emptyDisk, openModel } from "./store-model.ts";
 
 /** What every store of the tests belongs to. */
@@ -33,6 +35,8 @@ export interface Engine {
   readonly isMissing: boolean;
   /** Whether two processes can open one place. */
   readonly isShared: boolean;
+  /** Of the tests on it: PostgreSQL is for the full tier. */
+  readonly tags: readonly TestTag[];
   /** Starts what all stores need. */
   start(): Promise<void>;
   /** Opens a new, empty store. */
@@ -62,6 +66,7 @@ function placeOf(store: Store): Place {
 async function openedAt(place: Place): Promise<Store> {
   const store = await place.open();
   places.set(store, place);
+  discardAtFileEnd(store);
   return store;
 }
 
@@ -73,12 +78,15 @@ async function discard(store: Store): Promise<void> {
   await place.leave();
 }
 
-afterAll(async () => {
-  for (const store of places.keys()) await discard(store);
-});
+/** Discards what is still open when the tests of the file have run. */
+function discardAtFileEnd(store: Store): void {
+  atFileEnd(async () => {
+    if (places.has(store)) await discard(store);
+  });
+}
 
 function engine(
-  traits: Pick<Engine, "name" | "isMissing" | "isShared"> & Partial<Pick<Engine, "start">>,
+  traits: Pick<Engine, "name" | "isMissing" | "isShared" | "tags"> & Partial<Pick<Engine, "start">>,
   newPlace: (clock: StoreClock) => Promise<Place>,
 ): Engine {
   return {
@@ -96,7 +104,7 @@ function engine(
 
 /** The reference that the engines are compared with. */
 export const model = engine(
-  { name: "the model", isMissing: false, isShared: false },
+  { name: "the model", isMissing: false, isShared: false, tags: [] },
   async ({ now }) => {
     const disk = emptyDisk({ id: crypto.randomUUID(), mode: MODE });
     return { open: async () => openModel({ disk, now }), leave: async () => undefined };
@@ -105,7 +113,7 @@ export const model = engine(
 
 /** Files of one process, in a temporary folder for each store. */
 export const embedded = engine(
-  { name: "embedded", isMissing: false, isShared: false },
+  { name: "embedded", isMissing: false, isShared: false, tags: [] },
   async ({ now }) => {
     const folder = await mkdtemp(join(tmpdir(), "store-"));
     return {
@@ -117,18 +125,12 @@ export const embedded = engine(
 
 if (!postgresAvailable) process.stderr.write("\nSKIPPED: the store on PostgreSQL\n\n");
 
-let cluster: Promise<Cluster> | undefined;
 /** Databases that were left; to use one again takes a tenth of the time of creating one. */
 const databases: string[] = [];
 
-function started(): Promise<Cluster> {
-  cluster ??= startPostgres();
-  return cluster;
-}
-
 async function emptyDatabase(): Promise<string> {
   const url = databases.pop();
-  if (url === undefined) return (await started()).createDatabase();
+  if (url === undefined) return createDatabase();
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query("drop schema if exists market_signal cascade");
@@ -136,13 +138,14 @@ async function emptyDatabase(): Promise<string> {
   return url;
 }
 
-/** A real server for the tests of one file, with a database for each store. */
+/** A real server for all test files of a worker, with a database for each store. */
 export const postgres = engine(
   {
     name: postgresAvailable ? "postgres" : "postgres (SKIPPED: it cannot be started here)",
     isMissing: !postgresAvailable,
     isShared: true,
-    start: async () => void (await started()),
+    tags: ["full"],
+    start: async () => void (await sharedPostgres()),
   },
   async ({ now }) => {
     const url = await emptyDatabase();
@@ -187,8 +190,18 @@ function testStore(of: Engine, store: Store, clock: { now: number }): TestStore 
 
 /** The same tests for the model and for every engine. */
 export function describeStores(title: string, tests: (engine: Engine) => void): void {
-  for (const each of [model, ...engines]) {
-    describe.skipIf(each.isMissing)(`${title}: ${each.name}`, PATIENT, () => {
+  describeOn([model, ...engines], title, tests);
+}
+
+/** The same tests for every engine, for what costs too much to show of the model too. */
+export function describeEngines(title: string, tests: (engine: Engine) => void): void {
+  describeOn(engines, title, tests);
+}
+
+function describeOn(all: readonly Engine[], title: string, tests: (engine: Engine) => void): void {
+  for (const each of all) {
+    const options = { ...PATIENT, tags: [...each.tags] };
+    describe.skipIf(each.isMissing)(`${title}: ${each.name}`, options, () => {
       beforeAll(() => each.start(), 3 * PATIENT.timeout);
       tests(each);
     });

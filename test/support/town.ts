@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
-import { afterAll } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { mails, openedLetter } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
+import { atFileEnd } from "./file-end.ts";
 import { createPerson, type Person } from "./person.ts";
 import { LOOSE_LIMITS, SANDBOX_NOW } from "./service.ts";
 
@@ -35,13 +35,6 @@ export interface Town {
   /** Ends it before its time. */
   stop(): Promise<void>;
 }
-
-const folders: string[] = [];
-const towns: Pick<Town, "stop">[] = [];
-afterAll(async () => {
-  await Promise.all(towns.map(({ stop }) => stop()));
-  await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
-});
 
 /** Starts a service in this process, with the settings that the environment would give it. It ends
  *  with the tests of the file. */
@@ -88,7 +81,7 @@ export async function startTown(
     await new Promise((resolve) => server.close(resolve));
     await service.close();
   });
-  towns.push({ stop });
+  atFileEnd(stop);
   return { base, service, folder, clock, passTo, logged, person, lettersTo, codesTo, stop };
 }
 
@@ -104,7 +97,7 @@ async function listen(server: Server): Promise<string> {
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "market-signal-"));
-  folders.push(folder);
+  atFileEnd(() => rm(folder, { recursive: true }));
   return folder;
 }
 

@@ -1,10 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { requirements } from "../requirements.ts";
 import { verifies } from "../support/verifies.ts";
-
-const testFolder = join(import.meta.dirname, "..");
+import { type Tier, testFiles } from "../tiers.ts";
 
 /** A call and its first argument, one literal or a list of them, on a line that is no comment. */
 const citation = /^(?!\s*(?:\/\/|\/?\*)).*?\bverifies\(\s*("[^"\n]*"|\[[^\]]*\])/gm;
@@ -20,13 +17,11 @@ function quotedIn(list: string): readonly string[] {
   return [...literals].map(([, id = ""]) => id);
 }
 
-/** The ids that all test files cite. */
-function idsCitedByTests(): ReadonlySet<string> {
-  const files = readdirSync(testFolder, { recursive: true, encoding: "utf8" });
-  const sources = files
-    .filter((file) => file.endsWith(".test.ts"))
-    .map((file) => readFileSync(join(testFolder, file), "utf8"));
-  return new Set(sources.flatMap(idsCitedIn));
+/** The ids that test files cite, each with the first tier that has such a file. */
+function tierOfCited(): ReadonlyMap<string, Tier> {
+  const order: readonly Tier[] = ["nightly", "full", "quick"];
+  const files = testFiles().toSorted((a, b) => order.indexOf(a.tier) - order.indexOf(b.tier));
+  return new Map(files.flatMap(({ tier, source }) => idsCitedIn(source).map((id) => [id, tier])));
 }
 
 function idsOf(entries: typeof requirements): readonly string[] {
@@ -34,7 +29,7 @@ function idsOf(entries: typeof requirements): readonly string[] {
 }
 
 describe("the requirements", () => {
-  const cited = idsCitedByTests();
+  const cited = tierOfCited();
   const ids = idsOf(requirements);
 
   it("are each cited by a test", () => {
@@ -43,8 +38,13 @@ describe("the requirements", () => {
   });
 
   it("are all that tests cite", () => {
-    const unknown = [...cited].filter((id) => !ids.includes(id));
+    const unknown = [...cited.keys()].filter((id) => !ids.includes(id));
     expect(unknown, "cited but not listed").toEqual([]);
+  });
+
+  it("are proved in the tier that they name", () => {
+    const moved = requirements.filter(({ id, tier }) => cited.get(id) !== tier);
+    expect(idsOf(moved), "proved in another tier").toEqual([]);
   });
 
   it("have unique ids", () => {

@@ -118,7 +118,7 @@ describeStores("announcements", (engine) => {
 for (const engine of engines.filter(({ isShared }) => isShared)) {
   it.skipIf(engine.isMissing)(
     `announcements reach every process: ${engine.name}`,
-    PATIENT,
+    { ...PATIENT, tags: [...engine.tags] },
     async () => {
       const opened = await openStore(engine);
       const [one, two] = [opened.records, (await opened.openBeside()).records];

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { describe, it } from "vitest";
+import { it } from "vitest";
 import { announce } from "../../../src/store/operations.ts";
 import type { Store, StoreIdentity } from "../../../src/store/store.ts";
 import { emptyDisk, type ModelDisk, openModel } from "../../support/store-model.ts";
-import { type Engine, embedded, inBatches, postgres, START } from "../../support/stores.ts";
+import { describeEngines, type Engine, inBatches, START } from "../../support/stores.ts";
 import { atomicCommand, type Command, random } from "./commands.ts";
 import { everything, newPlayer, noted, type Player, type Prepared, prepared } from "./player.ts";
 
@@ -112,12 +112,9 @@ async function explain(engine: Engine, numRuns: number): Promise<void> {
   await fc.assert(fc.asyncProperty(sequences, run), { seed: random.seed, numRuns });
 }
 
-describe.each([
-  { engine: embedded, shortRuns: 100 },
-  { engine: postgres, shortRuns: 40 },
-])("random commands at the same time: $engine.name", ({ engine, shortRuns }) => {
-  const runs = random.runs(shortRuns);
-  it.skipIf(engine.isMissing)(
+describeEngines("random commands at the same time", (engine) => {
+  const runs = random.runs(engine.isShared ? 40 : 100);
+  it(
     `have the answers of the model in some order, in ${runs} sequences of batches`,
     () => explain(engine, runs),
     random.timeoutMs,

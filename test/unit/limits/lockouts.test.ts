@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Limits, QuotaName } from "../../../src/limits/limits.ts";
 import { withLockouts } from "../../../src/limits/lockouts.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
-import { dumped, engines, openStore, PATIENT, type TestStore } from "../../support/stores.ts";
+import { describeEngines, dumped, openStore, type TestStore } from "../../support/stores.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
@@ -29,81 +29,74 @@ async function lockedFor(limits: Limits, quota: QuotaName, key = "192.0.2.1"): P
   return isExceeded ? resetMs / MINUTE_MS : 0;
 }
 
-for (const engine of engines) {
-  describe.skipIf(engine.isMissing)(`lockouts: ${engine.name}`, PATIENT, () => {
-    beforeAll(() => engine.start(), 3 * PATIENT.timeout);
-
-    it.each(["secret-address", "wrong-code"] as const)(
-      "begin when %s is used up",
-      async (quota) => {
-        const limits = started(await openStore(engine));
-        await guess(limits, quota, 2);
-        expect(await lockedFor(limits, quota)).toBe(0);
-        await guess(limits, quota, 1);
-        expect(await lockedFor(limits, quota)).toBe(15);
-      },
-    );
-
-    it("last twice as long each time, at most a day", async () => {
-      const store = await openStore(engine);
-      const limits = started(store);
-      const minutes = [];
-      for (let at = 0; at < 9; at += 1) {
-        await guess(limits, "secret-address", 3);
-        const locked = await lockedFor(limits, "secret-address");
-        minutes.push(locked);
-        store.clock.now += locked * MINUTE_MS;
-        expect(await lockedFor(limits, "secret-address")).toBe(0);
-      }
-      expect(minutes).toEqual([15, 30, 60, 120, 240, 480, 960, 1440, 1440]);
-    });
-
-    it("outlast a restart, and so does how often they began", async () => {
-      const store = await openStore(engine);
-      await guess(started(store), "wrong-code", 3);
-      const again = await store.reopen();
-      const limits = started(again);
-      expect(await lockedFor(limits, "wrong-code")).toBe(15);
-      store.clock.now += 15 * MINUTE_MS;
-      await guess(limits, "wrong-code", 3);
-      expect(await lockedFor(limits, "wrong-code")).toBe(30);
-    });
-
-    it("are forgotten after a quiet day", async () => {
-      const store = await openStore(engine);
-      const limits = started(store);
-      await guess(limits, "wrong-code", 3);
-      store.clock.now += 15 * MINUTE_MS + DAY_MS;
-      await guess(limits, "wrong-code", 3);
-      expect(await lockedFor(limits, "wrong-code")).toBe(15);
-    });
-
-    it("lock out nobody who comes from elsewhere, and from nothing else", async () => {
-      const limits = started(await openStore(engine));
-      await guess(limits, "secret-address", 50);
-      expect(await lockedFor(limits, "secret-address", "192.0.2.2")).toBe(0);
-      expect(await lockedFor(limits, "wrong-code")).toBe(0);
-    });
-
-    it("begin once for guesses that come at once", async () => {
-      const limits = started(await openStore(engine));
-      await Promise.all(Array.from({ length: 40 }, () => guess(limits, "secret-address", 1)));
-      expect(await lockedFor(limits, "secret-address")).toBe(15);
-    });
-
-    it("begin for no other limit, and keep no address", async () => {
-      const { store, ...rest } = await openStore(engine);
-      const limits = started({ store, ...rest });
-      await guess(limits, "apply", 9);
-      expect(await dumped(store)).toEqual([]);
-      await guess(limits, "wrong-code", 3);
-      const [row, ...others] = await dumped(store);
-      expect(others).toEqual([]);
-      expect(row).toMatchObject({ collection: "lockouts", key: "wrong-code:hash-of-9-1" });
-      expect(JSON.stringify(row)).not.toContain("192.0.2");
-    });
+describeEngines("lockouts", (engine) => {
+  it.each(["secret-address", "wrong-code"] as const)("begin when %s is used up", async (quota) => {
+    const limits = started(await openStore(engine));
+    await guess(limits, quota, 2);
+    expect(await lockedFor(limits, quota)).toBe(0);
+    await guess(limits, quota, 1);
+    expect(await lockedFor(limits, quota)).toBe(15);
   });
-}
+
+  it("last twice as long each time, at most a day", async () => {
+    const store = await openStore(engine);
+    const limits = started(store);
+    const minutes = [];
+    for (let at = 0; at < 9; at += 1) {
+      await guess(limits, "secret-address", 3);
+      const locked = await lockedFor(limits, "secret-address");
+      minutes.push(locked);
+      store.clock.now += locked * MINUTE_MS;
+      expect(await lockedFor(limits, "secret-address")).toBe(0);
+    }
+    expect(minutes).toEqual([15, 30, 60, 120, 240, 480, 960, 1440, 1440]);
+  });
+
+  it("outlast a restart, and so does how often they began", async () => {
+    const store = await openStore(engine);
+    await guess(started(store), "wrong-code", 3);
+    const again = await store.reopen();
+    const limits = started(again);
+    expect(await lockedFor(limits, "wrong-code")).toBe(15);
+    store.clock.now += 15 * MINUTE_MS;
+    await guess(limits, "wrong-code", 3);
+    expect(await lockedFor(limits, "wrong-code")).toBe(30);
+  });
+
+  it("are forgotten after a quiet day", async () => {
+    const store = await openStore(engine);
+    const limits = started(store);
+    await guess(limits, "wrong-code", 3);
+    store.clock.now += 15 * MINUTE_MS + DAY_MS;
+    await guess(limits, "wrong-code", 3);
+    expect(await lockedFor(limits, "wrong-code")).toBe(15);
+  });
+
+  it("lock out nobody who comes from elsewhere, and from nothing else", async () => {
+    const limits = started(await openStore(engine));
+    await guess(limits, "secret-address", 50);
+    expect(await lockedFor(limits, "secret-address", "192.0.2.2")).toBe(0);
+    expect(await lockedFor(limits, "wrong-code")).toBe(0);
+  });
+
+  it("begin once for guesses that come at once", async () => {
+    const limits = started(await openStore(engine));
+    await Promise.all(Array.from({ length: 40 }, () => guess(limits, "secret-address", 1)));
+    expect(await lockedFor(limits, "secret-address")).toBe(15);
+  });
+
+  it("begin for no other limit, and keep no address", async () => {
+    const { store, ...rest } = await openStore(engine);
+    const limits = started({ store, ...rest });
+    await guess(limits, "apply", 9);
+    expect(await dumped(store)).toEqual([]);
+    await guess(limits, "wrong-code", 3);
+    const [row, ...others] = await dumped(store);
+    expect(others).toEqual([]);
+    expect(row).toMatchObject({ collection: "lockouts", key: "wrong-code:hash-of-9-1" });
+    expect(JSON.stringify(row)).not.toContain("192.0.2");
+  });
+});
 
 describe("limits without a lock", () => {
   it("ask the store nothing", async () => {

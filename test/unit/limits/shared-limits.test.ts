@@ -55,7 +55,8 @@ async function countTimes(limits: SharedLimits, quota: QuotaName, times: number)
 const allowed = (counted: readonly { readonly isExceeded: boolean }[]) =>
   counted.filter(({ isExceeded }) => !isExceeded).length;
 
-describe.skipIf(postgres.isMissing)("limits of several processes", PATIENT, () => {
+const onPostgres = describe.skipIf(postgres.isMissing);
+onPostgres("limits of several processes", { ...PATIENT, tags: ["full"] }, () => {
   beforeAll(() => postgres.start(), 3 * PATIENT.timeout);
 
   it("allow exactly as many of 2,000 at once in three processes", async () => {

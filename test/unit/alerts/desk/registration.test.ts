@@ -17,7 +17,7 @@ import {
   POLLED,
 } from "../../../support/desk.ts";
 import { vault } from "../../../support/hooked.ts";
-import { dumped, embedded, engines, openStore, PATIENT, slowed } from "../../../support/stores.ts";
+import { describeEngines, dumped, embedded, openStore, slowed } from "../../../support/stores.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -157,9 +157,8 @@ describe("the limits of an owner", () => {
   });
 });
 
-describe.each(engines.filter(({ isMissing }) => !isMissing))("$name", PATIENT, (engine) => {
+describeEngines("registrations at once", (engine) => {
   it("lets only as many in as there is room for, however many come at once", async () => {
-    await engine.start();
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
     const desk = deskOn({ ...store, records: slowed(store.records) });
@@ -172,7 +171,6 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))("$name", PATIENT, (
   });
 
   it("makes one alert for requests under one key that come at once", async () => {
-    await engine.start();
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
     const desk = deskOn({ ...store, records: slowed(store.records) });

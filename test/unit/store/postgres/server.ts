@@ -9,13 +9,17 @@ const START_MS = 60_000;
 /** Tests with a PostgreSQL server of their own. @param tests Get the server, once it runs. */
 export function describePostgres(title: string, tests: (server: () => Cluster) => void): void {
   const note = postgresAvailable ? "" : " (SKIPPED: no PostgreSQL for this platform)";
-  describe.skipIf(!postgresAvailable)(`${title}${note}`, { timeout: START_MS }, () => {
-    let cluster: Cluster;
-    beforeAll(async () => {
-      cluster = await startPostgres();
-    }, START_MS);
-    tests(() => cluster);
-  });
+  describe.skipIf(!postgresAvailable)(
+    `${title}${note}`,
+    { timeout: START_MS, tags: ["full"] },
+    () => {
+      let cluster: Cluster;
+      beforeAll(async () => {
+        cluster = await startPostgres();
+      }, START_MS);
+      tests(() => cluster);
+    },
+  );
 }
 
 /** Opens a store that is closed when the test is over. */

@@ -1,0 +1,42 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** What the night runs: each proof in its whole form, one after the other. */
+const COMMANDS = [
+  "npm run test:full",
+  "npx vitest run --mode nightly --no-file-parallelism",
+  "npm run crash",
+  "node test/load/overload.ts",
+  "node test/load/slow-clients.ts",
+  "node test/load/soak.ts",
+  "node test/bench/deliveries.ts",
+  "npm run bench",
+];
+
+/** How much of what is drawn or filled, more than when one runs such a test by hand. */
+const SIZES = { FUZZ: "20000", BACK_FILL: "500x730", STORE_MODEL_RUNS: "2000" };
+
+/** Runs a command to its end. @returns How it ended. */
+async function run(command: string) {
+  const startedAt = performance.now();
+  const child = spawn(command, {
+    shell: true,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, ...SIZES },
+  });
+  const [code] = await once(child, "exit");
+  return { command, passed: code === 0, minutes: (performance.now() - startedAt) / 60_000 };
+}
+
+const outcomes = [];
+for (const command of COMMANDS) outcomes.push(await run(command));
+
+const lines = outcomes.map(
+  ({ command, passed, minutes }) =>
+    `${passed ? "passed" : "FAILED"} ${minutes.toFixed(1).padStart(6)} min  ${command}`,
+);
+const failed = outcomes.filter(({ passed }) => !passed).length;
+process.stdout.write(
+  `\n${lines.join("\n")}\n${outcomes.length - failed} passed, ${failed} failed\n`,
+);
+if (failed > 0) process.exitCode = 1;

@@ -1,0 +1,22 @@
+import { defineConfig } from "vitest/config";
+import { selectionOf, type Tier, tags } from "./test/tiers.ts";
+
+const tiers: readonly string[] = ["quick", "full", "nightly"] satisfies Tier[];
+
+/** `vitest --mode quick` runs the tests of one tier; without a mode, whatever file is named. */
+export default defineConfig(({ mode }) => ({
+  test: {
+    include: ["test/**/*.test.ts"],
+    ...(tiers.includes(mode) && selectionOf(mode as Tier)),
+    tags: [...tags],
+    setupFiles: ["test/support/setup.ts"],
+    // Two processes of plain Node load every module once for all files. What a file starts,
+    // `atFileEnd` ends.
+    isolate: false,
+    experimental: { viteModuleRunner: false },
+    pool: "forks",
+    maxWorkers: "100%",
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+}));
