@@ -93,8 +93,12 @@ function fail(error: unknown, doing = "start"): void {
 
 /** Answers while the market is being read. */
 function starting(...[, res]: Parameters<RequestListener>): void {
-  const detail = "The market is being read.";
-  sendPlainProblem(res, new Problem("not_ready", { detail, headers: { "retry-after": "1" } }));
+  const problem = new Problem("not_ready", {
+    detail: "The market is being read.",
+    next: "Try again in a moment; GET /readyz answers 200 once the service is ready.",
+    headers: { "retry-after": "1" },
+  });
+  sendPlainProblem(res, problem);
 }
 
 /** One JSON line for programs on standard output, a few words for people on standard error. */

@@ -27,12 +27,12 @@ const catalogue = {
 /** The stable name of a failure. */
 export type ProblemCode = keyof typeof catalogue;
 
-/** What a caller is told besides the code: the reason and, where there is one, the way out. */
+/** What a caller is told besides the code: the reason and the way out. */
 export interface ProblemDetail {
   /** What is wrong with this request, in one or two sentences for the caller. */
   readonly detail: string;
-  /** What to do next. */
-  readonly next?: string;
+  /** What to do next: an address, a tool, or what to change in the request. */
+  readonly next: string;
   /** Response headers that belong to the failure, such as `Allow` or `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -45,11 +45,11 @@ export class Problem extends Error {
   override readonly name = "Problem";
   readonly code: ProblemCode;
   readonly detail: string;
-  readonly next: string | undefined;
+  readonly next: string;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ProblemCode, { detail, next, headers = {} }: ProblemDetail) {
-    super(`${code}: ${next === undefined ? detail : `${detail} ${next}`}`);
+    super(`${code}: ${detail} ${next}`);
     this.code = code;
     this.detail = detail;
     this.next = next;
@@ -70,7 +70,7 @@ export class Problem extends Error {
       status,
       detail: this.detail,
       code: this.code,
-      ...(this.next === undefined ? {} : { next: this.next }),
+      next: this.next,
     };
   }
 }

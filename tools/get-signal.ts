@@ -136,7 +136,7 @@ function chosen(symbols: readonly string[], asOf: string | undefined, context: T
       found.set(instrument.symbol, snapshotAt(instrument, asOf, context));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      const { code, detail, next = null } = error;
+      const { code, detail, next } = error;
       failed.push({ symbol, code, detail, next });
     }
   }

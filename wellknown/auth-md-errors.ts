@@ -19,6 +19,6 @@ const errors = [
 /** The part of auth.md on refusals. */
 export const errorSection = `## Errors
 
-Under \`/oauth\` the body has \`error\` and \`error_description\` (RFC 6749). Elsewhere it is a problem (RFC 9457) with \`code\`, \`detail\` and often \`next\`, what to do.
+Under \`/oauth\` the body has \`error\` and \`error_description\` (RFC 6749). Elsewhere it is a problem (RFC 9457) with \`code\`, \`detail\` and \`next\`, what to do.
 
 ${table(["Status", "Error", "What to do"], errors)}`;

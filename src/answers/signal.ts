@@ -91,7 +91,7 @@ const FailedSymbol = z.object({
   symbol: z.string().describe("As it was asked for."),
   code: z.string().describe("The stable name of the failure, unknown_symbol for example."),
   detail: z.string(),
-  next: z.string().nullable().describe("What to do next."),
+  next: z.string().describe("What to do next."),
 });
 export type FailedSymbol = z.infer<typeof FailedSymbol>;
 

@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { z } from "zod";
 import { EmailAddress } from "../auth/accounts/email.ts";
-import type { ClaimOutcome, Claims } from "../auth/agents/claims.ts";
+import { type ClaimOutcome, type Claims, claimLinks } from "../auth/agents/claims.ts";
 import { calledFrom } from "../auth/auditor.ts";
 import { addressKey } from "../limits/address-key.ts";
 import { type CodeGuard, createCodeGuard } from "../limits/code-guard.ts";
@@ -149,21 +149,30 @@ function complete(
         : claims.completeByPerson(claim, claimant),
     );
     if (outcome.status === "invalid_claim_code") await guard.miss(ip);
-    res.json(claimedBody(outcome, baseUrl));
+    res.json(claimedBody(outcome, { agentId: data.agent_id, baseUrl }));
   };
 }
 
-function claimedBody(outcome: ClaimOutcome, baseUrl: string): Readonly<Record<string, string>> {
+/** @param agentId The agent that was to be claimed, as the caller named it. */
+function claimedBody(
+  outcome: ClaimOutcome,
+  { agentId, baseUrl }: { readonly agentId: string; readonly baseUrl: string },
+): Readonly<Record<string, string>> {
+  const { page, start_url } = claimLinks(baseUrl, agentId);
   switch (outcome.status) {
     case "invalid_claim_code":
       throw new OAuthRefusal(outcome.status, {
         status: 400,
-        description: "The agent is unknown or claimed, or the code is wrong or has expired.",
+        description:
+          "The agent is unknown or claimed, or the code is wrong or has expired: the agent gets a new one at start_url.",
+        links: { page, start_url },
       });
     case "claim_not_confirmed":
       throw new OAuthRefusal(outcome.status, {
         status: 409,
-        description: "No person has confirmed the claim yet: let them open the verification_uri.",
+        description:
+          "No person has confirmed the claim yet: let them open the verification_uri from start_url, or give them the code of the agent for the page.",
+        links: { page, start_url },
       });
     case "claimed":
       return {
@@ -190,7 +199,7 @@ function start(
     const { agent_id, login_hint } = data;
     const begun = await calledFrom(ip, () => claims.begin(agent_id, login_hint));
     if (begun === undefined) {
-      const description = "The agent is claimed, or lacks the grant client_credentials.";
+      const description = `The agent is claimed, or lacks the grant client_credentials. A claimed agent goes on with a new token from ${baseUrl}/oauth/token.`;
       throw new OAuthRefusal("already_claimed", { status: 409, description });
     }
     const expires_at = new Date(begun.expiresAt).toISOString();

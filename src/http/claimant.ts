@@ -48,7 +48,10 @@ export function createClaimantOf(options: ClaimantOptions): (req: Request) => Pr
   const callerClaims = (caller: Caller): Claimant => {
     if (caller.kind === "service") throw notEligible("An API key cannot claim an agent.");
     if (!covers(caller.resource, baseUrl)) {
-      throw unauthenticated(`The token was issued for ${caller.resource}.`, "invalid_token");
+      throw unauthenticated(
+        `The token was issued for ${caller.resource}: ask for one without resource.`,
+        "invalid_token",
+      );
     }
     return caller.kind === "agent"
       ? { kind: "agent", agentId: caller.id }

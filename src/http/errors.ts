@@ -26,7 +26,7 @@ export function sendPlainProblem(res: ServerResponse, problem: Problem): void {
 export const notFound: RequestHandler = (req) => {
   throw new Problem("not_found", {
     detail: `There is nothing at ${req.method} ${req.path}.`,
-    next: "The documents under /.well-known say what there is.",
+    next: "GET /llms.txt lists what there is, and /.well-known/api-catalog does for programs.",
   });
 };
 
@@ -73,16 +73,31 @@ function asProblem(error: unknown): Problem {
   const { type, status, limit } = error as { type?: string; status?: number; limit?: number };
   switch (type) {
     case "entity.parse.failed":
-      return new Problem("invalid_request", { detail: "The body is not valid JSON." });
+      return new Problem("invalid_request", {
+        detail: "The body is not valid JSON.",
+        next: "Send one JSON object (RFC 8259), encoded as UTF-8.",
+      });
     case "entity.too.large":
-      return new Problem("content_too_large", { detail: `A body has at most ${limit} bytes.` });
+      return new Problem("content_too_large", {
+        detail: `A body has at most ${limit} bytes.`,
+        next: "Send less in one request.",
+      });
     case "encoding.unsupported":
     case "charset.unsupported":
-      return new Problem("unsupported_media_type", { detail: "Send plain UTF-8 JSON." });
+      return new Problem("unsupported_media_type", {
+        detail: "The body is compressed, or not encoded as UTF-8.",
+        next: "Send it uncompressed, as UTF-8.",
+      });
     default:
       return isClientError(status)
-        ? new Problem("invalid_request", { detail: "The request could not be read." })
-        : new Problem("internal_error", { detail: "The failure was logged." });
+        ? new Problem("invalid_request", {
+            detail: "The request could not be read.",
+            next: "Correct its address, header or body; /docs/api describes each operation.",
+          })
+        : new Problem("internal_error", {
+            detail: "The failure was logged.",
+            next: "Try again later; GET /api/health says how the service is doing.",
+          });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
+import { claimLinks } from "../auth/agents/claims.ts";
 import { mayUse } from "../auth/authenticator.ts";
 import type { Authenticate, Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
@@ -51,22 +52,54 @@ export interface Gate {
   requireScopes(caller: Caller, needed: readonly Scope[]): void;
 }
 
-/** What somebody without a credential does next. */
+/** What somebody does next who has no credential, or one that is good for nothing. */
 const wayIn = ({ anonymousScopes, baseUrl }: GateOptions): string =>
   anonymousScopes.length > 0
     ? `Register at ${baseUrl}/oauth/register, then get a token at ${baseUrl}/oauth/token.`
     : `Agents need a person here: ${baseUrl}/auth.md says what to do.`;
 
+/** What a caller does next whose token was issued for the other resource. */
+const wayToResource = ({ kind, resource }: Caller, { baseUrl }: GateOptions): string =>
+  kind === "agent"
+    ? `Get a token at ${baseUrl}/oauth/token without the parameter resource: it is good here and at ${resource}.`
+    : `Send the person to ${baseUrl}/oauth/authorize again, without the parameter resource: the token is then good here and at ${resource}.`;
+
+/** What a caller does next whose credential lacks scopes. */
+function wayToScopes(
+  { kind, id, accountId }: Caller,
+  missing: readonly Scope[],
+  { anonymousScopes, baseUrl }: GateOptions,
+): string {
+  const scope = missing.join(" ");
+  if (kind === "service")
+    return `Use an API key that has it: a person makes one at ${baseUrl}/account.`;
+  if (kind === "user") {
+    return `Send the person to ${baseUrl}/oauth/authorize again with ${scope} in the parameter scope.`;
+  }
+  const getToken = `get a token at ${baseUrl}/oauth/token that has ${scope}`;
+  if (accountId !== undefined) {
+    return `If the token asked for less than the agent may have, ${getToken}. Otherwise the person who claimed the agent did not allow it: they can end the claim at ${baseUrl}/account and claim it again.`;
+  }
+  if (missing.every((name) => anonymousScopes.includes(name))) {
+    return `If the token asked for less than was registered, ${getToken}. Otherwise register for it at ${baseUrl}/oauth/register.`;
+  }
+  const { page, start_url } = claimLinks(baseUrl, id);
+  return `A person must claim this agent first: let them enter its claim code at ${page}. The registration gave the code, POST ${start_url} gives a new one. Then ${getToken}.`;
+}
+
 /** Where the resource says how to come in (RFC 9728). */
 const metadataUrlOf = ({ baseUrl }: GateOptions, path: ResourcePath): string =>
   `${baseUrl}/.well-known/oauth-protected-resource${path}`;
 
-function refusalsAt(options: GateOptions, resource_metadata: string): Refuse {
+function refusalsAt(
+  options: GateOptions,
+  resource_metadata: string,
+): (...[detail, error, next]: [...Parameters<Refuse>, next?: string]) => Problem {
   const scope = options.anonymousScopes.join(" ");
-  return (detail, error) =>
+  return (detail, error, next = wayIn(options)) =>
     new Problem("unauthenticated", {
       detail,
-      next: wayIn(options),
+      next,
       headers: {
         "WWW-Authenticate": challenge({
           ...(error && { error, error_description: detail }),
@@ -125,7 +158,8 @@ export function createGate(options: GateOptions, path: ResourcePath): Gate {
     }
     if (isGoodHere(caller)) return caller;
     await count(res, caller);
-    throw refuse(`The token was issued for ${caller.resource}.`, INVALID);
+    const detail = `The token was issued for ${caller.resource}.`;
+    throw refuse(detail, INVALID, wayToResource(caller, options));
   }
 }
 
@@ -147,17 +181,14 @@ function requireStillIn(refuse: Refuse): RequestHandler {
   };
 }
 
-function scopesRequired(
-  { baseUrl }: GateOptions,
-  resource_metadata: string,
-): Gate["requireScopes"] {
+function scopesRequired(options: GateOptions, resource_metadata: string): Gate["requireScopes"] {
   return (caller, needed) => {
     const missing = needed.filter((scope) => !caller.scopes.has(scope));
     if (missing.length === 0) return;
     const detail = `This operation needs the scope ${missing.join(" ")}.`;
     throw new Problem("insufficient_scope", {
       detail,
-      next: `Get a token with it at ${baseUrl}/oauth/token; ${baseUrl}/auth.md says how.`,
+      next: wayToScopes(caller, missing, options),
       headers: {
         "WWW-Authenticate": challenge({
           error: "insufficient_scope",

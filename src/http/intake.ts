@@ -105,7 +105,10 @@ function fields(schema: z.ZodType): readonly RequestHandler[] {
 const onlyJson: RequestHandler = (req, _res, next) => {
   const isEmpty = req.headers["content-length"] === "0";
   if (isEmpty || req.is("application/json") !== false) return next();
-  throw new Problem("unsupported_media_type", { detail: "The body must be application/json." });
+  throw new Problem("unsupported_media_type", {
+    detail: "The body must be application/json.",
+    next: "Send one JSON object with that content type.",
+  });
 };
 
 /** JSON is UTF-8, whatever else the type says (RFC 8259 sections 8.1 and 11). */
@@ -113,7 +116,10 @@ function jsonIn(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw new Problem("invalid_request", { detail: "The body is not valid JSON." });
+    throw new Problem("invalid_request", {
+      detail: "The body is not valid JSON.",
+      next: "Send one JSON object (RFC 8259), encoded as UTF-8.",
+    });
   }
 }
 

@@ -44,5 +44,6 @@ export function bodyOf({ body = {} }: Pick<Request, "body">): Readonly<Record<st
   if (!isDeeperThan(MAX_BODY_DEPTH, body)) return body;
   throw new Problem("invalid_request", {
     detail: `A body nests at most ${MAX_BODY_DEPTH} levels deep.`,
+    next: "Send it with fewer levels; /docs/api describes each body.",
   });
 }

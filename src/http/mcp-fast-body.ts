@@ -47,7 +47,10 @@ function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
   } catch {
-    throw new Problem("invalid_request", { detail: "The body is not valid JSON." });
+    throw new Problem("invalid_request", {
+      detail: "The body is not valid JSON.",
+      next: "Send one JSON-RPC message (RFC 8259), encoded as UTF-8.",
+    });
   }
 }
 
@@ -85,5 +88,6 @@ export function requireModest(body: unknown): void {
   if (!isDeeperThan(MAX_MESSAGE_DEPTH, body)) return;
   throw new Problem("invalid_request", {
     detail: `A message nests at most ${MAX_MESSAGE_DEPTH} levels deep.`,
+    next: "Send it with fewer levels; tools/list describes the arguments of each tool.",
   });
 }

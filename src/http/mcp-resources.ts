@@ -71,7 +71,7 @@ function symbolAt(uri: string, context: ToolContext): string {
     if (!(error instanceof Problem)) throw error;
     throw new Problem("invalid_request", {
       detail: `resourceSubscriptions: one is no ${SIGNAL_URI}. ${error.detail}`,
-      ...(error.next !== undefined && { next: error.next }),
+      next: error.next,
     });
   }
 }

@@ -9,6 +9,8 @@ interface Refusal {
   /** As RFC 6749 section 5.2 has it; printable ASCII without quotes and backslashes. */
   readonly description: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Addresses that lead on, by the names that the answer to a registration has for them. */
+  readonly links?: Readonly<Record<string, string>>;
 }
 
 /** A refusal in the words of OAuth, where `Problem` has those of the service. */
@@ -30,9 +32,13 @@ export const answerOAuthRefusal: ErrorRequestHandler = (error, _req, res, next) 
     return res.status(error.status).set(error.headers).json(unavailableBody(error));
   }
   if (!(error instanceof OAuthRefusal)) return next(error);
-  const { status, description, headers = {} } = error.refusal;
-  return res.status(status).set(headers).json({
-    error: error.error,
-    error_description: description,
-  });
+  const { status, description, headers = {}, links = {} } = error.refusal;
+  return res
+    .status(status)
+    .set(headers)
+    .json({
+      error: error.error,
+      error_description: description,
+      ...links,
+    });
 };

@@ -13,7 +13,10 @@ export function body(type: string, limit: number): readonly RequestHandler[] {
   return [
     (req, _res, next) => {
       if (req.is(type)) return next();
-      throw new Problem("unsupported_media_type", { detail: `The body must be ${type}.` });
+      throw new Problem("unsupported_media_type", {
+        detail: `The body must be ${type}.`,
+        next: "Send it with that content type.",
+      });
     },
     express.raw({ type: () => true, limit, inflate: false }),
   ];

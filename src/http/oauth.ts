@@ -172,10 +172,20 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
 /** Failures of the body reader, in the words of the service. */
 const translate: ErrorRequestHandler = (error, _req, _res, next) => {
   if (error.type === "entity.too.large") {
-    return next(new Problem("content_too_large", { detail: `At most ${error.limit} bytes.` }));
+    return next(
+      new Problem("content_too_large", {
+        detail: `A body has at most ${error.limit} bytes.`,
+        next: "Send less in one request.",
+      }),
+    );
   }
   if (error.type === "encoding.unsupported") {
-    return next(new Problem("unsupported_media_type", { detail: "The body must not be encoded." }));
+    return next(
+      new Problem("unsupported_media_type", {
+        detail: "The body must not be encoded.",
+        next: "Send it uncompressed.",
+      }),
+    );
   }
   return next(error);
 };

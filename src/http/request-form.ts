@@ -6,10 +6,12 @@ export const MAX_FIELDS = 100;
 
 const NO_ADDRESS = new Problem("invalid_request", {
   detail: "The request target is not an address.",
+  next: "Ask for a path of this service, such as /llms.txt.",
 });
 
 const TOO_MANY_FIELDS = new Problem("headers_too_large", {
   detail: `A header has at most ${MAX_FIELDS} fields.`,
+  next: "Send fewer header fields.",
 });
 
 const NOT_ONE_HOST = new Problem("invalid_request", {

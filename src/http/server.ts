@@ -6,7 +6,7 @@ import {
   STATUS_CODES,
 } from "node:http";
 import type { Duplex } from "node:stream";
-import { Problem, type ProblemCode } from "../problem.ts";
+import { Problem } from "../problem.ts";
 import { HARDENED, PROBLEM_TYPE } from "./errors.ts";
 import { MAX_FIELDS } from "./request-form.ts";
 
@@ -34,17 +34,25 @@ const MAX_CONNECTIONS = 15_000;
 const LAST_WORDS_MS = 1_000;
 
 /** What is wrong with what could not be read, by the code of the error. */
-const reasons: Readonly<Record<string, readonly [ProblemCode, string]>> = {
-  HPE_HEADER_OVERFLOW: [
-    "headers_too_large",
-    `A header has at most ${BOUNDS.maxHeaderSize} bytes, with the address.`,
-  ],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: ["content_too_large", "The chunks of the body are too wordy."],
-  ERR_HTTP_REQUEST_TIMEOUT: [
-    "request_timeout",
-    `A header has ${BOUNDS.headersTimeout / 1000} seconds to arrive, a request ${BOUNDS.requestTimeout / 1000}.`,
-  ],
+const reasons: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: new Problem("headers_too_large", {
+    detail: `A header has at most ${BOUNDS.maxHeaderSize} bytes, with the address.`,
+    next: "Send fewer or shorter header fields.",
+  }),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: new Problem("content_too_large", {
+    detail: "The chunks of the body have too many extensions.",
+    next: "Send the body with Content-Length, or in chunks without extensions.",
+  }),
+  ERR_HTTP_REQUEST_TIMEOUT: new Problem("request_timeout", {
+    detail: `A header has ${BOUNDS.headersTimeout / 1000} seconds to arrive, a request ${BOUNDS.requestTimeout / 1000}.`,
+    next: "Send the whole request again on a new connection.",
+  }),
 };
+
+const UNREADABLE = new Problem("invalid_request", {
+  detail: "The request could not be read as HTTP.",
+  next: "Send a request as RFC 9112 has it.",
+});
 
 /** Makes a server that nobody can keep busy by sending little, slowly, or nothing at all. */
 export function createBoundedServer(listener: RequestListener): Server {
@@ -65,13 +73,9 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
     socket.destroy();
     return;
   }
-  const [code, detail] = reasons[error.code ?? ""] ?? [
-    "invalid_request",
-    "The request could not be read as HTTP.",
-  ];
   // Whoever is still sending is not listened to; cut at once, the answer would be lost to them.
   socket.pause();
-  socket.end(wholeAnswer(new Problem(code, { detail })));
+  socket.end(wholeAnswer(reasons[error.code ?? ""] ?? UNREADABLE));
   setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
 }
 

@@ -3,7 +3,7 @@ import type { Remaining } from "./limits.ts";
 
 /**
  * What a caller is told who did something too often: of several quotas the one that lasts longest.
- * The text has no quotes, so that it can be an `error_description` (RFC 6749 section 5.2).
+ * The texts have no quotes, so that they can be an `error_description` (RFC 6749 section 5.2).
  *
  * @returns `rate_limited` with `Retry-After` (RFC 9110 section 10.2.3); `undefined` when no quota
  *   is exceeded.
@@ -16,7 +16,8 @@ export function refusalOf(counted: readonly Remaining[]): Problem | undefined {
   const { quota, policy } = strictest;
   const seconds = secondsLeft(strictest);
   return new Problem("rate_limited", {
-    detail: `The limit ${quota} allows ${policy.points} in ${policy.windowSeconds} seconds. Come again in ${seconds} seconds.`,
+    detail: `The limit ${quota} allows ${policy.points} in ${policy.windowSeconds} seconds.`,
+    next: `Come again in ${seconds} seconds.`,
     headers: { "Retry-After": String(seconds) },
   });
 }

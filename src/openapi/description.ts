@@ -24,7 +24,7 @@ export const description = (site: Site): string => `${marketNotes[site.market]}
 
 ## Failures
 
-Failures are problems (RFC 9457) with a stable \`code\` and often with \`next\`, what to do. Under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749); what the protocol has no words for is a problem with those two members beside its own. While the service starts, every path answers 503 \`not_ready\`.
+Failures are problems (RFC 9457) with a stable \`code\` and with \`next\`, what to do. Under \`/oauth\` they have \`error\` and \`error_description\` (RFC 6749); what the protocol has no words for is a problem with those two members beside its own. While the service starts, every path answers 503 \`not_ready\`.
 
 ## Limits
 

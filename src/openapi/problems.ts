@@ -32,7 +32,7 @@ export const Problem = z.object({
   status: z.int().describe("HTTP status."),
   detail: z.string().describe("What is wrong with this request."),
   code: z.enum(CODES).describe("Stable name of the failure; more may come within 1.x."),
-  next: z.string().optional().describe("What to do about it."),
+  next: z.string().describe("What to do about it."),
   instance: z.string().optional().describe("Path of the request."),
   requestId: z
     .string()
@@ -70,13 +70,13 @@ export const PASSING_PROBLEMS = [
 /** What can fail under /oauth wherever a body is read, besides what the protocol has words for. */
 export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...PASSING_PROBLEMS] as const;
 
-const membersOf = (code: ProblemCode) => new Failure(code, { detail: "" }).toJSON();
+const failureOf = (code: ProblemCode) => new Failure(code, { detail: "", next: "" });
 
 /** HTTP status of a failure. */
-export const statusOf = (code: ProblemCode): number => new Failure(code, { detail: "" }).status;
+export const statusOf = (code: ProblemCode): number => failureOf(code).status;
 
 /** What a failure is, in words. */
-export const titleOf = (code: ProblemCode): string => String(membersOf(code).title);
+export const titleOf = (code: ProblemCode): string => String(failureOf(code).toJSON().title);
 
 /** Header fields that come with a status. */
 export const failureHeaders: Readonly<Record<number, readonly HeaderName[]>> = {

@@ -34,6 +34,8 @@ export type OAuthError = keyof typeof oauthErrors;
 export const Refusal = z.object({
   error: z.string().describe("Stable name of the failure."),
   error_description: z.string().optional().describe("What is wrong with this request."),
+  page: z.string().optional().describe("After a claim: where a person claims the agent."),
+  start_url: z.string().optional().describe("After a claim: where the agent gets a new code."),
 });
 
 /** The body of a failure under /oauth that is none of the protocol: it can be read either way. */

@@ -10,10 +10,22 @@ const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof
     detail: "You have 100 alerts, which is as many as a caller can have.",
     next: "Delete one with manage_alert, or add symbols to one that you have.",
   },
-  content_too_large: { detail: "A body has at most 16384 bytes." },
-  rate_limited: { detail: "The limit calls allows 600 in 60 seconds. Come again in 30 seconds." },
-  internal_error: { detail: "The failure was logged." },
-  not_ready: { detail: "The market is being read." },
+  content_too_large: {
+    detail: "A body has at most 16384 bytes.",
+    next: "Send less in one request.",
+  },
+  rate_limited: {
+    detail: "The limit calls allows 600 in 60 seconds.",
+    next: "Come again in 30 seconds.",
+  },
+  internal_error: {
+    detail: "The failure was logged.",
+    next: "Try again later; GET /api/health says how the service is doing.",
+  },
+  not_ready: {
+    detail: "The market is being read.",
+    next: "Try again in a moment; GET /readyz answers 200 once the service is ready.",
+  },
   overloaded: {
     detail: "More requests wait than can be answered in time.",
     next: "Send the same request again after the time in Retry-After.",

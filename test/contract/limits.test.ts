@@ -75,7 +75,8 @@ describe("a limited route", () => {
       title: "Too many requests.",
       status: 429,
       code: "rate_limited",
-      detail: "The limit apply allows 0 in 90 seconds. Come again in 90 seconds.",
+      detail: "The limit apply allows 0 in 90 seconds.",
+      next: "Come again in 90 seconds.",
       instance: "/",
     });
   });

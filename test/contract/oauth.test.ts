@@ -395,9 +395,9 @@ describe("a token request", () => {
   it.each([
     ["password", "unsupported_grant_type"],
     ["implicit", "unsupported_grant_type"],
-    ["refresh_token", "invalid_request"],
-    ["authorization_code", "invalid_request"],
-    ["urn:ietf:params:oauth:grant-type:jwt-bearer", "invalid_request"],
+    ["refresh_token", "unauthorized_client"],
+    ["authorization_code", "unauthorized_client"],
+    ["urn:ietf:params:oauth:grant-type:jwt-bearer", "unauthorized_client"],
   ])("is refused for %s, which an agent did not register", async (grant_type, error) => {
     const form = { ...credentials(await register()), grant_type, refresh_token: "x", code: "x" };
     const response = await sendForm("/oauth/token", form);

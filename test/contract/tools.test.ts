@@ -80,9 +80,8 @@ describe.each(shared)("$name", ({ name, routes, output }) => {
 
     if (rest.status !== 200) {
       expect(mcp.isError).toBe(true);
-      const said = body as { code: string; detail: string; next?: string };
-      const next = said.next === undefined ? "" : ` ${said.next}`;
-      expect(textOf(mcp)).toBe(`${said.code}: ${said.detail}${next}`);
+      const { code, detail, next } = body as { code: string; detail: string; next: string };
+      expect(textOf(mcp)).toBe(`${code}: ${detail} ${next}`);
       return;
     }
     expect(mcp.structuredContent).toEqual(body);

@@ -149,6 +149,7 @@ export function createAgentRoom(options: AgentRoomOptions): AgentRoom {
 export function noRoom(): Problem {
   return new Problem("rate_limited", {
     detail: "So many agents that nobody has claimed are in use that no more come in from here.",
+    next: `Register again in ${RETRY_SECONDS} seconds.`,
     headers: { "Retry-After": String(RETRY_SECONDS) },
   });
 }

@@ -12,6 +12,18 @@ export interface ClaimStart {
   readonly expiresAt: number;
 }
 
+/**
+ * Where an agent is claimed: the claim endpoint, where the agent gets a new code, and the page where a
+ * person enters the code.
+ *
+ * @param baseUrl Public origin, without a trailing slash.
+ */
+export const claimLinks = (baseUrl: string, agentId: string) => ({
+  url: `${baseUrl}/oauth/claim`,
+  start_url: `${baseUrl}/oauth/claim/start`,
+  page: `${baseUrl}/claim?agent=${encodeURIComponent(agentId)}`,
+});
+
 /** An agent as the claim page shows it; all but the times is what a stranger wrote. */
 export interface ClaimableAgent {
   readonly agentId: string;

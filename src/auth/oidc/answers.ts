@@ -8,8 +8,8 @@ import { challengeClient, tellUnproven } from "./unproven.ts";
 
 /** The body for a problem that is the service's own and will pass, in the words of RFC 6749
  *  section 4.1.2.1; those of section 5.2 only blame the request. */
-export function unavailableBody({ detail }: Problem): Readonly<Record<string, string>> {
-  return { error: "temporarily_unavailable", error_description: detail };
+export function unavailableBody({ detail, next }: Problem): Readonly<Record<string, string>> {
+  return { error: "temporarily_unavailable", error_description: `${detail} ${next}` };
 }
 
 function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
@@ -25,6 +25,20 @@ function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
 function hideHashedSecret(ctx: KoaContextWithOIDC): void {
   const { client_secret, ...others } = (ctx.body ?? {}) as { client_secret?: unknown };
   if (isHashed(client_secret)) ctx.body = others;
+}
+
+/** A known client that asks by a grant that it did not register is `unauthorized_client` (RFC 6749
+ *  section 5.2), where oidc-provider says `invalid_request`. */
+function nameWrongGrant(ctx: KoaContextWithOIDC): void {
+  const { route, client, params } = ctx.oidc ?? {};
+  const { error } = (ctx.body ?? {}) as { readonly error?: unknown };
+  const grant = params?.grant_type;
+  if (route !== "token" || client === undefined || typeof grant !== "string") return;
+  if (error !== "invalid_request" || client.grantTypeAllowed(grant)) return;
+  const { grantTypes = [] } = client;
+  const own = `this client may use ${grantTypes.join(", ")}`;
+  const error_description = `${own}; PUT /oauth/register/${client.clientId} changes its grant_types`;
+  ctx.body = { error: "unauthorized_client", error_description };
 }
 
 /** A client is told the scope that it registered, not what the library was told (client-adapter.ts). */
@@ -87,6 +101,7 @@ export function adaptAnswers(provider: Provider, onError: (error: unknown) => vo
     }
     const problem = problems.get(ctx) ?? (await tellUnproven(ctx));
     if (problem !== undefined) return answerProblem(ctx, problem);
+    nameWrongGrant(ctx);
     challengeClient(ctx, provider.issuer);
     hideHashedSecret(ctx);
     showRegisteredScope(ctx);

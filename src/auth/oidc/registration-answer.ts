@@ -1,5 +1,5 @@
 import { type ClientRecord, isClaimable } from "../agents/agent.ts";
-import type { ClaimStart } from "../agents/claims.ts";
+import { type ClaimStart, claimLinks } from "../agents/claims.ts";
 import { allScopes, isScope, type Scope, scopeNames } from "../scopes.ts";
 
 /** What the answers about a client are made from. */
@@ -42,11 +42,7 @@ export function identityMembers(
   { baseUrl, anonymousScopes }: AnswerOptions,
   start?: ClaimStart,
 ): Readonly<Record<string, unknown>> {
-  const links = {
-    url: `${baseUrl}/oauth/claim`,
-    start_url: `${baseUrl}/oauth/claim/start`,
-    page: `${baseUrl}/claim?agent=${encodeURIComponent(clientId)}`,
-  };
+  const links = claimLinks(baseUrl, clientId);
   return {
     identity_type: record.agent.identityType,
     scopes: scopesOf(record, anonymousScopes),

@@ -58,7 +58,12 @@ function grantedTypes(metadata: Metadata): readonly unknown[] {
   const granted = grantTypes.filter(
     (type) => asked.includes(type) && (usesCode || type !== "refresh_token"),
   );
-  if (granted.length === 0) refuse(`grant_types must contain one of ${grantTypes.join(", ")}`);
+  if (granted.length === 0) {
+    const alone = grantTypes.filter((type) => type !== "refresh_token").join(", ");
+    refuse(
+      `grant_types must contain one of ${alone}; refresh_token comes beside authorization_code`,
+    );
+  }
 
   const isPublic = metadata.token_endpoint_auth_method === "none";
   if (isPublic && confidentialGrants.some((type) => granted.includes(type))) {

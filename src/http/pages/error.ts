@@ -41,10 +41,16 @@ function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const { status = 500 } = error as { status?: number };
   if (status === 413) {
-    return new Problem("content_too_large", { detail: "No form of these pages is so large." });
+    return new Problem("content_too_large", {
+      detail: "No form of these pages is so large.",
+      next: "Go back and shorten what you wrote.",
+    });
   }
   return status >= 400 && status < 500
-    ? new Problem("invalid_request", { detail: "The form could not be read." })
+    ? new Problem("invalid_request", {
+        detail: "The form could not be read.",
+        next: "Open the page again, and send the form from there.",
+      })
     : new Problem("internal_error", { detail: "The failure was logged.", next: "Try it again." });
 }
 
@@ -58,7 +64,7 @@ function errorPage(problem: Problem, now: number): PageAnswer {
     body:
       code === "rate_limited"
         ? comeAgain(Number(headers["Retry-After"]), now)
-        : html`<p class="lead">${detail}</p>${next && html`<p>${next}</p>`}`,
+        : html`<p class="lead">${detail}</p><p>${next}</p>`,
   };
 }
 

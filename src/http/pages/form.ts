@@ -19,7 +19,10 @@ const FORM = "application/x-www-form-urlencoded";
 export const formReader = (limit: number): readonly RequestHandler[] => [
   (req, _res, next) => {
     if (req.is(FORM)) return next();
-    throw new Problem("unsupported_media_type", { detail: `The body must be ${FORM}.` });
+    throw new Problem("unsupported_media_type", {
+      detail: `The body must be ${FORM}.`,
+      next: "Open the page in a browser, and send the form from there.",
+    });
   },
   express.urlencoded({ extended: false, limit, parameterLimit: MAX_FIELDS, inflate: false }),
 ];

@@ -130,7 +130,9 @@ function writtenLog(dataBytes: number): WrittenLog {
       asked.push(cursor);
       await settled();
       if (log.failure !== undefined) throw log.failure;
-      if (!/^\d+$/.test(cursor)) throw new Problem("invalid_request", { detail: "no cursor" });
+      if (!/^\d+$/.test(cursor)) {
+        throw new Problem("invalid_request", { detail: "no cursor", next: "send one" });
+      }
       const page = events.slice(Number(cursor), Number(cursor) + limit);
       return { events: page, cursor: page.at(-1)?.cursor ?? cursor, hasMore: false };
     },

@@ -287,7 +287,12 @@ describe("limits whose database is silent", () => {
 
   it("ask a database that refuses no more than once a second, and tell of it", async () => {
     const { counters, timers, errors, limits } = onFake(five);
-    counters.fail(new Problem("store_unavailable", { detail: "The database does not answer." }));
+    counters.fail(
+      new Problem("store_unavailable", {
+        detail: "The database does not answer.",
+        next: "Try again in a moment.",
+      }),
+    );
     for (let at = 0; at < 5; at += 1) await limits.count("apply", `k${at}`);
     expect([counters.asked.length, errors.length]).toEqual([1, 1]);
     await timers.advance(1000);
