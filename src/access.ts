@@ -30,7 +30,7 @@ import { createOutbox } from "./mail/outbox.ts";
 import { createPostman } from "./mail/postman.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./outbound/guarded-fetch.ts";
 import type { State } from "./state.ts";
-import { countDenials } from "./telemetry/counted-limits.ts";
+import { countDenials } from "./telemetry/instrumented.ts";
 
 /** What decides who may do what. */
 export interface AccessOptions {

@@ -21,7 +21,7 @@ import type { State } from "./state.ts";
 import { schedule } from "./store/loop.ts";
 import { ARCHIVED_TOPIC } from "./store/outbox.ts";
 import type { LeadersWork } from "./store/upkeep.ts";
-import { measuredSender } from "./telemetry/measured-sender.ts";
+import { measuredSender } from "./telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 
 /** Pause between two looks for sessions that closed and are not decided about yet, in milliseconds. */

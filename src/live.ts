@@ -7,9 +7,9 @@ import { type Assigned, assign } from "./ingest/assign.ts";
 import { createListener } from "./ingest/listener.ts";
 import { openReader, readObserved, startReading } from "./ingest/news-reader.ts";
 import { createPoller } from "./ingest/poller.ts";
+import { type Shortcomings, shortcomings } from "./ingest/report.ts";
 import { newsKeptMs } from "./ingest/rows.ts";
 import { missingOf, SETUP_KEY, type Setup, setupOf, setups } from "./ingest/setup.ts";
-import { type Shortcomings, shortcomings } from "./ingest/shortcomings.ts";
 import { FEEDS } from "./market/records.ts";
 import { liveClock, type MarketClock } from "./market-clock.ts";
 import type { Observed } from "./sources/live/ledger.ts";
@@ -20,7 +20,7 @@ import { openUniverse } from "./sources/live/universe.ts";
 import { put } from "./store/operations.ts";
 import type { Store } from "./store/store.ts";
 import type { LeadersWork } from "./store/upkeep.ts";
-import { tracedAsk } from "./telemetry/traced-ask.ts";
+import { tracedAsk } from "./telemetry/instrumented.ts";
 
 const DAY_MS = 86_400_000;
 

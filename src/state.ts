@@ -13,7 +13,7 @@ import { put } from "./store/operations.ts";
 import { probes } from "./store/probes.ts";
 import type { Store, StoreMode } from "./store/store.ts";
 import { LEADER, type LeadersWork, startUpkeep, type Upkeep } from "./store/upkeep.ts";
-import { measuredRecords } from "./telemetry/measured-records.ts";
+import { measuredRecords } from "./telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 
 /** One write answers every readiness check of this many milliseconds, so that checks cost the disk

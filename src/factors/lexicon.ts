@@ -1,8 +1,7 @@
 import { analysts } from "./lexicon/analysts.ts";
-import { chat } from "./lexicon/chat.ts";
+import { chat, emoji } from "./lexicon/chat.ts";
 import { companies } from "./lexicon/companies.ts";
 import { economy } from "./lexicon/economy.ts";
-import { emoji } from "./lexicon/emoji.ts";
 import { spelled } from "./lexicon/entries.ts";
 import { type Role, roles, scales } from "./lexicon/grammar.ts";
 import { marketMoves } from "./lexicon/market-moves.ts";

@@ -1,7 +1,18 @@
 import { getHolidays } from "nyse-holidays";
 import { Temporal } from "temporal-polyfill";
 import { newYorkDate, newYorkInstant } from "./new-york.ts";
-import { SPECIAL_CLOSURES } from "./special-closures.ts";
+
+/**
+ * Days since 2009 on which the New York exchanges stayed closed besides their regular holidays:
+ * the hurricane of 2012, and days of mourning for the presidents Bush (2018) and Carter (2025).
+ * A new one is added when the exchanges announce it.
+ */
+const SPECIAL_CLOSURES: ReadonlySet<string> = new Set([
+  "2012-10-29",
+  "2012-10-30",
+  "2018-12-05",
+  "2025-01-09",
+]);
 
 /**
  * The trading calendar of the New York exchanges, by the rules in force since 2009: days before

@@ -1,15 +1,16 @@
 import { type Benchmark, createBenchmark } from "../factors/benchmark.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
+import { MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
 import { createPriceHistories, type PriceHistory, recompute } from "../factors/price-history.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { chooseBenchmark } from "./benchmarked.ts";
+import { type Composite, compose, WEIGHTS } from "./composite.ts";
 import type { TextReader } from "./conversation.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./direction.ts";
-import { countAfter, evaluate, observe } from "./observe.ts";
 import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
-import type { Observed, ReadingContext } from "./readings.ts";
-import { createSnapshot, type Snapshot, sessionScore } from "./snapshot.ts";
+import { type Observed, type ReadingContext, readFactors } from "./readings.ts";
+import { createSnapshot, type Evaluation, type Snapshot, sessionScore } from "./snapshot.ts";
 import {
   advanceTrack,
   beginSession,
@@ -17,6 +18,7 @@ import {
   endSession,
   type FeedTimes,
   type Measurement,
+  measureTrack,
   type Track,
 } from "./track.ts";
 
@@ -224,4 +226,39 @@ function contextOf(walk: Walk, at: number, tables: PeerTables): ReadingContext {
     mentionsAt: feedTimes.mentions,
     printsAt: feedTimes.offExchange,
   };
+}
+
+/**
+ * Measures an instrument, `undefined` before its first bar. A price that is too old counts as if
+ * infinitely many sessions had been missed.
+ */
+function observe(
+  track: Track,
+  { at, dayMs, closesAfter }: Pick<ReadingContext, "at" | "dayMs" | "closesAfter">,
+): Observed | undefined {
+  const { newestBar, instrument } = track;
+  if (newestBar === undefined) return undefined;
+  const isTooOld = at - newestBar.availableAt > MAX_BAR_AGE_DAYS[instrument.assetClass] * dayMs;
+  const missedSessions = isTooOld ? Number.POSITIVE_INFINITY : closesAfter(newestBar.availableAt);
+  return { track, measurement: measureTrack(track, at, dayMs), missedSessions };
+}
+
+/** Reads and combines the factors of one instrument. */
+function evaluate(
+  observed: Observed,
+  context: ReadingContext,
+): { readonly evaluation: Evaluation; readonly composite: Composite } {
+  const { instrument, bars, newestBar } = observed.track;
+  const { missedSessions } = observed;
+  const readings = readFactors(observed, context);
+  const { at, tables } = context;
+  const evaluation = { instrument, at, readings, bars, newestBar, missedSessions, tables };
+  return { evaluation, composite: compose(readings, WEIGHTS[instrument.assetClass]) };
+}
+
+/** How many ascending instants lie after another. */
+function countAfter(closes: readonly number[], instant: number): number {
+  let count = 0;
+  while ((closes[closes.length - 1 - count] ?? 0) > instant) count++;
+  return count;
 }

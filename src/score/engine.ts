@@ -4,8 +4,7 @@ import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { type ClassWalk, createClassWalk, type SnapshotSink } from "./class-walk.ts";
 import { createTextReader, type TextReader } from "./conversation.ts";
-import { createGroupReader } from "./group-reader.ts";
-import { createSessions, type Sessions } from "./sessions.ts";
+import { createGroupReader, createSessions, type Sessions } from "./sessions.ts";
 
 /** Keeps the snapshots of the walk; the store implements it. */
 export interface SnapshotArchive extends SnapshotSink {

@@ -16,11 +16,18 @@ import type { ValuedStock } from "../factors/valuation.ts";
 import { createYieldHistory, type YieldHistory } from "../factors/yield-history.ts";
 import { measureValuation } from "../factors/yields.ts";
 import type { Instrument } from "../market/instrument.ts";
-import { countKnown, latest } from "../market/point-in-time.ts";
-import type { Bar, InstrumentRecords, OnChain, Print, ShortVolume } from "../market/records.ts";
+import { countKnown, createReader, latest } from "../market/point-in-time.ts";
+import type {
+  Bar,
+  InstrumentRecords,
+  Known,
+  OnChain,
+  Print,
+  RecordList,
+  ShortVolume,
+} from "../market/records.ts";
 import { type Conversation, createConversation, type TextReader } from "./conversation.ts";
 import type { SignalState } from "./direction.ts";
-import { createFeed, type Feed, takeNew } from "./feed.ts";
 
 /** What one instrument measures at one instant, before it is compared with its peers. */
 export interface Measurement {
@@ -197,4 +204,37 @@ export function endSession(track: Track, at: number, dayMs: number): void {
   conversation?.closeSession(at);
   block?.state.closeSession();
   if (yields?.isDue(at)) yields.add(valueTrack(track, at, dayMs)?.measurement.yields ?? {}, at);
+}
+
+/** What takes records in, one by one. */
+interface Intake<R> {
+  add(record: R): void;
+}
+
+/** One growing list of an instrument and what it feeds. */
+interface Feed<R extends Known, T extends Intake<R>> {
+  readonly state: T;
+  readonly read: ReturnType<typeof createReader<R>>;
+}
+
+/** Starts before the first record. */
+const createFeed = <R extends Known, T extends Intake<R>>(state: T): Feed<R, T> => ({
+  state,
+  read: createReader<R>(),
+});
+
+/**
+ * Feeds what became known up to an instant (Unix milliseconds, never falling).
+ *
+ * @returns When the newest of it became known, `null` when there was nothing new.
+ */
+function takeNew<R extends Known, T extends Intake<R>>(
+  { state, read }: Feed<R, T>,
+  list: RecordList<R> | undefined,
+  at: number,
+): number | null {
+  if (list === undefined) return null;
+  const fresh = read(list, at);
+  for (const record of fresh) state.add(record);
+  return fresh.at(-1)?.availableAt ?? null;
 }

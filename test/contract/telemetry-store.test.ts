@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { insert } from "../../src/store/operations.ts";
 import { collection } from "../../src/store/records.ts";
-import { measuredRecords } from "../../src/telemetry/measured-records.ts";
+import { measuredRecords } from "../../src/telemetry/instrumented.ts";
 import { describeStores, openStore } from "../support/stores.ts";
 
 const jobs = collection<number>("jobs");

@@ -8,9 +8,8 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { beforeEach, describe, expect, it } from "vitest";
-import { measuredSender } from "../../src/telemetry/measured-sender.ts";
+import { measuredSender, tracedAsk } from "../../src/telemetry/instrumented.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
-import { tracedAsk } from "../../src/telemetry/traced-ask.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
 import { loopbackSender } from "../support/hooked.ts";
 import { startReceiver } from "../support/receivers.ts";

@@ -1,7 +1,5 @@
-import { mean, sampleSd } from "../../factors/statistics.ts";
+import { mean, normalQuantile, sampleSd } from "../../factors/statistics.ts";
 import { bootstrapInterval, type Interval } from "./bootstrap.ts";
-import { neweyWestError } from "./newey-west.ts";
-import { periodsForPower } from "./power.ts";
 
 /** What a series of one figure per date says about its mean. */
 export interface SeriesSummary {
@@ -67,4 +65,46 @@ export function summariseSeries(
     interval,
     datesForPower: periodsForPower(centre, sd),
   };
+}
+
+/**
+ * Standard error of the mean of a series whose neighbours are correlated (Newey & West, 1987):
+ * sqrt((g_0 + 2 sum_l (1 - l/(L + 1)) g_l) / n), with g_l the autocovariance at distance l.
+ *
+ * @param values In the order of time, at least two.
+ * @param lag Largest distance L at which neighbours are taken to be correlated.
+ * @returns 0 for a constant series, and in the rare case that the sum is negative.
+ */
+export function neweyWestError(values: readonly number[], lag: number): number {
+  const centre = mean(values);
+  const deviations = values.map((value) => value - centre);
+  let variance = autocovariance(deviations, 0);
+  for (let distance = 1; distance <= lag; distance++) {
+    variance += 2 * (1 - distance / (lag + 1)) * autocovariance(deviations, distance);
+  }
+  return Math.sqrt(Math.max(0, variance) / values.length);
+}
+
+function autocovariance(deviations: readonly number[], distance: number): number {
+  let sum = 0;
+  for (let index = distance; index < deviations.length; index++) {
+    sum += (deviations[index] as number) * (deviations[index - distance] as number);
+  }
+  return sum / deviations.length;
+}
+
+/** Two-sided error of the first kind, and the share of true effects that should be found. */
+const SIGNIFICANCE = 0.05;
+const POWER = 0.8;
+
+/**
+ * Independent periods that a mean needs to be told from 0: ((q(.975) + q(.8)) sd / mean)^2, which
+ * is (2.8016 sd / mean)^2.
+ *
+ * @returns `null` for a mean of 0, which no number of periods can show.
+ */
+export function periodsForPower(mean: number, sd: number): number | null {
+  if (mean === 0) return null;
+  const distance = normalQuantile(1 - SIGNIFICANCE / 2) + normalQuantile(POWER);
+  return ((distance * sd) / mean) ** 2;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isGlobal } from "../../../src/outbound/address-policy.ts";
-import { urlFault } from "../../../src/outbound/url-policy.ts";
+import { isGlobal, urlFault } from "../../../src/outbound/url-policy.ts";
 import { privateAddresses, privateHosts } from "./hosts.ts";
 
 describe("an address", () => {

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Bar, InstrumentRecords } from "../../../src/market/records.ts";
 import { findIndistinct } from "../../../src/research/backtest/distinct.ts";
 import { exposuresAt } from "../../../src/research/backtest/exposures.ts";
-import { gradedDates } from "../../../src/research/backtest/graded-dates.ts";
 import { nextOpenCoefficients } from "../../../src/research/backtest/next-open.ts";
 import { walkForward } from "../../../src/research/backtest/probabilities.ts";
 import {
   forecastHorizon,
+  gradedDates,
   headlineHorizon,
   type Question,
   stepOf,

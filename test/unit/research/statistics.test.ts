@@ -10,8 +10,6 @@ import {
 } from "../../../src/research/backtest/deflated-sharpe.ts";
 import { maxDrawdown, wealth } from "../../../src/research/backtest/drawdown.ts";
 import { medianOf } from "../../../src/research/backtest/median.ts";
-import { neweyWestError } from "../../../src/research/backtest/newey-west.ts";
-import { periodsForPower } from "../../../src/research/backtest/power.ts";
 import { randomAt, shuffled } from "../../../src/research/backtest/random.ts";
 import {
   rankCorrelation,
@@ -19,7 +17,11 @@ import {
   ranks,
 } from "../../../src/research/backtest/rank-correlation.ts";
 import { residualise } from "../../../src/research/backtest/residuals.ts";
-import { summariseSeries } from "../../../src/research/backtest/series-summary.ts";
+import {
+  neweyWestError,
+  periodsForPower,
+  summariseSeries,
+} from "../../../src/research/backtest/series-summary.ts";
 
 /** Coefficients of scoring method 4, with the figures that it gives for them. */
 const WORKED = [0.03, -0.01, 0.05, 0, 0.02, 0.04, -0.03, 0.06, 0.01, -0.02, 0.03, 0.02];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { withoutKnown } from "../../../src/telemetry/hidden.ts";
 import { knownSecrets } from "../../../src/telemetry/known-secrets.ts";
-import { createLog } from "../../../src/telemetry/log.ts";
+import { createLog, withoutKnown } from "../../../src/telemetry/log.ts";
 import {
   currentRequestId,
   requestIdFrom,

@@ -1,0 +1,92 @@
+import type { Sender } from "../alerts/sender.ts";
+import type { Ask } from "../ingest/ask.ts";
+import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
+import type { Records } from "../store/records.ts";
+import { type Meters, statusClass } from "./meters.ts";
+import { fail, traced, tracedRequest } from "./traces.ts";
+
+/** Records whose commits are measured. */
+export function measuredRecords(records: Records, meters: Pick<Meters, "commit">): Records {
+  return {
+    ...records,
+    commit: (operations) =>
+      traced({ name: "store commit" }, async (span) => {
+        const startedAt = performance.now();
+        const seconds = () => (performance.now() - startedAt) / 1_000;
+        span.setAttribute("db.operation.batch.size", operations.length);
+        try {
+          const held = await records.commit(operations);
+          meters.commit(held ? "ok" : "conflict", seconds());
+          return held;
+        } catch (error) {
+          meters.commit("failed", seconds());
+          throw error;
+        }
+      }),
+  };
+}
+
+/** A sender whose attempts are measured. */
+export function measuredSender(sender: Sender, meters: Pick<Meters, "attempt">): Sender {
+  return {
+    ...sender,
+    send(outgoing) {
+      // The path of a webhook, and what stands before its host, may be secrets.
+      const { hostname = "" } = URL.parse(outgoing.url) ?? {};
+      const attributes = { "http.request.method": "POST", "server.address": hostname };
+      return tracedRequest({ name: "POST webhook", attributes }, async (span) => {
+        const startedAt = performance.now();
+        const seconds = () => (performance.now() - startedAt) / 1_000;
+        try {
+          const answered = await sender.send(outgoing);
+          const { status } = answered;
+          span.setAttribute("http.response.status_code", status);
+          if (status > 299) fail(span, String(status));
+          meters.attempt(statusClass(status), seconds());
+          return answered;
+        } catch (error) {
+          meters.attempt("unreachable", seconds());
+          throw error;
+        }
+      });
+    },
+  };
+}
+
+/** Asks a provider within a span. Paths and headers stay out of it: some hold keys. */
+export function tracedAsk(providerId: string, ask: Ask): Ask {
+  return (request) => {
+    const method = request.post === undefined ? "GET" : "POST";
+    const attributes = { "http.request.method": method, "peer.service": providerId };
+    return tracedRequest({ name: `${method} ${providerId}`, attributes }, async (span) => {
+      const answer = await ask(request);
+      span.setAttribute("http.response.status_code", answer.status);
+      return answer;
+    });
+  };
+}
+
+/** Limits that count what they refuse. */
+interface CountedLimits {
+  readonly limits: Limits;
+  /** Refusals since the start, by the limit that was exceeded. */
+  readonly denials: () => Readonly<Partial<Record<QuotaName, number>>>;
+}
+
+/** Counts the refusals of limits. */
+export function countDenials(limits: Limits): CountedLimits {
+  const denials: Partial<Record<QuotaName, number>> = {};
+  const noted = (remaining: Remaining): Remaining => {
+    const { quota, isExceeded } = remaining;
+    if (isExceeded) denials[quota] = (denials[quota] ?? 0) + 1;
+    return remaining;
+  };
+  return {
+    limits: {
+      ...limits,
+      count: async (quota, key) => noted(await limits.count(quota, key)),
+      look: async (quota, key) => noted(await limits.look(quota, key)),
+    },
+    denials: () => ({ ...denials }),
+  };
+}
