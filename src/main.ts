@@ -1,6 +1,7 @@
 import type { RequestListener } from "node:http";
 import { flushCompileCache } from "node:module";
 import type { Logger } from "pino";
+import { isLoopbackHost } from "./auth/loopback.ts";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, type MarketChoice, readConfig } from "./config.ts";
 import { createAdmission } from "./http/admission.ts";
@@ -51,7 +52,7 @@ async function main(): Promise<void> {
       log,
       processParts: () => ({ ...counts, lastErrors: lastErrors() }),
       onProgress: showProgress(config.market.kind === "live" ? "lists" : "instruments"),
-      onLetter: process.stderr.isTTY ? showLetter : undefined,
+      onLetter: process.stderr.isTTY || isOnlyHere(config, baseUrl) ? showLetter : undefined,
     });
     const admin = await takeCommands(service, config, baseUrl);
     const admit = createAdmission({
@@ -116,6 +117,8 @@ function announce({ market, following }: Service, config: Config, baseUrl: strin
     `${NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.\n` +
       `${playing ?? ""}` +
       lines.map((line) => `  ${line}\n`).join("") +
+      `  Home    ${baseUrl}/\n` +
+      `  API     ${baseUrl}/docs/api\n` +
       `  MCP     ${baseUrl}/mcp\n` +
       `  REST    ${baseUrl}/api/signals\n` +
       `  Health  ${baseUrl}/api/health\n` +
@@ -141,6 +144,13 @@ function showProgress(of: string): (done: number, total: number) => void {
     const end = isDone ? "; now scoring\n" : "";
     process.stderr.write(`${start}Reading the market: ${done} of ${total} ${of}${end}`);
   };
+}
+
+/** Whether all that can be reached is an invented market on this machine: then messages may stand in
+ *  what the process writes, terminal or not, since nobody else is there to pass them on. */
+function isOnlyHere({ market, host, proxyHops }: Config, baseUrl: string): boolean {
+  const hosts = [host.includes(":") ? `[${host}]` : host, new URL(baseUrl).hostname];
+  return market.kind === "sandbox" && proxyHops === 0 && hosts.every(isLoopbackHost);
 }
 
 /** Without a mail server whoever runs the service passes messages on. */

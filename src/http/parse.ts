@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { Problem } from "../problem.ts";
+import { inputWords } from "./input-words.ts";
 
 /** Most issues that a refusal lists, and characters of each: the text may go to a model. */
 const MAX_ISSUES = 5;
@@ -11,7 +12,7 @@ const MAX_ISSUE_CHARACTERS = 200;
  * @throws {Problem} `invalid_request` that names every member that is wrong.
  */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: inputWords });
   if (result.success) return result.data;
   const issues = result.error.issues.map(({ path, message }) =>
     (path.length > 0 ? `${path.join(".")}: ${message}` : message)

@@ -83,7 +83,9 @@ interface Watched extends RunningProcess {
 
 /** Starts the service and keeps all that it says. */
 async function startWatched(env: Readonly<Record<string, string>>): Promise<Watched> {
-  const started = await startProcess({ LOG_LEVEL: "debug", RATE_LIMITS: LOOSE_LIMITS, ...env });
+  // A sandbox that only this machine reaches shows sign-in codes; one behind a proxy does not.
+  const reached = { TRUST_PROXY: "1", RATE_LIMITS: LOOSE_LIMITS };
+  const started = await startProcess({ LOG_LEVEL: "debug", ...reached, ...env });
   let said = JSON.stringify(started.ready);
   for (const stream of [started.child.stdout, started.child.stderr]) {
     stream?.on("data", (chunk) => {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { runToEnd, startProcess } from "../support/process.ts";
+import { runToEnd, startProcess, temporaryFolder } from "../support/process.ts";
+import { createWeb } from "../support/web.ts";
 
 describe("the process", () => {
   it.each([
@@ -31,6 +32,36 @@ describe("the process", () => {
     const { code, said } = await runToEnd({ PORT: new URL(baseUrl).port });
     expect(code).toBe(1);
     expect(said).toContain("EADDRINUSE");
+  });
+
+  /** Starts a process without a terminal and asks it for a sign-in code. */
+  async function saidBy(env: Readonly<Record<string, string>>) {
+    const { baseUrl, child } = await startProcess({ ...env, DATA_DIR: temporaryFolder() });
+    let said = "";
+    child.stderr?.on("data", (chunk) => {
+      said += chunk;
+    });
+    await expect.poll(() => said).toContain("Stop with Ctrl-C");
+    const web = createWeb(baseUrl);
+    const start = await web.get("/sign-in");
+    await web.submit(start.form("/sign-in"), { email: "ada@host.example" });
+    return { baseUrl, child, said: () => said };
+  }
+
+  it("shows the home page first, and the reference, and sign-in codes where only this machine reaches it", async () => {
+    const { baseUrl, said } = await saidBy({});
+    await expect.poll(said).toMatch(/To: ada@host\.example[\s\S]*Your code: \w+/);
+    const lines = said()
+      .split("\n")
+      .filter((line) => line.startsWith("  "));
+    expect(lines.slice(0, 2)).toEqual([`  Home    ${baseUrl}/`, `  API     ${baseUrl}/docs/api`]);
+  });
+
+  it("shows no code where others may reach it", async () => {
+    const { child, said } = await saidBy({ TRUST_PROXY: "1" });
+    child.kill("SIGTERM");
+    await once(child, "close");
+    expect(said()).not.toContain("Your code");
   });
 
   it("publishes BASE_URL and nothing else, and stops on SIGTERM", async () => {

@@ -40,7 +40,9 @@ function summaryFacts({ summary, feeds }: Darkpool): Html {
     ["Average price", usd(vwap)],
     [
       "Blocks",
-      html`${whole(blocks)} <span class="quiet">worth ${shortUsd(blockNotionalUsd)}</span>`,
+      blockNotionalUsd === null
+        ? whole(blocks)
+        : html`${whole(blocks)} <span class="quiet">worth ${shortUsd(blockNotionalUsd)}</span>`,
     ],
     ["Share of volume", percent(2)(summary.shareOfVolume)],
     [

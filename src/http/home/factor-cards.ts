@@ -1,5 +1,5 @@
 import { type Html, html } from "../pages/html.ts";
-import { fixed, percent, plain, points, when } from "./figures.ts";
+import { fixed, percent, plain, points, when, withMinus } from "./figures.ts";
 import { inputName } from "./input-names.ts";
 import type { FactorsAnswer } from "./instrument.ts";
 import type { FactorName } from "./market-list.ts";
@@ -30,7 +30,7 @@ function factorCard(name: FactorName, factor: Factor, nameOf: (source: string) =
       ? html`<span class="why">${statusWords[status]}</span>`
       : html`<strong>${points(contribution)} <span class="quiet">points</span></strong>${pointsBar(contribution)}`
   }</header>
-<p>${summary}</p>
+<p>${withMinus(summary)}</p>
 <p class="measures quiet"><span>z ${fixed(2)(z)}</span> <span>confidence ${percent(0)(confidence)}</span> <span>weight ${percent(0)(weight)}</span> <span>${statusWords[status]}</span>${factor.asOf !== null && html` <span>as of ${when(factor.asOf)}</span>`}</p>
 ${counted.length > 0 && inputTable(`What ${factorNames[name]} is made from`, counted, nameOf)}
 ${

@@ -13,8 +13,8 @@ const orNone =
   (value: number | null): Html =>
     value === null ? NONE : figure(value, withMinus(format(value)));
 
-/** A minus as wide as a plus. */
-const withMinus = (text: string): string => text.replace("-", "−");
+/** A minus as wide as a plus, in place of each hyphen that stands for one. */
+export const withMinus = (text: string): string => text.replaceAll(/(?<![\w.])-(?=[\d.$])/g, "−");
 
 /** With a fixed count of decimals. */
 export const fixed = (decimals: number): ((value: number | null) => Html) =>

@@ -14,7 +14,7 @@ const signals: readonly Option[] = [
 
 const orders: readonly Option[] = [
   ["", "By symbol"],
-  ["score", "Highest score first"],
+  ["score", "By score"],
 ];
 
 const classes: readonly Option[] = [["", "All classes"], ...Object.entries(classNames)];

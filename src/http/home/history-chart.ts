@@ -66,7 +66,7 @@ function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption 
       type: "category",
       boundaryGap: false,
       data: history.map(({ asOf }) => labelOf(asOf, dayMs)),
-      axisLabel: { color: COLOURS.quiet, hideOverlap: true },
+      axisLabel: { color: COLOURS.quiet, hideOverlap: true, ...labelling(history, dayMs) },
       axisLine: { onZero: false, lineStyle: { color: COLOURS.line } },
       axisTick: { show: false },
     },
@@ -127,6 +127,13 @@ const times = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
   timeZone: "UTC",
 });
+
+/** A month is marked where it begins, so that none stands there twice. */
+function labelling(history: History, dayMs: number) {
+  if (dayMs < DAY_MS) return {};
+  const labels = history.map(({ asOf }) => labelOf(asOf, dayMs));
+  return { interval: (index: number) => labels[index] !== labels[index - 1] };
+}
 
 /** Short market days are told apart by the time. */
 const labelOf = (iso: string, dayMs: number): string =>

@@ -22,18 +22,22 @@ export function signalMark(signal: Signal): Html {
 /** Where a score of 0 to 100 points lies to either side of 50, which is no view. */
 export const scoreBar = (score: number): Html => bar(score - 50, 50);
 
-/** Points of a factor that fill half a bar: few have more, and their number stands beside it. */
-const MOST_POINTS = 40;
+/** Points of a factor that fill half a bar: as many as part a score from 50 at most. A factor can have
+ *  more where others pull the other way. */
+const MOST_POINTS = 50;
 
 /** What a factor adds to the score or takes from it. */
 export const pointsBar = (points: number): Html => bar(points, MOST_POINTS);
 
-/** A bar from the middle to the right or left. */
+/** A bar from the middle to the right or left. One for which there is no room has a gap near its end. */
 function bar(value: number, most: number): Html {
   const length = Math.min(Math.abs(value), most) / (2 * most);
   const width = Number((100 * length).toFixed(1));
   const x = value < 0 ? 50 - width : 50;
-  return html`<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/><rect class="middle" x="49.5" width="1" height="6"/></svg>`;
+  const gap =
+    Math.abs(value) > most &&
+    html`<rect class="gap" x="${value < 0 ? 5 : 92}" width="3" height="6"/>`;
+  return html`<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/>${gap}<rect class="middle" x="49.5" width="1" height="6"/></svg>`;
 }
 
 /** What factors are called, in their order. */

@@ -66,7 +66,7 @@ ${facts([
   ["Access", scopeNames(scopes)],
   ["Claimed", moment(claimedAt)],
   ...(endsWith === undefined ? [] : [claimedBy(endsWith)]),
-  ["Last use", lastUse(lastUsedAt)],
+  ["Last use", lastUse(lastUsedAt, claimedAt)],
 ])}
 ${ending({
   action: `/account/agents/${encodeURIComponent(agentId)}/remove`,

@@ -84,9 +84,15 @@ export function moment(ms: number): Html {
   return html`<time datetime="${new Date(ms).toISOString()}">${text} UTC</time>`;
 }
 
-/** When something was last used, which is noted by the hour. */
-export function lastUse(at: number | undefined): Html {
-  return at === undefined ? html`<span class="quiet">never</span>` : html`about ${moment(at)}`;
+/**
+ * When something was last used, which is noted by the hour.
+ *
+ * @param at Beginning of that hour.
+ * @param madeAt Nothing is used before: in the first hour this is nearer.
+ */
+export function lastUse(at: number | undefined, madeAt: number): Html {
+  if (at === undefined) return html`<span class="quiet">never</span>`;
+  return html`about ${moment(Math.max(at, madeAt))}`;
 }
 
 /** A fact: its name and what it is. */

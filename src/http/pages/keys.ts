@@ -45,7 +45,7 @@ ${facts([
   ["Begins with", html`<code>${key.hint}…</code>`],
   ["Access", scopeNames(key.scopes)],
   ["Made", moment(key.createdAt)],
-  ["Last use", lastUse(key.lastUsedAt)],
+  ["Last use", lastUse(key.lastUsedAt, key.createdAt)],
   key.expiresAt !== undefined && ["Ends", moment(key.expiresAt)],
 ])}
 ${ending({

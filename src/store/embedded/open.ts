@@ -60,7 +60,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   const { mode, now } = options;
   const paths = pathsIn(options.folder);
   const { folder } = paths;
-  if (mode === undefined && !holdsStore(paths)) throw new Error(`there is no store in ${folder}`);
+  if (mode === undefined && !holdsStore(paths))
+    throw new Error(`there is no store in ${folder}: set DATA_DIR to the directory of the service`);
   createFolder(folder);
   const unlock = lockFolder(paths);
   try {

@@ -8,6 +8,20 @@ const Input = z.strictObject({
   limit: z.number().max(5),
 });
 
+const Full = Input.extend({
+  kinds: z
+    .array(z.enum(["a", "b"]))
+    .min(1)
+    .optional(),
+  at: z.iso.datetime().optional(),
+  delivery: z
+    .discriminatedUnion("type", [
+      z.strictObject({ type: z.literal("webhook"), url: z.string() }),
+      z.strictObject({ type: z.literal("stream") }),
+    ])
+    .optional(),
+});
+
 /** What is said of an input that is wrong. */
 function saidOf(schema: z.ZodType, value: unknown): string {
   try {
@@ -21,19 +35,35 @@ function saidOf(schema: z.ZodType, value: unknown): string {
 describe("a refusal of an input", () => {
   it("is in sentences: what is wrong, then what to do", () => {
     expect(saidOf(Input, { symbol: 3, limit: 1 })).toBe(
-      "invalid_request: symbol: Invalid input: expected string, received number. Correct what is named and ask again.",
+      "invalid_request: symbol: must be a text. Correct what is named and ask again.",
     );
   });
 
   it("has one full stop behind several faults, whoever worded them", () => {
     expect(saidOf(Input, { symbol: "!", limit: 6 })).toBe(
-      "invalid_request: symbol: Expected a ticker; limit: Too big: expected number to be <=5. Correct what is named and ask again.",
+      "invalid_request: symbol: Expected a ticker; limit: must be at most 5. Correct what is named and ask again.",
     );
+  });
+
+  it.each([
+    [{}, "symbol: is missing"],
+    [{ symbol: "A", limit: "1" }, "limit: must be a number"],
+    [{ symbol: "A", limit: 1, limt: 1 }, "limt is not known: did you mean limit?"],
+    [{ symbol: "A", limit: 1, sym: 1 }, "sym is not known: did you mean symbol?"],
+    [{ symbol: "A", limit: 1, url: "x" }, "url is not known: did you mean delivery.url?"],
+    [{ symbol: "A", limit: 1, zzz: 1 }, "zzz is not known; known are symbol, limit, kinds, "],
+    [{ symbol: "A", limit: 1, kinds: ["x"] }, "kinds.0: must be one of a, b"],
+    [{ symbol: "A", limit: 1, kinds: [] }, "kinds: must have at least 1 entries"],
+    [{ symbol: "A", limit: 1, at: "x" }, "at: must be an ISO 8601 instant such as"],
+  ])("of %j says %j, in words of the service", (value, words) => {
+    const said = saidOf(Full, value);
+    expect(said).toContain(words);
+    expect(said).not.toMatch(/expected|received|Invalid|Unrecognized/);
   });
 
   it("names five faults, and how many more there are", () => {
     const many = z.array(z.string());
     const said = saidOf(many, [1, 2, 3, 4, 5, 6, 7]);
-    expect(said).toMatch(/; 4: Invalid input: [^;]*; and 2 more\. Correct/);
+    expect(said).toMatch(/; 4: must be a text; and 2 more\. Correct/);
   });
 });

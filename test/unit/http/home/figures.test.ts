@@ -9,6 +9,7 @@ import {
   toTheSecond,
   when,
   whole,
+  withMinus,
 } from "../../../../src/http/home/figures.ts";
 import type { Html } from "../../../../src/http/pages/html.ts";
 import { textOf } from "../../../support/web.ts";
@@ -18,6 +19,14 @@ const read = (figure: Html) => {
   const [, exact] = /<data value="([^"]*)">/.exec(String(figure)) ?? [];
   return [textOf(String(figure).replace(/<\/?data[^>]*>/g, "")), exact];
 };
+
+describe("a text", () => {
+  it("has one kind of minus, and keeps its hyphens", () => {
+    expect(withMinus("Off-exchange pressure (z -1.05), -$3, 2014-01-02.")).toBe(
+      "Off-exchange pressure (z −1.05), −$3, 2014-01-02.",
+    );
+  });
+});
 
 describe("a figure", () => {
   it("has the exact value beside the one that is shown", () => {

@@ -50,6 +50,15 @@ describe("the drawing of a score history", () => {
     expect(svg).toMatch(/viewBox="0 0 340 220"[\s\S]*viewBox="0 0 1040 280"/);
   });
 
+  it("names a month once", () => {
+    const svg = drawn(Array.from({ length: 120 }, () => 50));
+    for (const one of drawings(svg)) {
+      const months = [...one.matchAll(/>(\w{3} 2014)</g)].map(([, month]) => month);
+      expect(months.length).toBeGreaterThan(2);
+      expect(new Set(months).size).toBe(months.length);
+    }
+  });
+
   it("tells short market days apart by the time, and long ones by the month", () => {
     expect(drawn([40, 60])).toContain("Jan 2014");
     expect(drawn([40, 60], { dayMs: 60_000 })).toContain("21:00");

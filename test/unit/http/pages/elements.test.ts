@@ -3,6 +3,7 @@ import {
   errorSummary,
   field,
   form,
+  lastUse,
   moment,
   scopeChoice,
   stranger,
@@ -61,6 +62,15 @@ describe("a point in time", () => {
     expect(moment(Date.UTC(2026, 0, 2, 3, 4, 5)).toString()).toBe(
       '<time datetime="2026-01-02T03:04:05.000Z">2 January 2026, 03:04 UTC</time>',
     );
+  });
+});
+
+describe("the last use", () => {
+  it("is never before the thing was made, though it is noted by the hour", () => {
+    const [hour, madeAt] = [Date.UTC(2026, 10, 21, 5), Date.UTC(2026, 10, 21, 5, 40)];
+    expect(String(lastUse(hour, madeAt))).toContain("05:40 UTC");
+    expect(String(lastUse(hour + 3_600_000, madeAt))).toContain("06:00 UTC");
+    expect(String(lastUse(undefined, madeAt))).toContain("never");
   });
 });
 
