@@ -2,10 +2,12 @@ import { z } from "zod";
 import type { Scope } from "../auth/scopes.ts";
 import { FACTORS } from "../factors/reading.ts";
 import {
+  EVENT_RULES,
   type EventPoint,
   SEVERITIES,
   SHIFT_REASONS,
   type SignalShift,
+  VOLATILITY_REASONS,
   type VolatilityAlert,
 } from "../score/events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
@@ -75,6 +77,11 @@ export const VolatilityAlertEvent = z.object({
   data: z.object({
     ...EventData.shape,
     severity: z.enum(SEVERITIES),
+    reason: z
+      .enum(VOLATILITY_REASONS)
+      .describe(
+        `volatility: z reached the threshold; return: the session moved by at least ${EVENT_RULES.extremeSigmas} times dailyVolatility, whatever z is.`,
+      ),
     z: z
       .number()
       .nullable()
@@ -165,9 +172,14 @@ function shiftOf({ reason, before, after }: SignalShift, { instrument, confidenc
   };
 }
 
-function volatilityOf({ severity, reading: { z, q, slowSigma, logReturn } }: VolatilityAlert) {
+function volatilityOf({
+  severity,
+  reason,
+  reading: { z, q, slowSigma, logReturn },
+}: VolatilityAlert) {
   return {
     severity,
+    reason,
     z: z === null ? null : rounded(z, POINT_DECIMALS),
     q: rounded(q, FRACTION_DECIMALS),
     dailyVolatility: rounded(slowSigma, FRACTION_DECIMALS),

@@ -139,10 +139,15 @@ type AlertLevel = (typeof ALERT_LEVELS)[number];
 /** The levels that are news. */
 export const SEVERITIES = ["high", "extreme"] as const satisfies readonly AlertLevel[];
 
+/** `volatility`: it is far above its habit by its z; `return`: one session alone moved very far. */
+export const VOLATILITY_REASONS = ["volatility", "return"] as const;
+type VolatilityReason = (typeof VOLATILITY_REASONS)[number];
+
 /** Volatility of an instrument is far above its habit, or one session moved it very far. */
 export interface VolatilityAlert {
   readonly kind: "volatility.alert";
   readonly severity: (typeof SEVERITIES)[number];
+  readonly reason: VolatilityReason;
   /** Close of the session, Unix milliseconds. */
   readonly at: number;
   readonly reading: VolatilityReading;
@@ -183,20 +188,23 @@ export function volatilityAlert(
   }
   if (isQuiet(state.told, sighting, rules)) return { state };
   const { at } = snapshot;
+  const reason = severity === levelByZ(reading, rules) ? "volatility" : "return";
   return {
     state: { level: severity, told: { at, session } },
-    event: { kind: "volatility.alert", severity, at, reading },
+    event: { kind: "volatility.alert", severity, reason, at, reading },
   };
 }
 
 const isAbove = (level: AlertLevel, other: AlertLevel): boolean =>
   ALERT_LEVELS.indexOf(level) > ALERT_LEVELS.indexOf(other);
 
-function severityOf(
-  { z, logReturn, slowSigma }: VolatilityReading,
-  { extremeSigmas, extremeZ, highZ }: EventRules,
-): AlertLevel {
-  const isJump = Math.abs(logReturn) >= extremeSigmas * slowSigma;
-  if (isJump || (z !== null && z >= extremeZ)) return "extreme";
-  return z !== null && z >= highZ ? "high" : "calm";
+/** The level by the habit alone. */
+function levelByZ({ z }: VolatilityReading, { extremeZ, highZ }: EventRules): AlertLevel {
+  if (z === null || z < highZ) return "calm";
+  return z >= extremeZ ? "extreme" : "high";
+}
+
+function severityOf(reading: VolatilityReading, rules: EventRules): AlertLevel {
+  const isJump = Math.abs(reading.logReturn) >= rules.extremeSigmas * reading.slowSigma;
+  return isJump ? "extreme" : levelByZ(reading, rules);
 }

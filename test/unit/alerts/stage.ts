@@ -199,7 +199,7 @@ export async function toldIn({
 export async function summaryOf(store: TestStore): Promise<readonly string[]> {
   return (await toldIn(store)).map(({ payload }) => {
     const { data } = payload;
-    const what = "reason" in data ? data.reason : data.severity;
+    const what = "severity" in data ? data.severity : data.reason;
     return `${data.symbol}@${Date.parse(data.asOf) / DAY_MS} ${what}`;
   });
 }

@@ -67,11 +67,20 @@ describe("an event as it is sent", () => {
 
   it("says how unusual the volatility is", () => {
     const reading = { q: 0.91234567891, z: 2.7249, slowSigma: 0.0123456789, logReturn: -0.05 };
-    const event: VolatilityAlert = { kind: "volatility.alert", severity: "high", at: AT, reading };
+    const event: VolatilityAlert = {
+      ...{ kind: "volatility.alert", severity: "high", reason: "volatility" },
+      ...{ at: AT, reading },
+    };
     const payload = eventPayload({ event, snapshot: snapshotOf("A", AT) }, names, { market });
     expect(payload.type).toBe("volatility.alert");
     expect(payload.data).toMatchObject({
-      ...{ severity: "high", z: 2.72, q: 0.91234568, dailyVolatility: 0.01234568 },
+      ...{
+        severity: "high",
+        reason: "volatility",
+        z: 2.72,
+        q: 0.91234568,
+        dailyVolatility: 0.01234568,
+      },
       ...{ logReturn: -0.05, signal: "WAIT", score: 50, sequence: 7 },
     });
   });
@@ -100,6 +109,7 @@ describe("an event as it is sent", () => {
     const volatility = fc.record<VolatilityAlert>({
       kind: fc.constant("volatility.alert"),
       severity: fc.constantFrom("high", "extreme"),
+      reason: fc.constantFrom("volatility", "return"),
       at,
       reading,
     });

@@ -227,6 +227,15 @@ describe("an alert of volatility", () => {
     expect(told([reading(null, 3.99)])).toEqual([undefined]);
   });
 
+  it("names its cause: its z, or else the move of the session", () => {
+    const reasonOf = (each: VolatilityReading) =>
+      volatilityAlert(calm, sight(each, 0), EVENT_RULES).event?.reason;
+    expect(reasonOf(reading(2.5))).toBe("volatility");
+    expect(reasonOf(reading(4, 4))).toBe("volatility");
+    expect(reasonOf(reading(2.5, -4))).toBe("return");
+    expect(reasonOf(reading(null, 4))).toBe("return");
+  });
+
   it("is told once, again when it becomes extreme, and anew only after z was below 1", () => {
     expect(told([reading(3), reading(3.5), reading(1), reading(3)])).toEqual([
       "high",
