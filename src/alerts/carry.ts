@@ -1,6 +1,7 @@
 import { readableBody } from "../answers/event.ts";
 import { isEntitled } from "../auth/entitled.ts";
 import type { Scope } from "../auth/scopes.ts";
+import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits } from "../limits/limits.ts";
 import { OutboundError } from "../outbound/guarded-fetch.ts";
 import { removeAt, replace, unchanged } from "../store/operations.ts";
@@ -84,8 +85,14 @@ async function obstacleTo(
     return [removeAt(deliveries, delivery)];
   }
   const host = new URL(webhook.url).hostname.replace(/\.+$/, "");
-  const { isExceeded, resetMs } = await limits.count("challenge-host", host);
-  return isExceeded ? [later(delivery, resetMs)] : undefined;
+  // Whoever names a host first must not keep it from others.
+  const { accountId, kind, id } = alert.value.owner;
+  const counted = await countInOrder(limits, [
+    ["challenge-host", `${accountId ?? `${kind}:${id}`} ${host}`],
+    ["challenge-host-all", host],
+  ]);
+  const exceeded = counted.find(({ isExceeded }) => isExceeded);
+  return exceeded && [later(delivery, exceeded.resetMs)];
 }
 
 const isOpen = ({ isPaused }: Alert, { state }: Webhook): boolean =>

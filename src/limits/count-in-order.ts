@@ -11,7 +11,7 @@ export type Counter = readonly [quota: QuotaName, key: string];
  * @returns What was counted; only the last can be exceeded.
  */
 export async function countInOrder(
-  limits: Limits,
+  limits: Pick<Limits, "count">,
   counters: readonly Counter[],
 ): Promise<readonly Remaining[]> {
   const counted: Remaining[] = [];

@@ -60,8 +60,10 @@ export const quotas = {
   "key-change": { points: 20, windowSeconds: 3600 },
   /** Documents and key sets of clients that could not be fetched, per host and address. */
   "fetch-host": { points: 10, windowSeconds: 3600 },
-  /** Documents and key sets of clients fetched, per host. */
-  "fetch-host-all": { points: 1000, windowSeconds: 3600 },
+  /** Documents and key sets of clients fetched, per host and site (/48, or /24 of IPv4) that asks. */
+  "fetch-host-site": { points: 100, windowSeconds: 3600 },
+  /** The same, per host, whoever asks. */
+  "fetch-host-all": { points: 10_000, windowSeconds: 3600 },
   /** Documents and key sets of clients fetched for requests from one address. */
   "fetch-address": { points: 30, windowSeconds: 3600 },
   /** Wrong tokens and keys, per address. */
@@ -76,8 +78,10 @@ export const quotas = {
   "alert-change": { points: 60, windowSeconds: 3600 },
   /** Test events, per alert. */
   "alert-test": { points: 10, windowSeconds: 3600 },
-  /** Challenges sent to the host of a webhook, over all callers. */
+  /** Challenges sent to the host of a webhook, per person, or caller that no person answers for. */
   "challenge-host": { points: 10, windowSeconds: 3600 },
+  /** The same, per host, whoever has webhooks there. */
+  "challenge-host-all": { points: 1000, windowSeconds: 3600 },
 } as const satisfies Readonly<Record<string, Quota>>;
 
 /** Name of a limit. */

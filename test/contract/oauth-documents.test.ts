@@ -141,6 +141,7 @@ describe("a client by its metadata document", () => {
   it.each([
     ["fetch-address", (number: number) => `https://app-${number}.example/client.json`],
     ["fetch-host", (number: number) => `https://app.example/${number}.json`],
+    ["fetch-host-site", (number: number) => `https://app.example/${number}.json`],
     ["fetch-host-all", (number: number) => `https://app.example/${number}.json`],
   ])("makes this server fetch so often only (%s)", async (quota, addressOf) => {
     const server = await start({ [quota]: TWO });
@@ -149,6 +150,16 @@ describe("a client by its metadata document", () => {
     }
     await expectLimited(await askFor(server, addressOf(2)), quota);
     expect(asked).toHaveLength(2);
+  });
+
+  it("is not kept from others by a site that asks its host for much", async () => {
+    web.set(CLIENT_ID, document);
+    const server = await start({ "fetch-host-site": TWO });
+    for (const number of [0, 1]) {
+      await askFor(server, `https://app.example/${number}.json`, `203.0.113.${number}`);
+    }
+    await expectLimited(await askFor(server, CLIENT_ID, "203.0.113.9"), "fetch-host-site");
+    expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
   it("is not kept from others by somebody who names what is not there", async () => {

@@ -1,5 +1,5 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
-import { addressKey } from "../../limits/address-key.ts";
+import { type Networks, networksOf } from "../../limits/address-key.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
@@ -39,15 +39,16 @@ export const documentClients = { enabled: true, ack: DRAFT } as const;
 /** Who has a host asked. */
 interface Asking {
   readonly host: string;
-  /** Key of the network address; `undefined` when no request is under way. */
-  readonly address: string | undefined;
+  /** The networks of the caller; `undefined` when no request is under way. */
+  readonly networks: Networks | undefined;
 }
 
 /**
  * Fetches documents and key sets that clients name: from one address so often (`fetch-address`), at a
- * host where it failed for that address less often (`fetch-host`), and at each host so often that this
- * server is no weapon against it (`fetch-host-all`). Nobody can so keep the documents of a host from
- * others with a few names that are not there. What failed is not tried again for a short time.
+ * host where it failed for that address less often (`fetch-host`). A host is asked so often for one
+ * site (`fetch-host-site`), and for all together so often that this server is no weapon against it
+ * (`fetch-host-all`). Nobody can so keep the documents of a host from others. What failed is not tried
+ * again for a short time.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -56,7 +57,7 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     if (failures.has(url)) throw new Error(`${url} failed a moment ago`);
-    const asking = { host: new URL(url).host, address: addressOfCaller() };
+    const asking = { host: new URL(url).host, networks: networksOfCaller() };
     await admit(asking, limits);
     const response = await fetchGuarded(input, init).catch((error: unknown) => error);
     if (response instanceof Response && response.status === 200) return response;
@@ -68,21 +69,27 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
   };
 }
 
-function addressOfCaller(): string | undefined {
+function networksOfCaller(): Networks | undefined {
   const { ctx } = Provider;
-  return ctx && addressKey(ctx.ip);
+  return ctx && networksOf(ctx.ip);
 }
 
-async function admit({ host, address }: Asking, limits: Limits): Promise<void> {
-  const byAddress: readonly Counter[] = address === undefined ? [] : [["fetch-address", address]];
+async function admit({ host, networks }: Asking, limits: Limits): Promise<void> {
   const failed =
-    address === undefined ? [] : [await limits.look("fetch-host", `${host} ${address}`)];
+    networks === undefined ? [] : [await limits.look("fetch-host", `${host} ${networks.address}`)];
+  const ofCaller: readonly Counter[] =
+    networks === undefined
+      ? []
+      : [
+          ["fetch-address", networks.address],
+          ["fetch-host-site", `${host} ${networks.site}`],
+        ];
   const refusal =
     refusalOf(failed) ??
-    refusalOf(await countInOrder(limits, [...byAddress, ["fetch-host-all", host]]));
+    refusalOf(await countInOrder(limits, [...ofCaller, ["fetch-host-all", host]]));
   if (refusal !== undefined) throw refusal;
 }
 
-async function countFailure({ host, address }: Asking, limits: Limits): Promise<void> {
-  if (address !== undefined) await limits.count("fetch-host", `${host} ${address}`);
+async function countFailure({ host, networks }: Asking, limits: Limits): Promise<void> {
+  if (networks !== undefined) await limits.count("fetch-host", `${host} ${networks.address}`);
 }

@@ -8,6 +8,7 @@ import { newMessageId, queuedChallenge } from "../../../src/alerts/queue.ts";
 import { released } from "../../../src/alerts/release.ts";
 import type { Answered } from "../../../src/alerts/sender.ts";
 import { type signatureHeaders, verifiedBy } from "../../../src/alerts/signatures.ts";
+import { createLimits } from "../../../src/limits/memory-limits.ts";
 import { OutboundError } from "../../../src/outbound/guarded-fetch.ts";
 import { removeGroup, replace } from "../../../src/store/operations.ts";
 import { outbox } from "../../../src/store/outbox.ts";
@@ -437,21 +438,42 @@ describeStores("the courier", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("asks a host ten times an hour, whoever names it, and the rest later", async () => {
+  it("asks a host ten times an hour for one person, whatever others ask", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: "silent" });
-    const made = Array.from({ length: 14 }, (_, at) =>
-      hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
-    );
-    await keep(store, ...made);
+    const askedBy = (accountId: string, id: string) =>
+      hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id, accountId } });
+    const made = Array.from({ length: 14 }, (_, at) => askedBy("acc_1", `agent-${at}`));
+    const other = askedBy("acc_2", "another");
+    await keep(store, ...made, other);
     for (const each of made) await store.records.commit(queuedChallenge(each, store.clock.now));
     store.clock.now += 5 * SECOND;
     const { look } = startCourier(store);
     await look();
     expect(inbox.received).toHaveLength(10);
+    await store.records.commit(queuedChallenge(other, store.clock.now - 5 * SECOND));
+    store.clock.now += 5 * SECOND;
+    await look();
+    expect(JSON.parse(inbox.received[10]?.body ?? "")).toMatchObject({
+      data: { alertId: other.key },
+    });
     const late = (await waiting(store)).filter(({ value }) => value.attempts === 0);
     expect(late).toHaveLength(4);
-    for (const { dueAt } of late) expect(dueAt).toBeGreaterThan(store.clock.now + 59 * MINUTE);
+    for (const { dueAt } of late) expect(dueAt).toBeGreaterThan(store.clock.now + 58 * MINUTE);
+  });
+
+  it("asks a host so often only for all together", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: "silent" });
+    const made = [1, 2, 3].map((at) =>
+      hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
+    );
+    await keep(store, ...made);
+    for (const each of made) await store.records.commit(queuedChallenge(each, store.clock.now));
+    store.clock.now += 5 * SECOND;
+    const overrides = { "challenge-host-all": { points: 2, windowSeconds: 3600 } };
+    await startCourier(store, { limits: createLimits({ overrides }) }).look();
+    expect(inbox.received).toHaveLength(2);
   });
 
   it("sends others their events while an endpoint swallows everything", async () => {
