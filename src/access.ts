@@ -180,7 +180,9 @@ function followKeys(
     createProvider({
       ...options,
       keys: {
-        signing: keyring.keys("token-signing").map(({ jwk }) => jwk),
+        signing: [...keyring.keys("token-signing"), ...keyring.keys("token-signing-rsa")].map(
+          ({ jwk }) => ({ ...jwk }),
+        ),
         cookies: keyring.keys("cookie-signing").map(({ jwk }) => jwk.k),
       },
     });

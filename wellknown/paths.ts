@@ -11,6 +11,7 @@ export const paths = {
   claim: "/oauth/claim",
   claimStart: "/oauth/claim/start",
   revoke: "/oauth/revoke",
+  userInfo: "/oauth/userinfo",
   reference: "/docs/api",
   openapi: "/docs/api/openapi.json",
   icon: "/icon.svg",

@@ -83,7 +83,9 @@ const metadata: readonly string[] = [
 
 /** What pages of any origin may use, with its method: no cookie counts there. */
 const openPaths: ReadonlyMap<string, "GET" | "POST"> = new Map([
-  ...[...documents.map(({ path }) => path), ...metadata].map((path) => [path, "GET"] as const),
+  ...[...documents.map(({ path }) => path), ...metadata, paths.userInfo].map(
+    (path) => [path, "GET"] as const,
+  ),
   ...[paths.register, paths.token, paths.revoke].map((path) => [path, "POST"] as const),
 ]);
 

@@ -1,10 +1,12 @@
 import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import type { Provider } from "oidc-provider";
+import { paths } from "../../wellknown/paths.ts";
 import { calledFrom } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { beforeKept } from "../auth/oidc/open-requests.ts";
 import type { IssuePlainToken } from "../auth/oidc/plain-tokens.ts";
 import { revokeByPossession } from "../auth/oidc/revocation.ts";
+import { userInfoOf } from "../auth/oidc/userinfo.ts";
 import { addressKey } from "../limits/address-key.ts";
 import { countInNetworks } from "../limits/count-in-networks.ts";
 import type { Limits, QuotaName } from "../limits/limits.ts";
@@ -13,7 +15,7 @@ import { boundAuthorization } from "./authorize-bounds.ts";
 import { guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
 import { admit, answerOAuthLimit, limitBy } from "./limited.ts";
 import { onlyMethods } from "./methods.ts";
-import { answerOAuthRefusal } from "./oauth-refusal.ts";
+import { answerOAuthRefusal, OAuthRefusal } from "./oauth-refusal.ts";
 import {
   type AskedByForm,
   askedOf,
@@ -85,6 +87,28 @@ function callbacks(): (provider: Provider) => Callback {
   };
 }
 
+/** Tells a client who the person is (OpenID Connect Core 1.0 section 5.3). @throws {OAuthRefusal} */
+function userInfo({ provider, baseUrl }: OAuthOptions): RequestHandler {
+  return async (req, res) => {
+    const [, token] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "") ?? [];
+    const found = token === undefined ? "invalid_token" : await userInfoOf(provider(), token);
+    if (typeof found !== "string") return void res.set("cache-control", "no-store").json(found);
+    const error = token === undefined ? "" : `, error="${found}"`;
+    throw new OAuthRefusal(found, {
+      ...userInfoRefusals[found],
+      headers: { "www-authenticate": `Bearer realm="${baseUrl}"${error}` },
+    });
+  };
+}
+
+const userInfoRefusals = {
+  invalid_token: { status: 401, description: "an access token for a person is needed" },
+  insufficient_scope: {
+    status: 403,
+    description: "the person did not allow the scope openid; ask for it at /oauth/authorize",
+  },
+} as const;
+
 /** Headers with which a token request means more than its form says: another proof, a proof of
  *  possession (RFC 9449), a web page. */
 const meaningful = ["authorization", "dpop", "oauth-client-attestation", "origin"];
@@ -154,6 +178,10 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
     // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
     "/oauth/authorize/:uid": { get: [plainly] },
     [TOKEN_PATH]: { post: [lane.refuse, ...form, byForm(giveToken)] },
+    [paths.userInfo]: {
+      get: [perAddress("visits"), userInfo(options)],
+      post: [perAddress("visits"), userInfo(options)],
+    },
     "/oauth/revoke": {
       post: [
         ...[perAddress("revoke"), ...form, possession(options)],

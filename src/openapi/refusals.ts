@@ -19,6 +19,7 @@ export const oauthErrors = {
   unsupported_identity_type: "Who says so does not register here.",
   invalid_login_hint: "`login_hint` is no e-mail address.",
   invalid_token: "The token is missing, unknown, expired or revoked.",
+  insufficient_scope: "The token lacks a scope that this needs.",
   access_denied: "The credential is good, but not for this.",
   invalid_claim_code: "The agent is unknown or claimed, or the code is wrong or has expired.",
   claim_not_confirmed: "No person has confirmed the claim yet.",

@@ -22,6 +22,11 @@ export function securitySchemes({ baseUrl }: Pick<Site, "baseUrl">) {
         },
       },
     },
+    openIdConnect: {
+      type: "openIdConnect",
+      description: "People sign in by OpenID Connect: the scope `openid` gives an ID token beside.",
+      openIdConnectUrl: baseUrl + paths.openidConfiguration,
+    },
     bearer: {
       type: "http",
       scheme: "bearer",
@@ -56,6 +61,7 @@ export const scopeWords = (needed: readonly Scope[]): string =>
 /** Any credential with some scopes, or any at all. */
 export const credentialWith = (...needed: readonly Scope[]): readonly Requirement[] => [
   { oauth2: needed },
+  { openIdConnect: needed },
   { bearer: [] },
   { apiKey: [] },
 ];

@@ -24,10 +24,27 @@ interface PrivateJwk {
   readonly use: "sig";
 }
 
+/** A private RSA key as JWK (RFC 7518 section 6.3). */
+interface RsaPrivateJwk {
+  readonly kty: "RSA";
+  readonly n: string;
+  readonly e: string;
+  readonly d: string;
+  readonly p: string;
+  readonly q: string;
+  readonly dp: string;
+  readonly dq: string;
+  readonly qi: string;
+  readonly alg: "RS256";
+  readonly use: "sig";
+}
+
 /** What the keys of a use are. */
 export interface JwkOf {
-  /** ES256, for ID tokens. */
+  /** ES256, for ID tokens of clients that registered for it. */
   readonly "token-signing": PrivateJwk;
+  /** RS256, for all other ID tokens (OpenID Connect Dynamic Client Registration 1.0 section 2). */
+  readonly "token-signing-rsa": RsaPrivateJwk;
   readonly "cookie-signing": SecretJwk;
   /** Ed25519, for the `v1a` signatures of Standard Webhooks. */
   readonly "webhook-signing": PrivateJwk;
@@ -51,8 +68,11 @@ const secret = (): SecretJwk => ({
   k: randomBytes(SECRET_BYTES).toString("base64url"),
 });
 
-const signing = (privateKey: KeyObject, alg: string): PrivateJwk =>
-  ({ ...privateKey.export({ format: "jwk" }), alg, use: "sig" }) as PrivateJwk;
+const signing = <T>(privateKey: KeyObject, alg: string): T =>
+  ({ ...privateKey.export({ format: "jwk" }), alg, use: "sig" }) as T;
+
+/** Length of an RSA modulus, in bits (RFC 7518 section 3.3). */
+const RSA_BITS = 2048;
 
 /** Every use of a key. What was made with a key must not outlive it. */
 export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
@@ -60,6 +80,11 @@ export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
     // ID tokens end after an hour; clients may keep the key set for some hours more.
     keptMs: DAY_MS,
     generate: () => signing(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey, "ES256"),
+  },
+  "token-signing-rsa": {
+    keptMs: DAY_MS,
+    generate: () =>
+      signing(generateKeyPairSync("rsa", { modulusLength: RSA_BITS }).privateKey, "RS256"),
   },
   "cookie-signing": {
     // The longest session.

@@ -128,7 +128,7 @@ describe("an agent with a standard OAuth client", () => {
         "none",
       ],
       client_id_metadata_document_supported: true,
-      id_token_signing_alg_values_supported: ["ES256"],
+      id_token_signing_alg_values_supported: ["ES256", "RS256"],
       scopes_supported: [
         "openid",
         "offline_access",

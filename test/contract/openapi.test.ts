@@ -134,6 +134,7 @@ describe("the OpenAPI document", () => {
       for (const { method, path } of routes) {
         expect(operationAt(`${method} ${path}`).security).toEqual([
           { oauth2: scopes },
+          { openIdConnect: scopes },
           { bearer: [] },
           { apiKey: [] },
         ]);

@@ -36,13 +36,17 @@ interface AuthServerKeys {
 
 /** One key of each kind, in front of those that were there before. */
 export async function newKeys(before?: AuthServerKeys): Promise<AuthServerKeys> {
-  const { privateKey } = await generateKeyPair("ES256", { extractable: true });
-  const signing = { ...(await exportJWK(privateKey)), kid: crypto.randomUUID() } as JWK;
+  const signing = await Promise.all(["ES256", "RS256"].map(newSigningKey));
   const cookie = crypto.randomUUID();
   return {
-    signing: [signing, ...(before?.signing ?? [])],
+    signing: [...signing, ...(before?.signing ?? [])],
     cookies: [cookie, ...(before?.cookies ?? [])],
   };
+}
+
+async function newSigningKey(alg: string): Promise<JWK> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid: crypto.randomUUID(), alg } as JWK;
 }
 
 /** What an authorization server is started with. */

@@ -75,6 +75,9 @@ export const form: Policy = () => ({ status: [403], body: "page" });
 /** The client's record (RFC 7592), for which only its own registration token is good. */
 export const registrationToken: Policy = () => ({ status: [400, 401], body: "oauth" });
 
+/** Who the person of a token is, which no credential of the matrix was allowed to know. */
+export const userInfo: Policy = () => ({ status: [401, 403], body: "oauth" });
+
 /** An endpoint where the client authenticates, and no request of the matrix does. */
 export const clientAuthentication: Policy = () => ({ status: [400, 401], body: "oauth" });
 

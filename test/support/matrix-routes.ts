@@ -15,6 +15,7 @@ import {
   page,
   registrationToken,
   revocation,
+  userInfo,
 } from "./matrix-policies.ts";
 
 /** What the requests of the table are made from. */
@@ -178,6 +179,8 @@ export function routeTable({ base, victims, ids }: Target): Readonly<Record<stri
     "DELETE /oauth/register/:clientId": row(registrationToken, `/oauth/register/${agentId}`, {
       method: "DELETE",
     }),
+    "GET /oauth/userinfo": row(userInfo, "/oauth/userinfo"),
+    "POST /oauth/userinfo": row(userInfo, "/oauth/userinfo", { method: "POST" }),
     "POST /oauth/token": row(
       clientAuthentication,
       "/oauth/token",

@@ -1,4 +1,5 @@
 import { type Configuration, type JWK, Provider } from "oidc-provider";
+import { paths } from "../../../wellknown/paths.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/records.ts";
 import type { AgentRoom } from "../agents/agent-room.ts";
@@ -21,6 +22,7 @@ import {
 } from "./people.ts";
 import { isAllowedRedirect, keepRedirectOrigins } from "./redirects.ts";
 import { auditRefusals } from "./refused-tokens.ts";
+import { idTokenAlgorithms } from "./registration.ts";
 import { ACCESS_TOKEN_SECONDS, personalScopes, resourceIndicators } from "./resources.ts";
 import { allowOwnTokens } from "./revocation.ts";
 import { settleExchanges } from "./settlement.ts";
@@ -48,14 +50,15 @@ export interface ProviderOptions
 /** The keys of the authorization server. Of each kind the first is for what is new, the others
  *  for what was signed before they were replaced. */
 interface ProviderKeys {
-  /** Private keys of P-256, each with its `kid`. */
+  /** Private keys of P-256 and RSA keys, each with its `kid`. */
   readonly signing: readonly JWK[];
   /** Secrets that sign cookies. */
   readonly cookies: readonly string[];
 }
 
-/** Signing algorithm of ID tokens, and so of every key in the key set. */
-const SIGNING_ALGORITHM = "ES256";
+/** Signing algorithm of the ID tokens of a client that registered for none (OpenID Connect Dynamic
+ *  Client Registration 1.0 section 2). */
+const DEFAULT_SIGNING_ALGORITHM = "RS256";
 
 /** How a client may sign that it is itself: with a private key of its own. */
 const clientSigningAlgorithms = ["ES256", "ES384", "EdDSA", "Ed25519", "PS256", "RS256"] as const;
@@ -100,6 +103,7 @@ function features(options: ProviderOptions): Configuration["features"] {
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     rpInitiatedLogout: { enabled: false },
+    // It takes no access token that names a resource; `userInfoOf` answers instead.
     userinfo: { enabled: false },
   };
 }
@@ -126,6 +130,7 @@ function configuration(options: ProviderOptions): Configuration {
     features: features(options),
     discovery: {
       revocation_endpoint_auth_methods_supported: clientAuthMethods,
+      userinfo_endpoint: options.baseUrl + paths.userInfo,
       ...options.discovery,
     },
     jwks: { keys: [...signing] },
@@ -133,9 +138,9 @@ function configuration(options: ProviderOptions): Configuration {
     scopes: [...personalScopes, ...Object.keys(scopes)],
     responseTypes: ["code"],
     clientAuthMethods,
-    clientDefaults: { id_token_signed_response_alg: SIGNING_ALGORITHM },
+    clientDefaults: { id_token_signed_response_alg: DEFAULT_SIGNING_ALGORITHM },
     enabledJWA: {
-      idTokenSigningAlgValues: [SIGNING_ALGORITHM],
+      idTokenSigningAlgValues: idTokenAlgorithms,
       clientAuthSigningAlgValues: clientSigningAlgorithms,
     },
     extraClientMetadata: clientMetadata(options.anonymousScopes),

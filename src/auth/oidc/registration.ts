@@ -24,14 +24,19 @@ const grantTypes: readonly unknown[] = [
 /** Grants without a person at a browser: without authentication, the id alone would do. */
 const confidentialGrants = ["client_credentials", JWT_BEARER];
 
-/** Members that would make this server fetch or call an address of the client's choice, or that
- *  name an algorithm it has no key for. */
+/** How ID tokens are signed: with a key of each algorithm in the key set. */
+export const idTokenAlgorithms = ["ES256", "RS256"] as const;
+
+/** Members that would make this server fetch or call an address of the client's choice. */
 const droppedMembers = {
   sector_identifier_uri: undefined,
   initiate_login_uri: undefined,
   backchannel_logout_uri: undefined,
-  id_token_signed_response_alg: undefined,
 };
+
+/** The algorithm that a client asks for; one that this server has no key for is left out, so that the
+ *  client is answered with the default. */
+const idTokenAlgorithm = (asked: unknown) => idTokenAlgorithms.find((known) => known === asked);
 
 function redirectsOf(metadata: Metadata): readonly URL[] {
   const redirects = list("redirect_uris", metadata.redirect_uris).map((uri) =>
@@ -125,6 +130,7 @@ export function normaliseRegistration(metadata: Metadata, ceiling: readonly Scop
     application_type: applicationType(redirects),
     scope: grantedScope(metadata.scope, scopeCeiling(types, ceiling)),
     jwks: publicKeys(metadata),
+    id_token_signed_response_alg: idTokenAlgorithm(metadata.id_token_signed_response_alg),
     client_name: plainText("client_name", metadata.client_name),
     software_id: plainText("software_id", metadata.software_id),
     software_version: plainText("software_version", metadata.software_version),

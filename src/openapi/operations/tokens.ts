@@ -65,8 +65,30 @@ const AuthorizationQuery = z.object({
 
 const BUSY = ["temporarily_unavailable"] as const;
 
+const UserInfo = z.object({ sub: z.string().describe("Id of the account, as in the ID token.") });
+
+/** The same by both methods (OpenID Connect Core 1.0 section 5.3.1). */
+const userInfo = {
+  path: paths.userInfo,
+  tag: "Access",
+  summary: "Read who the person is",
+  description: "For an access token that a person consented to with the scope `openid`.",
+  security: [{ openIdConnect: ["openid"] }, { bearer: [] }],
+  answers: {
+    200: {
+      description: "The claims of the person.",
+      content: [{ mediaType: "application/json", schema: UserInfo }],
+      headers: LIMIT_HEADERS,
+    },
+  },
+  refusals: { 401: ["invalid_token"], 403: ["insufficient_scope"], 429: BUSY, 503: BUSY },
+  problems: PASSING_PROBLEMS,
+} as const;
+
 /** Tokens: how they are got and ended. */
 export const tokenOperations: readonly Operation[] = [
+  { id: "get_user_info", method: "get", ...userInfo },
+  { id: "post_user_info", method: "post", ...userInfo },
   {
     id: "get_token",
     method: "post",
