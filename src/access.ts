@@ -77,7 +77,7 @@ export async function createAccess(options: AccessOptions) {
   const outbound = createGuardedFetch(options.outbound);
   const provider = followKeys(state, {
     ...{ records, accounts, claims, limits, hashAddress, now, onError, baseUrl, anonymousScopes },
-    discovery: authorizationServerExtras({ baseUrl, anonymousScopes }),
+    discovery: authorizationServerExtras({ baseUrl }),
     verifier: createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now }),
     signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,

@@ -39,7 +39,7 @@ Answer: \`401\`. Its header \`WWW-Authenticate: Bearer resource_metadata="..."\`
 
 const peopleOnly = ({ baseUrl }: Site) => `## Register
 
-This instance gives nothing to agents that nobody answers for: a registration of one is refused with \`400 invalid_scope\`.
+This instance gives nothing to agents that nobody answers for: one may register, and its \`scope\` is empty until a person has claimed it.
 
 An agent can register for one person, at ${baseUrl}${paths.register} (RFC 7591) with the grant \`client_credentials\`, the \`type\` \`service_auth\` and, as \`login_hint\`, the person's e-mail address. It gets no token before that person has claimed it: show them \`claim.page\` and \`claim.code\` of the answer. Afterwards it exchanges \`client_id\` and \`client_secret\` at ${baseUrl}${paths.token} for tokens.
 
@@ -53,7 +53,7 @@ ${sh(`curl -X POST ${baseUrl}${paths.register} \\
   -H "Content-Type: application/json" \\
   -d '{"client_name": "My agent", "grant_types": ["client_credentials"], "scope": "${anonymousScopes.join(" ")}"}'`)}
 
-Answer: \`201\` with \`client_id\`, \`client_secret\`, the granted \`scope\`, and in \`claim\` what a person needs to claim the agent. Keep \`client_secret\` and \`registration_access_token\`. A registration ends after a day if it got no token, and after 30 days if nobody claimed it.
+Answer: \`201\` with \`client_id\`, \`client_secret\`, the granted \`scope\`, and in \`claim\` what a person needs to claim the agent. Keep \`client_secret\` and \`registration_access_token\`. A registration ends at \`registration_expires_at\`, in Unix seconds: after a day if it got no token, and after 30 days if nobody claimed it.
 
 ${scopeTable(anonymousScopes)}`;
 
@@ -73,9 +73,9 @@ The member \`type\` of the registration:
 - Absent, \`anonymous\` or \`agent\`: nobody answers for the agent yet.
 - \`service_auth\` with \`login_hint\`, an e-mail address: only that person can claim the agent, which gets no token before.
 - \`identity_assertion\` with \`assertion_type\` \`${ID_JAG}\` and \`assertion\`, a JWT (ID-JAG): a person answers for the agent from the start. The operator decides which issuers are trusted; others are refused with \`issuer_not_enabled\`. Its \`client_id\` must be the issuer itself; one that was issued to a client is for the token endpoint. An assertion counts once: if it comes again, what came of it ends.
-- \`user\` and \`service\` are refused with \`unsupported_identity_type\`: a user signs in by the authorization code flow with PKCE, a service uses an API key.
+- \`user\` and \`service\` do not register and are refused: a user signs in by the authorization code flow with PKCE, a service uses an API key.
 
-\`agent\`, \`service_auth\` and \`identity_assertion\` need the grant \`client_credentials\`.`;
+\`agent\`, \`service_auth\` and \`identity_assertion\` need the grant \`client_credentials\`, which is meant where \`grant_types\` is left out.`;
 
 const tokens = ({ baseUrl }: Site) => `## Get a token
 

@@ -12,9 +12,6 @@ const identityTypes = [
   "service",
 ];
 
-/** Those of agents that nobody answers for. */
-const unclaimed = ["anonymous", "agent"];
-
 /** The registration flows of the interface (section 3). */
 const flows = ["agent_verified", "user_claimed", "client_credentials"];
 
@@ -25,15 +22,14 @@ const credentials = ["api_key", "bearer_token", "oauth2_client_credentials"];
 const agentCredentials = ["oauth2_client_credentials", "bearer_token"];
 
 /** What these members follow from. */
-type Grounds = Pick<Site, "baseUrl" | "anonymousScopes">;
+type Grounds = Pick<Site, "baseUrl">;
 
 /**
  * How agents register themselves and are claimed, in the vocabulary of auth.md: the names of its
  * first version stand beside those of later ones, since there are readers of both (discovery
  * section 1.2).
  */
-function agentAuth({ baseUrl, anonymousScopes }: Grounds) {
-  const isOpen = anonymousScopes.length > 0;
+function agentAuth({ baseUrl }: Grounds) {
   const registration = baseUrl + paths.register;
   const claim = baseUrl + paths.claim;
   return {
@@ -43,10 +39,10 @@ function agentAuth({ baseUrl, anonymousScopes }: Grounds) {
     claim_uri: claim,
     claim_endpoint: claim,
     revocation_uri: baseUrl + paths.revoke,
-    identity_types_supported: identityTypes.filter((type) => isOpen || !unclaimed.includes(type)),
+    identity_types_supported: identityTypes,
     flows_supported: flows,
     credential_types_supported: credentials,
-    ...(isOpen && { anonymous: { credential_types_supported: agentCredentials } }),
+    anonymous: { credential_types_supported: agentCredentials },
     identity_assertion: {
       assertion_types_supported: [ID_JAG],
       credential_types_supported: agentCredentials,

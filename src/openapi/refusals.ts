@@ -16,7 +16,7 @@ export const oauthErrors = {
   invalid_client_metadata: "A member of the registration is not accepted.",
   invalid_redirect_uri: "A redirect address is not accepted.",
   unapproved_software_statement: "No signer of software statements is trusted.",
-  unsupported_identity_type: "Who says so does not register here.",
+  unsupported_identity_type: "There is no such type.",
   invalid_login_hint: "`login_hint` is no e-mail address.",
   invalid_token: "The token is missing, unknown, expired or revoked.",
   insufficient_scope: "The token lacks a scope that this needs.",

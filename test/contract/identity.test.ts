@@ -121,8 +121,8 @@ it("lets only the person that a service_auth agent names answer for it, and give
 it.each([
   ["invalid_login_hint", { type: "service_auth" }, "login_hint"],
   ["invalid_login_hint", { type: "service_auth", login_hint: "a@b.example\nbcc:c" }, "login_hint"],
-  ["unsupported_identity_type", { type: "user" }, "/oauth/authorize"],
-  ["unsupported_identity_type", { type: "service" }, "API key"],
+  ["invalid_client_metadata", { type: "user" }, "/oauth/authorize"],
+  ["invalid_client_metadata", { type: "service" }, "API key"],
   ["unsupported_identity_type", { type: "root" }, "anonymous, identity_assertion"],
   ["unsupported_identity_type", { type: "__proto__" }, "anonymous, identity_assertion"],
   ["unsupported_identity_type", { type: null }, "anonymous, identity_assertion"],
@@ -214,6 +214,51 @@ it("keeps nothing of what asks for an identity in the metadata", async () => {
   expect(kept?.value.metadata.client_name).toBe(markup);
 });
 
+it.each([
+  [{ type: "anonymous" }, "anonymous"],
+  [{ type: "agent", redirect_uris: ["https://agent.example/callback"] }, "agent"],
+  [{ type: "service_auth", login_hint: "owner@example.com" }, "service_auth"],
+  [{ client_name: "A" }, "anonymous"],
+  [{}, "anonymous"],
+])("takes %j, without a grant type, for an agent", async (body, identity_type) => {
+  const { base } = await setting();
+  const response = await postJson(`${base}/oauth/register`, body);
+  const client = (await response.json()) as Body;
+  expect([response.status, client.identity_type]).toEqual([201, identity_type]);
+  expect(client).toMatchObject({ grant_types: ["client_credentials"], response_types: [] });
+
+  const { client_id } = client;
+  const updated = await manage(client, "PUT", { client_id, client_name: "B" });
+  expect(updated).toMatchObject({ status: 200, body: { grant_types: ["client_credentials"] } });
+});
+
+it("takes who names an address or a code, and no grant type, for an application", async () => {
+  const { base } = await setting();
+  const redirect_uris = ["https://app.example/callback"];
+  const response = await postJson(`${base}/oauth/register`, { redirect_uris });
+  expect(await response.json()).toMatchObject({ grant_types: ["authorization_code"] });
+  for (const body of [{ response_types: ["code"] }, [], [{ client_name: "A" }]]) {
+    expect((await postJson(`${base}/oauth/register`, body)).status).toBe(400);
+  }
+});
+
+it("says when a registration ends, while its secret does not", async () => {
+  const { base, send, clock, claims, accounts } = await setting();
+  const { body: agent } = await send({});
+  const day = 86_400;
+  const now = clock.now / 1000;
+  expect(agent).toMatchObject({
+    client_secret_expires_at: 0,
+    registration_expires_at: now + day,
+  });
+  await tokenOf(base, agent as unknown as Parameters<typeof tokenOf>[1]);
+  expect((await manage(agent, "GET")).body.registration_expires_at).toBe(now + 30 * day);
+
+  const { id: accountId } = await accounts.ofEmail("owner@example.com");
+  const claimed = await claimedByAgent(claims, agent, { accountId, scopes: ALL });
+  expect((await manage(claimed, "GET")).body.registration_expires_at).toBe(0);
+});
+
 it("makes two agents of one body, which know nothing of each other", async () => {
   const { base, send } = await setting();
   const [{ body: one }, { body: other }] = [await send({}), await send({})];
@@ -280,7 +325,7 @@ it("gives an update no scope, identity or owner that the agent does not have", a
 
 it("gives an update of a claimed agent what its owner gave it, and no more", async () => {
   const { base, send, claims, accounts } = await setting();
-  const { body: agent } = await send({});
+  const { body: agent } = await send({ scope: "signals:read" });
   const { id: accountId } = await accounts.ofEmail("owner@example.com");
   const scopes: Scope[] = ["signals:read", "alerts:write"];
   const claimed = await claimedByAgent(claims, agent, { accountId, scopes });
@@ -332,7 +377,7 @@ it("verifies the identity at every spelling of the address", async () => {
   for (const path of ["/OAuth/Register", "/oauth/register?a=b"]) {
     const response = await postJson(base + path, { ...EXAMPLE_REGISTRATION, type: "user" });
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: "unsupported_identity_type" });
+    expect(await response.json()).toMatchObject({ error: "invalid_client_metadata" });
   }
 });
 

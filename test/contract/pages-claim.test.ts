@@ -25,8 +25,12 @@ async function newAgent(own = base, changes: object = {}) {
 }
 
 /** The address that an agent gives its person. */
-async function linkOf(agent: Awaited<ReturnType<typeof newAgent>>, login_hint?: string) {
-  const token = await tokenOf(base, agent);
+async function linkOf(
+  agent: Awaited<ReturnType<typeof newAgent>>,
+  login_hint?: string,
+  own?: string,
+) {
+  const token = own ?? (await tokenOf(base, agent));
   const started = await postJson(
     `${base}/oauth/claim/start`,
     { agent_id: agent.client_id, ...(login_hint && { login_hint }) },
@@ -71,24 +75,23 @@ describe("claiming with the code that an agent was given", () => {
     expect(said).toContain("calls itself “Night shift” not verified");
     expect(said).toContain("Registered 21 November 2026, 05:00 UTC");
     expect(said).toMatch(
-      /Access now Composite scores .* signals:read .* darkpool:read Access after/,
+      /Access now Composite scores .* signals:read .* factor:read Further access after/,
     );
     expect(shown.form("/claim/confirm").fields.filter(([name]) => name === "scope")).toEqual([
-      ["scope", "signals:read"],
-      ["scope", "factor:read"],
-      ["scope", "darkpool:read"],
       ["scope", "alerts:write"],
     ]);
     const before = await tokenOf(base, agent);
 
     const done = await person.web.submit(shown.form("/claim/confirm"), {
-      scope: ["signals:read", "alerts:write", "nonsense"],
+      scope: ["alerts:write", "nonsense"],
     });
     expect([done.status, textOf(done.html)]).toEqual([
       200,
-      expect.stringMatching(/You answer for this agent now .*signals:read.*alerts:write/),
+      expect.stringMatching(
+        /You answer for this agent now .*signals:read.*darkpool:read.*alerts:write/,
+      ),
     ]);
-    expect(textOf(done.html)).not.toMatch(/factor:read|nonsense/);
+    expect(textOf(done.html)).not.toContain("nonsense");
     expect(textOf(done.html)).toContain("on your account page, remove the agent");
     expect((await getWith(before, `${base}/api/signals?limit=1`)).status).toBe(401);
   });
@@ -127,10 +130,21 @@ describe("claiming with the code that an agent was given", () => {
     expect([...said]).toEqual([expect.stringContaining("The id or the code is wrong")]);
   });
 
-  it("asks again when nothing is ticked, and still knows the code", async () => {
+  it("leaves an agent what it has when nothing more is ticked", async () => {
     const person = town.person();
     await person.signIn();
-    const agent = await newAgent();
+    const agent = await newAgent(base, { scope: "signals:read" });
+    const shown = await askFor(person, agent.client_id, agent.claim.code);
+    const done = await person.web.submit(shown.form("/claim/confirm"), { scope: [] });
+    expect(textOf(done.html)).toMatch(/You answer for this agent now .*signals:read/);
+    expect(textOf(done.html)).not.toMatch(/factor:read|alerts:write/);
+  });
+
+  it("asks again when it would give nothing at all, and still knows the code", async () => {
+    const person = town.person();
+    await person.signIn();
+    const waits = { type: "service_auth", login_hint: person.email };
+    const agent = await newAgent(base, waits);
     const shown = await askFor(person, agent.client_id, agent.claim.code);
     const again = await person.web.submit(shown.form("/claim/confirm"), { scope: [] });
     expect(again.status).toBe(400);
@@ -170,7 +184,10 @@ describe("claiming by a link of the agent", () => {
     expect(textOf(shown.html)).toContain("remove the agent");
     const [, code = ""] = /<code>([0-9A-Z]{8})<\/code>/.exec(shown.html) ?? [];
     const done = await complete(agent.client_id, code, token);
-    expect(await done.json()).toMatchObject({ status: "claimed", scope: "alerts:write" });
+    expect(await done.json()).toMatchObject({
+      status: "claimed",
+      scope: "signals:read factor:read darkpool:read alerts:write",
+    });
     const late = await person.web.get(link);
     expect([late.status, textOf(late.html)]).toEqual([
       400,
@@ -178,10 +195,11 @@ describe("claiming by a link of the agent", () => {
     ]);
   });
 
-  it("asks again when nothing is ticked", async () => {
+  it("asks again when it would give nothing at all", async () => {
     const person = town.person();
     await person.signIn();
-    const { link } = await linkOf(await newAgent());
+    const agent = await newAgent(base, { type: "service_auth", login_hint: person.email });
+    const { link } = await linkOf(agent, undefined, agent.registration_access_token);
     const page = await person.web.get(link);
     const again = await person.web.submit(page.form("/claim/approve"), { scope: [] });
     expect(again.status).toBe(400);

@@ -97,7 +97,7 @@ describe("a party", () => {
   verifies("3/user", "comes as a user, by an application and not by registering", async () => {
     expect(await registered({ type: "user" })).toMatchObject({
       status: 400,
-      body: { error: "unsupported_identity_type" },
+      body: { error: "invalid_client_metadata" },
     });
     const { access_token } = await town.person().tokens();
     expect(await statusWith(access_token)).toBe(200);
@@ -106,7 +106,7 @@ describe("a party", () => {
   verifies("3/service", "comes as a service, with a key and not by registering", async () => {
     expect(await registered({ type: "service" })).toMatchObject({
       status: 400,
-      body: { error: "unsupported_identity_type" },
+      body: { error: "invalid_client_metadata" },
     });
     expect(await statusWith(await town.person().createKey(["signals:read"]))).toBe(200);
   });

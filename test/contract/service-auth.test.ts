@@ -1,5 +1,11 @@
 import { expect, it } from "vitest";
-import { postJson, type Registered, tokenOf } from "../support/agent.ts";
+import {
+  EXAMPLE_REGISTRATION,
+  getWith,
+  postJson,
+  type Registered,
+  tokenOf,
+} from "../support/agent.ts";
 import { startTown } from "../support/town.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -70,13 +76,27 @@ it("an update does not need what is open to strangers either", async () => {
   expect(await response.json()).toMatchObject({ client_name: "Renamed", scope: "signals:read" });
 });
 
-it.each([{}, { type: "anonymous" }, { type: "agent" }, { scope: "signals:read" }])(
-  "one that nobody answers for is refused: %j",
+it.each([{}, { type: "anonymous" }, { type: "agent" }, EXAMPLE_REGISTRATION])(
+  "one that nobody answers for registers, with nothing before a person claims it: %j",
   async (changes) => {
     const { status, body } = await ask(changes);
-    expect([status, body.error]).toEqual([400, "invalid_scope"]);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      scope: "",
+      scopes: { pre_claim: [], post_claim: ALL.split(" ") },
+    });
+    await expect(tokenOf(base, body)).rejects.toThrow("invalid_scope");
+
+    await person().claim(body.client_id, body.claim.code);
+    const token = await tokenOf(base, body);
+    expect((await getWith(token, `${base}/api/signals?limit=1`)).status).toBe(200);
   },
 );
+
+it("one that asks for what there is not is refused", async () => {
+  const { status, body } = await ask({ scope: "admin" });
+  expect([status, body.error]).toEqual([400, "invalid_scope"]);
+});
 
 it("what agents read says how", async () => {
   for (const path of ["/auth.md", "/.well-known/agent-skills/register-agent/SKILL.md"]) {

@@ -1,6 +1,6 @@
 import type { AdapterPayload } from "oidc-provider";
 import { collection } from "../../store/records.ts";
-import type { Scope } from "../scopes.ts";
+import { isScope, type Scope, scopeNames } from "../scopes.ts";
 import { fingerprint } from "../secrets.ts";
 
 /** How an agent said who it is when it registered (interface section 3). */
@@ -66,6 +66,20 @@ export const claimedBy = (accountId: string): string => `agents-of:${accountId}`
 
 /** Group of everything that ends with an account, in all collections. */
 export const belongingTo = (accountId: string): string => `account:${accountId}`;
+
+/** Agents of these kinds hold nothing until somebody answers for them (architecture section 7). */
+const waiting: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_assertion"]);
+
+/** What an agent may hold while nobody answers for it.
+ *  @param anonymousScopes What is open to agents that nobody answers for. */
+export function heldUnclaimed(
+  { metadata, agent }: ClientRecord,
+  anonymousScopes: readonly Scope[],
+): readonly Scope[] {
+  if (waiting.has(agent.identityType)) return [];
+  const registered = scopeNames(metadata.scope ?? "").filter(isScope);
+  return registered.filter((scope) => anonymousScopes.includes(scope));
+}
 
 /** Whether the scopes of a client's own tokens can be widened by a claim. */
 export function isClaimable({ metadata }: ClientRecord): boolean {

@@ -2,7 +2,7 @@ import type { Mailbox } from "../../mail/mail.ts";
 import { removeAt, removeGroup, replace, unchanged } from "../../store/operations.ts";
 import type { Operation, Records, Stored } from "../../store/records.ts";
 import { type GrantRecord, grants, isUnderGrant, underGrant } from "../accounts/grants.ts";
-import { allScopes, scopeNames } from "../scopes.ts";
+import { allScopes, type Scope, scopeNames } from "../scopes.ts";
 import {
   type ActingApplication,
   type ClientRecord,
@@ -19,9 +19,14 @@ import { heldWith } from "./registration-token.ts";
  *  4.5.4.1: 4 to 5 days). */
 const NOTICE_USEFUL_MS = 5 * 86_400_000;
 
-/** What somebody answers for from now on. */
-export function ownership({ accountId, scopes, through }: Claimer, now: Date): Ownership {
-  const held = allScopes.filter((scope) => scopes.includes(scope));
+/** What somebody answers for from now on: what the agent had anyway, so that a claim takes nothing from
+ *  it, and what they give it. @param had What it held while nobody answered for it. */
+export function ownership(
+  { accountId, scopes, through }: Claimer,
+  had: readonly Scope[],
+  now: Date,
+): Ownership {
+  const held = allScopes.filter((scope) => had.includes(scope) || scopes.includes(scope));
   return { accountId, scopes: held, claimedAt: now.getTime(), ...(through && { through }) };
 }
 

@@ -37,7 +37,8 @@ export interface ClaimableAgent {
 /** Who completes a claim. */
 export interface Claimer {
   readonly accountId: string;
-  /** What the agent may get at most: the scopes of the claiming token or, on the page, the choice. */
+  /** What the agent gets beside what it had: the scopes of the claiming token or, on the page, the
+   *  choice. */
   readonly scopes: readonly Scope[];
   /** The application that claims with the person's token; absent: the person does, on the page. */
   readonly through?: ActingApplication;

@@ -3,7 +3,8 @@ import { unchanged } from "../../store/operations.ts";
 import type { Operation, Records, Stored } from "../../store/records.ts";
 import { type AccountRecord, accounts } from "../accounts/account-records.ts";
 import type { Auditor } from "../auditor.ts";
-import type { ClientRecord, Ownership } from "./agent.ts";
+import type { Scope } from "../scopes.ts";
+import { type ClientRecord, heldUnclaimed, type Ownership } from "./agent.ts";
 import { isCode, type PresentedCode } from "./claim-code.ts";
 import {
   type ClaimingAccess,
@@ -34,6 +35,8 @@ export interface ClaimContext {
   readonly mailbox: Mailbox | undefined;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
+  /** What an agent may hold that nobody answers for. */
+  readonly anonymousScopes: readonly Scope[];
 }
 
 /** What a look at the store leads to. */
@@ -179,13 +182,13 @@ interface Completing {
 }
 
 function completion(
-  { audit, now, mailbox, baseUrl }: ClaimContext,
+  { audit, now, mailbox, baseUrl, anonymousScopes }: ClaimContext,
   match: Match,
   { claimer, access, registrationToken }: Completing,
 ): Decision<ClaimOutcome> {
   const { client, account } = match;
   const agentId = client.key;
-  const owner = ownership(claimer, now());
+  const owner = ownership(claimer, heldUnclaimed(client.value, anonymousScopes), now());
   const outcome = claimed(client, owner);
   return {
     answer: registrationToken === undefined ? outcome : { ...outcome, registrationToken },

@@ -3,8 +3,8 @@ import { replace, unchanged } from "../../store/operations.ts";
 import type { Operation, Records, Stored } from "../../store/records.ts";
 import { accounts } from "../accounts/account-records.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";
-import { allScopes, type Scope, scopeNames } from "../scopes.ts";
-import { type ClientRecord, clients, type IdentityType } from "./agent.ts";
+import { allScopes, type Scope } from "../scopes.ts";
+import { type ClientRecord, clients, heldUnclaimed } from "./agent.ts";
 import { newClaimCode } from "./claim-code.ts";
 import {
   begunClaim,
@@ -45,9 +45,16 @@ export interface ClaimsOptions extends AuditorOptions {
  * Every method rejects with the problem `store_unavailable` when the store cannot answer.
  */
 export function createClaims(options: ClaimsOptions): Claims {
-  const { records, now, mailbox, baseUrl } = options;
-  const context = { records, now, mailbox, baseUrl, audit: createAuditor(options) };
-  const shown = (client: Stored<ClientRecord>) => claimable(client, options.anonymousScopes);
+  const { records, now, mailbox, baseUrl, anonymousScopes } = options;
+  const context = {
+    records,
+    now,
+    mailbox,
+    baseUrl,
+    anonymousScopes,
+    audit: createAuditor(options),
+  };
+  const shown = (client: Stored<ClientRecord>) => claimable(client, anonymousScopes);
 
   return {
     begun: (agentId) => begunClaim(agentId, { now: now() }),
@@ -117,21 +124,17 @@ function confirm(
   });
 }
 
-/** Agents of these kinds hold nothing until somebody answers for them (architecture section 7). */
-const waiting: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_assertion"]);
-
 /** An agent as a person sees it before they answer for it. */
 function claimable(
-  { key, value: { metadata, agent } }: Stored<ClientRecord>,
+  { key, value }: Stored<ClientRecord>,
   anonymousScopes: readonly Scope[],
 ): ClaimableAgent {
-  const registered = scopeNames(metadata.scope ?? "");
-  const held = waiting.has(agent.identityType) ? [] : anonymousScopes;
+  const { metadata, agent } = value;
   return {
     agentId: key,
     name: metadata.client_name,
     registeredAt: agent.registeredAt,
-    scopesNow: held.filter((scope) => registered.includes(scope)),
+    scopesNow: heldUnclaimed(value, anonymousScopes),
     scopesAfter: allScopes,
   };
 }

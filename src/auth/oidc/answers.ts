@@ -45,7 +45,7 @@ function nameWrongGrant(ctx: KoaContextWithOIDC): void {
 function showRegisteredScope(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc?.route !== "client" || ctx.status !== 200) return;
   const client = readsOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
-  ctx.body = { ...(ctx.body as object), scope: client?.value.metadata.scope };
+  ctx.body = { ...(ctx.body as object), scope: client?.value.metadata.scope ?? "" };
 }
 
 /** Ways to answer an authorization request that are announced; a page of the library's that posts a

@@ -117,9 +117,11 @@ export async function askedIdentity(
 
   const isKnown = type === "agent" || type === "service_auth" || type === "identity_assertion";
   if (!isKnown) {
+    // The metadata name these too: what is wrong is the place, and not the type.
     const advice = Object.hasOwn(elsewhere, String(type)) ? elsewhere[String(type)] : undefined;
+    if (advice !== undefined) refuse("invalid_client_metadata", advice);
     const known = "type must be anonymous, identity_assertion, service_auth or agent";
-    refuse("unsupported_identity_type", advice ?? known);
+    refuse("unsupported_identity_type", known);
   }
   if (!registersItself(body)) {
     refuse("invalid_client_metadata", `the type ${type} needs the grant type client_credentials`);

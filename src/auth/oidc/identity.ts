@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors, type KoaContextWithOIDC, type Provider } from "oidc-provider";
 import type { Operation, Records } from "../../store/records.ts";
-import { type Agent, type ClientRecord, clients, isClaimable } from "../agents/agent.ts";
+import { type Agent, clients, isClaimable } from "../agents/agent.ts";
 import type { ClaimStart, Claims } from "../agents/claims.ts";
 import { newRegistrationToken } from "../agents/registration-token.ts";
 import { type Assertion, MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
@@ -12,8 +12,9 @@ import {
   type IdentityOptions,
   refuseAssertion,
 } from "./asked-identity.ts";
+import { placingOf } from "./client-life.ts";
 import { checkBody, type Metadata } from "./client-metadata.ts";
-import { type AnswerOptions, identityMembers } from "./registration-answer.ts";
+import { type AnsweredClient, type AnswerOptions, identityMembers } from "./registration-answer.ts";
 
 /** An agent that is about to be kept. */
 interface Newcomer {
@@ -80,21 +81,35 @@ export function newcomerOf(
   return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
 }
 
+/** Spec 2.4 leaves open which fields are required. Who names no grant is an agent when it names a type
+ *  or no address to send a person back to, and else what RFC 7591 section 2 says: an application. */
+function withGrant(body: Metadata): Metadata {
+  const { grant_types, type, redirect_uris, response_types } = body;
+  if (grant_types !== undefined) return body;
+  const sendsPeople =
+    (Array.isArray(redirect_uris) && redirect_uris.length > 0) ||
+    (Array.isArray(response_types) && response_types.includes("code"));
+  if (type === undefined && sendsPeople) return body;
+  return { ...body, grant_types: ["client_credentials"] };
+}
+
 /**
- * The body, looked at and left in its place; it was read whole before it came here. The library gets
- * nothing that is not JSON in UTF-8 (RFC 8259 section 8.1), lest it read it in another way.
+ * The body, which was read whole before it came here, put back with the grant that it means. The library
+ * gets nothing that is not JSON in UTF-8 (RFC 8259 section 8.1), lest it read it in another way.
  *
  * @throws `invalid_request`, or as `checkBody`.
  */
 function bodyOf({ req }: KoaContextWithOIDC): Metadata {
-  const bytes: Buffer = req.read() ?? Buffer.alloc(0);
-  if (bytes.length > 0) req.unshift(bytes);
-  const body = parsed(bytes);
-  if (typeof body !== "object" || body === null) {
+  const asked = parsed(req.read() ?? Buffer.alloc(0));
+  if (typeof asked !== "object" || asked === null || Array.isArray(asked)) {
     throw new errors.InvalidRequest("the body must be a JSON object in UTF-8");
   }
-  checkBody({ ...body });
-  return { ...body };
+  checkBody({ ...asked });
+  const body = withGrant({ ...asked });
+  const bytes = Buffer.from(JSON.stringify(body));
+  req.headers["content-length"] = String(bytes.length);
+  req.unshift(bytes);
+  return body;
 }
 
 function parsed(bytes: Buffer): unknown {
@@ -117,12 +132,15 @@ function refused(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void
 
 /** What a registration leads to, and what its answer needs of it. */
 function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationOptions) {
-  const seen: { client?: { clientId: string; record: ClientRecord }; start?: ClaimStart } = {};
+  const seen: { client?: AnsweredClient; start?: ClaimStart } = {};
   const newcomer = (clientId: string, metadata: AdapterPayload): Newcomer => {
-    const record = { metadata, agent: { ...agent, registeredAt: now().getTime() } };
+    const registeredAt = now().getTime();
+    const record = { metadata, agent: { ...agent, registeredAt } };
+    const { ttlMs } = placingOf(record.agent);
+    const endsAt = ttlMs === undefined ? undefined : registeredAt + ttlMs;
     const waits = agent.owner === undefined && isClaimable(record);
     const begun = waits ? claims.begun(clientId) : undefined;
-    Object.assign(seen, { client: { clientId, record }, start: begun?.start });
+    Object.assign(seen, { client: { clientId, record, endsAt }, start: begun?.start });
     return { agent: record.agent, steps: [...steps(clientId), ...(begun?.steps ?? [])] };
   };
   return { seen, newcomer };
@@ -168,9 +186,10 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
 
   const clientId = ctx.oidc?.client?.clientId;
   if (ctx.status !== 200 || clientId === undefined) return;
-  const record = (await records.get(clients, clientId))?.value;
-  if (record === undefined) return;
-  ctx.body = { ...(ctx.body as object), ...identityMembers({ clientId, record }, options) };
+  const client = await records.get(clients, clientId);
+  if (client === undefined) return;
+  const { value: record, expiresAt: endsAt } = client;
+  ctx.body = { ...(ctx.body as object), ...identityMembers({ clientId, record, endsAt }, options) };
 }
 
 /** A token is made alike wherever it comes from. */

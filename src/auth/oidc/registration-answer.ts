@@ -1,4 +1,4 @@
-import { type ClientRecord, isClaimable } from "../agents/agent.ts";
+import { type ClientRecord, heldUnclaimed, isClaimable } from "../agents/agent.ts";
 import { type ClaimStart, claimLinks } from "../agents/claims.ts";
 import { allScopes, isScope, type Scope, scopeNames } from "../scopes.ts";
 
@@ -18,10 +18,8 @@ function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
   const registered = scopeNames(metadata.scope ?? "").filter(isScope);
   if (!isClaimable(record)) return { pre_claim: registered, post_claim: registered };
 
-  const waits =
-    agent.identityType === "service_auth" || agent.identityType === "identity_assertion";
-  const alone = registered.filter((scope) => anonymousScopes.includes(scope));
-  return { pre_claim: waits ? [] : alone, post_claim: agent.owner?.scopes ?? allScopes };
+  const pre_claim = heldUnclaimed(record, anonymousScopes);
+  return { pre_claim, post_claim: agent.owner?.scopes ?? allScopes };
 }
 
 function claimOf({ agent }: ClientRecord, links: object, start: ClaimStart | undefined) {
@@ -31,6 +29,14 @@ function claimOf({ agent }: ClientRecord, links: object, start: ClaimStart | und
   return { status: "unclaimed", ...code, ...links };
 }
 
+/** A client that an answer is about. */
+export interface AnsweredClient {
+  readonly clientId: string;
+  readonly record: ClientRecord;
+  /** When its registration ends, in milliseconds since the epoch; `undefined`: never. */
+  readonly endsAt: number | undefined;
+}
+
 /**
  * The members that an answer about a client has beside those of RFC 7591 section 3.2.1: who it is
  * and how a person can claim it (discovery section 1.7).
@@ -38,12 +44,15 @@ function claimOf({ agent }: ClientRecord, links: object, start: ClaimStart | und
  * @param start Said once, in the answer to the registration.
  */
 export function identityMembers(
-  { clientId, record }: { readonly clientId: string; readonly record: ClientRecord },
+  { clientId, record, endsAt }: AnsweredClient,
   { baseUrl, anonymousScopes }: AnswerOptions,
   start?: ClaimStart,
 ): Readonly<Record<string, unknown>> {
   const links = claimLinks(baseUrl, clientId);
   return {
+    ...(record.metadata.scope === undefined && { scope: "" }),
+    // The secret lasts as long as the registration, which is no reason to take 0 for for ever.
+    registration_expires_at: endsAt === undefined ? 0 : Math.floor(endsAt / 1000),
     identity_type: record.agent.identityType,
     scopes: scopesOf(record, anonymousScopes),
     ...(isClaimable(record) && { claim: claimOf(record, links, start) }),

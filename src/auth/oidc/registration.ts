@@ -1,6 +1,6 @@
 import { errors } from "oidc-provider";
 import { JWT_BEARER } from "../assertions/names.ts";
-import { allScopes, type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
+import { allScopes, isScope, type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
 import { publicKeys } from "./client-keys.ts";
 import {
   address,
@@ -84,19 +84,22 @@ function scopeCeiling(types: readonly unknown[], own: readonly Scope[]): readonl
   return types.includes(JWT_BEARER) ? allScopes : own;
 }
 
-function grantedScope(asked: unknown, ceiling: readonly string[]): string {
+/** @returns `undefined` for nothing: the library takes no empty text. */
+function grantedScope(asked: unknown, ceiling: readonly string[]): string | undefined {
   if (asked !== undefined && typeof asked !== "string") refuse("scope must be a string");
 
   const names = scopeNames(asked ?? "");
   const granted = names.length === 0 ? ceiling : names.filter((name) => ceiling.includes(name));
-  if (granted.length === 0) {
-    const choice = ceiling.length === 0 ? "no scope" : ceiling.join(" ");
+  const isKnown = names.length === 0 || names.some(isScope);
+  // Where nothing is open to agents by themselves, all that it asks for waits for the claim.
+  if (granted.length === 0 && !(ceiling.length === 0 && isKnown)) {
+    const choice = ceiling.length === 0 ? "no scope before a claim" : ceiling.join(" ");
     throw new errors.InvalidScope(
       `nothing asked for can be granted: this registration may have ${choice}; ${scopeAdvice}`,
       names.join(" "),
     );
   }
-  return granted.join(" ");
+  return granted.length === 0 ? undefined : granted.join(" ");
 }
 
 /**
@@ -107,7 +110,8 @@ function grantedScope(asked: unknown, ceiling: readonly string[]): string {
  * The response type `token`, and the grant `refresh_token` without `authorization_code`, are
  * accepted in the request and left out of the answer, since this server offers neither.
  *
- * A client that asks for no scope gets all it may have.
+ * A client that asks for no scope gets all it may have; where that is nothing before a claim, its scope
+ * is empty until then.
  *
  * @param ceiling What a client that asks nobody may have; never taken from the metadata.
  * @returns The members to replace; `undefined` stands for removal.

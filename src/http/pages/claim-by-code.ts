@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { addressKey } from "../../limits/address-key.ts";
 import { queryOf } from "../query.ts";
-import { claimedPage, claimFormPage, confirmPage } from "./claim.ts";
+import { claimedPage, claimFormPage, confirmPage, isForNothing } from "./claim.ts";
 import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
-import { filled, Scopes, typed } from "./form.ts";
+import { filled, nothingChosen, TickedScopes, typed } from "./form.ts";
 
 const AgentId = z
   .string()
@@ -14,7 +14,7 @@ const AgentId = z
 /** An agent and its code, with whatever a person puts between its 8 characters. */
 const CodeForm = z.object({ agent_id: AgentId, code: z.string().min(1).max(64) });
 
-const ConfirmForm = CodeForm.extend({ scope: Scopes });
+const ConfirmForm = CodeForm.extend({ scope: TickedScopes });
 
 /** The same for an unknown agent, a wrong code and one that is too old: a stranger learns nothing. */
 const invalid: FieldErrors = [
@@ -44,10 +44,14 @@ export async function answerForAgent(
   await countTry(visit, options);
   const { data, errors } = filled(ConfirmForm, visit.req);
   if (errors !== undefined) return showBehind(visit, options, errors);
-  const outcome = await options.claims.completeByPerson(
-    { agentId: data.agent_id, code: data.code },
-    { accountId: visit.session.accountId, scopes: data.scope },
-  );
+  const claim = { agentId: data.agent_id, code: data.code };
+  const { accountId } = visit.session;
+  const { scope: scopes } = data;
+  const agent = scopes.length > 0 ? undefined : await options.claims.preview(claim, accountId);
+  if (agent !== undefined && isForNothing(agent, scopes)) {
+    return showBehind(visit, options, nothingChosen);
+  }
+  const outcome = await options.claims.completeByPerson(claim, { accountId, scopes });
   if (outcome.status !== "claimed") return refuse(visit, options);
   options.show(visit.res, claimedPage(outcome));
 }

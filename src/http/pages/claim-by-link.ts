@@ -1,11 +1,17 @@
 import { z } from "zod";
 import { addressKey } from "../../limits/address-key.ts";
-import { approvePage, noAttemptPage, shownCodePage, wrongAccountPage } from "./claim.ts";
+import {
+  approvePage,
+  isForNothing,
+  noAttemptPage,
+  shownCodePage,
+  wrongAccountPage,
+} from "./claim.ts";
 import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";
-import { filled, Scopes, typed } from "./form.ts";
+import { filled, nothingChosen, TickedScopes, typed } from "./form.ts";
 
-const ApproveForm = z.object({ attempt: z.string(), scope: Scopes });
+const ApproveForm = z.object({ attempt: z.string(), scope: TickedScopes });
 
 /** Shows the agent that sent the person here. */
 export async function showAttempt(
@@ -35,6 +41,11 @@ export async function agreeToAgent(visit: ClaimVisit, options: ClaimRoutesOption
   if (errors !== undefined) {
     return showAttempt(visit, options, { attempt: typed(req, "attempt") ?? "", errors });
   }
-  const confirmed = await options.claims.confirm(data.attempt, { accountId, scopes: data.scope });
+  const { attempt, scope: scopes } = data;
+  const agent = await options.claims.attempted(attempt, accountId);
+  if (typeof agent === "object" && isForNothing(agent, scopes)) {
+    return showAttempt(visit, options, { attempt, errors: nothingChosen });
+  }
+  const confirmed = await options.claims.confirm(attempt, { accountId, scopes });
   options.show(res, confirmed ? shownCodePage(confirmed.code) : noAttemptPage);
 }

@@ -104,10 +104,19 @@ interface Step {
   readonly button: string;
 }
 
+/** What an agent gets only from who claims it; what it has now, it keeps. */
+const givenByClaim = ({ scopesNow, scopesAfter }: ClaimableAgent): readonly Scope[] =>
+  scopesAfter.filter((scope) => !scopesNow.includes(scope));
+
+/** Whether an agent would be claimed for nothing. */
+export const isForNothing = ({ scopesNow }: ClaimableAgent, chosen: readonly Scope[]): boolean =>
+  scopesNow.length === 0 && chosen.length === 0;
+
 function agentPage({ agent, chosen, errors = [] }: AgentView, step: Step): PageAnswer {
   const choice: ScopeChoice = {
-    legend: "Access after the claim",
-    offered: agent.scopesAfter,
+    legend:
+      agent.scopesNow.length > 0 ? "Further access after the claim" : "Access after the claim",
+    offered: givenByClaim(agent),
     chosen: new Set(chosen),
     errors,
   };

@@ -35,11 +35,16 @@ export const Ticked = z
   .union([z.string().transform((one) => [one]), z.array(z.string())])
   .default([]);
 
+/** Scopes of this service that are ticked. */
+export const TickedScopes = Ticked.transform((names) => names.filter(isScope));
+
+const NOTHING_CHOSEN = "Choose at least one thing that it may do.";
+
 /** Scopes of this service that are ticked, at least one. */
-export const Scopes = Ticked.transform((names) => names.filter(isScope)).refine(
-  (names) => names.length > 0,
-  "Choose at least one thing that it may do.",
-);
+export const Scopes = TickedScopes.refine((names) => names.length > 0, NOTHING_CHOSEN);
+
+/** The error of `Scopes`, where what else there is decides whether one is needed. */
+export const nothingChosen: FieldErrors = [{ id: SCOPES_ID, text: NOTHING_CHOSEN }];
 
 /** What a checked form holds, or what is wrong with it. */
 export type Filled<S extends z.ZodType> =

@@ -78,6 +78,9 @@ export const RegisteredClient = z.object({
   scope: ScopeText.describe("What was granted."),
   registration_client_uri: z.string().meta({ format: "uri" }),
   registration_access_token: z.string().describe("Lets the client manage its registration."),
+  registration_expires_at: Unix.describe(
+    "When the registration ends, with its secret, in Unix seconds; 0: never. The first token and a claim put it off.",
+  ),
   identity_type: z.enum(["anonymous", "agent", "service_auth", "identity_assertion"]),
   scopes: z
     .object({ pre_claim: z.array(z.enum(allScopes)), post_claim: z.array(z.enum(allScopes)) })

@@ -149,15 +149,22 @@ describeStores("a claim by a person", (engine) => {
     expect(await records.list(claimRecords, { limit: 9 })).toEqual([]);
   });
 
-  it("gives no more than the person's token has", async () => {
+  it("gives no more than the person's token has, and takes nothing that the agent had", async () => {
     const { claims, register, person, agentNow } = await build(engine);
-    const { agentId, code } = await register();
     const ann = await person("acc_ann", ["alerts:write", "signals:read"]);
-
-    expect(await claims.completeByPerson({ agentId, code }, ann)).toMatchObject({
-      scopes: ["signals:read", "alerts:write"],
-    });
-    expect((await agentNow())?.metadata.scope).toBe("signals:read alerts:write");
+    const cases = [
+      [{}, { scope: "signals:read" }, "signals:read alerts:write"],
+      [{}, {}, ALL.join(" ")],
+      [{}, { scope: "factor:read alerts:write" }, "signals:read factor:read alerts:write"],
+      [{ identityType: "service_auth" }, { scope: ALL.join(" ") }, "signals:read alerts:write"],
+    ] as const;
+    for (const [index, [agent, metadata, scope]] of cases.entries()) {
+      const { agentId, code } = await register(agent, metadata, `agt_${index}`);
+      expect(await claims.completeByPerson({ agentId, code }, ann)).toMatchObject({
+        scopes: scope.split(" "),
+      });
+      expect((await agentNow(agentId))?.metadata.scope).toBe(scope);
+    }
   });
 
   it("leaves a client that people let act for them what it may ask them for", async () => {
@@ -168,7 +175,7 @@ describeStores("a claim by a person", (engine) => {
 
     expect(await agentNow()).toMatchObject({
       metadata: { scope: "signals:read factor:read" },
-      agent: { owner: { scopes: ["signals:read"] } },
+      agent: { owner: { scopes: ["signals:read", "factor:read"] } },
     });
   });
 
@@ -475,7 +482,7 @@ describeStores("a claim by the agent", (engine) => {
       agentId,
       identityType: "anonymous",
       accountId: "acc_ann",
-      scopes: ["signals:read", "alerts:write"],
+      scopes: ALL,
       claimedAt: clock.now,
       registrationToken: expect.stringMatching(/^rat_[\w-]{43}$/),
     });

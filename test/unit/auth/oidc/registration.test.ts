@@ -101,9 +101,10 @@ describe("the scope of a registration", () => {
     });
   });
 
-  it("refuses every agent on its own when the operator allows no scope", () => {
-    expect(refusal({}, [])).toMatchObject({ error: "invalid_scope" });
-    expect(refusal({ scope: undefined }, [])).toMatchObject({ error: "invalid_scope" });
+  it("leaves an agent without a scope when the operator allows none, unless there is no such scope", () => {
+    expect(normalise({}, []).scope).toBeUndefined();
+    expect(normalise({ scope: undefined }, []).scope).toBeUndefined();
+    expect(refusal({ scope: "admin" }, [])).toMatchObject({ error: "invalid_scope" });
   });
 
   it("leaves alerts:write to a client that asks a person", () => {
