@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { flushCompileCache } from "node:module";
 import type { Logger } from "pino";
@@ -21,6 +22,9 @@ import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts"
 
 /** Takes a line of a terminal away: back to its start (CR), erase to its end (ECMA-48 EL). */
 const ERASE_LINE = "\r\u001b[K";
+
+/** What group and others may do, of the mode of a folder. */
+const OTHERS = 0o077;
 
 /** Long enough after the start that nobody waits for a first answer any more, in milliseconds. */
 const SETTLE_MS = 3_000;
@@ -70,6 +74,7 @@ async function main(): Promise<void> {
       await service.close();
     };
     stopOnSignal({ ...service, server, openSockets, close, acceptMs: config.drainMs });
+    warnOfReaders(config.store.folder);
     announce(service, config, baseUrl);
     keepCurrent(service, log);
     setTimeout(settle, SETTLE_MS).unref();
@@ -124,6 +129,17 @@ function announce({ market, following }: Service, config: Config, baseUrl: strin
       `  Health  ${baseUrl}/api/health\n` +
       `  Account ${baseUrl}/account\n` +
       "  Stop with Ctrl-C.\n",
+  );
+}
+
+/** Says so when others on this machine may look into the folder with secrets and personal data. */
+function warnOfReaders(folder: string): void {
+  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
+  // Windows has no such modes: it tells what the owner may do for everybody.
+  if (process.platform === "win32" || (mode & OTHERS) === 0) return;
+  const shown = (mode & 0o777).toString(8);
+  process.stderr.write(
+    `Other users of this machine can open ${folder} (mode ${shown}), which holds keys and personal data: chmod 700 ${folder}\n`,
   );
 }
 

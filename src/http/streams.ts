@@ -1,4 +1,5 @@
 import type { Response } from "express";
+import { addressKey } from "../limits/address-key.ts";
 import { Problem } from "../problem.ts";
 import type { Repeat } from "../repeat.ts";
 import { callerOf, isStillIn } from "./gate.ts";
@@ -12,9 +13,11 @@ const LOOK_EVERY_MS = 500;
  *  a minute, so that a slow network is none. */
 const MAX_STUCK_LOOKS = 60;
 
-/** Streams that one caller can have open, and all of them together, in one process; and all of
- *  agents that nobody answers for, who must not keep others out. */
+/** Streams that one caller can have open, and all of them together, in one process; of one address half
+ *  of them, since whoever has it may have many credentials; and all of agents that nobody answers
+ *  for, who must not keep others out. */
 const MAX_OF_ONE = 5;
+const MAX_OF_ADDRESS = 250;
 const MAX_OF_ALL = 500;
 const MAX_OF_STRANGERS = 100;
 
@@ -27,7 +30,7 @@ export interface Streams {
    * Lets an answer stay open while its caller reads it and the caller's credential is good.
    *
    * @param end Ends the answer in good order; one that is open at the next look is cut.
-   * @throws {Problem} `rate_limited` when the caller, or everybody together, has too many;
+   * @throws {Problem} `rate_limited` when the caller, their address or everybody together has too many;
    *   `not_ready` when there are to be no more.
    */
   hold(res: Response, end: () => void): void;
@@ -41,6 +44,8 @@ export interface Streams {
 /** An answer that is open. */
 interface Open {
   readonly caller: string;
+  /** Key of the network address. */
+  readonly address: string;
   /** An agent that nobody answers for. */
   readonly isStranger: boolean;
   /** Ends it; the second time it is cut. */
@@ -85,11 +90,12 @@ export function createStreams(repeat: Repeat): Streams {
   };
 }
 
-type Listener = Pick<Open, "caller" | "isStranger">;
+type Listener = Pick<Open, "caller" | "address" | "isStranger">;
 
 function listenerOf(res: Response): Listener {
   const { kind, id, accountId } = callerOf(res);
-  return { caller: `${kind}:${id}`, isStranger: kind === "agent" && accountId === undefined };
+  const isStranger = kind === "agent" && accountId === undefined;
+  return { caller: `${kind}:${id}`, address: addressKey(res.req.ip), isStranger };
 }
 
 /** A caller who does not read would keep an answer open that has long been ended. */
@@ -112,10 +118,14 @@ function stuckness(res: Response): () => boolean {
 }
 
 /** @throws {Problem} `rate_limited`. */
-function refuseTooMany(open: readonly Open[], { caller, isStranger }: Listener): void {
+function refuseTooMany(open: readonly Open[], { caller, address, isStranger }: Listener): void {
+  const ofAddress = open.filter((stream) => stream.address === address);
   const ofOne = open.filter((stream) => stream.caller === caller);
   const ofStrangers = open.filter((stream) => stream.isStranger);
   if (ofOne.length >= MAX_OF_ONE) throw tooMany(`You have ${MAX_OF_ONE} streams open already.`);
+  if (ofAddress.length >= MAX_OF_ADDRESS) {
+    throw tooMany(`${MAX_OF_ADDRESS} streams are open from your address.`);
+  }
   if (open.length >= MAX_OF_ALL) throw tooMany(`${MAX_OF_ALL} streams are open, of all callers.`);
   if (isStranger && ofStrangers.length >= MAX_OF_STRANGERS) {
     throw tooMany(`${MAX_OF_STRANGERS} streams of agents that nobody has claimed are open.`);

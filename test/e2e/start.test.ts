@@ -1,6 +1,7 @@
 import { once } from "node:events";
+import { chmodSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { runToEnd, startProcess, temporaryFolder } from "../support/process.ts";
+import { runToEnd, spawnMain, startProcess, temporaryFolder } from "../support/process.ts";
 import { createWeb } from "../support/web.ts";
 
 describe("the process", () => {
@@ -62,6 +63,23 @@ describe("the process", () => {
     child.kill("SIGTERM");
     await once(child, "close");
     expect(said()).not.toContain("Your code");
+  });
+
+  it.each([
+    [0o755, "(mode 755), which holds keys and personal data: chmod 700"],
+    [0o700, undefined],
+  ])("says when others can read its data: mode %o", async (mode, warning) => {
+    const DATA_DIR = temporaryFolder();
+    chmodSync(DATA_DIR, mode);
+    const child = spawnMain({ DATA_DIR, PORT: "0" });
+    let said = "";
+    child.stderr?.on("data", (chunk) => {
+      said += chunk;
+      if (said.includes("Stop with Ctrl-C.")) child.kill("SIGTERM");
+    });
+    await once(child, "close");
+    if (warning === undefined) expect(said).not.toContain("Other users of this machine");
+    else expect(said).toContain(`Other users of this machine can open ${DATA_DIR} ${warning}`);
   });
 
   it("publishes BASE_URL and nothing else, and stops on SIGTERM", async () => {

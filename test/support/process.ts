@@ -67,7 +67,8 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-function spawnMain(env: Readonly<Record<string, string>>): ChildProcess {
+/** Starts `src/main.ts` with a data directory of its own, unless told. */
+export function spawnMain(env: Readonly<Record<string, string>>): ChildProcess {
   return spawn(process.execPath, ["src/main.ts"], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? "", DATA_DIR: temporaryFolder(), ...env },

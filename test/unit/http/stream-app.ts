@@ -102,6 +102,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
     "",
   );
   const site = express();
+  site.set("trust proxy", 1);
   site.use(eventStreamRouter({ gate, log, streams, repeat }));
   site.use(sendProblem(onError));
   server.on("request", site);

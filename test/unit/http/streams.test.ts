@@ -142,15 +142,37 @@ describe("streams", () => {
     }
   });
 
+  /** Opens five streams for each of some callers, who come from one address. */
+  async function openFives(app: StreamApp, callers: readonly string[], address: string) {
+    const headers = { "x-forwarded-for": address };
+    for (const caller of callers) {
+      app.callers.set(caller, reader(caller));
+      const open = Array.from({ length: 5 }, () => app.open(caller, "", headers));
+      for (const { response } of await Promise.all(open)) expect(response.status).toBe(200);
+    }
+  }
+
+  const named = (prefix: string) => Array.from({ length: 50 }, (_, at) => `${prefix}${at}`);
+
+  it("are half of all for one address, whatever its credentials are", async () => {
+    const app = await startStreams();
+    await openFives(app, named("a"), "198.51.100.1");
+    app.callers.set("late", reader("late"));
+    const { response, ended, text } = await app.open("late", "", {
+      "x-forwarded-for": "198.51.100.1",
+    });
+    expect(response.status).toBe(429);
+    await ended;
+    expect(text()).toContain("250 streams are open from your address.");
+    await openFives(app, ["elsewhere"], "203.0.113.1");
+  });
+
   it("are five hundred of all callers", async () => {
     const app = await startStreams();
-    for (let caller = 0; caller < 101; caller++) {
-      app.callers.set(`c${caller}`, reader(`c${caller}`));
-    }
-    for (let caller = 0; caller < 100; caller++) {
-      await Promise.all(Array.from({ length: 5 }, () => app.open(`c${caller}`)));
-    }
-    const { response, ended, text } = await app.open("c100");
+    await openFives(app, named("a"), "198.51.100.1");
+    await openFives(app, named("b"), "198.51.100.2");
+    app.callers.set("late", reader("late"));
+    const { response, ended, text } = await app.open("late");
     expect(response.status).toBe(429);
     await ended;
     expect(text()).toContain("500 streams are open, of all callers.");
