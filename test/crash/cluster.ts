@@ -2,15 +2,10 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { newKey } from "../support/admin.ts";
-import { type ServiceProcess, startService } from "./child.ts";
+import { NO_LIMITS, type ServiceProcess, startService } from "./child.ts";
 import { temporaryPlace } from "./disks.ts";
 
 type Env = Readonly<Record<string, string>>;
-
-/** Limits of what callers do here that they never meet, as the setting is written. */
-const NO_LIMITS = ["calls", "credential-address", "register", "register-site"]
-  .map((name) => `${name}=10000000/3600`)
-  .join(" ");
 
 /** A process of a cluster, and where it alone can be reached. */
 export interface Node extends ServiceProcess {

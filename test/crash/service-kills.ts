@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { getWith, postForm, type Registered, register, tokenOf } from "../support/agent.ts";
-import { startService } from "./child.ts";
+import { NO_LIMITS, startService } from "./child.ts";
 import { temporaryPlace } from "./disks.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -32,7 +32,7 @@ export async function serviceKills(rounds: number): Promise<Outcome> {
   try {
     for (let round = 0; round <= rounds; round++) {
       const startedAt = performance.now();
-      const service = startService({ DATA_DIR: folder });
+      const service = startService({ DATA_DIR: folder, RATE_LIMITS: NO_LIMITS });
       const base = await service.baseUrl();
       if (round > 0) readyMs.push(performance.now() - startedAt);
       await countBroken(base, promises, broken);
