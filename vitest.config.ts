@@ -9,6 +9,7 @@ export default defineConfig(({ mode }) => ({
     include: ["test/**/*.test.ts"],
     ...(tiers.includes(mode) && selectionOf(mode as Tier)),
     tags: [...tags],
+    globalSetup: ["test/support/run-folder.ts"],
     setupFiles: ["test/support/setup.ts"],
     // Two processes of plain Node load every module once for all files. What a file starts,
     // `atFileEnd` ends.

@@ -3,9 +3,9 @@ import { get, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { startTown } from "../support/town.ts";
+import { sharedTown } from "../support/town.ts";
 
-const { base } = await startTown();
+const { base } = await sharedTown();
 
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>
   fetch(base + path, { method, headers });

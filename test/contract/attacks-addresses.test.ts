@@ -3,10 +3,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { getWith, newToken, postJson, register } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
 import { sendRaw } from "../support/raw.ts";
-import { startTown } from "../support/town.ts";
+import { sharedTown, startTown } from "../support/town.ts";
 import { createWeb } from "../support/web.ts";
 
-const town = await startTown();
+const town = await sharedTown();
 const { base } = town;
 const EVIL = "evil.example";
 

@@ -8,9 +8,9 @@ import { postJson, register, tokenOf } from "../support/agent.ts";
 import { startBrowser } from "../support/browser.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { storeName } from "../support/stored-name.ts";
-import { startTown } from "../support/town.ts";
+import { sharedTown } from "../support/town.ts";
 
-const town = await startTown();
+const town = await sharedTown();
 const { base } = town;
 const browser = await startBrowser();
 

@@ -11,11 +11,11 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { registerPublic } from "../support/person.ts";
-import { startTown, type Town } from "../support/town.ts";
+import { sharedTown, startTown, type Town } from "../support/town.ts";
 import { textOf as wordsOf } from "../support/web.ts";
 import { type Outcome, run, stepsOf, type Variables } from "../unit/wellknown/commands.ts";
 
-const town = await startTown();
+const town = await sharedTown();
 const { base } = town;
 
 const read = async (path: string, from = base) => (await fetch(from + path)).text();

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
 import { sendCall, ways } from "../support/mcp-usual.ts";
-import { startTown } from "../support/town.ts";
+import { sharedTown } from "../support/town.ts";
 import { bearer, claimedAgent, makeAlert } from "../support/watcher.ts";
 
-const town = await startTown();
+const town = await sharedTown();
 const { base } = town;
 
 /** Tools for one instrument, their routes and what they need. */

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { newToken, register, tokenOf } from "../support/agent.ts";
 import { mcpAsks, messageOf, resultOf } from "../support/mcp-messages.ts";
-import { startTown } from "../support/town.ts";
+import { sharedTown } from "../support/town.ts";
 
-const town = await startTown();
+const town = await sharedTown();
 const { base } = town;
 const token = await newToken(base);
 const withoutScope = await tokenOf(base, await register(base), { scope: "factor:read" });

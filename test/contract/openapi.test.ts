@@ -3,7 +3,7 @@ import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { connectMcp } from "../support/mcp.ts";
-import { startTown } from "../support/town.ts";
+import { sharedTown } from "../support/town.ts";
 import { verifies } from "../support/verifies.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ interface Document extends Json {
   };
 }
 
-const town = await startTown();
+const town = await sharedTown();
 const { base } = town;
 const address = `${base}/docs/api/openapi.json`;
 const document = (await (await fetch(address)).json()) as Document;

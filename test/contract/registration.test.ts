@@ -10,10 +10,10 @@ import {
   register,
   tokenOf,
 } from "../support/agent.ts";
-import { startService } from "../support/service.ts";
+import { sharedTown } from "../support/town.ts";
 import { verifies } from "../support/verifies.ts";
 
-const { base } = await startService();
+const { base } = await sharedTown();
 
 verifies(
   [

@@ -3,14 +3,14 @@ import { newToken } from "../support/agent.ts";
 import { connectMcp } from "../support/mcp.ts";
 import { mcpAsks, resultOf } from "../support/mcp-messages.ts";
 import { answerFaults, type ListedTool, toolFaults } from "../support/tool-linter.ts";
-import { startTown } from "../support/town.ts";
+import { sharedTown } from "../support/town.ts";
 
 /** Most bytes of the whole list, as it is sent. */
 const MAX_LIST_BYTES = 24_000;
 /** Most tools that a model should have to choose from. */
 const MAX_TOOLS = 8;
 
-const town = await startTown();
+const town = await sharedTown();
 const { base } = town;
 const { access_token: personToken } = await town.person().tokens();
 const { eras } = mcpAsks(base, await newToken(base));

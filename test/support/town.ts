@@ -1,3 +1,4 @@
+import { mkdtempSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -36,16 +37,41 @@ export interface Town {
   stop(): Promise<void>;
 }
 
+let shared: Promise<Town> | undefined;
+
+/**
+ * The service of all test files of a worker that need none of their own, with the settings as they
+ * come. Use it where a test moves no clock, stops nothing, changes no limit and counts nothing that
+ * others add to. Starting one costs more than a second of CPU, most of it to score the sandbox.
+ */
+export function sharedTown(): Promise<Town> {
+  shared ??= openTown({
+    DATA_DIR: mkdtempSync(join(process.env.TEST_FOLDER ?? tmpdir(), "shared-")),
+  });
+  return shared;
+}
+
 /** Starts a service in this process, with the settings that the environment would give it. It ends
  *  with the tests of the file. */
 export async function startTown(
   env: Readonly<Record<string, string>> = {},
-  chosen: Pick<ServiceOptions, "outbound" | "mcpAddition"> = {},
+  chosen: Chosen = {},
 ): Promise<Town> {
+  const town = await openTown({ ...env, DATA_DIR: env.DATA_DIR ?? (await newFolder()) }, chosen);
+  atFileEnd(town.stop);
+  return town;
+}
+
+type Chosen = Pick<ServiceOptions, "outbound" | "mcpAddition">;
+
+async function openTown(
+  env: Readonly<Record<string, string>> & { readonly DATA_DIR: string },
+  chosen: Chosen = {},
+): Promise<Town> {
+  const folder = env.DATA_DIR;
   const server = createServer();
   const base = await listen(server);
-  const folder = env.DATA_DIR ?? (await newFolder());
-  const config = readConfig({ RATE_LIMITS: LOOSE_LIMITS, DATA_DIR: folder, ...env });
+  const config = readConfig({ RATE_LIMITS: LOOSE_LIMITS, ...env });
   const clock = { now: SANDBOX_NOW };
   const logged: string[] = [];
   const service = await createService({
@@ -81,7 +107,6 @@ export async function startTown(
     await new Promise((resolve) => server.close(resolve));
     await service.close();
   });
-  atFileEnd(stop);
   return { base, service, folder, clock, passTo, logged, person, lettersTo, codesTo, stop };
 }
 

@@ -1,3 +1,5 @@
+// @module-tag full
+
 import { expect, it } from "vitest";
 import { createEngine } from "../../../src/score/engine.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
