@@ -50,8 +50,13 @@ export const quotas = {
   "claim-address": { points: 30, windowSeconds: 3600 },
   /** New claim codes, per agent. */
   "claim-start": { points: 10, windowSeconds: 3600 },
-  /** Sign-in codes sent, per e-mail address. */
+  /** Sign-in codes sent, per e-mail address and network address together. */
   "code-email": { points: 5, windowSeconds: 3600 },
+  /** Sign-in codes sent, per e-mail address, whoever asks: what reaches one mailbox. */
+  "code-email-all": { points: 60, windowSeconds: 3600 },
+  /** Sign-in codes sent to the person who signed in last at a browser, per browser: no other limit of
+   *  sign-in counts there. */
+  "code-browser": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per network address. */
   "code-address": { points: 20, windowSeconds: 3600 },
   /** Sign-in codes tried, per network address. */

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { parseCookie, stringifySetCookie } from "cookie";
+import { stringifySetCookie } from "cookie";
 import { insert, remove, unchanged } from "../../store/operations.ts";
 import { collection, type Records } from "../../store/records.ts";
 import { belongingTo } from "../agents/agent.ts";
@@ -7,6 +7,8 @@ import type { Auditor } from "../auditor.ts";
 import { fingerprint } from "../secrets.ts";
 import { accounts } from "./account-records.ts";
 import { isSameText } from "./constant-time.ts";
+import { secretIn } from "./cookie-secret.ts";
+import { createKnownBrowsers } from "./known-browsers.ts";
 import type { Browser, Session, Sessions, SetCookie } from "./sessions.ts";
 
 /** Name of the cookie; with the prefix, no other host and no page without TLS can set it
@@ -15,9 +17,6 @@ const COOKIE = "market-signal";
 const HOST_PREFIX = "__Host-";
 
 const SECRET_BYTES = 32;
-
-/** What `SECRET_BYTES` look like in URL-safe base64. */
-const SECRET = /^[\w-]{43}$/;
 
 /** A person has to sign in again after 14 days. */
 const LIFE_MS = 14 * 24 * 3_600_000;
@@ -58,6 +57,7 @@ export function createSessions({ records, now, secure, audit }: SessionsOptions)
     });
 
   return {
+    ...createKnownBrowsers({ records, secure }),
     async browserOf(header) {
       const known = secretIn(header, name);
       const secret = known ?? newSecret();
@@ -93,12 +93,4 @@ export function createSessions({ records, now, secure, audit }: SessionsOptions)
       return cookie("", { maxAge: 0 });
     },
   };
-}
-
-/** The secret in a Cookie header; of several, nobody can say which is the browser's own. */
-function secretIn(header = "", name: string): string | undefined {
-  const isNamed = (part: string) => part.trimStart().startsWith(`${name}=`);
-  if (header.split(";").filter(isNamed).length !== 1) return undefined;
-  const secret = parseCookie(header)[name];
-  return secret !== undefined && SECRET.test(secret) ? secret : undefined;
 }

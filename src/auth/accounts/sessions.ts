@@ -19,9 +19,19 @@ export interface Browser {
   readonly formToken: string;
 }
 
+/** The browsers at which people signed in before, whoever is signed in there now. */
+export interface KnownBrowsers {
+  /** @returns What the browser is counted by, if the person of this address was the last to sign in at
+   *  it. @param cookie The request's Cookie header. @param email Normalised. */
+  knownBrowser(cookie: string | undefined, email: string): Promise<string | undefined>;
+
+  /** Notes that a person signed in. @returns `undefined` when the account is gone. */
+  rememberBrowser(cookie: string | undefined, accountId: string): Promise<SetCookie | undefined>;
+}
+
 /** Who is at which browser. One cookie, `__Host-` when the service is reached by https; HttpOnly,
  *  SameSite=Lax. */
-export interface Sessions {
+export interface Sessions extends KnownBrowsers {
   /** @param cookie The request's Cookie header. */
   browserOf(cookie: string | undefined): Promise<Browser>;
 

@@ -79,11 +79,24 @@ function sendRoute(router: Router, options: SignInRoutesOptions): void {
         const [email, wrong] = [typed(req, "email"), "Type one e-mail address."];
         return show(res, signInPageFor(browser, options, { place, email, wrong }));
       }
-      await throttle({ "code-address": addressKey(req.ip), "code-email": data.email });
+      await throttle(await countsOf(req, data.email, options));
       await signIn.sendCode(browser.secret, data.email);
       res.redirect(303, withReturn("/sign-in/code", place));
     })
     .all(onlyMethods(["get", "post"]));
+}
+
+/** What a request for a code is counted by. Strangers can ask for codes in anybody's name, so that they
+ *  use up what is counted for them, and never what is counted for a browser that the person knows. */
+async function countsOf(req: Request, email: string, { sessions }: SignInRoutesOptions) {
+  const browser = await sessions.knownBrowser(req.headers.cookie, email);
+  if (browser !== undefined) return { "code-browser": browser };
+  const address = addressKey(req.ip);
+  return {
+    "code-address": address,
+    "code-email": `${email} ${address}`,
+    "code-email-all": email,
+  };
 }
 
 /** What one sign-in page differs by from another. */
@@ -128,12 +141,18 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
     .post(...readForm, async (req, res) => {
       const browser = await door.enterByForm(req);
       const place = returnTo(typed(req, "return_to"));
-      await guard.enter(req.ip);
-      await throttle({ "code-tries": addressKey(req.ip) });
-      const { data } = filled(CodeForm, req);
       const asked = await signIn.pending(browser.secret);
+      const { cookie } = req.headers;
+      // How often a known browser can try is bounded by the codes that it can ask for.
+      if (asked === undefined || !(await sessions.knownBrowser(cookie, asked.email))) {
+        await guard.enter(req.ip);
+        await throttle({ "code-tries": addressKey(req.ip) });
+      }
+      const { data } = filled(CodeForm, req);
       const accountId = data && (await signIn.complete(browser.secret, data.code));
       if (accountId === undefined) return refuse({ req, res, browser, place, email: asked?.email });
+      const remembered = await sessions.rememberBrowser(cookie, accountId);
+      if (remembered !== undefined) res.append("set-cookie", remembered);
       res.append("set-cookie", await sessions.open(browser, accountId)).redirect(303, place);
     })
     .all(onlyMethods(["get", "post"]));

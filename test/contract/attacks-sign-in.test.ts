@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { LOOSE_LIMITS } from "../support/service.ts";
+import { startTown } from "../support/town.ts";
+import { createWeb } from "../support/web.ts";
+
+const limits = "code-address=20/3600 code-email=5/3600 code-email-all=12/3600 code-browser=2/3600";
+const town = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, TRUST_PROXY: "1" });
+const { base } = town;
+
+/** Asks for codes in the name of somebody, from a network address. @returns The last status. */
+async function ask(email: string, from: string, times = 1): Promise<number> {
+  const web = createWeb(base);
+  const { action, fields } = (await web.get("/sign-in")).form("/sign-in");
+  let status = 0;
+  for (let at = 0; at < times; at += 1) {
+    const body = new URLSearchParams(fields as [string, string][]);
+    body.set("email", email);
+    const headers = { cookie: web.cookie(action), origin: base, "x-forwarded-for": from };
+    const answer = await fetch(action, { method: "POST", headers, body, redirect: "manual" });
+    status = answer.status;
+  }
+  return status;
+}
+
+const askAt = async (web: ReturnType<typeof createWeb>, email: string) => {
+  const page = await web.get("/sign-in");
+  return (await web.submit(page.form("/sign-in"), { email })).status;
+};
+
+describe("whoever asks for codes in somebody's name", () => {
+  it("does not lock that person out who comes from elsewhere", async () => {
+    const email = "victim@example.com";
+    expect(await ask(email, "198.51.100.1", 6)).toBe(429);
+    expect(await ask(email, "203.0.113.1")).toBe(303);
+  });
+
+  it("does not fill a mailbox from many addresses", async () => {
+    const email = "mailbox@example.com";
+    for (const at of [1, 2, 3]) await ask(email, `198.51.100.1${at}`, 5);
+    expect(await ask(email, "203.0.113.2")).toBe(429);
+    expect(await town.codesTo(email)).toHaveLength(12);
+  });
+
+  it("does not lock out a browser where that person signed in before, also from its own address", async () => {
+    const person = town.person("known@example.com");
+    await person.signIn();
+    const account = await person.web.get("/account");
+    await person.web.submit(account.form("/sign-out"));
+    for (const at of [1, 2, 3]) await ask(person.email, `198.51.100.2${at}`, 5);
+    await ask(person.email, "127.0.0.1", 6);
+    expect(await askAt(createWeb(base), person.email)).toBe(429);
+    expect((await person.signIn()).url.pathname).toBe("/account");
+  });
+
+  it("gets no further by a browser that knows somebody else, or one that asks too often", async () => {
+    const [attacker, victim] = [town.person("attacker@example.com"), "other@example.com"];
+    await attacker.signIn();
+    expect(await ask(victim, "127.0.0.1", 6)).toBe(429);
+    expect(await askAt(attacker.web, victim)).toBe(429);
+    const own = [];
+    for (let at = 0; at < 3; at += 1) own.push(await askAt(attacker.web, attacker.email));
+    expect(own).toEqual([200, 200, 429]);
+  });
+});
