@@ -11,7 +11,7 @@ import type { ToolContext } from "../tool.ts";
 import { type Answers, createAnswers } from "./answers.ts";
 import { apiDocsRouter } from "./api-docs.ts";
 import { discoveryRouter, openToPages } from "./discovery.ts";
-import { HARDENED, notFound, sendPlainProblem, sendProblem } from "./errors.ts";
+import { HARDENED, notFound, pageForBrowsers, sendPlainProblem, sendProblem } from "./errors.ts";
 import { type EventLog, eventStreamRouter } from "./event-stream.ts";
 import { createGate, type ResourcePath } from "./gate.ts";
 import { healthRouter } from "./health.ts";
@@ -22,6 +22,9 @@ import { createMcp, type Mcp, type McpOptions } from "./mcp.ts";
 import { announced } from "./mcp-server.ts";
 import { methodRouter } from "./method.ts";
 import type { OAuth } from "./oauth.ts";
+import { createShowPage } from "./pages/answer.ts";
+import { errorPages } from "./pages/error.ts";
+import { styleAddress } from "./pages/style-route.ts";
 import { type Readiness, readinessRouter } from "./readiness.ts";
 import { createReads, type Reads } from "./reads.ts";
 import { faultOf } from "./request-form.ts";
@@ -69,6 +72,9 @@ export interface AppOptions extends Pick<McpOptions, "mcpAddition" | "mcpFastPat
   readonly onReport: (error: unknown) => void;
 }
 
+/** A year of https alone (RFC 6797), for this host: those below it may belong to others. */
+const HSTS = "max-age=31536000";
+
 const hardenHeaders: RequestHandler = (_req, res, next) => {
   res.set(HARDENED);
   next();
@@ -93,9 +99,11 @@ export function createApp(options: AppOptions): App {
   const visit = createVisits(options.limits, options.proxyHops);
   const app = createExpress(options, { answers, reads, mcp, visit });
   const handle = mcp.before(reads.before(options.tokens.before(app, visit)));
+  const isSecure = baseUrl.startsWith("https:");
   return {
     routes: routesOf(app),
     handle: observed((req, res) => {
+      if (isSecure) res.setHeader("strict-transport-security", HSTS);
       const problem = faultOf(req);
       if (problem === undefined) handle(req, res);
       else sendPlainProblem(res, problem);
@@ -140,6 +148,11 @@ function createExpress(options: AppOptions, { answers, reads, mcp, visit }: Answ
   app.use(apiDocsRouter(site));
   app.use(homeRouter({ ...options, site }));
   app.use(notFound);
+  app.use(
+    pageForBrowsers(
+      errorPages({ show: createShowPage({ name, stylePath: styleAddress }), now, onError }),
+    ),
+  );
   app.use(sendProblem(onError));
   return app;
 }

@@ -81,34 +81,57 @@ const metadata: readonly string[] = [
   paths.jwks,
 ];
 
-/** What pages of any origin may use, with its method: no cookie counts there. */
-const openPaths: ReadonlyMap<string, "GET" | "POST"> = new Map([
-  ...[...documents.map(({ path }) => path), ...metadata, paths.userInfo].map(
-    (path) => [path, "GET"] as const,
-  ),
-  ...[paths.register, paths.token, paths.revoke].map((path) => [path, "POST"] as const),
+/** What pages of any origin may only read. */
+const readable: ReadonlySet<string> = new Set([
+  ...documents.map(({ path }) => path),
+  ...metadata,
+  paths.userInfo,
 ]);
 
-const openTo = (method: "GET" | "POST") => ({
+/** What pages of any origin may send to. */
+const sendable: ReadonlySet<string> = new Set([
+  ...[paths.register, paths.token, paths.revoke],
+  ...[paths.claim, paths.claimStart, paths.mcp],
+]);
+
+const openTo = (methods: string) => ({
   "access-control-allow-origin": "*",
-  "access-control-allow-methods": method,
+  "access-control-allow-methods": methods,
   // MCP clients in a browser name their protocol version wherever they ask.
   "access-control-allow-headers":
-    "Authorization, Content-Type, If-None-Match, MCP-Protocol-Version",
-  "access-control-expose-headers": "ETag, Link, Retry-After",
+    "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Api-Key",
+  "access-control-expose-headers":
+    "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate",
 });
 
-/** Headers of what is open to pages of any origin, by its method. */
-export const OPEN_TO_PAGES = { GET: openTo("GET"), POST: openTo("POST") } as const;
+/** Headers of what is open to pages of any origin, by what can be done there. */
+export const OPEN_TO_PAGES = {
+  GET: openTo("GET"),
+  POST: openTo("POST"),
+  REST: openTo("GET, POST, PATCH, DELETE"),
+  RECORD: openTo("GET, PUT, DELETE"),
+} as const;
+
+/** What people send from the pages of this site, and a stranger's page must not send for them. */
+const personal: ReadonlySet<string> = new Set(["/api/apply", paths.contact]);
+
+/** What pages of any origin may do at a path; nothing where a cookie counts. */
+function openedAt(path: string): keyof typeof OPEN_TO_PAGES | undefined {
+  if (readable.has(path)) return "GET";
+  if (sendable.has(path)) return "POST";
+  if (path.startsWith("/api/")) return personal.has(path) ? undefined : "REST";
+  return path.startsWith(`${paths.register}/`) ? "RECORD" : undefined;
+}
 
 /**
- * Opens the documents and what programs need for a token to web pages of any origin, and answers what a browser
- * asks beforehand (CORS). To be mounted before whatever serves them.
+ * Opens the documents, the API and what programs need for a token to web pages of any origin, and
+ * answers what a browser asks beforehand (CORS). No cookie counts there, and none is let through. To
+ * be mounted before whatever serves them.
  */
 export const openToPages: RequestHandler = (req, res, next) => {
-  const method = openPaths.get(req.path);
-  if (method === undefined) return next();
-  res.set(OPEN_TO_PAGES[method]);
+  const opened = openedAt(req.path);
+  if (opened === undefined) return next();
+  res.set(OPEN_TO_PAGES[opened]);
   if (req.method === "OPTIONS") {
     res.set("access-control-max-age", "3600").status(204).end();
     return;

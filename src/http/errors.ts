@@ -31,6 +31,21 @@ export const notFound: RequestHandler = (req) => {
 };
 
 /**
+ * Shows a page to a person who opened an address that is for programs, or nobody's. Programs say that
+ * they accept anything, and browsers name HTML.
+ *
+ * @param page Answers with a page.
+ */
+export function pageForBrowsers(page: ErrorRequestHandler): ErrorRequestHandler {
+  return (error, req, res, next) => {
+    res.vary("Accept");
+    const isOpened = req.method === "GET" && req.headers.accept?.includes("text/html") === true;
+    if (isOpened && !req.path.startsWith("/api/")) return page(error, req, res, next);
+    return next(error);
+  };
+}
+
+/**
  * The one place that turns a failure into a REST answer: RFC 9457 for what a caller may know, an
  * opaque 500 for everything else.
  *

@@ -16,8 +16,11 @@ export const linkTo = (baseUrl: string): string => linkHeader(siteLinks({ baseUr
  *  @param baseUrl Public origin, without a trailing slash. */
 export function linkToDescriptions(baseUrl: string): RequestHandler {
   const link = linkTo(baseUrl);
+  const markdown = { href: `${baseUrl}/`, rel: "alternate", type: "text/markdown" };
+  const home = `${link}, ${linkHeader([markdown])}`;
   return ({ path }, res, next) => {
-    if (path === "/" || path.startsWith("/api/")) res.set("link", link);
+    if (path === "/") res.set("link", home);
+    else if (path.startsWith("/api/")) res.set("link", link);
     next();
   };
 }

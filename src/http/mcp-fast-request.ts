@@ -98,11 +98,20 @@ function fitsModern(headers: IncomingHttpHeaders, meta: Values, { method, name }
 
 /** Whether an older client takes an answer in either form, as its revision demands, and speaks one
  *  that there is. */
-function fitsLegacy({ accept = "", ...headers }: IncomingHttpHeaders): boolean {
+function fitsLegacy(headers: IncomingHttpHeaders): boolean {
   const version = headers["mcp-protocol-version"];
   const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version));
-  return isKnown && accept.includes("application/json") && accept.includes("text/event-stream");
+  return isKnown && acceptsBoth(headers);
 }
+
+/** Both forms of an answer, as older revisions demand that a client accepts them. */
+export const BOTH_FORMS = "application/json, text/event-stream";
+
+/** Whether a client accepts both: it names them, or says that it accepts anything, or says nothing
+ *  (RFC 9110 section 12.5.1). */
+export const acceptsBoth = ({ accept = "*/*" }: IncomingHttpHeaders): boolean =>
+  accept.includes("*/*") ||
+  (accept.includes("application/json") && accept.includes("text/event-stream"));
 
 /** What a request asks for by name. */
 function nameIn(method: string, params: Values): unknown {

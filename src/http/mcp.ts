@@ -11,11 +11,10 @@ import { callerOf, type Gate } from "./gate.ts";
 import { type AnswerUsual, createFastPath } from "./mcp-fast.ts";
 import { readMessage, requireModest } from "./mcp-fast-body.ts";
 import { createFastLane, MCP_PATH } from "./mcp-fast-lane.ts";
-import { usualRequest } from "./mcp-fast-request.ts";
+import { acceptsBoth, BOTH_FORMS, usualRequest } from "./mcp-fast-request.ts";
 import { signalsListenedTo } from "./mcp-resources.ts";
 import { scopesOf } from "./mcp-scopes.ts";
 import { authInfoOf, createServerFactory, type McpServerOptions, ownNames } from "./mcp-server.ts";
-import { onlyMethods } from "./methods.ts";
 import type { Streams } from "./streams.ts";
 
 /** What the MCP endpoint is made from. */
@@ -65,6 +64,8 @@ interface Steps {
 
 function routerWith({ gate, baseUrl }: McpOptions, { enter, answerUsual, bySdk }: Steps): Router {
   const answer: RequestHandler = async (req, res, next) => {
+    // The SDK takes nothing but both names.
+    if (acceptsBoth(req.headers)) req.headers.accept = BOTH_FORMS;
     requireModest(req.body);
     const caller = callerOf(res);
     if (Array.isArray(req.body)) await gate.countFurther(res, caller, req.body.length - 1);
@@ -80,7 +81,13 @@ function routerWith({ gate, baseUrl }: McpOptions, { enter, answerUsual, bySdk }
   router
     .route(MCP_PATH)
     .post(onlyOrigin(baseUrl), enter, readMessage, gate.stillIn, answer)
-    .all(onlyMethods(["post"]));
+    .all((req) => {
+      throw new Problem("method_not_allowed", {
+        detail: `${req.method} is not possible here: this is the MCP endpoint, for programs.`,
+        next: `Send messages by POST; ${baseUrl}/#connect says how a client is connected.`,
+        headers: { Allow: "POST" },
+      });
+    });
   return router;
 }
 
@@ -128,18 +135,19 @@ function stayOpen(res: Response, { handler, message }: Listening, options: McpOp
 }
 
 /**
- * A browser names the page that calls. Pages of this service may and, while the service is on this
- * machine, pages from this machine (DNS rebinding, MCP 2026-07-28); no other page.
+ * A browser names the page that calls. While the service is on this machine, only pages from this
+ * machine may call it: a name of a stranger could lead here (DNS rebinding, MCP 2026-07-28). Elsewhere
+ * any page may, since no cookie counts.
  */
 function onlyOrigin(baseUrl: string): RequestHandler {
   const isLocal = isLoopbackHost(new URL(baseUrl).hostname);
   const isFromHere = (origin: string) => isLoopbackHost(URL.parse(origin)?.hostname ?? "");
   return (req, _res, next) => {
     const { origin } = req.headers;
-    if (origin === undefined || origin === baseUrl) return next();
-    if (isLocal && isFromHere(origin)) return next();
+    if (!isLocal || origin === undefined || isFromHere(origin)) return next();
     throw new Problem("forbidden_origin", {
-      detail: "The MCP endpoint is not open to other web pages.",
+      detail:
+        "While the service is on this machine, its MCP endpoint is open to pages from here alone.",
       next: "Call it from a program, or from a page of this service.",
     });
   };

@@ -91,7 +91,8 @@ function createReader(): (req: IncomingMessage) => Read | undefined {
   });
   return (req) => {
     const { method, url = "" } = req;
-    if (method !== "GET") return undefined;
+    // What a page of another site may read is said in Express (CORS).
+    if (method !== "GET" || req.headers.origin !== undefined) return undefined;
     const before = known.get(url);
     if (before !== undefined) return before;
     const end = url.indexOf("?");

@@ -225,7 +225,10 @@ export const sendOdd = (
 /** What an answer says, and how many calls it says are left. @param base Where it came from, which
  *  does not count. */
 export function meaningOf({ status, headers, body }: RawAnswer, base: string) {
-  const text = body.replaceAll(base, "BASE").replace(/"requestId":"[\w-]+"/, "");
+  const text = body
+    .replaceAll(base, "BASE")
+    .replace(/"requestId":"[\w-]+"/, "")
+    .replace(/agent=agt_[\w-]+/, "agent=AGENT");
   const meant = Object.fromEntries(
     MEANT.map((name) => [name, String(headers[name]).replaceAll(base, "BASE")]),
   );

@@ -8,7 +8,8 @@ import { type Html, html } from "./html.ts";
 const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
   invalid_request: "This did not work",
   forbidden_origin: "Open the page again",
-  method_not_allowed: "This page cannot do that",
+  not_found: "Nothing is here",
+  method_not_allowed: "This address is for programs",
   content_too_large: "This form is too large",
   unsupported_media_type: "This form cannot be read",
   rate_limited: "Too many requests",
@@ -64,7 +65,8 @@ function errorPage(problem: Problem, now: number): PageAnswer {
     body:
       code === "rate_limited"
         ? comeAgain(Number(headers["Retry-After"]), now)
-        : html`<p class="lead">${detail}</p><p>${next}</p>`,
+        : html`<p class="lead">${detail}</p><p>${next}</p>
+<p class="buttons"><a class="main" href="/">Go to the home page</a></p>`,
   };
 }
 
