@@ -11,7 +11,7 @@ import {
   tokenOf,
 } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
-import { authorizationRequest, registerPublic } from "../support/person.ts";
+import { ALL_SCOPES, authorizationRequest, registerPublic } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
 
 const now = () => new Date();
@@ -201,7 +201,8 @@ describe("authorization requests", () => {
   it("can have a long state and nonce", async () => {
     const server = await start();
     const { client_id } = await registerPublic(server.local);
-    const long = { state: "s".repeat(1024), nonce: "n".repeat(1024) };
+    const scope = `openid ${ALL_SCOPES}`;
+    const long = { scope, state: "s".repeat(1024), nonce: "n".repeat(1024) };
     const { url } = authorizationRequest(server.local, { client_id, ...long });
     expect((await open(url)).status).toBe(303);
   });

@@ -81,10 +81,7 @@ interface Answer {
 }
 
 /** Asks in the name of an address. */
-function ask(
-  path: string,
-  { address, json, form, token }: Asked & { readonly address: string },
-): Promise<Answer> {
+function ask(path: string, { address, json, form, token }: AskedFrom): Promise<Answer> {
   const body = form === undefined ? JSON.stringify(json) : new URLSearchParams(form).toString();
   const type = form === undefined ? "application/json" : "application/x-www-form-urlencoded";
   const startedAt = performance.now();
@@ -102,7 +99,13 @@ function ask(
         accept: "application/json, text/event-stream",
       },
     });
-    sent.on("error", reject).on("response", async (res) => {
+    sent.on("error", (error: NodeJS.ErrnoException) => {
+      // The service may close a connection that was idle just as it is used again.
+      const isStale = sent.reusedSocket && error.code === "ECONNRESET";
+      if (isStale) ask(path, { address, json, form, token }).then(resolve, reject);
+      else reject(error);
+    });
+    sent.on("response", async (res) => {
       const text = await res.setEncoding("utf8").toArray();
       const ms = performance.now() - startedAt;
       resolve({ status: res.statusCode ?? 0, ms, body: parsed(text.join("")) });
@@ -111,10 +114,11 @@ function ask(
   });
 }
 
-interface Asked {
-  readonly json?: object;
-  readonly form?: Readonly<Record<string, string>>;
-  readonly token?: string;
+interface AskedFrom {
+  readonly address: string;
+  readonly json?: object | undefined;
+  readonly form?: Readonly<Record<string, string>> | undefined;
+  readonly token?: string | undefined;
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {
