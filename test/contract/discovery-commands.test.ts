@@ -206,7 +206,7 @@ describe("a refusal", async () => {
   const causes: Readonly<Record<string, () => Promise<Response>>> = {
     "400 invalid_client_metadata": () =>
       registering({ grant_types: ["client_credentials"], client_name: 7 }),
-    "400 invalid_redirect_uri": () => registering({}),
+    "400 invalid_redirect_uri": () => registering({ grant_types: ["authorization_code"] }),
     "400 invalid_scope": () =>
       registering({ grant_types: ["client_credentials"], scope: "alerts:write" }),
     "400 invalid_target": () => askToken({ resource: "https://elsewhere.example" }),
@@ -302,14 +302,14 @@ describe.each([
 describe("an instance for people only", async () => {
   const closed = await startTown({ ANONYMOUS_SCOPES: " " });
 
-  it("says that it refuses agents, and lets applications of people in", async () => {
+  it("says that agents wait for a claim, and lets applications of people in", async () => {
     const authMd = await read("/auth.md", closed.base);
-    expect(authMd).toContain("400 invalid_scope");
-    const refused = await postJson(`${closed.base}/oauth/register`, {
+    expect(authMd).toContain("its `scope` is empty until a person has claimed it");
+    const waiting = await postJson(`${closed.base}/oauth/register`, {
       grant_types: ["client_credentials"],
     });
-    expect(refused.status).toBe(400);
-    expect(await refused.json()).toMatchObject({ error: "invalid_scope" });
+    expect(waiting.status).toBe(201);
+    expect(await waiting.json()).toMatchObject({ scope: "" });
 
     const client = await registerPublic(closed.base);
     const { access_token } = await closed.person().tokens({ client });

@@ -206,6 +206,7 @@ it("keeps nothing of what asks for an identity in the metadata", async () => {
     identityType: "service_auth",
     loginHint: "owner@example.com",
     registeredAt: START,
+    site: "hash of 127.0.0.0/24",
   });
   const members = Object.keys(kept?.value.metadata ?? {});
   for (const member of ["type", "login_hint", "owner", "agent", "claimed_by", "claim"]) {
@@ -317,7 +318,11 @@ it("gives an update no scope, identity or owner that the agent does not have", a
   });
   expect(body.claim).not.toHaveProperty("code");
   const kept = await records.get(clients, String(agent.client_id));
-  expect(kept?.value.agent).toEqual({ identityType: "anonymous", registeredAt: START });
+  expect(kept?.value.agent).toEqual({
+    identityType: "anonymous",
+    registeredAt: START,
+    site: "hash of 127.0.0.0/24",
+  });
 
   const refused = await update({ ...agent, ...body }, { scope: "alerts:write" });
   expect(refused).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
