@@ -209,7 +209,7 @@ describe("the registration from a web page", () => {
     });
     for (const [body, status] of [
       [{ grant_types: ["client_credentials"] }, 201],
-      [{}, 400],
+      [{ grant_types: ["refresh_token"] }, 400],
     ] as const) {
       const response = await postJson(`${base}/oauth/register`, body, ORIGIN);
       expect(response.status).toBe(status);
