@@ -4,7 +4,8 @@ import { join } from "node:path";
 /** The tests of `npm test`, what `npm run test:full` adds to it, and what only the night has time for. */
 export type Tier = "quick" | "full" | "nightly";
 
-/** Marks a test that is not quick: for a whole file as `@module-tag` in a comment at its top, for a part of it as `tags` of `describe` or `it`. */
+/** Marks a test that is not quick: a whole file by `@module-tag` in a comment at its top, a part of it
+ *  by `tags` of `describe` or `it`. */
 export type TestTag = Exclude<Tier, "quick">;
 
 /** The tags and what they are for. */
@@ -19,7 +20,7 @@ interface TestFile {
   readonly path: string;
   /** Tier of the file, before the tags of its parts. */
   readonly tier: Tier;
-  /** Whether parts of it are for the full tier. */
+  /** Whether parts of it may have tags of their own. */
   readonly isMixed: boolean;
   readonly source: string;
 }
@@ -30,7 +31,7 @@ const TEST_FOLDER = import.meta.dirname;
 const MODULE_TAG = /^\/\/ @module-tag (full|nightly)$/m;
 
 /** What gives a part of a file a tag: one of its own, or a helper that runs tests on PostgreSQL. */
-const PART = /tags: \[|\bdescribe(?:Stores|Engines|Postgres)\(/;
+const PART = /\btags\b|\bdescribe(?:Stores|Engines|Postgres|OwnPostgres)\(/;
 
 /** All test files, by their paths. */
 export function testFiles(): readonly TestFile[] {
@@ -43,19 +44,26 @@ export function testFiles(): readonly TestFile[] {
 
 function fileOf(name: string, source: string): TestFile {
   const tier = (MODULE_TAG.exec(source)?.[1] ?? "quick") as Tier;
-  return { path: `test/${name}`, tier, isMixed: tier === "quick" && PART.test(source), source };
+  return { path: `test/${name}`, tier, isMixed: PART.test(source), source };
 }
 
-/** What a run takes: the tests of a tier alone, the rest of a tier without the one before it. */
+/** The tests of each tier alone, as an expression over their tags. */
+const FILTERS: Readonly<Record<Tier, string>> = {
+  quick: "!full and !nightly",
+  full: "full and !nightly",
+  nightly: "nightly",
+};
+
+/** What a run of one tier alone takes: files that can have such tests, and which of their tests. */
 export function selectionOf(tier: Tier): {
   readonly include: string[];
   readonly tagsFilter: string[];
 } {
-  const isIn = (file: TestFile) => file.tier === tier || (tier === "full" && file.isMixed);
+  const isIn = (file: TestFile) => file.tier === tier || (tier !== "quick" && file.isMixed);
   return {
     include: testFiles()
       .filter(isIn)
       .map(({ path }) => path),
-    tagsFilter: tier === "quick" ? ["!full and !nightly"] : [tier],
+    tagsFilter: [FILTERS[tier]],
   };
 }

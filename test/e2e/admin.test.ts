@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -16,7 +16,7 @@ import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import type { Store, StoreMode } from "../../src/store/store.ts";
 import { postJson } from "../support/agent.ts";
-import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumped } from "../support/stores.ts";
@@ -40,17 +40,12 @@ function embeddedPlace(): Place {
   return { env: { DATA_DIR: folder }, open };
 }
 
-let cluster: Cluster;
 async function postgresPlace(): Promise<Place> {
   const { env } = embeddedPlace();
-  const url = await cluster.createDatabase();
+  const url = await createDatabase();
   const open = (mode: StoreMode = "sandbox") => openPostgres({ url, mode });
   return { env: { ...env, DATABASE_URL: url }, open };
 }
-
-beforeAll(async () => {
-  if (postgresAvailable) cluster = await startPostgres();
-});
 
 /** Runs a command line to its end, without a terminal. */
 async function run(argv: readonly string[], { env }: Place) {

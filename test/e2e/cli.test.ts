@@ -19,7 +19,7 @@ import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { createSignIn } from "../../src/auth/accounts/code-sign-in.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -33,7 +33,7 @@ import { openPostgres } from "../../src/store/postgres/open.ts";
 import { collection } from "../../src/store/records.ts";
 import type { DumpRow, Store } from "../../src/store/store.ts";
 import { peopleOf } from "../support/account-parts.ts";
-import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startStoreServer } from "../support/store-server.ts";
 import { dumped } from "../support/stores.ts";
 
@@ -67,10 +67,9 @@ function embeddedPlace(): Place {
   return { folder, env: { DATA_DIR: folder }, open };
 }
 
-let cluster: Cluster;
 async function postgresPlace(): Promise<Place> {
   const { folder, env } = embeddedPlace();
-  const url = await cluster.createDatabase();
+  const url = await createDatabase();
   const open = () => openPostgres({ url, mode: "sandbox" });
   return { folder, env: { ...env, DATABASE_URL: url }, open };
 }
@@ -197,10 +196,6 @@ async function startProcess({ env }: Place, more: Env = {}) {
 }
 
 const noServer = { stop: async () => {} };
-
-beforeAll(async () => {
-  if (postgresAvailable) cluster = await startPostgres();
-});
 
 const engines = [
   { engine: "embedded", isMissing: false, newPlace: async () => embeddedPlace() },
@@ -373,7 +368,7 @@ describe.skipIf(!postgresAvailable)(
         await fill(place);
         const before = lasting(await contents(place));
         const server = isServed ? await startServer(place) : noServer;
-        const url = await cluster.createDatabase();
+        const url = await createDatabase();
         await done("store", ["migrate", "--to", url], place);
         await server.stop();
         const moved = await openPostgres({ url, mode: "sandbox" });

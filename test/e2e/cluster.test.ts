@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { getWith, postForm, register, tokenOf } from "../support/agent.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { freePort, runToEnd, startProcess } from "../support/process.ts";
 import { LOOSE_LIMITS } from "../support/service.ts";
 
@@ -29,9 +29,8 @@ describe.skipIf(!postgresAvailable)(title, () => {
     (await getWith(token, `${base}/api/signals?symbol=ALDER.SIM`)).status;
 
   it("answer alike, byte for byte, whenever they were started", async () => {
-    const cluster = await startPostgres();
     const env = {
-      DATABASE_URL: await cluster.createDatabase(),
+      DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
       SANDBOX_SESSION_SECONDS: "20",
       RATE_LIMITS: LOOSE_LIMITS,
@@ -47,16 +46,15 @@ describe.skipIf(!postgresAvailable)(title, () => {
   });
 
   it("share a port with each other and with nobody else", async () => {
-    const cluster = await startPostgres();
     const env = {
-      DATABASE_URL: await cluster.createDatabase(),
+      DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
       PORT: await freePort(),
     };
     const [first, second] = [await startProcess(env), await startProcess(env)];
     expect(second.baseUrl).toBe(first.baseUrl);
 
-    const stranger = { ...env, DATABASE_URL: await cluster.createDatabase() };
+    const stranger = { ...env, DATABASE_URL: await createDatabase() };
     const refused = await runToEnd(stranger);
     expect([refused.code, refused.said]).toEqual([1, expect.stringContaining("another store")]);
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type OpenStream, openStream } from "../support/event-stream.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import {
   freePort,
   type RunningProcess,
@@ -97,9 +97,8 @@ const title = postgresAvailable
 
 describe.skipIf(!postgresAvailable)(title, () => {
   it("both stream what the one that leads decides, in one order", async () => {
-    const cluster = await startPostgres();
     const shared = {
-      DATABASE_URL: await cluster.createDatabase(),
+      DATABASE_URL: await createDatabase(),
       MASTER_KEY: randomBytes(32).toString("base64"),
       BASE_URL: "https://signals.example",
       SANDBOX_SESSION_SECONDS: "1",

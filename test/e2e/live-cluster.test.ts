@@ -7,7 +7,7 @@ import { kindOf } from "../../src/ingest/rows.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { newKey } from "../support/admin.ts";
 import { getWith } from "../support/agent.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { startProcess, temporaryFolder } from "../support/process.ts";
 import { serveProviders } from "../support/providers/served.ts";
 
@@ -26,8 +26,7 @@ const repeatedIn = (addresses: readonly string[]) => addresses.length - new Set(
 
 describe.skipIf(!postgresAvailable)(title, () => {
   it("are asked for by one, known to both, and followed on by the other when that one dies", async () => {
-    const cluster = await startPostgres();
-    const url = await cluster.createDatabase();
+    const url = await createDatabase();
     const DATA_DIR = temporaryFolder();
     const served = await serveProviders({
       ...{ ids: [...DAILY, "finra-daily"], now: Date.now },

@@ -10,7 +10,7 @@ import { leases } from "../../src/store/lease.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { newKey } from "../support/admin.ts";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
-import { postgresAvailable, startPostgres } from "../support/postgres.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { temporaryFolder } from "../support/process.ts";
 import { type Received, startReceiver } from "../support/receivers.ts";
 
@@ -84,7 +84,7 @@ const places: readonly Place[] = [
   {
     name: postgresAvailable ? "PostgreSQL" : "PostgreSQL SKIPPED: no binaries for this platform",
     isMissing: !postgresAvailable,
-    env: async () => ({ DATABASE_URL: await (await startPostgres()).createDatabase() }),
+    env: async () => ({ DATABASE_URL: await createDatabase() }),
   },
 ];
 

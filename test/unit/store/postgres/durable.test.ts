@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { put } from "../../../../src/store/operations.ts";
 import { collection } from "../../../../src/store/records.ts";
-import { describePostgres, open } from "./server.ts";
+import { describeOwnPostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 
 const pages = collection<number>("pages");
 
-describePostgres("a database whose commits do not wait for the disk", (server) => {
+describeOwnPostgres("a database whose commits do not wait for the disk", (server) => {
   it("loses no commit, row, claim or copy over a crash", async () => {
     const url = await server().createDatabase();
     const database = /test_\d+/.exec(url)?.[0];

@@ -6,7 +6,7 @@ import { lockKey } from "../../../../src/store/postgres/locks.ts";
 import { collection } from "../../../../src/store/records.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { startProxy } from "./proxy.ts";
-import { describePostgres, open } from "./server.ts";
+import { describeOwnPostgres, describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 
 const pages = collection<number>("pages");
@@ -79,7 +79,7 @@ async function endListening(url: string): Promise<number> {
   return ended.length;
 }
 
-describePostgres("a database that is away for a while", (server) => {
+describeOwnPostgres("a database that is away for a while", (server) => {
   it.each(["fast", "immediate"] as const)(
     "loses nothing, does nothing twice and refuses nothing over a restart: %s",
     async (how) => {

@@ -1,13 +1,30 @@
 import { beforeAll, describe, onTestFinished } from "vitest";
 import { openPostgres, type PostgresOptions } from "../../../../src/store/postgres/open.ts";
 import type { Store } from "../../../../src/store/store.ts";
-import { type Cluster, postgresAvailable, startPostgres } from "../../../support/postgres.ts";
+import {
+  type Cluster,
+  postgresAvailable,
+  sharedPostgres,
+  startPostgres,
+} from "../../../support/postgres.ts";
 
 /** Starting a server takes seconds on a busy machine. */
 const START_MS = 60_000;
 
-/** Tests with a PostgreSQL server of their own. @param tests Get the server, once it runs. */
-export function describePostgres(title: string, tests: (server: () => Cluster) => void): void {
+/** Tests get the server, once it runs. */
+type Tests = (server: () => Cluster) => void;
+
+/** Tests on the PostgreSQL server that all share. */
+export function describePostgres(title: string, tests: Tests): void {
+  describeOn(sharedPostgres, title, tests);
+}
+
+/** Tests on a PostgreSQL server of their own, which they restart or change. */
+export function describeOwnPostgres(title: string, tests: Tests): void {
+  describeOn(startPostgres, title, tests);
+}
+
+function describeOn(start: () => Promise<Cluster>, title: string, tests: Tests): void {
   const note = postgresAvailable ? "" : " (SKIPPED: no PostgreSQL for this platform)";
   describe.skipIf(!postgresAvailable)(
     `${title}${note}`,
@@ -15,7 +32,7 @@ export function describePostgres(title: string, tests: (server: () => Cluster) =
     () => {
       let cluster: Cluster;
       beforeAll(async () => {
-        cluster = await startPostgres();
+        cluster = await start();
       }, START_MS);
       tests(() => cluster);
     },
