@@ -4,18 +4,18 @@ import { flushCompileCache } from "node:module";
 import type { Logger } from "pino";
 import { isLoopbackHost } from "./auth/loopback.ts";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
-import { type Config, type MarketChoice, readConfig } from "./config.ts";
+import { type Config, type MarketChoice, readConfig } from "./config/config.ts";
 import { createAdmission } from "./http/admission.ts";
 import { sendPlainProblem } from "./http/errors.ts";
 import { createBoundedServer } from "./http/server.ts";
-import { listenAlone, listenBeside, originOf, sharesPort } from "./listen.ts";
-import { followingLines } from "./live-words.ts";
-import { type Letter, letterText } from "./mail/letter.ts";
+import { type Letter, letterText } from "./mail/email.ts";
 import { Problem } from "./problem.ts";
+import { collectGarbage } from "./process/collect-garbage.ts";
+import { listenAlone, listenBeside, originOf, sharesPort } from "./process/listen.ts";
+import { followingLines } from "./process/live-banner.ts";
+import { createSteadyClock } from "./process/steady-clock.ts";
+import { exitInTime, openSocketsOf, type Stopping, stopInOrder } from "./process/stop.ts";
 import { createService, NAME, type Service } from "./service.ts";
-import { settle } from "./settle.ts";
-import { createSteadyClock } from "./steady-clock.ts";
-import { exitInTime, openSocketsOf, type Stopping, stopInOrder } from "./stop.ts";
 import { knownSecrets } from "./telemetry/known-secrets.ts";
 import { createLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
@@ -77,7 +77,7 @@ async function main(): Promise<void> {
     warnOfReaders(config.store.folder);
     announce(service, config, baseUrl);
     keepCurrent(service, log);
-    setTimeout(settle, SETTLE_MS).unref();
+    setTimeout(collectGarbage, SETTLE_MS).unref();
   } catch (error) {
     fail(error);
   }

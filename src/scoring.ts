@@ -1,12 +1,12 @@
 import type { Analyser } from "./answers/method.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import type { Check } from "./http/readiness.ts";
-import type { Live, LiveOptions } from "./live.ts";
+import type { Live, LiveOptions } from "./ingest/create.ts";
+import { openSocialReader } from "./ingest/social-reader.ts";
 import type { Market } from "./market/market.ts";
-import { openMarket } from "./open-market.ts";
 import { createEngine } from "./score/engine.ts";
-import { createSignalUpdates, type SignalUpdates } from "./signal-updates.ts";
-import { openSocialReader } from "./social-model.ts";
+import { createSignalUpdates, type SignalUpdates } from "./score/signal-updates.ts";
+import { openMarket } from "./sources/open-market.ts";
 import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-archive.ts";
 
 /** Sessions of a class that are scored at once when a market has moved on: usually there are none or
@@ -148,7 +148,7 @@ async function openChoice({ config, now, storeNow, store, log, onProgress }: Sco
   const progress = onProgress ? { onProgress } : {};
   if (choice.kind !== "live") return { ...(await openMarket(choice, progress)), live: undefined };
   const { folder } = config.store;
-  const { openLive } = await import("./live.ts");
+  const { openLive } = await import("./ingest/create.ts");
   const live = await openLive(choice, {
     store,
     folder,

@@ -1,14 +1,15 @@
 import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
-import { type Access, type AccessOptions, createAccess } from "./access.ts";
 import {
   type AlertService,
   type AlertServiceOptions,
   createAlertService,
-} from "./alert-service.ts";
+} from "./alerts/create.ts";
+import type { Desk } from "./alerts/desk.ts";
 import { snapshotId } from "./answers/signal.ts";
-import type { Config } from "./config.ts";
+import { type Access, type AccessOptions, createAccess } from "./auth/create.ts";
+import type { Config } from "./config/config.ts";
 import { type App, type AppOptions, createApp } from "./http/app.ts";
 import { claimRouter } from "./http/claim.ts";
 import { intakeRouter } from "./http/intake.ts";
@@ -18,26 +19,28 @@ import type { ServedRoute } from "./http/routes.ts";
 import { createStreams } from "./http/streams.ts";
 import { webhookKeysRouter } from "./http/webhook-keys.ts";
 import type { Setup } from "./ingest/setup.ts";
+import { memoByVersion } from "./lib/memo.ts";
+import type { Repeat } from "./lib/repeat.ts";
+import type { Instrument } from "./market/instrument.ts";
+import type { Givers } from "./market/market.ts";
+import { Problem } from "./problem.ts";
+import { createReadiness } from "./process/readiness-checks.ts";
+import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
+import { openState, type State, type StateOptions } from "./state.ts";
+import { schedule, startLoop } from "./store/loop.ts";
+import { createSessionArchive } from "./store/session-archive.ts";
+import type { LeadersWork } from "./store/upkeep.ts";
 import {
   createReport,
   openMetrics,
   type ProcessParts,
   type ServedMetrics,
   servedMetrics,
-} from "./observation.ts";
-import { Problem } from "./problem.ts";
-import { createReadiness } from "./readiness.ts";
-import type { Repeat } from "./repeat.ts";
-import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
-import { openState, type State, type StateOptions } from "./state.ts";
-import { schedule, startLoop } from "./store/loop.ts";
-import { createSessionArchive } from "./store/session-archive.ts";
-import type { LeadersWork } from "./store/upkeep.ts";
+} from "./telemetry/create.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 import type { Report } from "./telemetry/report.ts";
 import type { ToolContext } from "./tool.ts";
-import { toolContext } from "./tool-context.ts";
 
 /** Human name of the service. */
 export const NAME = "Market Signal and Verification Service";
@@ -224,4 +227,69 @@ function recording(
     idOf: snapshotId,
   });
   return [{ step, everyMs: RECORD_EVERY_MS }];
+}
+
+/**
+ * What tools may reach of a scored market and of alerts. What is the same for all requests between
+ * two editions of the snapshots is made at the first of them, and stays as it was then.
+ */
+export function toolContext(
+  { market, analyser, snapshots, marketNow, knownUntil }: Scoring,
+  alerts: Desk,
+): ToolContext {
+  const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
+  const list = perEdition(() => market.recordsUntil(knownUntil()));
+  const records = memoByVersion(
+    list,
+    () => new Map(list().map((one) => [one.instrument.symbol, one])),
+  );
+  return {
+    alerts,
+    analyser,
+    market: {
+      mode: market.mode,
+      source: market.source,
+      ...(market.printsAre && { printsAre: market.printsAre }),
+      ...(market.sourcesOf && { sourcesOf: giversPer(perEdition, market.sourcesOf) }),
+      ...(market.followed && { followed: market.followed }),
+      dayMs: market.dayMs,
+      now: marketNow,
+      knownUntil,
+      instruments: perEdition(instrumentsIn(snapshots)),
+      records: (symbol) => listed(records().get(symbol), symbol),
+    },
+    snapshots: {
+      ...snapshots,
+      newest: (symbol) => listed(snapshots.newest(symbol), symbol),
+    },
+  };
+}
+
+function listed<T>(found: T | undefined, symbol: string): T {
+  if (found === undefined) throw new Error(`${symbol} is not listed`);
+  return found;
+}
+
+/** Lists the instruments; the list is another only when they are others. */
+function instrumentsIn({ allNewest }: Scoring["snapshots"]): () => readonly Instrument[] {
+  let before: readonly Instrument[] = [];
+  return () => {
+    const now = allNewest().map(({ instrument }) => instrument);
+    const isSame = now.length === before.length && now.every((one, at) => one === before[at]);
+    if (!isSame) before = now;
+    return before;
+  };
+}
+
+/** Who gives what is known at any moment; who came last is named with what they gave. */
+function giversPer(
+  perEdition: <T>(make: () => T) => () => T,
+  giversOf: (symbol: string) => Givers,
+): (symbol: string) => Givers {
+  const known = perEdition(() => new Map<string, Givers>());
+  return (symbol) => {
+    const givers = known().get(symbol) ?? giversOf(symbol);
+    known().set(symbol, givers);
+    return givers;
+  };
 }

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery.ts";
 import { watchCredentials } from "./auth/credential-changes.ts";
-import type { StoreChoice } from "./config.ts";
+import type { StoreChoice } from "./config/config.ts";
 import type { Check } from "./http/readiness.ts";
 import { ROWS_KEPT_MS } from "./ingest/rows.ts";
 import { openEmbedded } from "./store/embedded/open.ts";

@@ -22,7 +22,7 @@ import {
   signalPoint,
 } from "../src/answers/signal.ts";
 import { AssetClass } from "../src/market/instrument.ts";
-import { cutPage } from "../src/page.ts";
+import { cutPage } from "../src/lib/page.ts";
 import { Problem } from "../src/problem.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
 import { defineTool, type PastSnapshot, type ToolContext } from "../src/tool.ts";

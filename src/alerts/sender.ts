@@ -1,11 +1,11 @@
 import type { Readable } from "node:stream";
 import pkg from "../../package.json" with { type: "json" };
+import { lazy } from "../lib/lazy.ts";
 import type { GuardedAgentOptions } from "../outbound/guarded-agent.ts";
 import { OutboundError } from "../outbound/guarded-fetch.ts";
 import { neutralText } from "../outbound/neutral-text.ts";
 import { retryAfterMs } from "../outbound/retry-after.ts";
 import { urlFault } from "../outbound/url-policy.ts";
-import { whenNeeded } from "../when-needed.ts";
 
 /** How deliveries leave. */
 export interface SenderOptions extends GuardedAgentOptions {
@@ -71,7 +71,7 @@ const HEADERS = {
  */
 export function createSender(options: SenderOptions): Sender {
   const { totalMs, bodyMs, now } = { ...DEFAULTS, ...options };
-  const client = whenNeeded(() => openClient(options));
+  const client = lazy(() => openClient(options));
   const ask = async ({ url, headers, body }: Outgoing, limit: AbortController) => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import type { StoreChoice } from "../config.ts";
+import type { StoreChoice } from "../config/config.ts";
 import { splitLines } from "../store/copies/lines.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import { AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./admin-protocol.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { StoreChoice } from "../config.ts";
+import type { StoreChoice } from "../config/config.ts";
 import type { Site } from "../intake/decisions.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import type { Keyring } from "../store/keyring.ts";

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The program `market-signal`. JavaScript, so that the preflight can say what an old Node lacks. */
 
-import "../preflight.js";
+import "../process/preflight.js";
 
 const { runProgram } = await import("./program.ts");
 

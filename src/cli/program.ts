@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
-import { readStoreChoice } from "../config.ts";
+import { readStoreChoice } from "../config/config.ts";
 import { faultText } from "../store/copies/fault-text.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import { askServer } from "./admin-client.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { link, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { StoreChoice } from "../config.ts";
+import type { StoreChoice } from "../config/config.ts";
 import { checkBackup, openBackup } from "../store/copies/backup.ts";
 import { lockFolder } from "../store/embedded/files.ts";
 import { openEmbedded } from "../store/embedded/open.ts";

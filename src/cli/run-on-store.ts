@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { StoreChoice } from "../config.ts";
+import type { StoreChoice } from "../config/config.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
 import { openEmbedded } from "../store/embedded/open.ts";
 import { pathsIn, withCompanions } from "../store/embedded/paths.ts";

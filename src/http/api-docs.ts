@@ -3,8 +3,8 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
-import { isKnown } from "../if-none-match.ts";
-import { once } from "../once-per.ts";
+import { isKnown } from "../lib/etag.ts";
+import { memo } from "../lib/memo.ts";
 import { referenceMarkdown } from "../openapi/markdown.ts";
 import { type Asset, assetAddress, readAssets } from "./api-docs/assets.ts";
 import { operationSummary } from "./api-docs/summary.ts";
@@ -46,10 +46,10 @@ const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } 
  * of it is made when it is first asked for.
  */
 export function apiDocsRouter(site: Site): Router {
-  const assets = once(readAssets);
-  const page = once(() => textOf("html", pageText(site, assets())));
-  const redirect = once(() => textOf("html", redirectText(site, assets())));
-  const markdown = once(() =>
+  const assets = memo(readAssets);
+  const page = memo(() => textOf("html", pageText(site, assets())));
+  const redirect = memo(() => textOf("html", redirectText(site, assets())));
+  const markdown = memo(() =>
     textOf("text/markdown; charset=utf-8", referenceMarkdown(site, documents)),
   );
 

@@ -1,6 +1,6 @@
 import { type RequestHandler, Router } from "express";
 import { z } from "zod";
-import { EmailAddress } from "../auth/accounts/email.ts";
+import { EmailAddress } from "../auth/accounts/email-address.ts";
 import { type ClaimOutcome, type Claims, claimLinks } from "../auth/agents/claims.ts";
 import { calledFrom } from "../auth/auditor.ts";
 import { addressKey } from "../limits/address-key.ts";

@@ -3,8 +3,8 @@ import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, documents } from "../../wellknown/index.ts";
 import { paths } from "../../wellknown/paths.ts";
 import type { Site } from "../../wellknown/site.ts";
-import { isKnown } from "../if-none-match.ts";
-import { oncePer } from "../once-per.ts";
+import { isKnown } from "../lib/etag.ts";
+import { memoByVersion } from "../lib/memo.ts";
 import { linkHeader } from "./link-headers.ts";
 import { onlyMethods } from "./methods.ts";
 
@@ -21,7 +21,7 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
   const router = Router({ strict: true });
   const today = () => Math.floor(now().getTime() / DAY_MS);
   for (const document of documents) {
-    const current = oncePer(today, () => renderingOf(document, site, now()));
+    const current = memoByVersion(today, () => renderingOf(document, site, now()));
     router
       .route(document.path)
       .get(headersOf(document, site), (req, res) => {

@@ -1,8 +1,8 @@
 import { type Request, type Response, Router } from "express";
 import type { Reader } from "../alerts/event-log.ts";
 import { alertScopes } from "../auth/scopes.ts";
+import type { Repeat } from "../lib/repeat.ts";
 import { Problem } from "../problem.ts";
-import type { Repeat } from "../repeat.ts";
 import { callerOf, type Gate } from "./gate.ts";
 import { onlyMethods } from "./methods.ts";
 import { queryOf } from "./query.ts";

@@ -10,7 +10,7 @@ import {
 import { tools } from "../../tools/index.ts";
 import { SERVER_NAME, serverInfo } from "../../wellknown/server-card.ts";
 import type { Caller } from "../auth/caller.ts";
-import { jsonSchema, outline } from "../json-schema.ts";
+import { jsonSchema, outline } from "../lib/json-schema.ts";
 import { Problem } from "../problem.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 import type { Answers } from "./answers.ts";

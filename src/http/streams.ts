@@ -1,7 +1,7 @@
 import type { Response } from "express";
+import type { Repeat } from "../lib/repeat.ts";
 import { addressKey } from "../limits/address-key.ts";
 import { Problem } from "../problem.ts";
-import type { Repeat } from "../repeat.ts";
 import { callerOf, isStillIn } from "./gate.ts";
 
 /** Pause between two looks whether a caller may still listen, in milliseconds: half a second after a

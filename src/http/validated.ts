@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isKnown } from "../if-none-match.ts";
+import { isKnown } from "../lib/etag.ts";
 import type { Answer } from "./answers.ts";
 
 /** Where the answer to one caller is kept, it is kept for nobody else. */

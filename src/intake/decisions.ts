@@ -1,4 +1,4 @@
-import { ofEmail } from "../auth/accounts/email.ts";
+import { ofEmail } from "../auth/accounts/email-address.ts";
 import type { Auditor } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import type { Scope } from "../auth/scopes.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EmailAddress } from "../auth/accounts/email.ts";
+import { EmailAddress } from "../auth/accounts/email-address.ts";
 import { Label } from "../auth/keys/label.ts";
 import { hasMarkup, NO_MARKUP } from "../auth/markup.ts";
 import { focuses } from "./intake.ts";

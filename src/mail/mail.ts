@@ -1,5 +1,5 @@
 import type { Operation } from "../store/records.ts";
-import type { Letter } from "./letter.ts";
+import type { Letter } from "./email.ts";
 
 /** A message to one person. */
 export interface Mail extends Readonly<Letter> {

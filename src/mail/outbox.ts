@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { ofEmail } from "../auth/accounts/email.ts";
+import { ofEmail } from "../auth/accounts/email-address.ts";
 import { announce, insert } from "../store/operations.ts";
 import { collection, type Stored } from "../store/records.ts";
 import type { Vault } from "../store/vault.ts";
-import { Letter } from "./letter.ts";
+import { Letter } from "./email.ts";
 import type { Mailbox } from "./mail.ts";
 
 /** A message that waits. */

@@ -1,7 +1,7 @@
 import { isLoopbackHost } from "../auth/loopback.ts";
-import type { MailChoice } from "../config.ts";
-import { whenNeeded } from "../when-needed.ts";
-import type { Letter } from "./letter.ts";
+import type { MailChoice } from "../config/config.ts";
+import { lazy } from "../lib/lazy.ts";
+import type { Letter } from "./email.ts";
 
 /** How long one step of a conversation with the server may take, in milliseconds. */
 const STEP_MS = 10_000;
@@ -30,7 +30,7 @@ export interface Smtp {
  *  Parameters of the address can change what is set here, for example `?requireTLS=false`. */
 export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   const host = from.slice(from.lastIndexOf("@") + 1);
-  const transport = whenNeeded(() => openTransport(smtpUrl));
+  const transport = lazy(() => openTransport(smtpUrl));
   return {
     async send({ letter: { to, subject, text }, id, date, signal }) {
       const opened = await transport.get();

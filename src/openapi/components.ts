@@ -11,8 +11,8 @@ import { OffExchange } from "../answers/darkpool.ts";
 import { SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
 import { Method } from "../answers/method.ts";
 import { Signal, SignalHistory, SignalPage } from "../answers/signal.ts";
-import { jsonSchema } from "../json-schema.ts";
-import { once } from "../once-per.ts";
+import { jsonSchema } from "../lib/json-schema.ts";
+import { memo } from "../lib/memo.ts";
 import {
   AcceptedApplication,
   Application,
@@ -97,16 +97,16 @@ const referTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` 
 const allOf = (group: Readonly<Record<string, z.ZodType>>, io: Io): readonly [string, Json][] =>
   Object.entries(group).map(([name, schema]) => [name, jsonSchema(schema, io)]);
 
-const said = once(() => allOf(answers, "output"));
+const said = memo(() => allOf(answers, "output"));
 
 /** What names stand for, before one is put in the place of another. */
-const whole = once(
+const whole = memo(
   (): ReadonlyMap<string, string> =>
     new Map(said().map(([name, schema]) => [JSON.stringify(schema), name])),
 );
 
 /** All schemas that have a name. Few starts are followed by somebody who reads them. */
-export const schemas = once(
+export const schemas = memo(
   (): Readonly<Record<string, Json>> =>
     Object.fromEntries([
       ...allOf(requests, "input"),

@@ -1,5 +1,5 @@
 import type { BodyInit } from "undici";
-import { whenNeeded } from "../when-needed.ts";
+import { lazy } from "../lib/lazy.ts";
 import type { GuardedAgentOptions } from "./guarded-agent.ts";
 import { urlFault } from "./url-policy.ts";
 import { wholeBody } from "./whole-body.ts";
@@ -50,7 +50,7 @@ const MAX_CONNECTIONS = 4;
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { maxBytes, totalMs } = { ...DEFAULTS, ...options };
-  const client = whenNeeded(() => openClient(options, maxBytes));
+  const client = lazy(() => openClient(options, maxBytes));
   const ask = async (url: string, init: RequestInit): Promise<Response> => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);

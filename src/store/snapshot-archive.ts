@@ -1,5 +1,5 @@
+import { memoByVersion } from "../lib/memo.ts";
 import type { RecordList } from "../market/records.ts";
-import { oncePer } from "../once-per.ts";
 import type { SnapshotArchive } from "../score/engine.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Snapshot } from "../score/snapshot.ts";
@@ -57,7 +57,7 @@ export function createSnapshotArchive(): MemoryArchive {
     if (written === shown) edition++;
     return shelf;
   };
-  const perEdition = <T>(make: () => T) => oncePer(() => edition, make);
+  const perEdition = <T>(make: () => T) => memoByVersion(() => edition, make);
   const shelfOf = (symbol: string) => shown.shelves.get(symbol);
   return {
     clear() {

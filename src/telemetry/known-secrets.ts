@@ -1,4 +1,4 @@
-import { type Environment, variables } from "../variables.ts";
+import { type Environment, variables } from "../config/settings.ts";
 
 /** Every secret in the settings: whole values, and what stands in an address before its host. */
 export function knownSecrets(env: Environment): readonly string[] {

@@ -4,7 +4,7 @@ import { alerts } from "../../src/alerts/alert.ts";
 import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery.ts";
 import { nextSecret } from "../../src/alerts/secrets.ts";
 import { type SignatureHeaders, verifiedBy } from "../../src/alerts/signatures.ts";
-import { createSteadyClock } from "../../src/steady-clock.ts";
+import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { AUDIT_KIND } from "../../src/store/audit.ts";
 import { replace } from "../../src/store/operations.ts";
 import { outbox } from "../../src/store/outbox.ts";

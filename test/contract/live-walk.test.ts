@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { keep } from "../../src/ingest/keep.ts";
 import { openScoring, type Scoring } from "../../src/scoring.ts";
 import type { Datum } from "../../src/sources/live/provider.ts";

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import { serveProviders } from "../support/providers/served.ts";
 import { type RunningService, SANDBOX_NOW, startService } from "../support/service.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { expect, it } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { openScoring, type Scoring } from "../../src/scoring.ts";
 import { model, openStore } from "../support/stores.ts";
 

@@ -8,7 +8,7 @@ import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
-import { createSteadyClock } from "../../src/steady-clock.ts";
+import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { openKeyring } from "../../src/store/keyring.ts";
 import { schedule } from "../../src/store/loop.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { type MarketChoice, readConfig } from "../../src/config.ts";
+import { type MarketChoice, readConfig } from "../../src/config/config.ts";
 import { quotas } from "../../src/limits/limits.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { atFileEnd } from "./file-end.ts";

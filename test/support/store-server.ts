@@ -1,5 +1,5 @@
 import { serveAdmin } from "../../src/cli/admin-socket.ts";
-import { readStoreChoice } from "../../src/config.ts";
+import { readStoreChoice } from "../../src/config/config.ts";
 import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { holdsKeys } from "../../src/store/key-records.ts";
 import { openKeyring } from "../../src/store/keyring.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LiveChoice, readConfig } from "../../src/config.ts";
+import { type LiveChoice, readConfig } from "../../src/config/config.ts";
 import { providerIds } from "../../src/sources/live/provider-ids.ts";
 import { providers } from "../../src/sources/live/providers.ts";
 

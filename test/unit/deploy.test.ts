@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { validate } from "dockerfile-utils";
 import { describe, expect, it } from "vitest";
 import pkg from "../../package.json" with { type: "json" };
-import { readConfig } from "../../src/config.ts";
-import { variables } from "../../src/variables.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { variables } from "../../src/config/settings.ts";
 
 const root = join(import.meta.dirname, "../..");
 const textOf = (file: string) => readFileSync(join(root, "deploy", file), "utf8");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { followingLines } from "../../src/live-words.ts";
+import { followingLines } from "../../src/process/live-banner.ts";
 import { provider } from "../support/providers/states.ts";
 
 const DOCTOR = "market-signal doctor says how each provider is doing.";

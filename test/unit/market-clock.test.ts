@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { dailyClock, liveClock, replayClock, stoppedClock } from "../../src/market-clock.ts";
+import {
+  dailyClock,
+  liveClock,
+  replayClock,
+  stoppedClock,
+} from "../../src/sources/market-clock.ts";
 
 const DAY_MS = 86_400_000;
 const from = Date.parse("2014-06-02T00:00:00Z");

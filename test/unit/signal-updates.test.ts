@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createSignalUpdates } from "../../src/score/signal-updates.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
-import { createSignalUpdates } from "../../src/signal-updates.ts";
 import { snapshotOf } from "./alerts/stage.ts";
 
 /** Updates, and what a listener is told of. */

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { MAX_MODEL_BYTES, modelText } from "../../src/factors/hashed-linear/file.ts";
 import { train } from "../../src/factors/hashed-linear/training.ts";
 import { polarity } from "../../src/factors/polarity.ts";
-import { openSocialReader } from "../../src/social-model.ts";
+import { openSocialReader } from "../../src/ingest/social-reader.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "model-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { openState } from "../../src/state.ts";
-import { createSteadyClock } from "../../src/steady-clock.ts";
 import { put } from "../../src/store/operations.ts";
 import { collection } from "../../src/store/records.ts";
 

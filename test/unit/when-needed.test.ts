@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { whenNeeded } from "../../src/when-needed.ts";
+import { lazy } from "../../src/lib/lazy.ts";
 
 /** Something that fails to open so many times. */
 function opening(failures: number) {
   const state = { opened: 0 };
-  const thing = whenNeeded(async () => {
+  const thing = lazy(async () => {
     state.opened += 1;
     if (state.opened <= failures) throw new Error("too many open files");
     return { number: state.opened };

@@ -13,7 +13,7 @@ import {
 } from "./account-records.ts";
 import type { Account, Accounts } from "./accounts.ts";
 import { createConnectedApplications } from "./connected-applications.ts";
-import { EmailAddress, ofEmail } from "./email.ts";
+import { EmailAddress, ofEmail } from "./email-address.ts";
 import { createOwnAgents } from "./own-agents.ts";
 
 /** Random bytes of an account id. */

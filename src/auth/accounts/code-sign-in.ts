@@ -6,7 +6,7 @@ import type { Auditor } from "../auditor.ts";
 import { fingerprint } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 import { isSameText } from "./constant-time.ts";
-import { ofEmail } from "./email.ts";
+import { ofEmail } from "./email-address.ts";
 import type { SignIn, SignUp } from "./sign-in.ts";
 
 /** Digits of a code (authorization section 6). */

@@ -6,7 +6,7 @@ import { belongingTo, claimedBy, clients } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { withoutLastUse } from "../last-use.ts";
 import { accounts } from "./account-records.ts";
-import { ofEmail } from "./email.ts";
+import { ofEmail } from "./email-address.ts";
 import { grants, underGrant } from "./grants.ts";
 import { withoutAgent } from "./own-agents.ts";
 

@@ -13,9 +13,9 @@ import {
   enableNonRepudiationChecks,
   fetchUserInfo,
 } from "openid-client";
-import type { UpstreamChoice } from "../../config.ts";
+import type { UpstreamChoice } from "../../config/config.ts";
 import { isLoopbackHost } from "../loopback.ts";
-import { EmailAddress } from "./email.ts";
+import { EmailAddress } from "./email-address.ts";
 
 /** An answer of the provider has to be there within this many seconds. */
 const TIMEOUT_SECONDS = 5;

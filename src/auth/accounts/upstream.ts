@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { AuthorizationResponseError } from "openid-client";
-import type { UpstreamChoice } from "../../config.ts";
+import type { UpstreamChoice } from "../../config/config.ts";
 import { Problem } from "../../problem.ts";
 import { put, removeAt } from "../../store/operations.ts";
 import { collection, type Records, type Stored } from "../../store/records.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { put, replace } from "../../store/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
 import type { AccountRecord } from "../accounts/account-records.ts";
-import { ofEmail } from "../accounts/email.ts";
+import { ofEmail } from "../accounts/email-address.ts";
 import { fingerprint } from "../secrets.ts";
 import { belongingTo, type ClientRecord, clients, isClaimable, issuedTo } from "./agent.ts";
 import { CLAIM_CODE_MS, isUsedUp, type KeptCode, keptCode, newClaimCode } from "./claim-code.ts";

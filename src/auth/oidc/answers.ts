@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
-import { isKnown } from "../../if-none-match.ts";
+import { isKnown } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
 import { readsOf } from "./reads.ts";

@@ -2,7 +2,7 @@ import { errors } from "oidc-provider";
 import { insert } from "../../store/operations.ts";
 import type { Operation } from "../../store/records.ts";
 import type { Accounts } from "../accounts/accounts.ts";
-import { EmailAddress } from "../accounts/email.ts";
+import { EmailAddress } from "../accounts/email-address.ts";
 import type { Agent } from "../agents/agent.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
 import { ID_JAG } from "../assertions/names.ts";

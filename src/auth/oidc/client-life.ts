@@ -1,6 +1,6 @@
 import { replace, unchanged } from "../../store/operations.ts";
 import type { Operation, Placing, Replacing, Stored } from "../../store/records.ts";
-import { ofEmail } from "../accounts/email.ts";
+import { ofEmail } from "../accounts/email-address.ts";
 import { type Agent, type ClientRecord, claimedBy, clients } from "../agents/agent.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { accounts } from "../../auth/accounts/account-records.ts";
 import { sessions } from "../../auth/accounts/browser-sessions.ts";
-import { EmailAddress } from "../../auth/accounts/email.ts";
+import { EmailAddress } from "../../auth/accounts/email-address.ts";
 import { forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";
 import { apiKeys } from "../../auth/keys/api-keys.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createKeyringVault } from "../../mail/keyring-vault.ts";
-import { type Letter, letterText } from "../../mail/letter.ts";
+import { type Letter, letterText } from "../../mail/email.ts";
 import { mails, openedLetter } from "../../mail/outbox.ts";
 import { readAll } from "../../store/read-all.ts";
 import { defineStoreCommand } from "../command.ts";

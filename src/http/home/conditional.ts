@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Request, Response } from "express";
-import { isKnown } from "../../if-none-match.ts";
+import { isKnown } from "../../lib/etag.ts";
 
 /**
  * Sends a text with its strong validator, or only that it has not changed (RFC 9110 sections 8.8.3,

@@ -1,4 +1,4 @@
-import { once } from "../../once-per.ts";
+import { memo } from "../../lib/memo.ts";
 import { type Html, html } from "../pages/html.ts";
 
 /** What stands where a figure is missing. */
@@ -32,12 +32,12 @@ export const points = orNone((value) => {
 export const percent = (decimals: number): ((value: number | null) => Html) =>
   orNone((value) => `${(100 * value).toFixed(decimals)}\u00a0%`);
 
-const wholes = once(() => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }));
+const wholes = memo(() => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }));
 
 /** A whole number with thousands. */
 export const whole = orNone((value) => wholes().format(value));
 
-const compacts = once(
+const compacts = memo(
   () =>
     new Intl.NumberFormat("en-US", {
       notation: "compact",
@@ -49,7 +49,7 @@ const compacts = once(
 /** US dollars, in short. */
 export const shortUsd = orNone((value) => `$${compacts().format(value)}`);
 
-const significant = once(() => new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 }));
+const significant = memo(() => new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 }));
 
 /** From where on a number is shown in millions or billions. */
 const LARGE = 1e6;
@@ -71,13 +71,13 @@ export function price(value: number, currency: string): Html {
 
 const date = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
 
-const days = once(() => new Intl.DateTimeFormat("en-GB", date));
+const days = memo(() => new Intl.DateTimeFormat("en-GB", date));
 
 const toMinutes = { hour: "2-digit", minute: "2-digit" } as const;
 
-const minutes = once(() => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes }));
+const minutes = memo(() => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes }));
 
-const seconds = once(
+const seconds = memo(
   () => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes, second: "2-digit" }),
 );
 

@@ -1,5 +1,5 @@
 import { type Scope, scopes } from "../../auth/scopes.ts";
-import { once } from "../../once-per.ts";
+import { memo } from "../../lib/memo.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 /** Most characters of a stranger's text that are shown. */
@@ -66,7 +66,7 @@ function isBlank(name: string | undefined): name is undefined {
   return name === undefined || name.trim() === "";
 }
 
-const instant = once(
+const instant = memo(
   () =>
     new Intl.DateTimeFormat("en-GB", {
       day: "numeric",

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import pino from "pino";
-import { createAccess } from "../../../src/access.ts";
-import { readConfig } from "../../../src/config.ts";
+import { createAccess } from "../../../src/auth/create.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { createOAuth } from "../../../src/http/oauth.ts";
 import { openState } from "../../../src/state.ts";
 

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { createFastPath } from "../../../src/http/mcp-fast.ts";
 import { jsonOf, toolResult } from "../../../src/http/mcp-fast-json.ts";
 import { type Received, usualRequest } from "../../../src/http/mcp-fast-request.ts";
-import { jsonSchema } from "../../../src/json-schema.ts";
+import { jsonSchema } from "../../../src/lib/json-schema.ts";
 import { tools } from "../../../tools/index.ts";
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";

@@ -14,8 +14,8 @@ import {
 } from "../../../src/http/event-stream.ts";
 import { createGate } from "../../../src/http/gate.ts";
 import { createStreams, type Streams } from "../../../src/http/streams.ts";
+import type { Repeat } from "../../../src/lib/repeat.ts";
 import { Problem } from "../../../src/problem.ts";
-import type { Repeat } from "../../../src/repeat.ts";
 import { startLoop } from "../../../src/store/loop.ts";
 import { looseLimits } from "../../support/desk.ts";
 import { type OpenStream, openStream } from "../../support/event-stream.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ofEmail } from "../../../src/auth/accounts/email.ts";
+import { ofEmail } from "../../../src/auth/accounts/email-address.ts";
 import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../../src/auth/last-use.ts";

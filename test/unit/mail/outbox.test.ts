@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createKeyringVault } from "../../../src/mail/keyring-vault.ts";
 import type { Mail } from "../../../src/mail/mail.ts";
 import { createOutbox, mails, openedLetter } from "../../../src/mail/outbox.ts";
-import { createPostman } from "../../../src/mail/postman.ts";
+import { createPostman } from "../../../src/mail/mail-worker.ts";
 import { openKeyring } from "../../../src/store/keyring.ts";
 import { createVault } from "../../../src/store/vault.ts";
 import { startSmtp } from "../../support/smtp.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
-import type { Letter } from "../../../src/mail/letter.ts";
+import type { Letter } from "../../../src/mail/email.ts";
 import type { Mail } from "../../../src/mail/mail.ts";
 import { createOutbox, MAIL_TOPIC, mails } from "../../../src/mail/outbox.ts";
-import { createPostman, type PostmanOptions } from "../../../src/mail/postman.ts";
+import { createPostman, type PostmanOptions } from "../../../src/mail/mail-worker.ts";
 import { announce } from "../../../src/store/operations.ts";
 import type { Records } from "../../../src/store/records.ts";
 import { createVault } from "../../../src/store/vault.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchema } from "../../../src/json-schema.ts";
+import { jsonSchema } from "../../../src/lib/json-schema.ts";
 import { openApi } from "../../../src/openapi/document.ts";
 import { referenceMarkdown } from "../../../src/openapi/markdown.ts";
 import { operationsWith } from "../../../src/openapi/operations/operations.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { urlFault } from "../../../src/outbound/url-policy.ts";
 import { createWebhookPolicy } from "../../../src/outbound/webhook-policy.ts";
 import { privateAddresses, privateHosts } from "./hosts.ts";

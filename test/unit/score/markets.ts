@@ -1,9 +1,9 @@
 import type { Desk } from "../../../src/alerts/desk.ts";
+import { LEXICON } from "../../../src/ingest/social-reader.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
 import { createEngine } from "../../../src/score/engine.ts";
-import { LEXICON } from "../../../src/social-model.ts";
 import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
 import type { ToolContext } from "../../../src/tool.ts";
 

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
 import type { SignUp } from "../../../../src/auth/accounts/sign-in.ts";
 import { fingerprint } from "../../../../src/auth/secrets.ts";
-import type { Letter } from "../../../../src/mail/letter.ts";
+import type { Letter } from "../../../../src/mail/email.ts";
 import { createOutbox, MAIL_TOPIC, mails, openedLetter } from "../../../../src/mail/outbox.ts";
 import { announce, put } from "../../../../src/store/operations.ts";
 import type { Operation, Records } from "../../../../src/store/records.ts";

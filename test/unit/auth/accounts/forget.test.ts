@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
 import { createSessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
 import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
-import { ofEmail } from "../../../../src/auth/accounts/email.ts";
+import { ofEmail } from "../../../../src/auth/accounts/email-address.ts";
 import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
 import { grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/account-records.ts";
-import { ofEmail } from "../../../../src/auth/accounts/email.ts";
+import { ofEmail } from "../../../../src/auth/accounts/email-address.ts";
 import {
   type Agent,
   belongingTo,

@@ -3,7 +3,7 @@
  *
  * @param version Tells one state of it from another.
  */
-export function oncePer<V, T>(version: () => V, make: () => T): () => T {
+export function memoByVersion<V, T>(version: () => V, make: () => T): () => T {
   let made: { readonly version: V; readonly value: T } | undefined;
   return () => {
     const now = version();
@@ -13,4 +13,4 @@ export function oncePer<V, T>(version: () => V, make: () => T): () => T {
 }
 
 /** Makes something when it is first asked for, and keeps it. */
-export const once = <T>(make: () => T): (() => T) => oncePer(() => true, make);
+export const memo = <T>(make: () => T): (() => T) => memoByVersion(() => true, make);

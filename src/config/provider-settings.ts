@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isProviderId, providerIds } from "./sources/live/provider-ids.ts";
+import { isProviderId, providerIds } from "../sources/live/provider-ids.ts";
 
 /** Printable, since it becomes a header field. */
 const ProviderKey = z.string().regex(/^[!-~]{1,500}$/);

@@ -14,7 +14,7 @@ type Collect = (how: {
  * the system. By itself V8 keeps the pages that it has freed as long as nothing else wants memory:
  * 350 MB where 190 are in use (sandbox, measured). Blocks the process for 0.2 to 0.4 s.
  */
-export function settle(): void {
+export function collectGarbage(): void {
   flushCompileCache();
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as Collect;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Config } from "./config.ts";
+import type { Config } from "../config/config.ts";
 
 /** Addresses that stand for all addresses of the machine, each with one by which it is reached. */
 const WILDCARD_ADDRESSES: ReadonlyMap<string, string> = new Map([

@@ -1,36 +1,36 @@
 import type { Logger } from "pino";
-import { authorizationServerExtras } from "../wellknown/authorization-server.ts";
-import { createAccounts } from "./auth/accounts/account-store.ts";
-import { createSessions } from "./auth/accounts/browser-sessions.ts";
-import { createSignIn } from "./auth/accounts/code-sign-in.ts";
-import type { Upstream } from "./auth/accounts/sign-in.ts";
-import type { UpstreamOptions } from "./auth/accounts/upstream.ts";
-import { createAgentRoom } from "./auth/agents/agent-room.ts";
-import { createClaims } from "./auth/agents/create-claims.ts";
-import { createAgentOf } from "./auth/agents/registration-token.ts";
-import { createAssertionVerifier } from "./auth/assertions/id-jag.ts";
-import { readTrustedIssuers, type TrustedIssuer } from "./auth/assertions/trusted-issuers.ts";
-import { createAuditor } from "./auth/auditor.ts";
-import { type AuthenticatorOptions, createAuthenticator } from "./auth/authenticator.ts";
-import type { Authenticate } from "./auth/caller.ts";
-import { createCredentialCache } from "./auth/credential-cache.ts";
-import { createApiKeys } from "./auth/keys/api-keys.ts";
-import { createLastUse } from "./auth/last-use.ts";
-import { createInteractions } from "./auth/oidc/interactions.ts";
-import { createPlainTokens } from "./auth/oidc/plain-tokens.ts";
-import { createProvider, type ProviderOptions } from "./auth/oidc/provider.ts";
-import type { Config, UpstreamChoice } from "./config.ts";
-import { createIntake } from "./intake/intake.ts";
-import { withLockouts } from "./limits/lockouts.ts";
-import { createLimits } from "./limits/memory-limits.ts";
-import { createSharedLimits } from "./limits/shared-limits.ts";
-import { createKeyringVault } from "./mail/keyring-vault.ts";
-import type { Letter } from "./mail/letter.ts";
-import { createOutbox } from "./mail/outbox.ts";
-import { createPostman } from "./mail/postman.ts";
-import { createGuardedFetch, type GuardedFetchOptions } from "./outbound/guarded-fetch.ts";
-import type { State } from "./state.ts";
-import { countDenials } from "./telemetry/instrumented.ts";
+import { authorizationServerExtras } from "../../wellknown/authorization-server.ts";
+import type { Config, UpstreamChoice } from "../config/config.ts";
+import { createIntake } from "../intake/intake.ts";
+import { withLockouts } from "../limits/lockouts.ts";
+import { createLimits } from "../limits/memory-limits.ts";
+import { createSharedLimits } from "../limits/shared-limits.ts";
+import { createKeyringVault } from "../mail/keyring-vault.ts";
+import type { Letter } from "../mail/email.ts";
+import { createOutbox } from "../mail/outbox.ts";
+import { createPostman } from "../mail/mail-worker.ts";
+import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
+import type { State } from "../state.ts";
+import { countDenials } from "../telemetry/instrumented.ts";
+import { createAccounts } from "./accounts/account-store.ts";
+import { createSessions } from "./accounts/browser-sessions.ts";
+import { createSignIn } from "./accounts/code-sign-in.ts";
+import type { Upstream } from "./accounts/sign-in.ts";
+import type { UpstreamOptions } from "./accounts/upstream.ts";
+import { createAgentRoom } from "./agents/agent-room.ts";
+import { createClaims } from "./agents/create-claims.ts";
+import { createAgentOf } from "./agents/registration-token.ts";
+import { createAssertionVerifier } from "./assertions/id-jag.ts";
+import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-issuers.ts";
+import { createAuditor } from "./auditor.ts";
+import { type AuthenticatorOptions, createAuthenticator } from "./authenticator.ts";
+import type { Authenticate } from "./caller.ts";
+import { createCredentialCache } from "./credential-cache.ts";
+import { createApiKeys } from "./keys/api-keys.ts";
+import { createLastUse } from "./last-use.ts";
+import { createInteractions } from "./oidc/interactions.ts";
+import { createPlainTokens } from "./oidc/plain-tokens.ts";
+import { createProvider, type ProviderOptions } from "./oidc/provider.ts";
 
 /** What decides who may do what. */
 export interface AccessOptions {
@@ -138,7 +138,7 @@ async function upstreamOf(
   options: Omit<UpstreamOptions, "choice">,
 ): Promise<Upstream | undefined> {
   if (choice === undefined) return undefined;
-  const { createUpstream } = await import("./auth/accounts/upstream.ts");
+  const { createUpstream } = await import("./accounts/upstream.ts");
   return createUpstream({ ...options, choice });
 }
 

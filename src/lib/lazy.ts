@@ -1,5 +1,5 @@
 /** Something that is opened when it is first needed, such as connections whose code is loaded then. */
-export interface WhenNeeded<T> {
+export interface Lazy<T> {
   /** Opens it, once; where that failed, again. */
   get(): Promise<T>;
   /** Does something with it when it is open, or about to be. */
@@ -7,7 +7,7 @@ export interface WhenNeeded<T> {
 }
 
 /** @param open Loads or connects. */
-export function whenNeeded<T extends object>(open: () => Promise<T>): WhenNeeded<T> {
+export function lazy<T extends object>(open: () => Promise<T>): Lazy<T> {
   let opened: Promise<T> | undefined;
   return {
     get() {

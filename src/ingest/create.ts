@@ -1,26 +1,30 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
-import type { LiveChoice } from "./config.ts";
-import { type AnswerCache, openAnswerCache } from "./ingest/answer-cache.ts";
-import { openLine } from "./ingest/ask.ts";
-import { type Assigned, assign } from "./ingest/assign.ts";
-import { createListener } from "./ingest/listener.ts";
-import { openReader, readObserved, startReading } from "./ingest/news-reader.ts";
-import { createPoller } from "./ingest/poller.ts";
-import { type Shortcomings, shortcomings } from "./ingest/report.ts";
-import { newsKeptMs } from "./ingest/rows.ts";
-import { missingOf, SETUP_KEY, type Setup, setupOf, setups } from "./ingest/setup.ts";
-import { FEEDS } from "./market/records.ts";
-import { liveClock, type MarketClock } from "./market-clock.ts";
-import type { Observed } from "./sources/live/ledger.ts";
-import { createLiveMarket, type LiveMarket, MENTIONS_KEPT_MS } from "./sources/live/live-market.ts";
-import type { ProviderOptions } from "./sources/live/provider.ts";
-import { providers } from "./sources/live/providers.ts";
-import { openUniverse } from "./sources/live/universe.ts";
-import { put } from "./store/operations.ts";
-import type { Store } from "./store/store.ts";
-import type { LeadersWork } from "./store/upkeep.ts";
-import { tracedAsk } from "./telemetry/instrumented.ts";
+import type { LiveChoice } from "../config/config.ts";
+import { FEEDS } from "../market/records.ts";
+import type { Observed } from "../sources/live/ledger.ts";
+import {
+  createLiveMarket,
+  type LiveMarket,
+  MENTIONS_KEPT_MS,
+} from "../sources/live/live-market.ts";
+import type { ProviderOptions } from "../sources/live/provider.ts";
+import { providers } from "../sources/live/providers.ts";
+import { openUniverse } from "../sources/live/universe.ts";
+import { liveClock, type MarketClock } from "../sources/market-clock.ts";
+import { put } from "../store/operations.ts";
+import type { Store } from "../store/store.ts";
+import type { LeadersWork } from "../store/upkeep.ts";
+import { tracedAsk } from "../telemetry/instrumented.ts";
+import { type AnswerCache, openAnswerCache } from "./answer-cache.ts";
+import { openLine } from "./ask.ts";
+import { type Assigned, assign } from "./assign.ts";
+import { createListener } from "./listener.ts";
+import { openReader, readObserved, startReading } from "./news-reader.ts";
+import { createPoller } from "./poller.ts";
+import { type Shortcomings, shortcomings } from "./report.ts";
+import { newsKeptMs } from "./rows.ts";
+import { missingOf, SETUP_KEY, type Setup, setupOf, setups } from "./setup.ts";
 
 const DAY_MS = 86_400_000;
 

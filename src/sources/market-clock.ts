@@ -1,4 +1,4 @@
-import type { Replay } from "./replay.ts";
+import type { Replay } from "../config/replay.ts";
 
 /** How the time on the wall moves market time. Both in Unix milliseconds. */
 export interface MarketClock {

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { anonymousCeiling, isScope, scopeNames } from "./auth/scopes.ts";
-import { type Quota, type QuotaName, quotas } from "./limits/limits.ts";
-import { liveVariables } from "./live-variables.ts";
+import { isLoopbackHost } from "../auth/loopback.ts";
+import { anonymousCeiling, isScope, scopeNames } from "../auth/scopes.ts";
+import { type Quota, type QuotaName, quotas } from "../limits/limits.ts";
+import { ENCODED_KEY } from "../store/master-key.ts";
+import { liveVariables } from "./provider-settings.ts";
 import { parseReplay, REPLAY_FORM } from "./replay.ts";
-import { ENCODED_KEY } from "./store/master-key.ts";
-import { isIssuer, isProxy } from "./variable-addresses.ts";
 
 /** `MARKET` with providers. */
 export const LIVE = "live";
@@ -227,4 +227,30 @@ export function readVariables<V extends Variables>(env: Environment, known: V): 
   });
   if (wrong.length > 0) throw new Error(wrong.join("\n"));
   return Object.fromEntries(entries) as Values<V>;
+}
+
+/** Whether an address can be an issuer. Without TLS, what another machine says of a person can be
+ *  believed by nobody. */
+function isIssuer(text: string): boolean {
+  const { protocol, hostname = "" } = URL.parse(text) ?? {};
+  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
+}
+
+/** Whether an address can be a proxy. Credentials may stand in it, and nothing but them, the host and
+ *  the port. */
+function isProxy(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.host === "" || !/^https?:$/.test(url.protocol)) return false;
+  const { pathname, search, hash, username, password } = url;
+  return `${pathname}${search}${hash}` === "/" && [username, password].every(isEncoded);
+}
+
+/** Whether a text can be decoded (RFC 3986 section 2.1). */
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

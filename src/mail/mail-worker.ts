@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { MailChoice } from "../config.ts";
+import type { MailChoice } from "../config/config.ts";
 import { type Loop, schedule, startLoop } from "../store/loop.ts";
 import { removeAt, replace } from "../store/operations.ts";
 import type { Operation, Records, Stored } from "../store/records.ts";
 import type { Vault } from "../store/vault.ts";
-import type { Letter } from "./letter.ts";
+import type { Letter } from "./email.ts";
 import { MAIL_TOPIC, mails, openedLetter, type QueuedMail } from "./outbox.ts";
 import { createSmtp, isRefusedForGood, type Smtp } from "./smtp.ts";
 

@@ -1,9 +1,9 @@
-import type { MarketChoice } from "./config.ts";
-import type { Market } from "./market/market.ts";
+import type { MarketChoice } from "../config/config.ts";
+import type { Replay } from "../config/replay.ts";
+import type { Market } from "../market/market.ts";
+import type { ReadOptions } from "./files/market-folder.ts";
 import { dailyClock, type MarketClock, replayClock, stoppedClock } from "./market-clock.ts";
-import type { Replay } from "./replay.ts";
-import type { ReadOptions } from "./sources/files/market-folder.ts";
-import { createSandbox } from "./sources/sandbox/sandbox.ts";
+import { createSandbox } from "./sandbox/sandbox.ts";
 
 /** A market and the time in it. */
 interface OpenedMarket {
@@ -42,7 +42,7 @@ export async function openMarket(
 
 /** What reads folders is loaded only where one is read. */
 async function readFolder(folder: string, options: ReadOptions): Promise<Market> {
-  const { readMarketFolder } = await import("./sources/files/market-folder.ts");
+  const { readMarketFolder } = await import("./files/market-folder.ts");
   return readMarketFolder(folder, options);
 }
 

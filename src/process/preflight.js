@@ -21,5 +21,5 @@ if (major < 24 && minor < (OLDEST_MINOR[major] ?? Number.POSITIVE_INFINITY)) {
 // nothing can be written there, every start compiles anew. Compiled, the service loads in half the
 // time and without what strips its types, which takes some 18 MB (measured).
 nodeModule.enableCompileCache(
-  fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url)),
+  fileURLToPath(new URL("../../node_modules/.cache/compiled", import.meta.url)),
 );

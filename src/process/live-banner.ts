@@ -1,4 +1,4 @@
-import type { Setup } from "./ingest/setup.ts";
+import type { Setup } from "../ingest/setup.ts";
 
 /** What is said of a live market when the service is ready, one line each. */
 export function followingLines(

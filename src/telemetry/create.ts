@@ -1,12 +1,12 @@
-import pkg from "../package.json" with { type: "json" };
-import { deliveries } from "./alerts/delivery.ts";
-import type { Config } from "./config.ts";
-import type { Streams } from "./http/streams.ts";
-import { standingsOf } from "./ingest/report.ts";
-import type { State } from "./state.ts";
-import type { Metrics, Standing } from "./telemetry/metrics.ts";
-import type { ProcessReport, Report } from "./telemetry/report.ts";
-import type { ToolContext } from "./tool.ts";
+import pkg from "../../package.json" with { type: "json" };
+import { deliveries } from "../alerts/delivery.ts";
+import type { Config } from "../config/config.ts";
+import type { Streams } from "../http/streams.ts";
+import { standingsOf } from "../ingest/report.ts";
+import type { State } from "../state.ts";
+import type { ToolContext } from "../tool.ts";
+import type { Metrics, Standing } from "./metrics.ts";
+import type { ProcessReport, Report } from "./report.ts";
 
 /** What of a report the server and the log of the process know. */
 export type ProcessParts = Pick<ProcessReport, "shed" | "lastErrors">;
@@ -45,7 +45,7 @@ export async function openMetrics({
   metricsPort,
 }: Pick<Config, "metricsPort">): Promise<Metrics | undefined> {
   if (metricsPort === undefined) return undefined;
-  const { createMetrics } = await import("./telemetry/metrics.ts");
+  const { createMetrics } = await import("./metrics.ts");
   return createMetrics();
 }
 

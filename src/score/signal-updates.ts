@@ -1,4 +1,4 @@
-import type { Snapshot } from "./score/snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** Told of an instrument whose signal has changed. */
 type Listener = (symbol: string) => void;

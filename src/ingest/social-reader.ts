@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import type { Analyser } from "./answers/method.ts";
-import { MAX_MODEL_BYTES, readModel } from "./factors/hashed-linear/file.ts";
-import { polarity } from "./factors/polarity.ts";
+import type { Analyser } from "../answers/method.ts";
+import { MAX_MODEL_BYTES, readModel } from "../factors/hashed-linear/file.ts";
+import { polarity } from "../factors/polarity.ts";
 
 /** A reader of messages that says who it is. */
 export interface SocialReader {

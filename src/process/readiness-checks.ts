@@ -1,7 +1,7 @@
-import { deliveries } from "./alerts/delivery.ts";
-import type { Check, Readiness } from "./http/readiness.ts";
-import type { Scoring } from "./scoring.ts";
-import type { State } from "./state.ts";
+import { deliveries } from "../alerts/delivery.ts";
+import type { Check, Readiness } from "../http/readiness.ts";
+import type { Scoring } from "../scoring.ts";
+import type { State } from "../state.ts";
 
 /** Deliveries that have been due for longer, in milliseconds, are late: a process that is well takes
  *  them within a second. */

@@ -1,7 +1,7 @@
-import type { SignUp } from "./auth/accounts/sign-in.ts";
-import { anonymousCeiling, type Scope } from "./auth/scopes.ts";
-import type { Quota, QuotaName } from "./limits/limits.ts";
-import { providerSettings } from "./live-variables.ts";
+import type { SignUp } from "../auth/accounts/sign-in.ts";
+import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
+import type { Quota, QuotaName } from "../limits/limits.ts";
+import { providerSettings } from "./provider-settings.ts";
 import type { Replay } from "./replay.ts";
 import {
   type Environment,
@@ -11,7 +11,7 @@ import {
   storeVariables,
   type Values,
   variables,
-} from "./variables.ts";
+} from "./settings.ts";
 
 /** Where market data come from. */
 export type MarketChoice =

@@ -1,5 +1,5 @@
-import type { RecordList } from "./market/records.ts";
-import { Problem } from "./problem.ts";
+import type { RecordList } from "../market/records.ts";
+import { Problem } from "../problem.ts";
 
 /** How to cut one page out of a list. */
 export interface PageRequest<T> {
