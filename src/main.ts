@@ -8,7 +8,7 @@ import { type Config, type MarketChoice, readConfig } from "./config/config.ts";
 import { createAdmission } from "./http/admission.ts";
 import { sendPlainProblem } from "./http/errors.ts";
 import { createBoundedServer } from "./http/server.ts";
-import { type Letter, letterText } from "./mail/email.ts";
+import { type Email, emailText } from "./mail/email.ts";
 import { Problem } from "./problem.ts";
 import { collectGarbage } from "./process/collect-garbage.ts";
 import { listenAlone, listenBeside, originOf, sharesPort } from "./process/listen.ts";
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
       log,
       processParts: () => ({ ...counts, lastErrors: lastErrors() }),
       onProgress: showProgress(config.market.kind === "live" ? "lists" : "instruments"),
-      onLetter: process.stderr.isTTY || isOnlyHere(config, baseUrl) ? showLetter : undefined,
+      onEmail: process.stderr.isTTY || isOnlyHere(config, baseUrl) ? showEmail : undefined,
     });
     const admin = await takeCommands(service, config, baseUrl);
     const admit = createAdmission({
@@ -170,8 +170,8 @@ function isOnlyHere({ market, host, proxyHops }: Config, baseUrl: string): boole
 }
 
 /** Without a mail server whoever runs the service passes messages on. */
-function showLetter(letter: Letter): void {
-  process.stderr.write(`\nA message that no mail server took:\n${letterText(letter)}\n`);
+function showEmail(email: Email): void {
+  process.stderr.write(`\nA message that no mail server took:\n${emailText(email)}\n`);
 }
 
 /** Scores what has closed since the start began, and again whenever the market has moved on. */

@@ -53,7 +53,7 @@ const SWEEP_EVERY_MS = 60_000;
 
 /** What the service is built from. */
 export interface ServiceOptions
-  extends Pick<AccessOptions, "outbound" | "onLetter">,
+  extends Pick<AccessOptions, "outbound" | "onEmail">,
     Pick<ScoringOptions, "onProgress">,
     Pick<AppOptions, "mcpAddition"> {
   readonly config: Pick<Config, "store" | "proxyHops" | "mcpFastPath" | "metricsPort"> &

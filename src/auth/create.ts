@@ -5,10 +5,10 @@ import { createIntake } from "../intake/intake.ts";
 import { withLockouts } from "../limits/lockouts.ts";
 import { createLimits } from "../limits/memory-limits.ts";
 import { createSharedLimits } from "../limits/shared-limits.ts";
+import type { Email } from "../mail/email.ts";
 import { createKeyringVault } from "../mail/keyring-vault.ts";
-import type { Letter } from "../mail/email.ts";
+import { createMailWorker } from "../mail/mail-worker.ts";
 import { createOutbox } from "../mail/outbox.ts";
-import { createPostman } from "../mail/mail-worker.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import type { State } from "../state.ts";
 import { countDenials } from "../telemetry/instrumented.ts";
@@ -54,7 +54,7 @@ export interface AccessOptions {
   /** What of the internet may be asked for strangers; for tests. */
   readonly outbound?: GuardedFetchOptions | undefined;
   /** Shows a message to the operator when no mail server is set. */
-  readonly onLetter?: ((letter: Letter) => void) | undefined;
+  readonly onEmail?: ((email: Email) => void) | undefined;
 }
 
 /** The parts that decide who may do what. */
@@ -83,7 +83,7 @@ export async function createAccess(options: AccessOptions) {
     fetch: outbound.fetch,
     room: createAgentRoom({ records, now }),
   });
-  const postman = startPostman(options, basics);
+  const mailWorker = startMailWorker(options, basics);
   return {
     ...{ accounts, keys, claims, intake, limits, denials, sessions, provider },
     agentOf: createAgentOf(records),
@@ -99,7 +99,7 @@ export async function createAccess(options: AccessOptions) {
       redirectUri: `${baseUrl}/sign-in/callback`,
     }),
     async close() {
-      await postman.stop();
+      await mailWorker.stop();
       await Promise.all([outbound.close(), settle()]);
     },
   };
@@ -120,16 +120,16 @@ function basicsOf({ state, config, now }: AccessOptions, onError: (error: unknow
 }
 
 /** Sends what is in the outbox from now on. */
-function startPostman(
-  { config, onLetter, now, log }: AccessOptions,
+function startMailWorker(
+  { config, onEmail, now, log }: AccessOptions,
   { records, vault }: ReturnType<typeof basicsOf>,
 ) {
-  const postman = createPostman({
-    ...{ records, vault, smtp: config.mail, onTerminal: onLetter, now },
+  const mailWorker = createMailWorker({
+    ...{ records, vault, smtp: config.mail, onTerminal: onEmail, now },
     onError: (error) => log.error({ err: error }, "a message could not be sent"),
   });
-  postman.start();
-  return postman;
+  mailWorker.start();
+  return mailWorker;
 }
 
 /** The client of OpenID providers is loaded only where there is one. */

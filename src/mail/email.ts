@@ -8,7 +8,7 @@ const MAX_TEXT_LENGTH = 10_000;
 
 /** What a person gets. No part of it can begin another header: the address is one address, and the
  *  subject one line of printable characters. */
-export const Letter = z.strictObject({
+export const Email = z.strictObject({
   /** Normalised address. */
   to: EmailAddress,
   subject: z
@@ -20,9 +20,9 @@ export const Letter = z.strictObject({
 });
 
 /** What a person gets. */
-export type Letter = z.infer<typeof Letter>;
+export type Email = z.infer<typeof Email>;
 
 /** A message for the terminal of the operator. */
-export function letterText({ to, subject, text }: Letter): string {
+export function emailText({ to, subject, text }: Email): string {
   return `To: ${to}\nSubject: ${subject}\n\n${text.trimEnd()}\n`;
 }

@@ -4,8 +4,8 @@ import { type Loop, schedule, startLoop } from "../store/loop.ts";
 import { removeAt, replace } from "../store/operations.ts";
 import type { Operation, Records, Stored } from "../store/records.ts";
 import type { Vault } from "../store/vault.ts";
-import type { Letter } from "./email.ts";
-import { MAIL_TOPIC, mails, openedLetter, type QueuedMail } from "./outbox.ts";
+import type { Email } from "./email.ts";
+import { MAIL_TOPIC, mails, openedEmail, type QueuedMail } from "./outbox.ts";
 import { createSmtp, isRefusedForGood, type Smtp } from "./smtp.ts";
 
 /** Announcements may be lost: so often is looked anyway, in milliseconds. */
@@ -30,22 +30,22 @@ const STOP_MS = 2_000;
 /** Most characters of what a mail server says that go into the log. */
 const MAX_REASON_LENGTH = 300;
 
-/** What the postman works with. */
-export interface PostmanOptions {
+/** What the worker works with. */
+export interface MailWorkerOptions {
   readonly records: Records;
   /** The one that sealed the messages. */
   readonly vault: Vault;
   /** Absent: nothing is sent, and messages wait for the operator until they are of no use. */
   readonly smtp?: MailChoice | undefined;
   /** Shows a message to the operator, once; only without `smtp`. */
-  readonly onTerminal?: ((letter: Letter) => void) | undefined;
+  readonly onTerminal?: ((email: Email) => void) | undefined;
   readonly now: () => Date;
   /** Told about every attempt that failed, and when the store cannot answer. */
   readonly onError: (error: unknown) => void;
 }
 
 /** Whoever sends what is in the outbox. */
-export interface Postman {
+export interface MailWorker {
   start(): void;
   /** Nothing is sent after this. */
   stop(): Promise<void>;
@@ -64,7 +64,7 @@ interface Way {
  * use or the server refuses its address for good. It may come twice: when the process ends, or the
  * store is gone, between the server's yes and the note of it.
  */
-export function createPostman(options: PostmanOptions): Postman {
+export function createMailWorker(options: MailWorkerOptions): MailWorker {
   const way = wayOf(options);
   if (way === undefined) return { start: () => {}, stop: async () => {} };
   const { records, onError } = options;
@@ -105,26 +105,26 @@ export function createPostman(options: PostmanOptions): Postman {
   };
 }
 
-function wayOf({ vault, smtp, onTerminal, now }: PostmanOptions): Way | undefined {
+function wayOf({ vault, smtp, onTerminal, now }: MailWorkerOptions): Way | undefined {
   if (smtp !== undefined) return bySmtp(createSmtp(smtp), { vault, now });
   if (onTerminal === undefined) return undefined;
   return {
-    deliver: async (mail) => onTerminal(openedLetter(vault, mail)),
+    deliver: async (mail) => onTerminal(openedEmail(vault, mail)),
     // It stays for `admin -- mail`, but is shown no more.
     delivered: (mail) => replace(mails, mail, { value: mail.value, dueInMs: null }),
     close: () => {},
   };
 }
 
-function bySmtp(smtp: Smtp, { vault, now }: Pick<PostmanOptions, "vault" | "now">): Way {
+function bySmtp(smtp: Smtp, { vault, now }: Pick<MailWorkerOptions, "vault" | "now">): Way {
   return {
     async deliver(mail, stopped) {
       const signal = AbortSignal.any([stopped, AbortSignal.timeout(ATTEMPT_MS)]);
-      const letter = openedLetter(vault, mail);
+      const email = openedEmail(vault, mail);
       try {
-        await smtp.send({ letter, id: mail.key, date: now(), signal });
+        await smtp.send({ email, id: mail.key, date: now(), signal });
       } catch (error) {
-        throw withoutAddress(error, letter.to);
+        throw withoutAddress(error, email.to);
       }
     },
     delivered: (mail) => removeAt(mails, mail),
@@ -132,7 +132,7 @@ function bySmtp(smtp: Smtp, { vault, now }: Pick<PostmanOptions, "vault" | "now"
   };
 }
 
-interface Round extends PostmanOptions {
+interface Round extends MailWorkerOptions {
   readonly way: Way;
   readonly signal: AbortSignal;
 }

@@ -3,12 +3,12 @@ import { ofEmail } from "../auth/accounts/email-address.ts";
 import { announce, insert } from "../store/operations.ts";
 import { collection, type Stored } from "../store/records.ts";
 import type { Vault } from "../store/vault.ts";
-import { Letter } from "./email.ts";
+import { Email } from "./email.ts";
 import type { Mailbox } from "./mail.ts";
 
 /** A message that waits. */
 export interface QueuedMail {
-  /** The letter as JSON, sealed for the key of the record. */
+  /** The email as JSON, sealed for the key of the record. */
   readonly sealed: string;
   /** Milliseconds since the epoch. */
   readonly queuedAt: number;
@@ -31,16 +31,16 @@ export interface OutboxOptions {
 
 const contextOf = (id: string): string => `mail:${id}`;
 
-/** Creates the outbox. `queued` throws a `ZodError` for what is no letter, which is a bug of the
+/** Creates the outbox. `queued` throws a `ZodError` for what is no email, which is a bug of the
  *  caller. */
 export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
   return {
     queued({ usefulMs, dueInMs, ...rest }) {
-      const letter = Letter.parse(rest);
+      const email = Email.parse(rest);
       const key = randomUUID();
-      const sealed = vault.seal(JSON.stringify(letter), contextOf(key));
+      const sealed = vault.seal(JSON.stringify(email), contextOf(key));
       const value = { sealed, queuedAt: now().getTime(), failures: 0 };
-      const placing = { groups: [ofEmail(letter.to)], ttlMs: usefulMs, dueInMs: dueInMs ?? 0 };
+      const placing = { groups: [ofEmail(email.to)], ttlMs: usefulMs, dueInMs: dueInMs ?? 0 };
       const placed = insert(mails, { key, value, ...placing });
       return dueInMs === undefined ? [placed, announce(MAIL_TOPIC)] : [placed];
     },
@@ -48,6 +48,6 @@ export function createOutbox({ vault, now }: OutboxOptions): Mailbox {
 }
 
 /** @throws {Error} When it was sealed under a key that is gone. */
-export function openedLetter(vault: Vault, { key, value }: Stored<QueuedMail>): Letter {
-  return Letter.parse(JSON.parse(vault.open(value.sealed, contextOf(key))));
+export function openedEmail(vault: Vault, { key, value }: Stored<QueuedMail>): Email {
+  return Email.parse(JSON.parse(vault.open(value.sealed, contextOf(key))));
 }

@@ -1,7 +1,7 @@
 import { isLoopbackHost } from "../auth/loopback.ts";
 import type { MailChoice } from "../config/config.ts";
 import { lazy } from "../lib/lazy.ts";
-import type { Letter } from "./email.ts";
+import type { Email } from "./email.ts";
 
 /** How long one step of a conversation with the server may take, in milliseconds. */
 const STEP_MS = 10_000;
@@ -11,7 +11,7 @@ const MAX_CONNECTIONS = 5;
 
 /** One message as it is handed to the server. */
 interface Dispatch {
-  readonly letter: Letter;
+  readonly email: Email;
   /** The same whenever it is sent again, so that a reader can tell. */
   readonly id: string;
   readonly date: Date;
@@ -32,7 +32,7 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   const host = from.slice(from.lastIndexOf("@") + 1);
   const transport = lazy(() => openTransport(smtpUrl));
   return {
-    async send({ letter: { to, subject, text }, id, date, signal }) {
+    async send({ email: { to, subject, text }, id, date, signal }) {
       const opened = await transport.get();
       await opened.sendMail({
         from,

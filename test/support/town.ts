@@ -8,7 +8,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { readConfig } from "../../src/config/config.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
-import { mails, openedLetter } from "../../src/mail/outbox.ts";
+import { mails, openedEmail } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { atFileEnd } from "./file-end.ts";
 import { createPerson, type Person } from "./person.ts";
@@ -86,7 +86,7 @@ async function openTown(
   const vault = createKeyringVault(service.state.keyring);
   async function lettersTo(email: string): Promise<readonly string[]> {
     const kept = await service.state.store.records.list(mails, { limit: 10_000 });
-    const letters = kept.map((mail) => openedLetter(vault, mail));
+    const letters = kept.map((mail) => openedEmail(vault, mail));
     return letters.filter(({ to }) => to === email).map(({ text }) => text);
   }
   const codesTo = async (email: string) => (await lettersTo(email)).flatMap(codesIn);

@@ -22,7 +22,7 @@ const TRIES = 5;
 const LIFE_MS = LIFE_MINUTES * 60_000;
 
 /** A message is due at some instant within these milliseconds, so that nobody can tell by how fast
- *  the next request is answered whether the postman has one to send. */
+ *  the next request is answered whether the mail worker has one to send. */
 const DUE_FROM_MS = 300;
 const DUE_UNTIL_MS = 2_000;
 

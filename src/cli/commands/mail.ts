@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { type Email, emailText } from "../../mail/email.ts";
 import { createKeyringVault } from "../../mail/keyring-vault.ts";
-import { type Letter, letterText } from "../../mail/email.ts";
-import { mails, openedLetter } from "../../mail/outbox.ts";
+import { mails, openedEmail } from "../../mail/outbox.ts";
 import { readAll } from "../../store/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
 
@@ -20,7 +20,7 @@ export const mail = defineStoreCommand({
     const waiting = (await readAll(store.records, mails))
       .toSorted((a, b) => a.value.queuedAt - b.value.queuedAt)
       .map((stored) => ({
-        ...openedLetter(vault, stored),
+        ...openedEmail(vault, stored),
         queuedAt: new Date(stored.value.queuedAt).toISOString(),
         secondsLeft: Math.ceil(((stored.expiresAt ?? now()) - now()) / 1000),
         failures: stored.value.failures,
@@ -34,15 +34,15 @@ export const mail = defineStoreCommand({
   },
 });
 
-interface Waiting extends Letter {
+interface Waiting extends Email {
   readonly queuedAt: string;
   readonly secondsLeft: number;
   readonly failures: number;
 }
 
-function messageText({ queuedAt, secondsLeft, failures, ...letter }: Waiting): string {
+function messageText({ queuedAt, secondsLeft, failures, ...email }: Waiting): string {
   const minutes = Math.floor(secondsLeft / 60);
   const left = minutes > 0 ? `${minutes} min` : `${secondsLeft} s`;
   const tried = failures > 0 ? `, tried ${failures} times in vain` : "";
-  return `--- ${queuedAt}, of use for ${left}${tried}\n${letterText(letter)}`.trimEnd();
+  return `--- ${queuedAt}, of use for ${left}${tried}\n${emailText(email)}`.trimEnd();
 }

@@ -8,7 +8,7 @@ import { createDecisions } from "../../../src/intake/decisions.ts";
 import { createIntake } from "../../../src/intake/intake.ts";
 import { applicationOfToken, readApplications, readInquiries } from "../../../src/intake/kept.ts";
 import { seats } from "../../../src/intake/seats.ts";
-import { createOutbox, mails, openedLetter } from "../../../src/mail/outbox.ts";
+import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit.ts";
 import { put, removeGroup } from "../../../src/store/operations.ts";
 import { outbox } from "../../../src/store/outbox.ts";
@@ -246,7 +246,7 @@ describeStores("a decision", (engine) => {
     const again = await decisions.accept(id, ["signals:read"]);
     expect(again).toMatchObject({ isNew: false, key: undefined });
     const sent = await records.list(mails, { limit: 10 });
-    expect(sent.map((mail) => openedLetter(vault, mail).to)).toEqual([ada.email]);
+    expect(sent.map((mail) => openedEmail(vault, mail).to)).toEqual([ada.email]);
     const accepted = (await audits()).filter(({ action }) => action === "application.accepted");
     expect(accepted).toEqual([{ action: "application.accepted", actor: "operator", target: id }]);
   });
@@ -270,7 +270,7 @@ describeStores("a decision", (engine) => {
     const mailbox = createOutbox({ vault, now });
     await createDecisions({ records, audit, keys, mailbox, site }).accept(id);
     const [mail] = await records.list(mails, { limit: 1 });
-    const { text } = mail === undefined ? expect.fail() : openedLetter(vault, mail);
+    const { text } = mail === undefined ? expect.fail() : openedEmail(vault, mail);
     expect(text).toContain("early access to Market Signal and Verification Service");
     expect(text).toMatch(/^https:\/\/signals\.example\/sign-in$/m);
   });
@@ -284,7 +284,7 @@ describeStores("a decision", (engine) => {
       ...{ name: "Ada", scopes: ["signals:read", "alerts:write"] },
     });
     const letters = (await records.list(mails, { limit: 1 })).map((mail) =>
-      openedLetter(vault, mail),
+      openedEmail(vault, mail),
     );
     expect(JSON.stringify(letters)).not.toMatch(/msv_|Ada\b/);
     expect(JSON.stringify(await dumped(store))).not.toContain(key.slice(13));

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createKeyringVault } from "../../../src/mail/keyring-vault.ts";
 import type { Mail } from "../../../src/mail/mail.ts";
-import { createOutbox, mails, openedLetter } from "../../../src/mail/outbox.ts";
-import { createPostman } from "../../../src/mail/mail-worker.ts";
+import { createMailWorker } from "../../../src/mail/mail-worker.ts";
+import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
 import { openKeyring } from "../../../src/store/keyring.ts";
 import { createVault } from "../../../src/store/vault.ts";
 import { startSmtp } from "../../support/smtp.ts";
@@ -30,7 +30,7 @@ describe("the outbox", () => {
     }
     const [stored] = await records.list(mails, { limit: 1 });
     const { usefulMs, ...letter } = mail;
-    expect(stored && openedLetter(vault, stored)).toEqual(letter);
+    expect(stored && openedEmail(vault, stored)).toEqual(letter);
     expect(stored?.expiresAt).toBe(START + usefulMs);
   });
 
@@ -39,7 +39,7 @@ describe("the outbox", () => {
     await records.commit([...outbox.queued(mail), ...outbox.queued(mail)]);
     const [one, other] = await records.list(mails, { limit: 2 });
     if (one === undefined || other === undefined) expect.fail();
-    expect(() => openedLetter(vault, { ...other, value: one.value })).toThrow();
+    expect(() => openedEmail(vault, { ...other, value: one.value })).toThrow();
   });
 
   it.each([
@@ -64,7 +64,7 @@ describe("a text that looks like the end of a message", () => {
     const text =
       "one\r\n.\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<eve@evil.example>\r\nDATA\r\ntwo\n";
     await store.records.commit(outbox.queued({ ...mail, text }));
-    const postman = createPostman({
+    const postman = createMailWorker({
       ...{ records: store.records, vault, now, onError: () => {} },
       smtp: { smtpUrl: server.url, from: "signals@mail.example" },
     });
@@ -81,7 +81,7 @@ describe.runIf(process.platform === "linux")("a password for the mail server", (
   it("does not go over a line that is not encrypted", async () => {
     const [store, server] = [await openStore(embedded), await startSmtp("127.0.0.2")];
     const failures: unknown[] = [];
-    const postman = createPostman({
+    const postman = createMailWorker({
       ...{ records: store.records, vault, now, onError: (error) => failures.push(error) },
       smtp: { smtpUrl: `smtp://me:secret@127.0.0.2:${server.port}`, from: "a@mail.example" },
     });

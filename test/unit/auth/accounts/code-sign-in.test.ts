@@ -3,8 +3,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
 import type { SignUp } from "../../../../src/auth/accounts/sign-in.ts";
 import { fingerprint } from "../../../../src/auth/secrets.ts";
-import type { Letter } from "../../../../src/mail/email.ts";
-import { createOutbox, MAIL_TOPIC, mails, openedLetter } from "../../../../src/mail/outbox.ts";
+import type { Email } from "../../../../src/mail/email.ts";
+import { createOutbox, MAIL_TOPIC, mails, openedEmail } from "../../../../src/mail/outbox.ts";
 import { announce, put } from "../../../../src/store/operations.ts";
 import type { Operation, Records } from "../../../../src/store/records.ts";
 import { createVault } from "../../../../src/store/vault.ts";
@@ -39,13 +39,13 @@ async function begin(engine: Engine, choice: Choice = {}) {
     mailbox: createOutbox({ vault, now }),
     isAccepted: async (email) => accepted.includes(email),
   });
-  const letters = async (): Promise<readonly Letter[]> =>
-    (await store.records.list(mails, { limit: 100 })).map((mail) => openedLetter(vault, mail));
+  const letters = async (): Promise<readonly Email[]> =>
+    (await store.records.list(mails, { limit: 100 })).map((mail) => openedEmail(vault, mail));
   const lastCode = async (): Promise<string> => codeIn((await letters()).at(-1));
   return { store, signIn, accounts, letters, lastCode };
 }
 
-const codeIn = (letter: Letter | undefined): string =>
+const codeIn = (letter: Email | undefined): string =>
   /^Your code: (\d{8})$/m.exec(letter?.text ?? "")?.[1] ?? expect.fail("no code was sent");
 
 const another = (code: string): string => String((Number(code) + 1) % 1e8).padStart(8, "0");

@@ -16,7 +16,7 @@ import { createAgentOf } from "../../../../src/auth/agents/registration-token.ts
 import { calledFrom } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/auth/secrets.ts";
-import { createOutbox, mails, openedLetter } from "../../../../src/mail/outbox.ts";
+import { createOutbox, mails, openedEmail } from "../../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../../src/store/audit.ts";
 import { insert, put, remove, removeGroup, replace } from "../../../../src/store/operations.ts";
 import { outbox } from "../../../../src/store/outbox.ts";
@@ -78,7 +78,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
     return rows.map(({ value }) => value.body as AuditEntry);
   };
   const letters = async () =>
-    (await records.list(mails, { limit: 1000 })).map((mail) => openedLetter(vault, mail));
+    (await records.list(mails, { limit: 1000 })).map((mail) => openedEmail(vault, mail));
   return { records, clock, claims, register, person, agentNow, audit, letters };
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
-import type { Letter } from "../../../src/mail/email.ts";
+import type { Email } from "../../../src/mail/email.ts";
 import type { Mail } from "../../../src/mail/mail.ts";
+import { createMailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
 import { createOutbox, MAIL_TOPIC, mails } from "../../../src/mail/outbox.ts";
-import { createPostman, type PostmanOptions } from "../../../src/mail/mail-worker.ts";
 import { announce } from "../../../src/store/operations.ts";
 import type { Records } from "../../../src/store/records.ts";
 import { createVault } from "../../../src/store/vault.ts";
@@ -33,11 +33,11 @@ async function queue(store: TestStore, ...wanted: readonly Mail[]): Promise<void
 /** A postman that is at work until the test ends. */
 function startPostman(
   store: TestStore,
-  options: Partial<PostmanOptions>,
+  options: Partial<MailWorkerOptions>,
 ): { readonly failures: string[]; readonly stop: () => Promise<void> } {
   const failures: string[] = [];
   const onError = (error: unknown) => void failures.push(String(error));
-  const postman = createPostman({
+  const postman = createMailWorker({
     ...{ records: store.records, vault, onError, ...clockOf(store) },
     ...options,
   });
@@ -228,8 +228,8 @@ describeStores("the postman", (engine) => {
 
   it("without a mail server shows each message once and leaves it to be read", async () => {
     const store = await openStore(engine);
-    const shown: Letter[] = [];
-    const onTerminal = (letter: Letter) => void shown.push(letter);
+    const shown: Email[] = [];
+    const onTerminal = (letter: Email) => void shown.push(letter);
     const first = committing(store.records);
     const { stop } = startPostman(store, { records: first.records, onTerminal });
     await queue(store, toAda);
