@@ -11,10 +11,10 @@ import {
   provenance,
 } from "../src/answers/common.ts";
 import { FACTOR_STATUSES } from "../src/factors/reading.ts";
+import { cutPage } from "../src/lib/page.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
 import { searchInstruments } from "../src/market/symbols.ts";
-import { cutPage } from "../src/lib/page.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
 import { defineTool, type ToolContext } from "../src/tool.ts";
 

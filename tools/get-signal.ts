@@ -21,8 +21,8 @@ import {
   signalItem,
   signalPoint,
 } from "../src/answers/signal.ts";
-import { AssetClass } from "../src/market/instrument.ts";
 import { cutPage } from "../src/lib/page.ts";
+import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";
 import { defineTool, type PastSnapshot, type ToolContext } from "../src/tool.ts";
