@@ -117,6 +117,11 @@ export const ownedBy = ({ kind, id }: Pick<Owner, "kind" | "id">): string => `al
 /** Group of the alerts that a person answers for: their own, their agents' and their keys'. */
 export const answeredForBy = (accountId: string): string => `alerts:account:${accountId}`;
 
+/** Group of all alerts of whoever answers for an owner: of a person with all their agents and keys, or
+ *  of a caller that nobody answers for. */
+export const accountedTo = (owner: Owner): string =>
+  owner.accountId === undefined ? ownedBy(owner) : answeredForBy(owner.accountId);
+
 /** Of the groups of something that waits, the one of whoever answers for it. */
 export const ownerIn = (groups: readonly string[]): string =>
   groups.find((group) => group.startsWith(answeredForBy(""))) ??

@@ -1,6 +1,7 @@
 import { eventPayload, type News } from "../answers/event.ts";
 import { isEntitled } from "../auth/entitled.ts";
 import type { Scope } from "../auth/scopes.ts";
+import type { Limits } from "../limits/limits.ts";
 import type { Market } from "../market/market.ts";
 import { put, unchanged } from "../store/operations.ts";
 import { archived } from "../store/outbox.ts";
@@ -8,6 +9,7 @@ import { collection, type Operation, type Records } from "../store/records.ts";
 import {
   type Alert,
   type AlertStatus,
+  accountedTo,
   alerts,
   type Owner,
   ownedBy,
@@ -41,6 +43,7 @@ export interface FanOutOptions {
   readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
   /** The steps that send a message to the webhook of an alert; none when it has none. */
   readonly queueDelivery: (alert: StoredAlert, message: Message) => readonly Operation[];
+  readonly limits: Pick<Limits, "count">;
   /** Time on the wall. */
   readonly now: () => Date;
 }
@@ -86,13 +89,16 @@ const isSent = ({ way }: Alert): boolean => way.by === "webhook" && way.state.is
 
 async function listenerOf(
   alertId: string,
-  { records, scopesOf, found: { watch, snapshot }, at }: Telling,
+  { records, limits, scopesOf, found: { watch, snapshot }, at }: Telling,
 ): Promise<Listener | undefined> {
   const alert = await records.get(alerts, alertId);
   if (alert === undefined || !isMeant(alert.value, watch, snapshot)) return undefined;
   const status = statusOf(alert.value, at);
   if (!isTold(status)) return undefined;
-  if (!isEntitled(await scopesOf(alert.value.owner))) return undefined;
+  const { owner } = alert.value;
+  if (!isEntitled(await scopesOf(owner))) return undefined;
+  // Events are kept for 30 days: no account may fill the disk with them.
+  if ((await limits.count("alert-events", accountedTo(owner))).isExceeded) return undefined;
   const key = `${alertId}:${snapshot.instrument.symbol}`;
   const last = await records.get(sequences, key);
   return { alert, key, last: last?.value ?? 0 };

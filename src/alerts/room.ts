@@ -3,11 +3,12 @@ import { alertScopes } from "../auth/scopes.ts";
 import { Problem } from "../problem.ts";
 import { insert, replace } from "../store/operations.ts";
 import { collection, type Operation, type Records } from "../store/records.ts";
-import { alerts, ownedBy, type StoredAlert } from "./alert.ts";
+import { accountedTo, alerts, type StoredAlert } from "./alert.ts";
 import { groupsOf } from "./own.ts";
 import type { QueuedFor } from "./queue.ts";
 
-/** Alerts, and webhooks among them, that a caller can have (reliability section 4). */
+/** Alerts, and webhooks among them, that a person can have with all their agents and keys, or a caller
+ *  that nobody answers for (reliability section 4). */
 const MAX_ALERTS = 100;
 const MAX_WEBHOOKS = 20;
 
@@ -25,7 +26,7 @@ export async function roomFor(
   records: Pick<Records, "get" | "list">,
   { key: alertId, value: { owner, way } }: QueuedFor,
 ): Promise<readonly Operation[]> {
-  const key = ownedBy(owner);
+  const key = accountedTo(owner);
   const turn = await records.get(turns, key);
   const own = await records.list(alerts, { group: key, limit: MAX_ALERTS });
   if (own.length === MAX_ALERTS) throw full(`${MAX_ALERTS} alerts`);
@@ -46,7 +47,7 @@ const hasWebhook = ({ value }: StoredAlert): boolean => value.way.by === "webhoo
 
 const full = (what: string): Problem =>
   new Problem("alert_limit", {
-    detail: `You have ${what}, which is as many as a caller can have.`,
+    detail: `You have ${what} with all your agents and keys, which is as many as you can have.`,
     next: "Delete one with manage_alert, or add symbols to one that you have.",
   });
 

@@ -81,6 +81,9 @@ export const quotas = {
   visits: { points: 3000, windowSeconds: 60 },
   /** Alerts made, changed and removed, and events asked for again, per caller. */
   "alert-change": { points: 60, windowSeconds: 3600 },
+  /** Events that alerts record, per account with all its agents and keys: of some 3 kB each. Further
+   *  ones of the day are not recorded. */
+  "alert-events": { points: 20_000, windowSeconds: 86_400 },
   /** Test events, per alert. */
   "alert-test": { points: 10, windowSeconds: 3600 },
   /** Challenges sent to the host of a webhook, per person, or caller that no person answers for. */

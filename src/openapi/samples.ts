@@ -7,7 +7,7 @@ const sayings: Partial<Readonly<Record<ProblemCode, ConstructorParameters<typeof
     next: "Did you mean: ACME-A (Acme Class A), ACME-B (Acme Class B)?",
   },
   alert_limit: {
-    detail: "You have 100 alerts, which is as many as a caller can have.",
+    detail: "You have 100 alerts with all your agents and keys, which is as many as you can have.",
     next: "Delete one with manage_alert, or add symbols to one that you have.",
   },
   content_too_large: {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createDecision } from "../../../src/alerts/decision.ts";
 import { queuedDelivery } from "../../../src/alerts/queue.ts";
 import { allScopes } from "../../../src/auth/scopes.ts";
+import { createLimits } from "../../../src/limits/memory-limits.ts";
 import { openEmbedded } from "../../../src/store/embedded/open.ts";
 import type { Records } from "../../../src/store/records.ts";
 import { alertSteps, createStage, named } from "../../unit/alerts/stage.ts";
@@ -52,6 +53,7 @@ async function decided(count: number, sessions: number): Promise<Decided> {
   const step = createDecision({
     ...{ ...stage, records, queueDelivery: queuedDelivery, now: () => new Date() },
     scopesOf: async () => new Set(allScopes),
+    limits: createLimits({ overrides: { "alert-events": { points: 1e9, windowSeconds: 86_400 } } }),
   });
   const signals = createSignals();
   const session = async (day: number, changing: number): Promise<number> => {

@@ -4,6 +4,7 @@ import { allScopes } from "../../../src/auth/scopes.ts";
 import { put, remove, removeGroup } from "../../../src/store/operations.ts";
 import { readAll } from "../../../src/store/read-all.ts";
 import { collection, type Records } from "../../../src/store/records.ts";
+import { looseLimits } from "../../support/desk.ts";
 import { model, openStore, START, type TestStore } from "../../support/stores.ts";
 import {
   alertSteps,
@@ -50,6 +51,27 @@ const statesIn = async ({ records }: TestStore) =>
   (await readAll(records, watchStates)).map(({ key }) => key);
 
 const LONG: Said = { direction: "LONG" };
+
+describe("events of an account", () => {
+  it("are recorded so often in a day only, and take nothing from others", async () => {
+    const store = await openStore(model);
+    const owner = { kind: "agent", id: "client-1", accountId: "acc_1" } as const;
+    await store.records.commit([
+      ...alertSteps("a1", { owner }),
+      ...alertSteps("a2", { owner: { ...owner, kind: "service", id: "key-1" } }),
+      ...alertSteps("b1", { owner: { ...owner, id: "client-2", accountId: "acc_2" } }),
+    ]);
+    const stage = createStage();
+    const limits = looseLimits({ "alert-events": { points: 3, windowSeconds: 86_400 } });
+    const leader = leaderOf(store, stage, { limits });
+    stage.close(1, { A: {} });
+    await leader.run();
+    await play({ stage, leader }, [LONG, {}, LONG]);
+    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    const of = (id: string) => told.filter((alertId) => alertId === id).length;
+    expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
+  });
+});
 
 describe("what is decided", () => {
   it("is a change since the session before, the first sight of an instrument never", async () => {

@@ -24,6 +24,7 @@ import { readAll } from "../../../src/store/read-all.ts";
 import type { Records } from "../../../src/store/records.ts";
 import { createSealer } from "../../../src/store/sealer.ts";
 import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
+import { looseLimits } from "../../support/desk.ts";
 import type { TestStore } from "../../support/stores.ts";
 
 export const DAY_MS = 86_400_000;
@@ -222,6 +223,7 @@ export function leaderOf(
   const step = createDecision({
     ...{ records, snapshots, market, knownUntil, queueDelivery: queuedDelivery },
     scopesOf: async () => new Set(allScopes),
+    limits: looseLimits(),
     now: () => new Date(clock.now),
     ...different,
   });

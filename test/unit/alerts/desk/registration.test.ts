@@ -152,8 +152,20 @@ describe("the limits of an owner", () => {
     });
     for (let count = 20; count < 100; count += 1) await made(desk, agent, POLLED);
     await expect(made(desk, agent, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
-    const other = await newAgent(records, "agent-2");
+    const other = await newAgent(records, "agent-2", "acc_other");
     expect(await made(desk, other)).toHaveProperty("id");
+  });
+
+  it("are those of a person with all their agents and keys", async () => {
+    const { desk, agent, records } = await openDesk();
+    const key = await newKeyHolder(records, "key-1", agent.accountId);
+    for (let count = 0; count < 50; count += 1) {
+      await made(desk, agent, POLLED);
+      await made(desk, key, POLLED);
+    }
+    for (const caller of [agent, key, await newAgent(records, "agent-2", agent.accountId)]) {
+      await expect(made(desk, caller, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
+    }
   });
 });
 
