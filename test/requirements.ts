@@ -106,6 +106,10 @@ const registration = facts({
   "2.4/grant-types": "A registration takes grant_types, a list of strings.",
   "2.4/grant-client-credentials": "client_credentials is accepted as a grant type.",
   "2.4/grant-refresh-token": "refresh_token is accepted as a grant type.",
+  "2.4/grant-refresh-token-alone":
+    "refresh_token is a grant beside another one; alone it is refused with those that can stand alone.",
+  "2.4/type-alone":
+    "A registration that names a type or only a name, and no grant type, is client_credentials.",
   "2.4/response-types": "A registration takes response_types, a list of strings.",
   "2.4/response-token": "token is accepted as a response type.",
   "2.4/scope": "A registration takes scope, names separated by spaces.",
@@ -116,6 +120,8 @@ const registration = facts({
   "2.4/issued-at": "client_id_issued_at is the time of registration in whole Unix seconds.",
   "2.4/secret-expires-at": "client_secret_expires_at is a whole number of Unix seconds.",
   "2.4/secret-expires-never": "client_secret_expires_at 0 says that the secret stays valid.",
+  "2.4/registration-end":
+    "The answer says when the registration ends, also where client_secret_expires_at is 0.",
   "2.4/granted-grant-types": "The answer's grant_types lists the grant types the client has.",
   "2.4/granted-scope": "The answer's scope has the scopes the client has, separated by spaces.",
   "2.4/client-uri": "registration_client_uri is /oauth/register/ plus client_id at the base URL.",
@@ -190,6 +196,7 @@ const endpoints = facts({
   "4.7/json": "POST /oauth/claim takes a JSON body with the claim fields.",
   "4.7/bearer": "POST /oauth/claim takes its caller from a bearer token in the header.",
   "4.7/effect": "POST /oauth/claim binds an anonymous agent to an authenticated identity.",
+  "4.7/keeps": "A claim takes no scope away that the agent had.",
   "4.9/authorize": "GET /oauth/authorize starts the authorization code flow.",
   "4.9/pkce": "The authorization code flow is used with PKCE.",
 });
@@ -226,6 +233,9 @@ const authentication = facts({
   "5.2/credential-bearer-token": "bearer_token is declared as a supported credential type.",
   "5.2/credential-client-credentials":
     "oauth2_client_credentials is declared as a supported credential type.",
+  "5.2/userinfo": "OpenID Connect has a userinfo endpoint, which the discovery document names.",
+  "5.2/identity-types-taken":
+    "Every identity type that is declared as supported is taken or has its own way in.",
   "5.2/identity-types": "The supported identity types are declared, those of section 3.",
 });
 

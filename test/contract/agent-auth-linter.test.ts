@@ -3,6 +3,7 @@ import { postJson } from "../support/agent.ts";
 import { type AgentAuthScan, agentAuthFaults } from "../support/checks-agent-auth.ts";
 import { claimsFor, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
 import { startTown } from "../support/town.ts";
+import { verifies } from "../support/verifies.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -66,15 +67,19 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     expect(server.agent_auth).toEqual(auth);
   });
 
-  it("registers agents that nobody answers for, with a scope only where some is open to them", async () => {
-    const isOpen = !("ANONYMOUS_SCOPES" in env);
-    for (const type of ["anonymous", "agent"]) {
-      expect(auth.identity_types_supported).toContain(type);
-      const { status, body } = await register({ type });
-      expect(status, type).toBe(201);
-      expect(body.scope !== "", type).toBe(isOpen);
-    }
-  });
+  verifies(
+    "5.2/identity-types-taken",
+    "registers agents that nobody answers for, with a scope only where some is open to them",
+    async () => {
+      const isOpen = !("ANONYMOUS_SCOPES" in env);
+      for (const type of ["anonymous", "agent"]) {
+        expect(auth.identity_types_supported).toContain(type);
+        const { status, body } = await register({ type });
+        expect(status, type).toBe(201);
+        expect(body.scope !== "", type).toBe(isOpen);
+      }
+    },
+  );
 
   it("does not tell whose assertions it trusts", () => {
     expect(JSON.stringify(scanned)).not.toContain(provider.issuer);

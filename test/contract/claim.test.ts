@@ -160,14 +160,18 @@ describe("POST /oauth/claim with a person's token", () => {
     },
   );
 
-  it("gives the agent the scopes of the token at most, beside what it had", async () => {
-    const { register, claim, signIn } = await start();
-    const { code } = await register();
-    await signIn("acc_eve", { scopes: new Set(["signals:read"]) });
-    const { body } = await told(claim("acc_eve", { agent_id: "agt_1", claim_code: code }));
+  verifies(
+    "4.7/keeps",
+    "gives the agent the scopes of the token at most, beside what it had",
+    async () => {
+      const { register, claim, signIn } = await start();
+      const { code } = await register();
+      await signIn("acc_eve", { scopes: new Set(["signals:read"]) });
+      const { body } = await told(claim("acc_eve", { agent_id: "agt_1", claim_code: code }));
 
-    expect(body.scope).toBe("signals:read factor:read darkpool:read");
-  });
+      expect(body.scope).toBe("signals:read factor:read darkpool:read");
+    },
+  );
 
   it("answers the owner again and refuses everybody else", async () => {
     const { register, claim } = await start();

@@ -12,6 +12,7 @@ import {
 } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { model, openStore, START, type TestStore } from "../support/stores.ts";
+import { verifies } from "../support/verifies.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -215,23 +216,28 @@ it("keeps nothing of what asks for an identity in the metadata", async () => {
   expect(kept?.value.metadata.client_name).toBe(markup);
 });
 
-it.each([
+for (const [body, identity_type] of [
   [{ type: "anonymous" }, "anonymous"],
   [{ type: "agent", redirect_uris: ["https://agent.example/callback"] }, "agent"],
   [{ type: "service_auth", login_hint: "owner@example.com" }, "service_auth"],
   [{ client_name: "A" }, "anonymous"],
   [{}, "anonymous"],
-])("takes %j, without a grant type, for an agent", async (body, identity_type) => {
-  const { base } = await setting();
-  const response = await postJson(`${base}/oauth/register`, body);
-  const client = (await response.json()) as Body;
-  expect([response.status, client.identity_type]).toEqual([201, identity_type]);
-  expect(client).toMatchObject({ grant_types: ["client_credentials"], response_types: [] });
+] as const)
+  verifies(
+    "2.4/type-alone",
+    `takes ${JSON.stringify(body)}, without a grant type, for an agent`,
+    async () => {
+      const { base } = await setting();
+      const response = await postJson(`${base}/oauth/register`, body);
+      const client = (await response.json()) as Body;
+      expect([response.status, client.identity_type]).toEqual([201, identity_type]);
+      expect(client).toMatchObject({ grant_types: ["client_credentials"], response_types: [] });
 
-  const { client_id } = client;
-  const updated = await manage(client, "PUT", { client_id, client_name: "B" });
-  expect(updated).toMatchObject({ status: 200, body: { grant_types: ["client_credentials"] } });
-});
+      const { client_id } = client;
+      const updated = await manage(client, "PUT", { client_id, client_name: "B" });
+      expect(updated).toMatchObject({ status: 200, body: { grant_types: ["client_credentials"] } });
+    },
+  );
 
 it("takes who names an address or a code, and no grant type, for an application", async () => {
   const { base } = await setting();
@@ -243,22 +249,26 @@ it("takes who names an address or a code, and no grant type, for an application"
   }
 });
 
-it("says when a registration ends, while its secret does not", async () => {
-  const { base, send, clock, claims, accounts } = await setting();
-  const { body: agent } = await send({});
-  const day = 86_400;
-  const now = clock.now / 1000;
-  expect(agent).toMatchObject({
-    client_secret_expires_at: 0,
-    registration_expires_at: now + day,
-  });
-  await tokenOf(base, agent as unknown as Parameters<typeof tokenOf>[1]);
-  expect((await manage(agent, "GET")).body.registration_expires_at).toBe(now + 30 * day);
+verifies(
+  "2.4/registration-end",
+  "says when a registration ends, while its secret does not",
+  async () => {
+    const { base, send, clock, claims, accounts } = await setting();
+    const { body: agent } = await send({});
+    const day = 86_400;
+    const now = clock.now / 1000;
+    expect(agent).toMatchObject({
+      client_secret_expires_at: 0,
+      registration_expires_at: now + day,
+    });
+    await tokenOf(base, agent as unknown as Parameters<typeof tokenOf>[1]);
+    expect((await manage(agent, "GET")).body.registration_expires_at).toBe(now + 30 * day);
 
-  const { id: accountId } = await accounts.ofEmail("owner@example.com");
-  const claimed = await claimedByAgent(claims, agent, { accountId, scopes: ALL });
-  expect((await manage(claimed, "GET")).body.registration_expires_at).toBe(0);
-});
+    const { id: accountId } = await accounts.ofEmail("owner@example.com");
+    const claimed = await claimedByAgent(claims, agent, { accountId, scopes: ALL });
+    expect((await manage(claimed, "GET")).body.registration_expires_at).toBe(0);
+  },
+);
 
 it("makes two agents of one body, which know nothing of each other", async () => {
   const { base, send } = await setting();

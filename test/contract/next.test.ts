@@ -14,6 +14,7 @@ import {
 } from "../support/agent.ts";
 import { CALLBACK } from "../support/person.ts";
 import { startTown } from "../support/town.ts";
+import { verifies } from "../support/verifies.ts";
 
 const town = await startTown();
 const { base } = town;
@@ -281,18 +282,22 @@ describe("a grant type", () => {
     expect((await postForm(`${base}/oauth/token`, form)).status).toBe(200);
   });
 
-  it("refresh_token alone is refused, and what is named instead is accepted", async () => {
-    const alone = { grant_types: ["refresh_token"], redirect_uris: [CALLBACK] };
-    const refused = await postJson(`${base}/oauth/register`, alone);
-    const { error, error_description = "" } = (await refused.json()) as Readonly<
-      Record<string, string>
-    >;
-    expect(error).toBe("invalid_client_metadata");
-    const [, named = ""] = /one of ([^;]+); /.exec(error_description) ?? [];
-    for (const type of named.split(", ")) {
-      await register(base, { ...alone, grant_types: [type], response_types: [], scope: "" });
-    }
-    expect(error_description).toContain("refresh_token comes beside authorization_code");
-    await register(base, { ...alone, grant_types: ["authorization_code", "refresh_token"] });
-  });
+  verifies(
+    "2.4/grant-refresh-token-alone",
+    "refresh_token alone is refused, and what is named instead is accepted",
+    async () => {
+      const alone = { grant_types: ["refresh_token"], redirect_uris: [CALLBACK] };
+      const refused = await postJson(`${base}/oauth/register`, alone);
+      const { error, error_description = "" } = (await refused.json()) as Readonly<
+        Record<string, string>
+      >;
+      expect(error).toBe("invalid_client_metadata");
+      const [, named = ""] = /one of ([^;]+); /.exec(error_description) ?? [];
+      for (const type of named.split(", ")) {
+        await register(base, { ...alone, grant_types: [type], response_types: [], scope: "" });
+      }
+      expect(error_description).toContain("refresh_token comes beside authorization_code");
+      await register(base, { ...alone, grant_types: ["authorization_code", "refresh_token"] });
+    },
+  );
 });

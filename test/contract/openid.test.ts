@@ -4,6 +4,7 @@ import { getWith, newToken } from "../support/agent.ts";
 import { newKeys, startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
+import { verifies } from "../support/verifies.ts";
 import { createVisitor, exchange } from "../support/visitor.ts";
 
 const { records } = await embedded.open({ now: () => Date.now() });
@@ -56,17 +57,21 @@ describe("an ID token", () => {
 describe("the userinfo endpoint", () => {
   const userInfo = `${base}/oauth/userinfo`;
 
-  it("is in the metadata, and says who the person is, as the ID token does", async () => {
-    const metadata = await (await fetch(`${base}/.well-known/openid-configuration`)).json();
-    expect(metadata).toMatchObject({ userinfo_endpoint: userInfo });
-    const { access_token = "", accountId } = await tokensOf("openid signals:read");
-    for (const method of ["GET", "POST"]) {
-      const headers = { authorization: `Bearer ${access_token}` };
-      const answer = await fetch(userInfo, { method, headers });
-      expect([answer.status, await answer.json()]).toEqual([200, { sub: accountId }]);
-      expect(answer.headers.get("cache-control")).toBe("no-store");
-    }
-  });
+  verifies(
+    "5.2/userinfo",
+    "is in the metadata, and says who the person is, as the ID token does",
+    async () => {
+      const metadata = await (await fetch(`${base}/.well-known/openid-configuration`)).json();
+      expect(metadata).toMatchObject({ userinfo_endpoint: userInfo });
+      const { access_token = "", accountId } = await tokensOf("openid signals:read");
+      for (const method of ["GET", "POST"]) {
+        const headers = { authorization: `Bearer ${access_token}` };
+        const answer = await fetch(userInfo, { method, headers });
+        expect([answer.status, await answer.json()]).toEqual([200, { sub: accountId }]);
+        expect(answer.headers.get("cache-control")).toBe("no-store");
+      }
+    },
+  );
 
   it("tells nobody else", async () => {
     const without = await tokensOf("signals:read");
