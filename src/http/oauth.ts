@@ -3,6 +3,7 @@ import type { Provider } from "oidc-provider";
 import { paths } from "../../wellknown/paths.ts";
 import { calledFrom } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
+import { whenRefused } from "../auth/oidc/error-redirects.ts";
 import { beforeKept } from "../auth/oidc/open-requests.ts";
 import type { IssuePlainToken } from "../auth/oidc/plain-tokens.ts";
 import { revokeByPossession } from "../auth/oidc/revocation.ts";
@@ -86,6 +87,21 @@ function callbacks(): (provider: Provider) => Callback {
     return callback;
   };
 }
+
+/** Has a refused authorization request go on as a problem where a person opened it: it becomes a page. */
+const refuseOnPage: RequestHandler = (req, res, next) => {
+  if (req.headers.accept?.includes("text/html")) {
+    whenRefused(res, ({ error, error_description: description = "no more is known" }) =>
+      next(
+        new Problem("invalid_request", {
+          detail: `The application sent you here with a request that cannot be answered (${error}: ${description}).`,
+          next: "Go back to the application and start again from there. If that does not help, tell whoever made it what this page says.",
+        }),
+      ),
+    );
+  }
+  next();
+};
 
 /** Tells a client who the person is (OpenID Connect Core 1.0 section 5.3). @throws {OAuthRefusal} */
 function userInfo({ provider, baseUrl }: OAuthOptions): RequestHandler {
@@ -174,9 +190,9 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
     "/.well-known/oauth-authorization-server": { get: [plainly] },
     "/.well-known/openid-configuration": { get: [plainly] },
     "/.well-known/jwks.json": { get: [plainly] },
-    "/oauth/authorize": { get: [boundAuthorization, countKept(limits), plainly] },
+    "/oauth/authorize": { get: [boundAuthorization, countKept(limits), refuseOnPage, plainly] },
     // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
-    "/oauth/authorize/:uid": { get: [plainly] },
+    "/oauth/authorize/:uid": { get: [refuseOnPage, plainly] },
     [TOKEN_PATH]: { post: [lane.refuse, ...form, byForm(giveToken)] },
     [paths.userInfo]: {
       get: [perAddress("visits"), userInfo(options)],

@@ -244,6 +244,26 @@ describe("an authorization request", () => {
     expect(recent.url.pathname).toMatch(/^\/oauth\/interaction\//);
   });
 
+  it("that is refused is a page for whoever opened it, and leads to nobody's address", async () => {
+    const { client_id } = await registerPublic(base);
+    const headers = { accept: "text/html" };
+    const wrong: readonly Record<string, string>[] = [
+      { client_id: "unknown" },
+      { redirect_uri: "https://evil.example/callback" },
+      { scope: "<script>alert(1)</script>" },
+      { code_challenge_method: "plain" },
+    ];
+    for (const parameters of wrong) {
+      const answer = await fetch(request(client_id, parameters), { redirect: "manual", headers });
+      const page = await answer.text();
+      expect([answer.status, answer.headers.get("location")]).toEqual([400, null]);
+      expect(answer.headers.get("content-type")).toContain("text/html");
+      expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
+      expect(textOf(page)).toContain("Go back to the application and start again from there.");
+      expect(page).not.toMatch(/<script>|href="https:\/\/evil/);
+    }
+  });
+
   it("that is unknown, over or of another browser says to start again", async () => {
     const { person, page } = await atConsent();
     const stranger = town.person();

@@ -28,6 +28,33 @@ export function holdErrorRedirects(provider: Provider): void {
   });
 }
 
+/** Why an authorization request leads nowhere. */
+interface Refusal {
+  /** Name of the error (RFC 6749 section 4.1.2.1). */
+  readonly error: string;
+  readonly error_description?: string;
+}
+
+/** By the response to the request, which oidc-provider is given as it is. */
+const pages = new WeakMap<object, (refusal: Refusal) => void>();
+
+/** Lets a function answer when an authorization request is refused here, in place of the JSON that
+ *  programs get. @param response To that request, as oidc-provider is given it. */
+export function whenRefused(response: object, answer: (refusal: Refusal) => void): void {
+  pages.set(response, answer);
+}
+
+/** Leaves refusals to whoever wanted to answer them. */
+export function leaveRefusals(provider: Provider): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    const answer = pages.get(ctx.res);
+    if (answer === undefined || ctx.status !== 400) return;
+    ctx.respond = false;
+    answer(ctx.body as Refusal);
+  });
+}
+
 /** What a redirect tells the client: for the response types that this server refuses, in the fragment. */
 function answerIn({ searchParams, hash }: URL): Readonly<Record<string, string>> {
   const told = hash === "" ? searchParams : new URLSearchParams(hash.slice(1));

@@ -10,7 +10,7 @@ import { isSecretOf } from "../secrets.ts";
 import { adaptAnswers } from "./answers.ts";
 import { clientMetadata } from "./client-validation.ts";
 import { documentClients, type Fetch, limitedFetch } from "./document-clients.ts";
-import { holdErrorRedirects } from "./error-redirects.ts";
+import { holdErrorRedirects, leaveRefusals } from "./error-redirects.ts";
 import { adaptRegistration, newClientId, type RegistrationOptions } from "./identity.ts";
 import { registerJwtBearer } from "./jwt-bearer.ts";
 import {
@@ -200,6 +200,7 @@ export function createProvider(options: ProviderOptions): Provider {
   followSignIn(provider, options);
   registerJwtBearer(provider, { ...options, ...context });
   keepRedirectOrigins(provider);
+  leaveRefusals(provider);
   adaptAnswers(provider, onError);
   holdErrorRedirects(provider);
   auditRefusals(provider, { ...context, onError });
