@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { archived } from "../store/outbox.ts";
+import { append } from "../store/operations.ts";
 import type { Operation } from "../store/records.ts";
 import type { StoredAlert } from "./alert.ts";
 import { CHALLENGE_TYPE, isEchoed } from "./challenge.ts";
@@ -40,5 +40,5 @@ export function noted(tried: Tried, nextInMs: number | null): readonly Operation
     response: type === CHALLENGE_TYPE ? "" : (answer?.response ?? ""),
     nextInMs,
   };
-  return archived({ kind: ATTEMPT_KIND, at, id: randomUUID(), subject: alertId, body });
+  return [append({ kind: ATTEMPT_KIND, at, id: randomUUID(), subject: alertId, body })];
 }

@@ -9,14 +9,13 @@ import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";
 import type { State } from "../state.ts";
 import { schedule } from "../store/loop.ts";
-import { ARCHIVED_TOPIC } from "../store/outbox.ts";
 import type { LeadersWork } from "../store/upkeep.ts";
 import { measuredSender } from "../telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "../telemetry/meters.ts";
 import type { Owner } from "./alert.ts";
 import { createCourier } from "./courier.ts";
 import { createDecision, type DecisionOptions } from "./decision.ts";
-import { EVENT_KIND } from "./delivery.ts";
+import { EVENTS_TOPIC } from "./delivery.ts";
 import { createDesk, type Desk } from "./desk.ts";
 import type { DeskOptions } from "./desk-options.ts";
 import { cursorOf, endOfEvents, eventPage, type LogOptions } from "./event-log.ts";
@@ -102,9 +101,6 @@ function eventLogOf(options: LogOptions, { store: { records } }: State): EventLo
       return { events, cursor: page.cursor ?? cursor, hasMore: page.hasMore };
     },
     end: (reader) => endOfEvents(options, reader),
-    onNews: (listener) =>
-      records.onAnnounce(ARCHIVED_TOPIC, (kind) => {
-        if (kind === EVENT_KIND) listener();
-      }),
+    onNews: (listener) => records.onAnnounce(EVENTS_TOPIC, () => listener()),
   };
 }

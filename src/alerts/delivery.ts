@@ -30,6 +30,9 @@ export const DELIVERIES_TOPIC = "deliveries";
  *  webhook id, and `at` rises from row to row, so that it works as a cursor. */
 export const EVENT_KIND = "alert-event";
 
+/** Topic that is announced with events, once they can be read. */
+export const EVENTS_TOPIC = "alert-events";
+
 /** Kind of the archive rows of attempts; `subject` is the alert's id. */
 export const ATTEMPT_KIND = "delivery-attempt";
 

@@ -3,8 +3,7 @@ import { isEntitled } from "../auth/entitled.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Market } from "../market/market.ts";
-import { put, unchanged } from "../store/operations.ts";
-import { archived } from "../store/outbox.ts";
+import { announce, append, put, unchanged } from "../store/operations.ts";
 import { collection, type Operation, type Records } from "../store/records.ts";
 import {
   type Alert,
@@ -16,7 +15,7 @@ import {
   type StoredAlert,
   statusOf,
 } from "./alert.ts";
-import { EVENT_KIND, type EventRow } from "./delivery.ts";
+import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "./delivery.ts";
 import { isMeant } from "./matching.ts";
 import { type Message, newMessageId } from "./queue.ts";
 import type { Watch } from "./watch.ts";
@@ -124,7 +123,8 @@ function toldTo(
   return [
     unchanged(alerts, alert),
     put(sequences, { key, value: sequence, groups: alert.groups }),
-    ...archived({ kind: EVENT_KIND, at: draft.newestEventAt, id: eventId, subject, body: row }),
+    append({ kind: EVENT_KIND, at: draft.newestEventAt, id: eventId, subject, body: row }),
+    announce(EVENTS_TOPIC),
     ...(isSent(alert.value) ? queueDelivery(alert, { eventId, type, body, at }) : []),
   ];
 }

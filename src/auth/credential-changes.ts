@@ -75,6 +75,7 @@ function mayEndCredential(operation: Operation): boolean {
       return true;
     case "insert":
     case "check":
+    case "append":
     case "announce":
       return false;
   }

@@ -4,8 +4,7 @@ import { open, rm } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { lockFolder } from "../store/embedded/files.ts";
-import { pathsIn } from "../store/embedded/paths.ts";
+import { lockFolder, pathsIn } from "../store/sqlite/folder.ts";
 
 /** File of the socket, in the data folder. */
 const SOCKET_NAME = "admin.sock";

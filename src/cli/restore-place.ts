@@ -3,17 +3,17 @@ import { link, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { StoreChoice } from "../config/config.ts";
 import { checkBackup, openBackup } from "../store/copies/backup.ts";
-import { lockFolder } from "../store/embedded/files.ts";
-import { openEmbedded } from "../store/embedded/open.ts";
+import { openPostgres } from "../store/postgres/open.ts";
 import {
   createFolder,
+  dataFilesOf,
   holdsStore,
+  lockFolder,
   type Paths,
   pathsIn,
   settleNext,
-  withCompanions,
-} from "../store/embedded/paths.ts";
-import { openPostgres } from "../store/postgres/open.ts";
+} from "../store/sqlite/folder.ts";
+import { openEmbedded } from "../store/sqlite/open.ts";
 import type { Store, StoreIdentity, StoreMode } from "../store/store.ts";
 import { syncFolder } from "../store/sync-folder.ts";
 import type { OpenedStore } from "./command.ts";
@@ -93,24 +93,21 @@ async function openBeside(paths: Paths, mode: StoreMode): Promise<OpenedStore> {
 }
 
 /** Gives the files that are there second names. @returns What to say about it. */
-async function keepDamaged({ records, archive, folder }: Paths): Promise<readonly string[]> {
+async function keepDamaged(paths: Paths): Promise<readonly string[]> {
   const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "");
   const kept: string[] = [];
-  for (const path of [records, archive]) {
-    for (const part of withCompanions(path).filter(existsSync)) {
-      const name = `${path}.damaged-${stamp}${part.slice(path.length)}`;
-      await link(part, name);
-      kept.push(`The ${basename(part)} that was there is kept as ${name}.`);
-    }
+  for (const path of dataFilesOf(paths).filter(existsSync)) {
+    const name = path.replace(/\.sqlite(-wal|-shm)?$/, `.sqlite.damaged-${stamp}$1`);
+    await link(path, name);
+    kept.push(`The ${basename(path)} that was there is kept as ${name}.`);
   }
-  syncFolder(folder);
+  syncFolder(paths.folder);
   return kept;
 }
 
 /** In the way of the store's own changes of files, which the next start finishes after a crash. */
 async function takePlace(from: Paths, to: Paths): Promise<void> {
-  await rename(from.archive, to.nextArchive);
-  await rename(from.records, to.nextRecords);
+  await rename(from.store, to.next);
   syncFolder(to.folder);
   settleNext(to);
 }

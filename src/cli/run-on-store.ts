@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises";
 import type { StoreChoice } from "../config/config.ts";
 import type { OnProgress } from "../store/copies/progress.ts";
-import { openEmbedded } from "../store/embedded/open.ts";
-import { pathsIn, withCompanions } from "../store/embedded/paths.ts";
 import { holdsKeys } from "../store/key-records.ts";
 import { openKeyring } from "../store/keyring.ts";
 import { readMasterKey } from "../store/master-key.ts";
 import { openPostgres } from "../store/postgres/open.ts";
+import { dataFilesOf, pathsIn } from "../store/sqlite/folder.ts";
+import { openEmbedded } from "../store/sqlite/open.ts";
 import type { Store } from "../store/store.ts";
 import type { CommandContext, OpenedStore, Outcome, StoreCommand } from "./command.ts";
 
@@ -82,8 +82,8 @@ function contextOf(store: Store, { folder, masterKey }: StoreChoice): CommandCon
 export async function refuseStoreFiles(args: unknown, folder: string): Promise<void> {
   const { file } = args as { readonly file?: string };
   if (file === undefined) return;
-  const { records, archive, lock } = pathsIn(folder);
-  const own = await Promise.all([...[records, archive].flatMap(withCompanions), lock].map(inode));
+  const paths = pathsIn(folder);
+  const own = await Promise.all([...dataFilesOf(paths), paths.lock].map(inode));
   const given = await inode(file);
   if (given === undefined || !own.includes(given)) return;
   throw new Error(`${file} belongs to the store itself; name another file. Nothing was changed.`);

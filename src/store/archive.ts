@@ -29,7 +29,7 @@ export interface ArchiveSelection {
 
 /**
  * What has happened and does not change: on disk, never all in memory. Rows that are to commit
- * together with records go through `outbox.ts`.
+ * together with records are steps of that commit (`append` in operations.ts).
  *
  * Every method rejects with the problem `store_unavailable` when the store cannot answer.
  */

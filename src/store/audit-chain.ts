@@ -44,6 +44,11 @@ export function sealedEntry({ kind, body }: ArchiveRow): SealedEntry | undefined
   return isSealed ? (body as SealedEntry) : undefined;
 }
 
+/** Whether an audit row still has to be chained. */
+export function isUnsealed(row: ArchiveRow): boolean {
+  return row.kind === AUDIT_KIND && sealedEntry(row) === undefined;
+}
+
 /**
  * Chains an audit row to the ones before it. Its instant becomes that of the sealing, which never
  * goes back, and its id its position: so the archive gives the rows in the order of the chain.

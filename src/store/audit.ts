@@ -1,9 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { archived } from "./outbox.ts";
-import type { Operation } from "./records.ts";
+import type { ArchiveRow } from "./archive.ts";
+import { announce, insert } from "./operations.ts";
+import { collection, type Operation } from "./records.ts";
 
 /** Kind of the archive rows that say who did what. */
 export const AUDIT_KIND = "audit";
+
+/** Audit rows that wait to be chained, as which they enter the archive. */
+export const unsealedAudit = collection<ArchiveRow>("unsealed-audit");
+
+/** Topic that is announced when audit rows wait to be chained. */
+export const AUDIT_TOPIC = "audit";
 
 /** Who did what to what. Never holds a secret, and no address other than hashed. */
 export interface AuditEntry {
@@ -28,7 +35,8 @@ export interface AuditEntry {
  */
 export function audited(entry: AuditEntry, at: number): readonly Operation[] {
   const body = storable(entry);
-  return archived({ kind: AUDIT_KIND, at, id: randomUUID(), subject: body.target, body });
+  const row: ArchiveRow = { kind: AUDIT_KIND, at, id: randomUUID(), subject: body.target, body };
+  return [insert(unsealedAudit, { key: `${at}:${row.id}`, value: row }), announce(AUDIT_TOPIC)];
 }
 
 /** What a stranger sent may be part of an entry. A row that an engine or RFC 8785 refuses would

@@ -1,3 +1,4 @@
+import type { ArchiveRow } from "./archive.ts";
 import type { Collection, Operation, Placing, Records, Replacing, Stored } from "./records.ts";
 
 /** Writes the record whatever was there. */
@@ -54,6 +55,11 @@ export function removeAt<T>(
 /** Removes every record of the group, in all collections. */
 export function removeGroup(group: string): Operation {
   return { kind: "removeGroup", group };
+}
+
+/** Adds a row to the archive, unless it is there. */
+export function append(row: ArchiveRow): Operation {
+  return { kind: "append", row };
 }
 
 /** Tells the listeners of a topic in every process. */

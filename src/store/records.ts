@@ -1,3 +1,5 @@
+import type { ArchiveRow } from "./archive.ts";
+
 declare const shape: unique symbol;
 
 /** A named set of records of one shape. */
@@ -12,10 +14,9 @@ export function collection<T>(name: string): Collection<T> {
   return { name };
 }
 
-/** A record as it is kept. Instants are milliseconds since the epoch by the store's clock. */
+/** A record as it is stored. Instants are milliseconds since the epoch by the store's clock. */
 export interface Stored<T> {
   readonly key: string;
-  /** Never changes; a new value is another object. */
   readonly value: T;
   /** Rises with every write to the store, and is never used twice. */
   readonly revision: number;
@@ -94,6 +95,8 @@ export type Operation =
     }
   /** Removes every record of the group, in all collections. */
   | { readonly kind: "removeGroup"; readonly group: string }
+  /** Adds a row to the archive, unless it is there by kind, instant and id. */
+  | { readonly kind: "append"; readonly row: ArchiveRow }
   /** Tells the listeners of `topic` in every process, once the commit is durable. */
   | { readonly kind: "announce"; readonly topic: string; readonly text: string };
 

@@ -37,8 +37,8 @@ export interface Counts {
 export interface StoreSize {
   /** On PostgreSQL an estimate, as its statistics have it. */
   readonly records: number;
-  readonly recordBytes: number;
-  readonly archiveBytes: number;
+  /** On disk, with indexes and logs. */
+  readonly bytes: number;
 }
 
 /** The records of a collection that wait to be worked on. */

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
+import { AUDIT_TOPIC } from "./audit.ts";
 import { keepHouse } from "./housekeeping.ts";
 import { KEYS_TOPIC } from "./key-records.ts";
 import type { Keyring } from "./keyring.ts";
 import { createLease, type Lease } from "./lease.ts";
 import { schedule, startLoop } from "./loop.ts";
-import { OUTBOX_TOPIC } from "./outbox.ts";
 import type { KeptMs } from "./retention.ts";
-import { createSealer } from "./sealer.ts";
+import { sealAudit } from "./sealer.ts";
 import type { Store } from "./store.ts";
 
-/** Announcements may be lost: so often the outbox is looked into anyway, in milliseconds. */
+/** Announcements may be lost: so often the audit rows that wait are chained anyway, in milliseconds. */
 const SEAL_EVERY_MS = 1_000;
 
 /** Pause between two rounds of housekeeping, and of looking for new keys, in milliseconds. */
@@ -50,8 +50,8 @@ export interface Upkeep {
   stop(): Promise<void>;
 }
 
-/** Starts it: every process follows the keys, and the leader seals audit rows, moves the outbox
- *  into the archive and removes what is no longer wanted. */
+/** Starts it: every process follows the keys, and the leader chains audit rows and removes what
+ *  is no longer wanted. */
 export function startUpkeep(options: UpkeepOptions): Upkeep {
   const { store, keyring, keptMs, keptBeforeNewestMs, leadersWork = [], now, onError } = options;
   const { records, archive } = store;
@@ -65,8 +65,10 @@ export function startUpkeep(options: UpkeepOptions): Upkeep {
     startLoop({ step, everyMs, onError, schedule });
   const led = (step: () => Promise<number>) => async () => (lease.isHeld() ? step() : 0);
 
-  const sealer = createSealer({ records, archive, now });
-  const sealing = start(led(sealer.run), SEAL_EVERY_MS);
+  const sealing = start(
+    led(() => sealAudit(records, now)),
+    SEAL_EVERY_MS,
+  );
   const house = { records, archive, keptMs, keptBeforeNewestMs, keyring, now };
   const housekeeping = start(
     led(() => keepHouse(house)),
@@ -76,7 +78,7 @@ export function startUpkeep(options: UpkeepOptions): Upkeep {
   const working = leadersWork.map(({ step, everyMs }) => start(led(step), everyMs));
   const loops = [sealing, housekeeping, following, ...working];
   const listening = [
-    records.onAnnounce(OUTBOX_TOPIC, sealing.wake),
+    records.onAnnounce(AUDIT_TOPIC, sealing.wake),
     records.onAnnounce(KEYS_TOPIC, following.wake),
     lease.onChange(sealing.wake),
     lease.onChange(housekeeping.wake),

@@ -1,10 +1,8 @@
 import type { Archive, ArchiveRow } from "./archive.ts";
-import { AUDIT_KIND } from "./audit.ts";
-import { CHAIN_START, type ChainPoint, chainPoints, HEAD, PRUNED, pointOf } from "./audit-chain.ts";
+import { AUDIT_KIND, unsealedAudit } from "./audit.ts";
+import { CHAIN_START, type ChainPoint, chainPoints, HEAD, PRUNED } from "./audit-chain.ts";
 import { checkEnd, follow, newWalk, type Walk } from "./audit-walk.ts";
-import { outbox } from "./outbox.ts";
 import type { Records, Stored } from "./records.ts";
-import { isUnsealed } from "./sealer.ts";
 
 /** Rows that are read at once. */
 const PAGE = 1_000;
@@ -38,9 +36,7 @@ export async function verifyAudit(
   onProgress?: (done: number, total: number) => void,
 ): Promise<AuditReport> {
   const point = async (key: string) => (await records.get(chainPoints, key))?.value ?? CHAIN_START;
-  // In this order every row up to the head is either on its way or in the archive by now.
   const head = await point(HEAD);
-  const { onTheirWay, unsealed } = await readOutbox(records);
   const walk = newWalk(head, await point(PRUNED));
   const total = head.position - walk.pruned.position;
   const pages = paged<ArchiveRow>((after) =>
@@ -52,26 +48,18 @@ export async function verifyAudit(
     for (const row of page) follow(walk, row);
     onProgress?.(walk.rows, Math.max(walk.rows, total));
   }
-  const archived = walk.last.position;
-  for (const row of onTheirWay) if (pointOf(row).position > archived) follow(walk, row);
   checkEnd(walk, await point(HEAD));
-  return { ...reported(walk), unsealed };
+  return { ...reported(walk), unsealed: await countUnsealed(records) };
 }
 
-/** Chained rows that are not in the archive yet, and how many have still to be chained. */
-async function readOutbox(records: Records) {
-  const onTheirWay: ArchiveRow[] = [];
+/** How many rows have still to be chained. */
+async function countUnsealed(records: Records): Promise<number> {
   let unsealed = 0;
   const pages = paged<Stored<ArchiveRow>>((last) =>
-    records.list(outbox, { after: last?.revision ?? 0, limit: PAGE }),
+    records.list(unsealedAudit, { after: last?.revision ?? 0, limit: PAGE }),
   );
-  for await (const page of pages) {
-    const rows = page.map(({ value }) => value).filter(({ kind }) => kind === AUDIT_KIND);
-    const sealed = rows.filter((row) => !isUnsealed(row));
-    onTheirWay.push(...sealed);
-    unsealed += rows.length - sealed.length;
-  }
-  return { onTheirWay, unsealed };
+  for await (const page of pages) unsealed += page.length;
+  return unsealed;
 }
 
 /**

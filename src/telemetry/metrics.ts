@@ -111,14 +111,13 @@ function createQueueGauges(gauge: MakeGauge) {
 
 function createSizeGauges(gauge: MakeGauge) {
   const records = gauge("store_records", "Records in the store; on PostgreSQL an estimate.");
-  const bytes = gauge("store_bytes", "Bytes on disk.", "part");
+  const bytes = gauge("store_bytes", "Bytes on disk.");
   return ({ size }: Standing): void => {
-    bytes.reset();
+    bytes.remove();
     records.remove();
     if (size === undefined) return;
     records.set(size.records);
-    bytes.set({ part: "records" }, size.recordBytes);
-    bytes.set({ part: "archive" }, size.archiveBytes);
+    bytes.set(size.bytes);
   };
 }
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { put } from "../../src/store/operations.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { collection, type Operation, type Records } from "../../src/store/records.ts";
+import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
 
 /** How often each question is asked. */

@@ -1,23 +1,29 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EmbeddedStore, openEmbedded } from "../../src/store/embedded/open.ts";
+import { fileURLToPath } from "node:url";
+import { writeBackup } from "../../src/store/copies/backup.ts";
 import { put } from "../../src/store/operations.ts";
 import { collection, type Records } from "../../src/store/records.ts";
+import { type EmbeddedStore, openEmbedded } from "../../src/store/sqlite/open.ts";
 
 /** Callers that each wait for their write before they make the next. */
 const WRITERS = 50;
 
-const [size, writing] = process.argv.slice(2).map(Number);
+const [size, writing, archiveMb = 0] = process.argv.slice(2).map(Number);
 
 /** Time that each kind of write is measured, in milliseconds. */
 const WRITING_MS = writing ?? 3_000;
 
 const READS = 500_000;
 
+/** Bytes of the body of an archive row: about that of a snapshot. */
+const ARCHIVE_BODY_BYTES = 2_400;
+
 /**
- * What an embedded store of so many records costs: `store-embedded.ts <records> <ms of writing>`
- * prints it as JSON.
+ * What an embedded store costs: `store-embedded.ts <records> <ms of writing> [<MB of archive>]`
+ * prints it as JSON. `store-embedded.ts open <folder>` opens one in a process that does nothing else.
  */
 
 const tokens = collection<object>("tokens");
@@ -47,8 +53,12 @@ export interface Rate {
   readonly cpuMicros: number;
 }
 
-/** Writes with all writers until the time is over. @param keyFor Key of the next write. */
-async function measureWrites(records: Records, keyFor: (n: number) => string): Promise<Rate> {
+/** Writes until the time is over. @param keyFor Key of the next write. */
+async function measureWrites(
+  records: Records,
+  keyFor: (n: number) => string,
+  writers = WRITERS,
+): Promise<Rate> {
   const latencies: number[] = [];
   const [start, cpu] = [performance.now(), process.cpuUsage()];
   let next = 0;
@@ -62,7 +72,7 @@ async function measureWrites(records: Records, keyFor: (n: number) => string): P
       at = now;
     }
   };
-  await Promise.all(Array.from({ length: WRITERS }, write));
+  await Promise.all(Array.from({ length: writers }, write));
   const seconds = (performance.now() - start) / 1_000;
   const { user, system } = process.cpuUsage(cpu);
   latencies.sort((a, b) => a - b);
@@ -100,40 +110,105 @@ async function fill(records: Records, size: number, step: (at: number) => Return
   }
 }
 
-/** What was measured of one size. */
-export interface MeasuredStore {
+/** What opening costs. */
+interface MeasuredOpening {
   /** From the start of reading what is on disk, in milliseconds. */
   readonly openMs: number;
+  /** Time of the processor, in milliseconds; other processes disturb it less. */
+  readonly openCpuMs: number;
   /** Resident memory after that, and what of it the heap uses, in megabytes. */
   readonly residentMb: number;
   readonly heapMb: number;
+}
+
+/** What was measured of one size. */
+export interface MeasuredStore extends MeasuredOpening {
   readonly changes: Rate;
   readonly additions: Rate;
   /** Microseconds that a read takes. */
   readonly readUs: number;
   readonly claimMs: number;
+  /** Changes of a tenth of the writers, alone and while backups are written. */
+  readonly besideBackup: { readonly alone: Rate; readonly during: Rate };
+  /** Opening with an archive; absent when none was asked for. */
+  readonly withArchive?: MeasuredOpening & { readonly fileMb: number };
+}
+
+async function measureOpening(folder: string): Promise<MeasuredOpening> {
+  const [start, cpu] = [performance.now(), process.cpuUsage()];
+  const store = await openIn(folder);
+  const openMs = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  const { rss, heapUsed } = process.memoryUsage();
+  await store.close();
+  const memory = { residentMb: rss / 1e6, heapMb: heapUsed / 1e6 };
+  return { openMs, openCpuMs: (user + system) / 1e3, ...memory };
+}
+
+const openIn = (folder: string): Promise<EmbeddedStore> =>
+  openEmbedded({ folder, mode: "sandbox", now: Date.now });
+
+/** In a process of its own, whose memory holds nothing else. */
+function opening(folder: string): MeasuredOpening {
+  const self = fileURLToPath(import.meta.url);
+  return JSON.parse(execFileSync(process.execPath, [self, "open", folder], { encoding: "utf8" }));
+}
+
+/** Backups are written one after the other while writers write. */
+async function measureBesideBackup(store: EmbeddedStore, folder: string, size: number) {
+  const keyFor = () => keyOf(Math.floor(Math.random() * size));
+  const alone = await measureWrites(store.records, keyFor, WRITERS / 10);
+  let isOver = false;
+  const backups = (async () => {
+    for (let n = 0; !isOver; n++) {
+      const file = join(folder, `${n}.gz`);
+      await writeBackup({ store, file, now: Date.now }, () => {});
+      rmSync(file);
+    }
+  })();
+  const during = await measureWrites(store.records, keyFor, WRITERS / 10);
+  isOver = true;
+  await backups;
+  return { alone, during };
+}
+
+async function fillArchive({ archive }: EmbeddedStore, mb: number): Promise<void> {
+  const rows = Math.ceil((mb * 1e6) / ARCHIVE_BODY_BYTES);
+  const body = { text: "x".repeat(ARCHIVE_BODY_BYTES) };
+  for (let at = 0; at < rows; at += 1_000) {
+    await archive.append(
+      Array.from({ length: 1_000 }, (_, n) => ({
+        ...{ kind: "snapshot", at: at + n, id: `${at + n}`, subject: `S${n % 100}`, body },
+      })),
+    );
+  }
 }
 
 async function measure(size: number, folder: string): Promise<MeasuredStore> {
-  const open = (): Promise<EmbeddedStore> =>
-    openEmbedded({ folder, mode: "sandbox", now: Date.now });
-  const first = await open();
+  const data = join(folder, "data");
+  const first = await openIn(data);
   await fill(first.records, size, (at) => put(tokens, { key: keyOf(at), value: VALUE }));
   await first.close();
-  const start = performance.now();
-  const store = await open();
-  const openMs = performance.now() - start;
-  const { rss, heapUsed } = process.memoryUsage();
+  const opened = opening(data);
+  const store = await openIn(data);
   const { records } = store;
   const changes = await measureWrites(records, () => keyOf(Math.floor(Math.random() * size)));
   const readUs = 1e6 / (await measureReads(records, size));
+  const besideBackup = await measureBesideBackup(store, folder, size);
   const additions = await measureWrites(records, (n) => keyOf(size + n));
   const claimMs = await measureClaims(records, size);
+  if (archiveMb > 0) await fillArchive(store, archiveMb);
   await store.close();
-  const memory = { residentMb: rss / 1e6, heapMb: heapUsed / 1e6 };
-  return { openMs, ...memory, changes, additions, readUs, claimMs };
+  const rates = { changes, additions, readUs, claimMs, besideBackup };
+  if (archiveMb === 0) return { ...opened, ...rates };
+  const fileMb = statSync(join(data, "store.sqlite")).size / 1e6;
+  return { ...opened, ...rates, withArchive: { ...opening(data), fileMb } };
 }
 
-const folder = mkdtempSync(join(tmpdir(), "bench-store-"));
-process.stdout.write(JSON.stringify(await measure(size ?? 20_000, folder)));
-rmSync(folder, { recursive: true });
+if (process.argv[2] === "open") {
+  process.stdout.write(JSON.stringify(await measureOpening(process.argv[3] ?? "")));
+} else {
+  const folder = mkdtempSync(join(tmpdir(), "bench-store-"));
+  process.stdout.write(JSON.stringify(await measure(size ?? 20_000, folder)));
+  rmSync(folder, { recursive: true });
+}

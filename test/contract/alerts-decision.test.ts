@@ -13,7 +13,6 @@ import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
 import { removeGroup } from "../../src/store/operations.ts";
 import { readAll } from "../../src/store/read-all.ts";
 import { collection, type Records } from "../../src/store/records.ts";
-import { createSealer } from "../../src/store/sealer.ts";
 import { createSnapshotArchive } from "../../src/store/snapshot-archive.ts";
 import {
   describeStores,
@@ -308,8 +307,7 @@ describeStores("the decision about alerts", (engine) => {
 
   it("shows every event to a reader who goes on from the last that it saw", async () => {
     const store = await begun(engine);
-    const { records, archive } = store;
-    const sealer = createSealer({ records, archive, now: () => START });
+    const { archive } = store;
     const seen: string[] = [];
     let cursor = 0;
     const read = async () => {
@@ -326,7 +324,7 @@ describeStores("the decision about alerts", (engine) => {
     const leader = leaderOf(store, stage);
     let isOver = false;
     const reading = (async () => {
-      while (!isOver) await Promise.all([sealer.run(), read(), setImmediate()]);
+      while (!isOver) await Promise.all([read(), setImmediate()]);
     })();
     for (const index of SESSIONS.keys()) {
       sessionEnds(stage, index);

@@ -5,9 +5,8 @@ import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery.ts";
 import { nextSecret } from "../../src/alerts/secrets.ts";
 import { type SignatureHeaders, verifiedBy } from "../../src/alerts/signatures.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { AUDIT_KIND } from "../../src/store/audit.ts";
+import { unsealedAudit } from "../../src/store/audit.ts";
 import { replace } from "../../src/store/operations.ts";
-import { outbox } from "../../src/store/outbox.ts";
 import type { Store } from "../../src/store/store.ts";
 import { receiver, startCourier } from "../support/courier.ts";
 import { type Hooked, hooked, kept, newKey, OWNER, queuedEvent, vault } from "../support/hooked.ts";
@@ -34,8 +33,11 @@ function chance(seed: number): () => number {
   };
 }
 
-const rowsOf = async ({ records }: TestStore, kind: string) =>
-  (await records.list(outbox, { limit: 10_000 })).filter(({ value }) => value.kind === kind);
+const attemptsIn = async ({ archive }: TestStore) =>
+  (await archive.read(ATTEMPT_KIND, { order: "oldest", limit: 10_000 })).map(({ body }) => body);
+
+const auditedIn = async ({ records }: TestStore) =>
+  (await records.list(unsealedAudit, { limit: 10_000 })).map(({ value }) => value.body);
 
 /** Lets time pass until an instant: step by step to whatever falls due, and every half hour,
  *  since what is due may wait for a breaker. */
@@ -81,7 +83,7 @@ describeStores("a receiver that is down", (engine) => {
     expect(new Set(shares.map((share) => share.toFixed(4))).size).toBe(PLANNED.length);
     expect(new Set(inbox.received.map(({ id }) => id))).toEqual(new Set(["msg_1"]));
     expect(await store.records.list(deliveries, { limit: 10 })).toEqual([]);
-    const attempts = (await rowsOf(store, ATTEMPT_KIND)).map(({ value }) => value.body);
+    const attempts = await attemptsIn(store);
     expect(attempts).toHaveLength(10);
     expect(attempts.at(-1)).toMatchObject({ number: 10, status: 200, error: "none" });
     expect(errors).toEqual([]);
@@ -113,7 +115,7 @@ describeStores("a receiver that is down", (engine) => {
     expect(told).toHaveLength(1);
     expect(told[0]).toBeGreaterThanOrEqual(since);
     expect(new Set(other.received.map(({ type }) => type))).toEqual(new Set(["endpoint.disabled"]));
-    const audits = (await rowsOf(store, AUDIT_KIND)).map(({ value }) => value.body);
+    const audits = await auditedIn(store);
     expect(audits).toEqual([{ action: "alert.disabled", actor: "system", target: alert.key }]);
     // What was decided since then waits for the owner.
     for (const { dueAt } of await store.records.list(deliveries, { limit: 100 })) {

@@ -1,11 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts, ownedBy, type StoredAlert, type Way } from "../../src/alerts/alert.ts";
-import { EVENT_KIND, type EventRow } from "../../src/alerts/delivery.ts";
+import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery.ts";
 import { newMessageId, queuedDelivery } from "../../src/alerts/queue.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
 import { belongingTo } from "../../src/auth/agents/agent.ts";
-import { put, replace } from "../../src/store/operations.ts";
-import { archived } from "../../src/store/outbox.ts";
+import { announce, append, put, replace } from "../../src/store/operations.ts";
 import { postForm, postJson } from "../support/agent.ts";
 import { receiver } from "../support/courier.ts";
 import { openStream } from "../support/event-stream.ts";
@@ -65,7 +64,8 @@ async function tell(alertId: string): Promise<string> {
   const row: EventRow = { alertId, ...(clientId && { clientId }), type, body };
   const subject = ownedBy(owner);
   await records.commit([
-    ...archived({ kind: EVENT_KIND, at: lastAt, id: eventId, subject, body: row }),
+    append({ kind: EVENT_KIND, at: lastAt, id: eventId, subject, body: row }),
+    announce(EVENTS_TOPIC),
     ...queuedDelivery(alert, { eventId, type, body, at: lastAt }),
   ]);
   return eventId;
@@ -416,9 +416,9 @@ describe("an alert of a store of before", () => {
     const body = JSON.stringify({ type: "signal.shift", data: { alertId: id } });
     const row: EventRow = { alertId: id, type: "signal.shift", body };
     const subject = ownedBy(alert.value.owner);
-    await records.commit(
-      archived({ kind: EVENT_KIND, at: lastAt, id: "msg_of_before", subject, body: row }),
-    );
+    await records.commit([
+      append({ kind: EVENT_KIND, at: lastAt, id: "msg_of_before", subject, body: row }),
+    ]);
     expect((await eventsOf(mine.headers)).map((event) => event.id)).toContain("msg_of_before");
     expect(await eventsOf(theirs.headers)).toEqual([]);
   });

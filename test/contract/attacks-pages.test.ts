@@ -680,7 +680,7 @@ async function leastWork<T>(records: Records, run: () => Promise<T>) {
 
 /** The audit is sealed some time after it was written. */
 const isSealing = (args: readonly unknown[]): boolean =>
-  /"audit-chain"|^\[\{"name":"outbox"/.test(JSON.stringify(args));
+  /"audit-chain"|^\[\{"name":"unsealed-audit"/.test(JSON.stringify(args));
 
 it("no attack made the service log a failure of its own", () => {
   expect(town.logged).toEqual([]);

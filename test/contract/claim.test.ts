@@ -14,8 +14,8 @@ import { sendProblem } from "../../src/http/errors.ts";
 import type { Quota, QuotaName } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { AuditEntry } from "../../src/store/audit.ts";
+import { unsealedAudit } from "../../src/store/audit.ts";
 import { insert, put } from "../../src/store/operations.ts";
-import { outbox } from "../../src/store/outbox.ts";
 import { collection } from "../../src/store/records.ts";
 import { storeUnavailable } from "../../src/store/unavailable.ts";
 import { postJson } from "../support/agent.ts";
@@ -628,7 +628,7 @@ describe("a claim", () => {
     await register();
     await begin("agt_1", { agent_id: "agt_1" });
     await claim("acc_ann", { agent_id: "agt_1", claim_code: "00000000" });
-    const rows = await records.list(outbox, { limit: 9 });
+    const rows = await records.list(unsealedAudit, { limit: 9 });
 
     expect(rows.map(({ value }) => value.body as AuditEntry)).toMatchObject([
       { action: "claim.started", actor: "agt_1", addressHash: "hash of 127.0.0.1" },

@@ -3,7 +3,7 @@ import { claimedBy, clients } from "../../src/auth/agents/agent.ts";
 import { claims } from "../../src/auth/agents/claim-records.ts";
 import { ID_JAG, JWT_BEARER } from "../../src/auth/assertions/names.ts";
 import { type Scope, scopes } from "../../src/auth/scopes.ts";
-import { outbox } from "../../src/store/outbox.ts";
+import { unsealedAudit } from "../../src/store/audit.ts";
 import { collection } from "../../src/store/records.ts";
 import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
@@ -83,7 +83,7 @@ async function setting(engine: Engine = model): Promise<Setting> {
         }),
       ),
     async replays() {
-      const rows = await records.list(outbox, { limit: 1000 });
+      const rows = await records.list(unsealedAudit, { limit: 1000 });
       const entries = rows.map(({ value }) => value.body as { action: string; actor: string });
       return entries.filter(({ action }) => action === "grant.replayed").map(({ actor }) => actor);
     },

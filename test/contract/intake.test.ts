@@ -13,7 +13,7 @@ import { createIntake, focuses } from "../../src/intake/intake.ts";
 import { readApplications, readInquiries } from "../../src/intake/kept.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { AuditEntry } from "../../src/store/audit.ts";
-import { outbox } from "../../src/store/outbox.ts";
+import { unsealedAudit } from "../../src/store/audit.ts";
 import type { Records } from "../../src/store/records.ts";
 import type { StoreMode } from "../../src/store/store.ts";
 import { storeUnavailable } from "../../src/store/unavailable.ts";
@@ -442,7 +442,7 @@ describe.each(["/api/apply", "/api/contact"])("%s", (path) => {
   it("leaves an audit row with the hash of the address, and nothing that was sent", async () => {
     const { base, records } = await open();
     await post(base, { body, headers: { "x-forwarded-for": "192.0.2.9" } });
-    const rows = await records.list(outbox, { limit: 10 });
+    const rows = await records.list(unsealedAudit, { limit: 10 });
     const entries = rows.map(({ value }) => value.body as AuditEntry);
     expect(entries[0]).toMatchObject({ actor: "anonymous", addressHash: "hash of 192.0.2.9" });
     expect(JSON.stringify(entries)).not.toMatch(/ada|hello/i);

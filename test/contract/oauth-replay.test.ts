@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expect, it } from "vitest";
 import type { AuditEntry } from "../../src/store/audit.ts";
-import { outbox } from "../../src/store/outbox.ts";
+import { unsealedAudit } from "../../src/store/audit.ts";
 import type { Records } from "../../src/store/records.ts";
 import { storeUnavailable } from "../../src/store/unavailable.ts";
 import { getWith, register } from "../support/agent.ts";
@@ -39,7 +39,7 @@ const statusWith = async ({ local }: AuthServer, token = "") =>
   (await getWith(token, `${local}/api/probe`)).status;
 
 async function replaysIn(records: Records): Promise<readonly AuditEntry[]> {
-  const rows = await records.list(outbox, { limit: 1000 });
+  const rows = await records.list(unsealedAudit, { limit: 1000 });
   const entries = rows.map(({ value }) => value.body as AuditEntry);
   return entries.filter(({ action }) => action === "grant.replayed");
 }

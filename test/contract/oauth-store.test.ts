@@ -3,7 +3,7 @@ import { createAgentRoom } from "../../src/auth/agents/agent-room.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
 import type { AuditEntry } from "../../src/store/audit.ts";
-import { outbox } from "../../src/store/outbox.ts";
+import { unsealedAudit } from "../../src/store/audit.ts";
 import type { Records } from "../../src/store/records.ts";
 import { storeUnavailable } from "../../src/store/unavailable.ts";
 import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
@@ -380,7 +380,7 @@ describe("the audit", () => {
     const entries: AuditEntry[] = [];
     let after = 0;
     for (;;) {
-      const page = await records.list(outbox, { after, limit: 1000 });
+      const page = await records.list(unsealedAudit, { after, limit: 1000 });
       entries.push(...page.map(({ value }) => value.body as AuditEntry));
       if (page.length < 1000) break;
       after = page.at(-1)?.revision ?? after;

@@ -1,6 +1,6 @@
 import { openLine } from "../../src/ingest/ask.ts";
 import { createPoller } from "../../src/ingest/poller.ts";
-import { openEmbedded } from "../../src/store/embedded/open.ts";
+import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { follow } from "../support/providers/follow.ts";
 import type { Rig } from "../support/providers/rigs.ts";

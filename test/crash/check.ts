@@ -5,14 +5,14 @@ import { openStore } from "./open-store.ts";
 import { contentsOf } from "./places.ts";
 import { speak } from "./speak.ts";
 
-/** The files of an embedded store. */
-const FILES = ["records.sqlite", "archive.sqlite"];
+/** The file of an embedded store. */
+const FILE = "store.sqlite";
 
 const address = process.argv[2] ?? "";
 
 try {
   await tellContents();
-  if (existsSync(address)) FILES.forEach(examine);
+  if (existsSync(address)) examine(FILE);
 } catch (error) {
   speak({ is: "damaged", text: error instanceof Error ? error.message : String(error) });
 }

@@ -9,12 +9,12 @@ import { allScopes } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { openKeyring } from "../../src/store/keyring.ts";
 import { schedule } from "../../src/store/loop.ts";
 import { put } from "../../src/store/operations.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { collection, type Records } from "../../src/store/records.ts";
+import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startUpkeep } from "../../src/store/upkeep.ts";
 

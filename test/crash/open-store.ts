@@ -1,5 +1,5 @@
-import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
+import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 
 /** Opens the store of a storm, and creates it the first time: a folder, or a database's URL. */

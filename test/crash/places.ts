@@ -1,4 +1,3 @@
-import { outbox } from "../../src/store/outbox.ts";
 import { type Collection, collection, type Stored } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { COUNTER } from "./ledger.ts";
@@ -64,9 +63,6 @@ export async function* contentsOf(store: Store): AsyncGenerator<readonly Standin
   }
   const count = (await store.records.get(counter, contest))?.value.count ?? 0;
   yield [[COUNTER, String(count)]];
-  for await (const page of pagesOf(store, outbox)) {
-    yield page.map(({ value }) => [`row/${value.id}`, markOf(value.body)]);
-  }
   yield* archivedRows(store);
 }
 

@@ -1,5 +1,6 @@
 import type { ArchiveRow } from "../../src/store/archive.ts";
 import {
+  append as archiveRow,
   consume,
   insert,
   put,
@@ -8,7 +9,6 @@ import {
   removeGroup,
   replace,
 } from "../../src/store/operations.ts";
-import { archived } from "../../src/store/outbox.ts";
 import type { Operation, Stored } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -161,7 +161,7 @@ async function breakPair(at: Position): Promise<Step> {
 async function fileWithRecord(at: Position): Promise<Step> {
   const { key, standing, written } = await slotOf(at);
   const row = rowOf(at.mark);
-  const operations = [put(slots, { key, value: documentOf(at.mark) }), ...archived(row)];
+  const operations = [put(slots, { key, value: documentOf(at.mark) }), archiveRow(row)];
   const filed: Standing = [`row/${row.id}`, at.mark];
   return commits(at, operations, { found: [standing], effects: [written, filed] });
 }

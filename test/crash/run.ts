@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { restarts, revocation, swallowed } from "./database.ts";
 import { databaseOutage } from "./database-outage.ts";
-import { archiveFull, diskFull } from "./disk-full.ts";
+import { diskFull } from "./disk-full.ts";
 import { kills } from "./kills.ts";
 import { leaderFailover } from "./leader-failover.ts";
 import { missed, type Outcome, table } from "./outcome.ts";
@@ -34,7 +34,6 @@ const scenarios: Readonly<Record<string, () => Promise<Outcome>>> = {
   kills: () => kills(Number(values.kills)),
   "power-cuts": () => powerCuts(Number(values["power-cuts"])),
   "disk-full": () => diskFull(Number(values["seconds-full"])),
-  "archive-full": () => archiveFull(Number(values["seconds-full"])),
   "postgres-restarts": restarts,
   "postgres-black-hole": () => swallowed(Number(values["seconds-swallowed"])),
   "postgres-revocation": revocation,

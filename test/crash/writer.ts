@@ -1,8 +1,5 @@
-import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { Problem } from "../../src/problem.ts";
 import { insert } from "../../src/store/operations.ts";
-import { createSealer } from "../../src/store/sealer.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openStore } from "./open-store.ts";
 import { contentsOf, documentOf, filler } from "./places.ts";
@@ -12,9 +9,6 @@ import { storm } from "./storm.ts";
 
 /** Records that are written at once while the store is filled. */
 const FILL_BATCH = 500;
-
-/** Between two looks into the outbox, in milliseconds. */
-const OUTBOX_MS = 20;
 
 const { values } = parseArgs({
   options: {
@@ -44,7 +38,6 @@ async function main(): Promise<void> {
   speak({ is: "open", ms, records: (await store.counts()).records });
 
   await fill(store, Number(values.fill));
-  const emptied = emptyOutbox(store);
   await storm({
     store,
     process: values.process,
@@ -56,21 +49,9 @@ async function main(): Promise<void> {
     isOver: () => isOver,
   });
   isOver = true;
-  await emptied;
   for await (const standings of contentsOf(store)) speak({ is: "contents", standings });
   speak({ is: "complete" });
   await store.close();
-}
-
-/** Moves rows from the outbox into the archive, as the service does. */
-async function emptyOutbox({ records, archive }: Store): Promise<void> {
-  const sealer = createSealer({ records, archive, now: Date.now });
-  while (!isOver) {
-    await sealer.run().catch((error: unknown) => {
-      if (!(error instanceof Problem)) throw error;
-    });
-    await setTimeout(OUTBOX_MS);
-  }
 }
 
 /** Writes records that stay. */

@@ -25,12 +25,12 @@ import { createSignIn } from "../../src/auth/accounts/code-sign-in.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
-import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { openKeyring } from "../../src/store/keyring.ts";
 import { readMasterKey } from "../../src/store/master-key.ts";
 import { put } from "../../src/store/operations.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { collection } from "../../src/store/records.ts";
+import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import type { DumpRow, Store } from "../../src/store/store.ts";
 import { peopleOf } from "../support/account-parts.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
@@ -253,7 +253,10 @@ for (const { engine, isMissing, newPlace, way, isServed, answeredBy } of ways) {
       const audits = (await contents(to)).filter(({ text }) => text.includes("store.restored"));
       expect(audits).toHaveLength(1);
       const { records, isGood } = await done("store", ["verify"], to);
-      expect({ records, isGood }).toMatchObject({ records: { notes: 3, outbox: 1 }, isGood: true });
+      expect({ records, isGood }).toMatchObject({
+        records: { notes: 3, "unsealed-audit": 1 },
+        isGood: true,
+      });
     });
 
     it("restores only when it was agreed to, and says so", async () => {
@@ -420,11 +423,9 @@ describe("a damaged or missing store", () => {
   }
 
   it.each<[string, (folder: string) => void]>([
-    ["a zeroed header", (folder) => zero(join(folder, "records.sqlite"))],
-    ["a cut file", (folder) => truncateSync(join(folder, "records.sqlite"), 5_000)],
-    ["a zeroed archive", (folder) => zero(join(folder, "archive.sqlite"))],
-    ["a missing file", (folder) => rmSync(join(folder, "archive.sqlite"))],
-    ["an empty file", (folder) => truncateSync(join(folder, "records.sqlite"))],
+    ["a zeroed header", (folder) => zero(join(folder, "store.sqlite"))],
+    ["a cut file", (folder) => truncateSync(join(folder, "store.sqlite"), 5_000)],
+    ["an empty file", (folder) => truncateSync(join(folder, "store.sqlite"))],
   ])("(%s) is reported, and restored without being asked; its files are kept", async (_, harm) => {
     const { place, file, before } = await backedUp();
     harm(place.folder);
@@ -448,7 +449,7 @@ describe("a damaged or missing store", () => {
 
   it("takes none of its own files for a copy", async () => {
     const { place } = await backedUp();
-    for (const name of ["records.sqlite", "store.lock"]) {
+    for (const name of ["store.sqlite", "store.lock"]) {
       const file = join(place.folder, name);
       const { code, err } = await run("store", ["restore", file, "--yes"], place);
       expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(`${file} belongs`) });
@@ -457,7 +458,7 @@ describe("a damaged or missing store", () => {
 
   it("is left as it is when the backup is damaged too", async () => {
     const { place, file } = await backedUp();
-    zero(join(place.folder, "records.sqlite"));
+    zero(join(place.folder, "store.sqlite"));
     truncateSync(file, 200);
     const before = readdirSync(place.folder).map((name) => readFileSync(join(place.folder, name)));
     expect((await run("store", ["restore", file], place)).code).toBe(1);

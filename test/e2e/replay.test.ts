@@ -20,7 +20,7 @@ async function start(env: Readonly<Record<string, string>>) {
 
 /** The sessions of an instrument that a service has recorded. */
 function recorded(folder: string, symbol = "ACME"): readonly string[] {
-  const database = new DatabaseSync(join(folder, "archive.sqlite"), { readOnly: true });
+  const database = new DatabaseSync(join(folder, "store.sqlite"), { readOnly: true });
   const rows = database
     .prepare("SELECT at FROM archive WHERE kind = 'snapshot' AND subject = ? ORDER BY at")
     .all(symbol);

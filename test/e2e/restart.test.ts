@@ -27,12 +27,7 @@ verifies(
     const revoked = await tokenOf(first.baseUrl, agent);
     await postForm(`${first.baseUrl}/oauth/revoke`, { token: revoked });
     await stop(first, "SIGTERM");
-    expect(readdirSync(DATA_DIR).sort()).toEqual([
-      "archive.sqlite",
-      "master.key",
-      "records.sqlite",
-      "store.lock",
-    ]);
+    expect(readdirSync(DATA_DIR).sort()).toEqual(["master.key", "store.lock", "store.sqlite"]);
 
     // Tokens are bound to the public address, so that has to stay.
     const { port } = new URL(first.baseUrl);
@@ -53,7 +48,7 @@ it("keeps what it stores to its owner", async () => {
   const DATA_DIR = join(temporaryFolder(), "made", "at", "start");
   await startProcess({ DATA_DIR });
   expect(statSync(DATA_DIR).mode & 0o777).toBe(0o700);
-  for (const name of ["records.sqlite", "archive.sqlite", "master.key", "admin.sock"]) {
+  for (const name of ["store.sqlite", "master.key", "admin.sock"]) {
     expect(statSync(join(DATA_DIR, name)).mode & 0o777, name).toBe(0o600);
   }
 });
@@ -63,7 +58,7 @@ it("refuses a second process on the same data, and the first goes on", async () 
   const { baseUrl } = await startProcess({ DATA_DIR });
   const { code, said } = await runToEnd({ DATA_DIR, PORT: "0" });
   expect(code).toBe(1);
-  expect(said).toContain("records.sqlite");
+  expect(said).toContain("store.sqlite");
   expect(said).toContain("another process is using");
   expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
 });

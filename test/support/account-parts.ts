@@ -2,8 +2,8 @@ import { createAccounts } from "../../src/auth/accounts/account-store.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
+import { unsealedAudit } from "../../src/store/audit.ts";
 import { put } from "../../src/store/operations.ts";
-import { outbox } from "../../src/store/outbox.ts";
 import { collection, type Records } from "../../src/store/records.ts";
 import type { TestStore } from "./stores.ts";
 
@@ -23,7 +23,7 @@ export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) 
 
 /** What the audit says, oldest first: action, actor and target. */
 export async function auditOf({ records }: Pick<TestStore, "records">) {
-  const rows = await records.list(outbox, { limit: 1_000 });
+  const rows = await records.list(unsealedAudit, { limit: 1_000 });
   const entries = rows.map(({ value }) => value.body as Readonly<Record<string, unknown>>);
   return entries.map(({ action, actor, target }) => ({ action, actor, target }));
 }

@@ -14,9 +14,8 @@ import { apiKeys, ofKey } from "../../src/auth/keys/api-keys.ts";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
-import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit.ts";
 import { insert } from "../../src/store/operations.ts";
-import { outbox } from "../../src/store/outbox.ts";
 import { readAll } from "../../src/store/read-all.ts";
 import type { Records } from "../../src/store/records.ts";
 import { vault } from "./hooked.ts";
@@ -130,10 +129,8 @@ export const made = (desk: Desk, by: Caller, wanted: NewAlert = HOOKED) =>
 
 /** What the audit says was done, in the order in which it was. */
 export async function auditedIn(records: Records): Promise<readonly AuditEntry[]> {
-  const rows = await readAll(records, outbox);
-  return rows.flatMap(({ value: { kind, body } }) =>
-    kind === AUDIT_KIND ? [body as AuditEntry] : [],
-  );
+  const rows = await readAll(records, unsealedAudit);
+  return rows.map(({ value }) => value.body as AuditEntry);
 }
 
 /** Puts an event into the archive as the leader does. @returns Its id. */

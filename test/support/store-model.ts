@@ -55,7 +55,7 @@ export function openModel({ disk, now }: ModelPlace): Store {
     records: modelRecords({ disk, now }, answer),
     archive: modelArchive(disk, answer),
     counts: () => answer(() => ({ records: disk.records.length, archive: disk.archive.length })),
-    size: () => answer(() => ({ records: disk.records.length, recordBytes: 0, archiveBytes: 0 })),
+    size: () => answer(() => ({ records: disk.records.length, bytes: 0 })),
     backlog: ({ name }) =>
       answer(() => {
         const rows = disk.records.filter((row) => row.collection === name && isAlive(row, now()));
@@ -154,7 +154,7 @@ function attempt(work: () => void): void {
   } catch {}
 }
 
-type Held = Pick<ModelDisk, "revision" | "records">;
+type Held = Pick<ModelDisk, "revision" | "records" | "archive">;
 
 function committed(before: Held, operations: readonly Operation[], now: number): Held | undefined {
   let held: Held | undefined = before;
@@ -167,11 +167,24 @@ function committed(before: Held, operations: readonly Operation[], now: number):
 
 /** @returns What there is after the step; `undefined` when it does not hold. */
 function afterStep(before: Held, operation: Operation, now: number): Held | undefined {
-  if (operation.kind === "announce") return before;
-  if (operation.kind === "removeGroup") {
-    const goes = (row: RecordRow) => isAlive(row, now) && row.groups.includes(operation.group);
-    return { ...before, records: before.records.filter((row) => !goes(row)) };
+  switch (operation.kind) {
+    case "announce":
+      return before;
+    case "append":
+      return withRow(before, historyRow(operation.row));
+    case "removeGroup": {
+      const goes = (row: RecordRow) => isAlive(row, now) && row.groups.includes(operation.group);
+      return { ...before, records: before.records.filter((row) => !goes(row)) };
+    }
+    default:
+      return afterRecordStep(before, operation, now);
   }
+}
+
+/** Steps about one record. */
+type RecordStep = Exclude<Operation, { kind: "removeGroup" | "append" | "announce" }>;
+
+function afterRecordStep(before: Held, operation: RecordStep, now: number): Held | undefined {
   const there = before.records.find((row) => isSame(row, operation) && isAlive(row, now));
   if (operation.kind === "remove") {
     const { revision } = operation;
@@ -188,7 +201,7 @@ function afterStep(before: Held, operation: Operation, now: number): Held | unde
 /** @returns The record after a step that writes it; `undefined` when the step does not hold. */
 function rowAfter(
   there: RecordRow | undefined,
-  operation: Exclude<Operation, { kind: "check" | "remove" | "removeGroup" | "announce" }>,
+  operation: Exclude<RecordStep, { kind: "check" | "remove" }>,
   now: number,
 ): RecordRow | undefined {
   switch (operation.kind) {
@@ -209,9 +222,10 @@ function without(before: Held, gone: RecordRow | undefined): Held {
   return { ...before, records: before.records.filter((row) => row !== gone) };
 }
 
-function written({ revision, records }: Held, row: RecordRow): Held {
-  const others = records.filter((other) => !isSame(other, row));
-  return { revision: revision + 1, records: [...others, { ...row, revision: revision + 1 }] };
+function written(before: Held, row: RecordRow): Held {
+  const revision = before.revision + 1;
+  const others = before.records.filter((other) => !isSame(other, row));
+  return { ...before, revision, records: [...others, { ...row, revision }] };
 }
 
 function freshRow(
@@ -272,10 +286,14 @@ function checkNames(operation: Operation): void {
   const group = "group" in operation ? [operation.group] : [];
   const groups = "placing" in operation ? (operation.placing.groups ?? []) : [];
   for (const name of [...key, ...group, ...groups]) {
-    checkText(name);
-    if (name.length > 512 || Buffer.byteLength(name) > 1000)
-      throw new RangeError("A key or group is too long.");
+    checkName(name);
   }
+}
+
+function checkName(name: string): void {
+  checkText(name);
+  if (name.length > 512 || Buffer.byteLength(name) > 1000)
+    throw new RangeError("A key or group is too long.");
 }
 
 function checkText(text: string): void {
@@ -292,13 +310,10 @@ function modelArchive(disk: ModelDisk, answer: Answer): Archive {
   return {
     append: (rows) =>
       answer(() => {
-        const added: HistoryRow[] = [];
-        for (const row of rows.map(historyRow)) {
-          const isThere = [...disk.archive, ...added].some((other) => isSameRow(other, row));
-          if (!isThere) added.push(row);
-        }
-        disk.archive = [...disk.archive, ...added];
-        return added.length;
+        const before = disk.archive.length;
+        const { archive } = rows.map(historyRow).reduce<Held>(withRow, disk);
+        disk.archive = archive;
+        return archive.length - before;
       }),
     read: (kind, selection) =>
       answer(() =>
@@ -317,6 +332,11 @@ function modelArchive(disk: ModelDisk, answer: Answer): Archive {
   };
 }
 
+function withRow(before: Held, row: HistoryRow): Held {
+  const isThere = before.archive.some((other) => isSameRow(other, row));
+  return isThere ? before : { ...before, archive: [...before.archive, row] };
+}
+
 type Identity = Pick<HistoryRow, "kind" | "at" | "id">;
 const isSameRow = (a: Identity, b: Identity) => a.kind === b.kind && a.at === b.at && a.id === b.id;
 
@@ -329,7 +349,8 @@ function historyRow({
 }: Omit<ArchiveRow, "subject"> & {
   readonly subject?: string | null;
 }): HistoryRow {
-  for (const text of [kind, id, subject ?? ""]) checkText(text);
+  for (const text of [kind, id, subject ?? ""]) checkName(text);
+  if (Number.isNaN(at)) throw new RangeError("That is no instant.");
   return { table: "archive", kind, at, id, subject, text: jsonOf(body) };
 }
 

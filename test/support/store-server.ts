@@ -1,12 +1,12 @@
 import { serveAdmin } from "../../src/cli/admin-socket.ts";
 import { readStoreChoice } from "../../src/config/config.ts";
-import { openEmbedded } from "../../src/store/embedded/open.ts";
 import { holdsKeys } from "../../src/store/key-records.ts";
 import { openKeyring } from "../../src/store/keyring.ts";
 import { readMasterKey } from "../../src/store/master-key.ts";
 import { put } from "../../src/store/operations.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { collection, type Records } from "../../src/store/records.ts";
+import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { startUpkeep } from "../../src/store/upkeep.ts";
 
 // A server that holds a store and takes the operator's commands, as the service does. Started as a

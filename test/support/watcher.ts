@@ -1,7 +1,7 @@
 import { alerts, type Owner, ownedBy } from "../../src/alerts/alert.ts";
-import { EVENT_KIND, type EventRow } from "../../src/alerts/delivery.ts";
+import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery.ts";
 import { newMessageId } from "../../src/alerts/queue.ts";
-import { archived } from "../../src/store/outbox.ts";
+import { announce, append } from "../../src/store/operations.ts";
 import { postJson, type Registered, register, tokenOf } from "./agent.ts";
 import { type OpenStream, openStream } from "./event-stream.ts";
 import type { Person } from "./person.ts";
@@ -72,5 +72,5 @@ export async function writeEvents(
     const body: EventRow = { alertId, type, body: JSON.stringify({ type, data: { at } }) };
     return { kind: EVENT_KIND, at, id: newMessageId(), subject: ownedBy(owner), body };
   });
-  await service.state.store.records.commit(rows.flatMap(archived));
+  await service.state.store.records.commit([...rows.map(append), announce(EVENTS_TOPIC)]);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { fractionOf } from "../../store/copies/progress.ts";
-import type { EmbeddedStore } from "../../store/embedded/open.ts";
 import { migrate } from "../../store/postgres/migration.ts";
+import type { EmbeddedStore } from "../../store/sqlite/open.ts";
 import type { Store } from "../../store/store.ts";
 import { defineStoreCommand } from "../command.ts";
 import { counted, rowsText } from "../text.ts";

@@ -62,7 +62,7 @@ function processLines(report: ProcessReport, now: number): readonly (readonly [s
 }
 
 function storeText({ engine, identity, counts, size, isLed }: Status): string {
-  const bytes = sizeText(size.recordBytes + size.archiveBytes);
+  const bytes = sizeText(size.bytes);
   const isShared = engine === "postgres";
   const led = isShared ? `; ${isLed ? "a" : "no"} process leads` : "";
   return `${identity.id}, ${engine}, mode ${identity.mode}: ${rowsText(counts)}, ${bytes}${led}`;

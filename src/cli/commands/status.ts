@@ -73,9 +73,9 @@ async function providersOf(
 /** Instants in ISO 8601, as everywhere that programs read them. */
 function resultOf({ holder, engine, identity, counts, size, report, ...rest }: Status) {
   const { id: storeId, mode } = identity;
-  const { recordBytes, archiveBytes } = size;
+  const { bytes } = size;
   return {
-    ...{ storeId, mode, engine, ...counts, recordBytes, archiveBytes, answeredBy: holder, ...rest },
+    ...{ storeId, mode, engine, ...counts, bytes, answeredBy: holder, ...rest },
     providers: rest.providers.map((one) => ({ ...one, newestAt: iso(one.newestAt) })),
     server: report && {
       ...report,

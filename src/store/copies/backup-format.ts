@@ -1,5 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { z } from "zod";
+import { isOutboxRecord, outboxRow } from "../outbox-records.ts";
 import type { DumpRow, StoreIdentity } from "../store.ts";
 import { isJson } from "./json-text.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
@@ -7,8 +8,9 @@ import { MAX_LINE_BYTES } from "./lines.ts";
 /** Name and version of the format, first in every backup. */
 const BACKUP_FORMAT = "market-signal-backup";
 
-/** Rises when older programs could not read what newer ones write. */
-const BACKUP_VERSION = 1;
+/** Rises when older programs could not read what newer ones write. Version 1 has records of the
+ *  outbox, which version 2 has not. */
+const BACKUP_VERSION = 2;
 
 /** Rows that are handed on together when a backup is read. */
 const BATCH_ROWS = 500;
@@ -16,7 +18,7 @@ const BATCH_ROWS = 500;
 /** First line of a backup. */
 const BackupHeader = z.strictObject({
   format: z.literal(BACKUP_FORMAT),
-  version: z.literal(BACKUP_VERSION),
+  version: z.union([z.literal(1), z.literal(BACKUP_VERSION)]),
   storeId: z.string().min(1),
   mode: z.enum(["sandbox", "files", "replay", "live"]),
   /** When the writing began. */
@@ -192,7 +194,7 @@ function rowReader(name: string, hash: Hash) {
     if (!row.success) throw damaged(name, number, why(row.error));
     rows[row.data.table] += 1;
     hash.update(line).update("\n");
-    return row.data;
+    return isOutboxRecord(row.data) ? outboxRow(row.data) : row.data;
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { unsealedAudit } from "../audit.ts";
 import { chainPoints } from "../audit-chain.ts";
 import { leases } from "../lease.ts";
-import { outbox } from "../outbox.ts";
 import { probes } from "../probes.ts";
 import { parseJson } from "./json-text.ts";
 
@@ -12,9 +12,11 @@ export const EXPORT_FORMAT = "market-signal-export";
 export const EXPORT_VERSION = 1;
 
 /** Collections of work under way, which mean nothing in another store or at another time. */
-export const NOT_EXPORTED: readonly string[] = [outbox, chainPoints, leases, probes].map(
-  ({ name }) => name,
-);
+export const NOT_EXPORTED: readonly string[] = [
+  ...[unsealedAudit, chainPoints, leases, probes].map(({ name }) => name),
+  // Where earlier versions kept what was on its way to the archive.
+  "outbox",
+];
 
 /** Longest key or group, in UTF-16 units, as in `records.ts`. */
 const MAX_NAME_LENGTH = 512;

@@ -19,7 +19,7 @@ export function postgresArchive(connection: Connection, once: Once): Archive {
   return {
     async append(rows) {
       if (rows.length === 0) return 0;
-      const given = JSON.stringify(rows.map(encode));
+      const given = JSON.stringify(rows.map(encodeArchiveRow));
       const parts = rows.length;
       return (await once<number>({ id: randomUUID(), work: "append", given, parts })) ?? 0;
     },
@@ -44,7 +44,7 @@ export function postgresArchive(connection: Connection, once: Once): Archive {
 }
 
 /** A row as `market_signal.append` reads it. @throws {RangeError} When the store cannot hold it. */
-function encode({ kind, at, id, subject, body }: ArchiveRow): object {
+export function encodeArchiveRow({ kind, at, id, subject, body }: ArchiveRow): object {
   checkNames([kind, id, subject ?? ""]);
   if (!Number.isInteger(at) || at < RANGE.first || at > RANGE.last) {
     throw new RangeError("Instants are whole milliseconds in the years from 1 to 9999.");

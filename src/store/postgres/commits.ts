@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Operation, Replacing } from "../records.ts";
 import { storeUnavailable } from "../unavailable.ts";
+import { encodeArchiveRow } from "./archive.ts";
 import type { Once } from "./once.ts";
 import { isRefused } from "./persistence.ts";
 import { checkNames, jsonText } from "./text.ts";
@@ -134,6 +135,8 @@ function encode(operation: Operation): object {
     case "removeGroup":
       checkNames([operation.group]);
       return { kind: operation.kind, key: operation.group };
+    case "append":
+      return { kind: operation.kind, archived: encodeArchiveRow(operation.row) };
     case "announce":
       return { kind: operation.kind, payload: payloadOf(operation) };
   }

@@ -1,3 +1,5 @@
+import { lockKey } from "./locks.ts";
+
 /** Channel on which announcements go to all processes. */
 export const CHANNEL = "market_signal";
 
@@ -59,9 +61,19 @@ begin
       for step in
         select * from json_to_recordset(steps) as one(
           kind text, collection text, key text, revision bigint, value text, groups text[],
-          ttl bigint, due bigint, "keepsTtl" boolean, "keepsDue" boolean, payload text)
+          ttl bigint, due bigint, "keepsTtl" boolean, "keepsDue" boolean, payload text,
+          archived json)
       loop
         perform market_signal.in_time(finish);
+        /* Processes of schema 4 send rows of the archive as records of the outbox. */
+        if step.kind = 'insert' and step.collection = 'outbox' then
+          if market_signal.is_unsealed(step.value::json) then
+            step.collection := 'unsealed-audit';
+          else
+            step.kind := 'append';
+            step.archived := market_signal.outbox_row(step.value::json);
+          end if;
+        end if;
         case step.kind
         when 'put', 'insert' then
           insert into market_signal.record as there
@@ -99,6 +111,9 @@ begin
           delete from market_signal.record
           where groups @> array[step.key] and groups <> '{}'
             and (expires_at is null or expires_at > now);
+        when 'append' then
+          perform pg_advisory_xact_lock(${lockKey("archive")});
+          perform market_signal.append(json_build_array(step.archived));
         when 'announce' then
           perform pg_notify('${CHANNEL}', step.payload);
         end case;
@@ -130,4 +145,27 @@ language sql as $$
     returning 1)
   select count(*) from gone;
 $$;
+`;
+
+/**
+ * Until schema 4, archive rows were committed as records of the collection "outbox" and moved later.
+ * They become rows of the archive, audit rows that are not chained yet records that wait for it.
+ */
+export const outboxMigration = `
+create or replace function market_signal.is_unsealed(value json) returns boolean
+language sql immutable return value->>'kind' = 'audit' and value->'body'->>'hash' is null;
+
+/* A row as "append" reads it. */
+create or replace function market_signal.outbox_row(value json) returns json
+language sql immutable return json_build_object(
+  'kind', value->>'kind', 'at', value->'at', 'id', value->>'id', 'subject', value->>'subject',
+  'text', (value->'body')::text);
+
+select pg_advisory_xact_lock(${lockKey("records")});
+select pg_advisory_xact_lock(${lockKey("archive")});
+select market_signal.append(json_agg(market_signal.outbox_row(value) order by revision))
+  from market_signal.record where collection = 'outbox' and not market_signal.is_unsealed(value);
+delete from market_signal.record
+  where collection = 'outbox' and not market_signal.is_unsealed(value);
+update market_signal.record set collection = 'unsealed-audit' where collection = 'outbox';
 `;

@@ -4,7 +4,7 @@ import { claimFunction } from "./claim-sql.ts";
 import { counterTable } from "./counter-sql.ts";
 import { lockKey } from "./locks.ts";
 import { onceFunctions, onceTables } from "./once-sql.ts";
-import { commitFunction, recordFunctions, recordTables } from "./record-sql.ts";
+import { commitFunction, outboxMigration, recordFunctions, recordTables } from "./record-sql.ts";
 import { checkServer } from "./server-check.ts";
 import type { Session } from "./session.ts";
 
@@ -49,6 +49,8 @@ const steps: readonly string[] = [
   claimFunction,
   // Processes count together.
   counterTable,
+  // Rows of the archive are steps of a commit; version 1 is created with the step since.
+  outboxMigration + commitFunction,
 ];
 
 /** What a database says of the store in it. */

@@ -7,11 +7,11 @@ export async function sizeOf(connection: Connection): Promise<StoreSize> {
   const text = `select
       (select greatest(reltuples, 0)::bigint from pg_class
         where oid = 'market_signal.record'::regclass) as records,
-      pg_total_relation_size('market_signal.record') as "recordBytes",
-      (select coalesce(sum(pg_total_relation_size(relid)), 0)::bigint
-        from pg_partition_tree('market_signal.archive')) as "archiveBytes"`;
+      pg_total_relation_size('market_signal.record')
+        + (select coalesce(sum(pg_total_relation_size(relid)), 0)::bigint
+          from pg_partition_tree('market_signal.archive')) as bytes`;
   const { rows } = await connection.query<StoreSize & QueryResultRow>({ name: "size", text });
-  return rows[0] ?? { records: 0, recordBytes: 0, archiveBytes: 0 };
+  return rows[0] ?? { records: 0, bytes: 0 };
 }
 
 /** What is counted. */

@@ -17,10 +17,12 @@ export async function records({ isQuick }: Effort): Promise<Part> {
   const lines = Object.entries(raw).map(([size, { openMs, residentMb, changes, ...one }]) => [
     ...[Number(size), changes.perSecond, changes.p50, changes.p99, changes.cpuMicros],
     ...[one.additions.cpuMicros, one.readUs, one.claimMs, openMs, residentMb],
+    ...[one.besideBackup.alone.p99, one.besideBackup.during.p99],
   ]);
   const columns = [
     ...["records", "commits a second", "p50 ms", "p99 ms", "us of CPU each", "for a new one"],
     ...["get us", "claim of 100 ms", "open ms", "MB resident"],
+    ...["p99 ms of 5 writers", "beside backups"],
   ];
   const title = "Embedded store, fsync, 50 writers, one record of 457 bytes a commit";
   return { curves: [{ title, columns, lines }], raw };

@@ -4,7 +4,7 @@ import type { Operation, Placing, Replacing } from "../../../src/store/records.t
 
 /** A step that names a revision by its place in what its player has seen of the record. */
 export type Step =
-  | Extract<Operation, { kind: "put" | "insert" | "consume" | "removeGroup" }>
+  | Extract<Operation, { kind: "put" | "insert" | "consume" | "removeGroup" | "append" }>
   | { readonly kind: "remove"; readonly collection: string; readonly key: string }
   | {
       readonly kind: "replace";
@@ -94,6 +94,13 @@ const replacing = fc.record(
 ) as fc.Arbitrary<Replacing>;
 const age = weighted([5, fc.constant(0)], [1, fc.constantFrom(1, 2)]);
 
+const named = { at: fc.nat(2), id: fc.constantFrom("", "a", "\uffee", "😀") };
+const subject = fc.constantFrom("s", "t");
+const of = fc.constantFrom("audit", "delivery");
+const row = fc.record(
+  { kind: of, ...named, subject, body: value },
+  { requiredKeys: ["kind", "at", "id", "body"] },
+) as fc.Arbitrary<ArchiveRow>;
 const step = weighted<Step>(
   [6, fc.record({ kind: is("put"), ...at, value, placing })],
   [4, fc.record({ kind: is("insert"), ...at, value, placing })],
@@ -103,6 +110,7 @@ const step = weighted<Step>(
   [1, fc.record({ kind: is("removeAt"), ...at, age })],
   [1, fc.record({ kind: is("check"), ...at, age })],
   [1, fc.record({ kind: is("removeGroup"), group })],
+  [1, fc.record({ kind: is("append"), row })],
 );
 const steps = weighted(
   [2, fc.tuple(step)],
@@ -142,13 +150,6 @@ export const recordCommand: fc.Arbitrary<Command> = weighted<Command>(
   [1, fc.record({ kind: is("purge"), limit: fc.constant(100) })],
 );
 
-const named = { at: fc.nat(2), id: fc.constantFrom("", "a", "\uffee", "😀") };
-const subject = fc.constantFrom("s", "t");
-const of = fc.constantFrom("audit", "delivery");
-const row = fc.record(
-  { kind: of, ...named, subject, body: value },
-  { requiredKeys: ["kind", "at", "id", "body"] },
-) as fc.Arbitrary<ArchiveRow>;
 const selection = fc.record(
   {
     subject,

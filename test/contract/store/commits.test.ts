@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ArchiveRow } from "../../../src/store/archive.ts";
 import {
   announce,
+  append,
   consume,
   insert,
   put,
@@ -12,7 +13,6 @@ import {
   unchanged,
   update,
 } from "../../../src/store/operations.ts";
-import { archived, OUTBOX_TOPIC, outbox } from "../../../src/store/outbox.ts";
 import { collection, type Operation, type Records } from "../../../src/store/records.ts";
 import { describeStores, dumped, openStore } from "../../support/stores.ts";
 
@@ -347,14 +347,29 @@ describeStores("helpers over commits", (engine) => {
     expect(nothing).toBe(false);
   });
 
-  it("a row for the archive is committed with the records, once", async () => {
-    const { records } = await openStore(engine);
+  it("rows of the archive are committed with the records, or not at all", async () => {
+    const { records, archive } = await openStore(engine);
+    const rows = async () => archive.read("audit", { order: "oldest", limit: 9 });
     const row: ArchiveRow = { kind: "audit", at: 5, id: "x", body: { n: 1 } };
-    const heard = new Promise((resolve) => records.onAnnounce(OUTBOX_TOPIC, resolve));
-    const steps = [put(pages, { key: "a", value: 1 }), ...archived(row)];
+    const steps = [insert(pages, { key: "a", value: 1 }), append(row)];
     expect(await records.commit(steps)).toBe(true);
-    await heard;
-    expect(await records.list(outbox, { limit: 9 })).toMatchObject([{ value: row }]);
-    expect(await records.commit(steps)).toBe(false);
+    expect(await rows()).toEqual([row]);
+    const second = { ...row, id: "y", subject: "s" };
+    expect(await records.commit([append(second), ...steps])).toBe(false);
+    expect(await rows()).toEqual([row]);
+    expect(await records.commit([append(second), append({ ...row, body: 2 })])).toBe(true);
+    expect(await rows()).toEqual([row, second]);
+  });
+
+  it.each([
+    ["a kind with a NUL", { kind: "\0" }],
+    ["an id that is too long", { id: "x".repeat(513) }],
+    ["an instant that is no number", { at: Number.NaN }],
+  ])("%s is refused, and nothing is committed", async (_, bad) => {
+    const { records } = await openStore(engine);
+    const row: ArchiveRow = { kind: "audit", at: 5, id: "x", body: 1, ...bad };
+    const commit = async () => records.commit([put(pages, { key: "a", value: 1 }), append(row)]);
+    await expect(commit()).rejects.toThrow(RangeError);
+    expect(await records.get(pages, "a")).toBeUndefined();
   });
 });

@@ -22,7 +22,6 @@ import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { put } from "../../../src/store/operations.ts";
 import { readAll } from "../../../src/store/read-all.ts";
 import type { Records } from "../../../src/store/records.ts";
-import { createSealer } from "../../../src/store/sealer.ts";
 import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
 import { looseLimits } from "../../support/desk.ts";
 import type { TestStore } from "../../support/stores.ts";
@@ -182,13 +181,7 @@ export interface ToldEvent extends EventRow {
 }
 
 /** Everything that was told so far, oldest first. */
-export async function toldIn({
-  records,
-  archive,
-  clock,
-}: TestStore): Promise<readonly ToldEvent[]> {
-  const sealer = createSealer({ records, archive, now: () => clock.now });
-  while ((await sealer.run()) > 0);
+export async function toldIn({ archive }: TestStore): Promise<readonly ToldEvent[]> {
   const rows = await archive.read(EVENT_KIND, { order: "oldest", limit: 10_000 });
   return rows.map(({ at, id, subject, body }) => {
     const row = body as EventRow;

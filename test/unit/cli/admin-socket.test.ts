@@ -197,10 +197,10 @@ describe("the admin socket", () => {
 
   it("does not let the files of the store be read as copies", async () => {
     const { folder } = await served(newFolder());
-    writeFileSync(join(folder, "records.sqlite"), "");
-    linkSync(join(folder, "records.sqlite"), join(folder, "other.gz"));
+    writeFileSync(join(folder, "store.sqlite"), "");
+    linkSync(join(folder, "store.sqlite"), join(folder, "other.gz"));
     for (const [command, name] of [
-      ["store restore", "records.sqlite"],
+      ["store restore", "store.sqlite"],
       ["store import", "other.gz"],
     ] as const) {
       const file = join(folder, name);

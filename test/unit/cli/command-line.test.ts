@@ -99,7 +99,9 @@ describe("the help", () => {
   });
 
   it("says what an export leaves out, and that no copy has the master key", () => {
-    expect(helpText(commands, "store export")).toMatch(/archive.*is not in it.*leases, probes/s);
+    expect(helpText(commands, "store export")).toMatch(
+      /archive.*is not in it.*unsealed-audit.*leases, probes/s,
+    );
     for (const name of ["store backup", "store export"])
       expect(helpText(commands, name)).toContain("master.key is not in it");
   });

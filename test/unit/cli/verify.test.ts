@@ -3,7 +3,7 @@ import { verify } from "../../../src/cli/commands/verify.ts";
 import { audited } from "../../../src/store/audit.ts";
 import { put } from "../../../src/store/operations.ts";
 import { collection } from "../../../src/store/records.ts";
-import { createSealer } from "../../../src/store/sealer.ts";
+import { sealAudit } from "../../../src/store/sealer.ts";
 import type { DumpRow, Store } from "../../../src/store/store.ts";
 import { storeUnavailable } from "../../../src/store/unavailable.ts";
 import { dumped, inBatches, model, openStore } from "../../support/stores.ts";
@@ -12,14 +12,13 @@ const notes = collection<number>("notes");
 
 /** A store with two records, three sealed audit rows and one that waits. */
 async function filledStore() {
-  const { store, records, archive, clock } = await openStore(model);
+  const { store, records, clock } = await openStore(model);
   const now = () => clock.now;
   const audit = (target: string) =>
     audited({ action: "note.written", actor: "system", target }, now());
   await records.commit([put(notes, { key: "a", value: 1 }), put(notes, { key: "b", value: 2 })]);
   await records.commit(["a", "b", "c"].flatMap(audit));
-  const sealer = createSealer({ records, archive, now });
-  while ((await sealer.run()) > 0);
+  while ((await sealAudit(records, now)) > 0);
   await records.commit(audit("d"));
   return store;
 }
@@ -105,10 +104,10 @@ describe("verify", () => {
 
   it("says what is wrong with the files of a store", async () => {
     const store = await filledStore();
-    const check = async () => ["records.sqlite: row 2 does not fit its checksum"];
+    const check = async () => ["store.sqlite: row 2 does not fit its checksum"];
     const checked = { ...store, identity: store.identity, check };
     const { isGood, result } = await verified(checked);
     expect(isGood).toBe(false);
-    expect(result.problems).toEqual(["records.sqlite: row 2 does not fit its checksum"]);
+    expect(result.problems).toEqual(["store.sqlite: row 2 does not fit its checksum"]);
   });
 });

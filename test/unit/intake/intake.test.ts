@@ -10,8 +10,8 @@ import { applicationOfToken, readApplications, readInquiries } from "../../../sr
 import { seats } from "../../../src/intake/seats.ts";
 import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit.ts";
+import { unsealedAudit } from "../../../src/store/audit.ts";
 import { put, removeGroup } from "../../../src/store/operations.ts";
-import { outbox } from "../../../src/store/outbox.ts";
 import type { Records } from "../../../src/store/records.ts";
 import type { StoreMode } from "../../../src/store/store.ts";
 import { createVault } from "../../../src/store/vault.ts";
@@ -35,7 +35,9 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
   const mailbox = createOutbox({ vault, now });
   const decisions = createDecisions({ records, audit, keys, mailbox });
   const audits = async () =>
-    (await records.list(outbox, { limit: 1_000 })).map(({ value }) => value.body as AuditEntry);
+    (await records.list(unsealedAudit, { limit: 1_000 })).map(
+      ({ value }) => value.body as AuditEntry,
+    );
   return { ...kept, keys, intake, again, decisions, audits };
 }
 
@@ -190,7 +192,9 @@ describeStores("the intake", (engine) => {
     expect(await keys.find(accepted?.key ?? "")).toBeUndefined();
     const left = (await dumped(store)).filter((row) => row.table === "record");
     const names = new Set(left.map((row) => (row.table === "record" ? row.collection : "")));
-    expect([...names].filter((name) => name !== "outbox" && name !== "last-uses")).toEqual([]);
+    expect([...names].filter((name) => name !== "unsealed-audit" && name !== "last-uses")).toEqual(
+      [],
+    );
   });
 });
 

@@ -2,12 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { AUDIT_KIND } from "../../../src/store/audit.ts";
+import { unsealedAudit } from "../../../src/store/audit.ts";
 import { writeExport } from "../../../src/store/copies/export.ts";
 import { importDocument, readExport } from "../../../src/store/copies/import.ts";
 import { parseJson } from "../../../src/store/copies/json-text.ts";
-import { consume, put } from "../../../src/store/operations.ts";
-import { archived, outbox } from "../../../src/store/outbox.ts";
+import { append, consume, put } from "../../../src/store/operations.ts";
 import { collection } from "../../../src/store/records.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { describeStores, model, openStore, type TestStore } from "../../support/stores.ts";
@@ -47,7 +46,7 @@ async function fill({ records, clock }: TestStore): Promise<void> {
     put(alerts, { key: "used", value: { text: "" } }),
     consume(alerts, "used"),
     put(odd, { key: "__proto__", value: JSON.parse('{"__proto__":{"a":1}}') }),
-    ...archived({ kind: "delivery", at: 1, id: "x", body: {} }),
+    append({ kind: "delivery", at: 1, id: "x", body: {} }),
   ]);
   clock.now += 10;
 }
@@ -169,8 +168,7 @@ describeStores("an import", (engine) => {
       ["b", 1],
     ]);
     expect(await all(opened.store, alerts)).toHaveLength(1);
-    const rows = await opened.records.list(outbox, { limit: 100 });
-    const audit = rows.filter(({ value }) => value.kind === AUDIT_KIND);
+    const audit = await opened.records.list(unsealedAudit, { limit: 100 });
     expect(audit.map(({ value }) => value.body)).toEqual([
       {
         ...{ action: "store.imported", actor: "operator", target: opened.store.identity.id },

@@ -5,7 +5,7 @@ import { keepHouse } from "../../../src/store/housekeeping.ts";
 import { openKeyring } from "../../../src/store/keyring.ts";
 import { put } from "../../../src/store/operations.ts";
 import { collection } from "../../../src/store/records.ts";
-import { createSealer } from "../../../src/store/sealer.ts";
+import { sealAudit } from "../../../src/store/sealer.ts";
 import { verifyAudit } from "../../../src/store/verify-audit.ts";
 import { embedded, openStore, type TestStore } from "../../support/stores.ts";
 
@@ -23,9 +23,8 @@ describe("housekeeping", () => {
     return { store, keyring, step };
   }
 
-  async function seal({ records, archive, clock }: TestStore): Promise<void> {
-    const sealer = createSealer({ records, archive, now: () => clock.now });
-    while ((await sealer.run()) > 0);
+  async function seal({ records, clock }: TestStore): Promise<void> {
+    while ((await sealAudit(records, () => clock.now)) > 0);
   }
 
   it("frees what has expired in bounded steps, and keeps what has not", async () => {

@@ -6,7 +6,7 @@ import { type KeyUse, keyUses } from "../../../src/store/key-uses.ts";
 import { type Keyring, openKeyring } from "../../../src/store/keyring.ts";
 import { put, remove } from "../../../src/store/operations.ts";
 import type { Records, Stored } from "../../../src/store/records.ts";
-import { createSealer } from "../../../src/store/sealer.ts";
+import { sealAudit } from "../../../src/store/sealer.ts";
 import { describeStores, dumped, openStore, slowed, type TestStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
@@ -28,8 +28,7 @@ async function stored(records: Records, use: KeyUse): Promise<Stored<KeyRecord>>
 }
 
 async function actions({ records, archive, clock }: TestStore): Promise<readonly unknown[]> {
-  const sealer = createSealer({ records, archive, now: () => clock.now });
-  while ((await sealer.run()) > 0);
+  while ((await sealAudit(records, () => clock.now)) > 0);
   const rows = await archive.read("audit", { order: "oldest", limit: 100 });
   return rows.map(({ body }) => body);
 }

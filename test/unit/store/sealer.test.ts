@@ -1,26 +1,20 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { audited } from "../../../src/store/audit.ts";
-import { announce } from "../../../src/store/operations.ts";
-import { ARCHIVED_TOPIC, archived, outbox } from "../../../src/store/outbox.ts";
-import { createSealer } from "../../../src/store/sealer.ts";
+import { audited, unsealedAudit } from "../../../src/store/audit.ts";
+import type { Records } from "../../../src/store/records.ts";
+import { sealAudit } from "../../../src/store/sealer.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { verifyAudit } from "../../../src/store/verify-audit.ts";
 import { describeStores, model, openStore, type TestStore } from "../../support/stores.ts";
 
-type Ports = Pick<Store, "records" | "archive">;
-
 /** Lets every call of a store through, or not. */
 type Gate = <T>(call: () => Promise<T>) => Promise<T>;
 
-const gated = ({ records, archive }: Ports, gate: Gate): Ports => ({
-  records: {
-    ...records,
-    get: (from, key) => gate(() => records.get(from, key)),
-    list: (from, selection) => gate(() => records.list(from, selection)),
-    commit: (operations) => gate(() => records.commit(operations)),
-  },
-  archive: { ...archive, append: (rows) => gate(() => archive.append(rows)) },
+const gated = (records: Records, gate: Gate): Records => ({
+  ...records,
+  get: (from, key) => gate(() => records.get(from, key)),
+  list: (from, selection) => gate(() => records.list(from, selection)),
+  commit: (operations) => gate(() => records.commit(operations)),
 });
 
 /** The process ends at one call, either before the store has done it or before it is told. */
@@ -43,30 +37,19 @@ function add(store: TestStore, number: number): Promise<boolean> {
   return store.records.commit(audited(entry(number), store.clock.now));
 }
 
-function addOther(store: TestStore, number: number): Promise<boolean> {
-  const row = { kind: "delivery", at: store.clock.now, id: `${number}`, body: { number } };
-  return store.records.commit(archived(row));
-}
+const sealerOf =
+  ({ clock }: TestStore, records: Records) =>
+  () =>
+    sealAudit(records, () => clock.now);
 
 async function drain(store: TestStore): Promise<void> {
-  const sealer = sealerOf(store, store);
-  while ((await sealer.run()) > 0);
+  const seal = sealerOf(store, store.records);
+  while ((await seal()) > 0);
 }
 
-const sealerOf = ({ clock }: TestStore, ports: Ports) =>
-  createSealer({ records: ports.records, archive: ports.archive, now: () => clock.now });
-
-/** Numbers of the rows that are no audit rows; they rise with the commits. */
-async function rising(ports: Ports): Promise<readonly number[]> {
-  return (await numbers(ports, "delivery")).toSorted((a, b) => a - b);
-}
-
-async function numbers({ archive }: Ports, kind: string): Promise<readonly number[]> {
-  const rows = await archive.read(kind, { order: "oldest", limit: 10_000 });
-  return rows.map(({ body }) => {
-    const { number, detail } = body as { number?: number; detail?: { number: number } };
-    return number ?? detail?.number ?? Number.NaN;
-  });
+async function numbers({ archive }: Pick<Store, "archive">): Promise<readonly number[]> {
+  const rows = await archive.read("audit", { order: "oldest", limit: 10_000 });
+  return rows.map(({ body }) => (body as { detail: { number: number } }).detail.number);
 }
 
 describeStores("the sealer", (engine) => {
@@ -74,8 +57,8 @@ describeStores("the sealer", (engine) => {
     const store = await openStore(engine);
     for (let number = 1; number <= 5; number++) await add(store, number);
     await drain(store);
-    expect(await numbers(store, "audit")).toEqual([1, 2, 3, 4, 5]);
-    expect(await store.records.list(outbox, { limit: 10 })).toEqual([]);
+    expect(await numbers(store)).toEqual([1, 2, 3, 4, 5]);
+    expect(await store.records.list(unsealedAudit, { limit: 10 })).toEqual([]);
     expect(await verifyAudit(store)).toMatchObject({ rows: 5, firstPosition: 1, problems: [] });
   });
 
@@ -104,80 +87,8 @@ describeStores("the sealer", (engine) => {
       await drain(store);
       store.clock.now -= 10_000;
     }
-    expect(await numbers(store, "audit")).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    expect(await numbers(store)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
     expect((await verifyAudit(store)).problems).toEqual([]);
-  });
-
-  it("moves other rows as they are", async () => {
-    const store = await openStore(engine);
-    await addOther(store, 7);
-    await drain(store);
-    const [row] = await store.archive.read("delivery", { order: "oldest", limit: 10 });
-    expect(row).toEqual({ kind: "delivery", at: store.clock.now, id: "7", body: { number: 7 } });
-  });
-
-  it("tells the kinds of the rows that it has moved, once they can be read", async () => {
-    const store = await openStore(engine);
-    const read = new Promise<readonly (readonly number[])[]>((resolve) => {
-      const told: Promise<readonly number[]>[] = [];
-      store.records.onAnnounce(ARCHIVED_TOPIC, (kind) => {
-        told.push(numbers(store, kind));
-        if (told.length === 2) resolve(Promise.all(told));
-      });
-    });
-    await addOther(store, 1);
-    await add(store, 2);
-    await addOther(store, 3);
-    const sealer = sealerOf(store, store);
-    await sealer.run();
-    expect(await numbers(store, "audit")).toEqual([]);
-    await sealer.run();
-    expect(await read).toEqual([[1, 3], [2]]);
-  });
-
-  it("tells nothing when it has moved nothing", async () => {
-    const store = await openStore(engine);
-    const told: string[] = [];
-    store.records.onAnnounce(ARCHIVED_TOPIC, (kind) => void told.push(kind));
-    await add(store, 1);
-    await sealerOf(store, store).run();
-    const over = new Promise((resolve) => store.records.onAnnounce("over", resolve));
-    await store.records.commit([announce("over")]);
-    await over;
-    expect(told).toEqual([]);
-  });
-
-  it("lets no row come after a younger one of its kind", { timeout: 60_000 }, async () => {
-    const runs = engine === model ? 200 : 8;
-    const property = fc.asyncProperty(fc.array(action, { maxLength: 12 }), fc.scheduler(), noGap);
-    await fc.assert(property, { numRuns: runs, seed: 6 });
-
-    async function noGap(actions: readonly Action[], scheduler: fc.Scheduler): Promise<void> {
-      const store = await openStore(engine);
-      const committed: number[] = [];
-      const ports = { records: store.records, archive: watched(store.archive) };
-      const world = { store: { ...store, ...ports }, scheduler, added: 0 };
-      for (const { kind, ...how } of actions) {
-        const { added } = world;
-        await events[kind](world, how);
-        if (kind === "addOther") committed.push(added);
-      }
-      await drain(world.store);
-      expect(await rising(store)).toEqual(committed);
-
-      /** After every append, what is there are the first ones, without a gap. */
-      function watched(archive: Ports["archive"]): Ports["archive"] {
-        return {
-          ...archive,
-          async append(rows) {
-            const added = await archive.append(rows);
-            const there = await rising({ ...store, archive });
-            expect(there).toEqual(committed.slice(0, there.length));
-            return added;
-          },
-        };
-      }
-    }
   });
 
   it("is held up by no text that a stranger put into a row", async () => {
@@ -211,12 +122,8 @@ describeStores("the sealer", (engine) => {
       const world = { store: await openStore(engine), scheduler, added: 0 };
       for (const { kind, ...how } of actions) await events[kind](world, how);
       await drain(world.store);
-      const all = [
-        ...(await numbers(world.store, "audit")),
-        ...(await numbers(world.store, "delivery")),
-      ];
       const expected = Array.from({ length: world.added }, (_, number) => number);
-      expect(all.toSorted((a, b) => a - b)).toEqual(expected);
+      expect(await numbers(world.store)).toEqual(expected);
       expect(await verifyAudit(world.store)).toMatchObject({ unsealed: 0, problems: [] });
     }
   });
@@ -238,16 +145,13 @@ const events = {
   async add(world: World, { count }: How) {
     for (let n = 0; n < count; n++) await add(world.store, world.added++);
   },
-  async addOther(world: World) {
-    await addOther(world.store, world.added++);
-  },
   async setClockBack({ store }: World, { count }: How) {
     store.clock.now -= count * 1_000;
   },
   async crash({ store }: World, { count, moment }: How) {
-    const { run } = sealerOf(store, gated(store, crash(count, moment)));
-    // An empty outbox takes one call.
-    const ended = run().then(run).then(run).then(run);
+    const seal = sealerOf(store, gated(store.records, crash(count, moment)));
+    // Where nothing waits, one call is made.
+    const ended = seal().then(seal).then(seal).then(seal);
     await expect(ended).rejects.toThrow("crashed");
   },
   /** Several sealers at once, of which any may be held up at any call. */
@@ -256,12 +160,14 @@ const events = {
       await scheduler.schedule(Promise.resolve());
       return call();
     };
-    const sealers = Array.from({ length: count }, () => sealerOf(store, gated(store, gate)));
-    await scheduler.waitFor(Promise.all(sealers.map(({ run }) => run().then(run))));
+    const sealers = Array.from({ length: count }, () =>
+      sealerOf(store, gated(store.records, gate)),
+    );
+    await scheduler.waitFor(Promise.all(sealers.map((seal) => seal().then(seal))));
   },
 };
 
-const kinds = ["add", "addOther", "setClockBack", "crash", "race"] as const;
+const kinds = ["add", "setClockBack", "crash", "race"] as const;
 
 interface Action extends How {
   readonly kind: (typeof kinds)[number];

@@ -58,7 +58,7 @@ describeStores("the upkeep of a store", (engine) => {
     await upkeep.stop();
     expect(leads()).toBe(false);
     await record(store);
-    const told = new Promise((resolve) => store.records.onAnnounce("outbox", resolve));
+    const told = new Promise((resolve) => store.records.onAnnounce("audit", resolve));
     await record(store);
     await told;
     expect((await verifyAudit(store)).unsealed).toBeGreaterThanOrEqual(2);

@@ -7,7 +7,7 @@ const STANDING: Standing = {
   market: { mode: "live", asOf: 0, behindMs: 1_500, instruments: 1 },
   denials: { calls: 4 },
   deliveries: { waiting: 5, due: 1, oldestDueMs: 2_500 },
-  size: { records: 6, recordBytes: 7, archiveBytes: 8 },
+  size: { records: 6, bytes: 15 },
   providers: [
     { id: "one", lagMs: 9_000, failures: 0 },
     { id: "two", lagMs: null, failures: 2 },
@@ -35,8 +35,7 @@ describe("metrics", () => {
       'market_signal_deliveries{state="due"}': 1,
       market_signal_delivery_oldest_due_seconds: 2.5,
       market_signal_store_records: 6,
-      'market_signal_store_bytes{part="records"}': 7,
-      'market_signal_store_bytes{part="archive"}': 8,
+      market_signal_store_bytes: 15,
       'market_signal_provider_lag_seconds{provider="one"}': 9,
       'market_signal_provider_faults{provider="one"}': 0,
       'market_signal_provider_faults{provider="two"}': 2,

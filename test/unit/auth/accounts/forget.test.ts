@@ -88,7 +88,7 @@ describeStores("forgetting a person", (engine) => {
     });
     const rows = await dumped(store.store);
     const left = rows.flatMap((row) => (row.table === "record" ? [row.collection] : []));
-    expect(new Set(left)).toEqual(new Set(["outbox"]));
+    expect(new Set(left)).toEqual(new Set(["unsealed-audit"]));
     const text = JSON.stringify(rows);
     for (const name of [ADA, ofEmail(ADA)]) expect(text).not.toContain(name);
   });

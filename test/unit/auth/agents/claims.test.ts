@@ -18,8 +18,8 @@ import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/auth/secrets.ts";
 import { createOutbox, mails, openedEmail } from "../../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../../src/store/audit.ts";
+import { unsealedAudit } from "../../../../src/store/audit.ts";
 import { insert, put, remove, removeGroup, replace } from "../../../../src/store/operations.ts";
-import { outbox } from "../../../../src/store/outbox.ts";
 import { collection, type Records } from "../../../../src/store/records.ts";
 import { createVault } from "../../../../src/store/vault.ts";
 import { describeStores, type Engine, openStore, slowed } from "../../../support/stores.ts";
@@ -74,7 +74,7 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   }
   const agentNow = async (agentId = "agt_1") => (await records.get(clients, agentId))?.value;
   const audit = async () => {
-    const rows = await records.list(outbox, { limit: 1000 });
+    const rows = await records.list(unsealedAudit, { limit: 1000 });
     return rows.map(({ value }) => value.body as AuditEntry);
   };
   const letters = async () =>

@@ -4,9 +4,8 @@ import { belongingTo } from "../../../../src/auth/agents/agent.ts";
 import { createApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
 import { newKeyText } from "../../../../src/auth/keys/key-text.ts";
 import { createLastUse } from "../../../../src/auth/last-use.ts";
-import { type AuditEntry, audited } from "../../../../src/store/audit.ts";
+import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/audit.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/operations.ts";
-import { outbox } from "../../../../src/store/outbox.ts";
 import type { Records } from "../../../../src/store/records.ts";
 import {
   describeStores,
@@ -39,7 +38,7 @@ async function open(engine: Engine) {
 }
 
 async function auditOf(records: Records): Promise<readonly AuditEntry[]> {
-  const rows = await records.list(outbox, { limit: 1_000 });
+  const rows = await records.list(unsealedAudit, { limit: 1_000 });
   return rows.map(({ value }) => value.body as AuditEntry);
 }
 

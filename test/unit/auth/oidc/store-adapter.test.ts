@@ -6,8 +6,8 @@ import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
 import { asRequest } from "../../../../src/auth/oidc/reads.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
 import type { AuditEntry } from "../../../../src/store/audit.ts";
+import { unsealedAudit } from "../../../../src/store/audit.ts";
 import { removeGroup, replace } from "../../../../src/store/operations.ts";
-import { outbox } from "../../../../src/store/outbox.ts";
 import type { Records } from "../../../../src/store/records.ts";
 import { describeStores, dumped, type Engine, openStore, slowed } from "../../../support/stores.ts";
 
@@ -26,9 +26,9 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   const adapterFor = createStoreAdapter(context);
   const started = clock.now;
   for (const id of ["a", "b"]) await adapterFor("Client").upsert(id, { client_id: id });
-  const before = (await records.list(outbox, { limit: 1000 })).length;
+  const before = (await records.list(unsealedAudit, { limit: 1000 })).length;
   const audited = async () => {
-    const rows = await records.list(outbox, { limit: 1000 });
+    const rows = await records.list(unsealedAudit, { limit: 1000 });
     return rows.slice(before).map(({ value }) => value.body as AuditEntry);
   };
   return { store, records, clock, adapterFor, audit: audited, started };

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { digestDump } from "../../../../src/store/digest.ts";
-import { type EmbeddedStore, openEmbedded } from "../../../../src/store/embedded/open.ts";
 import { consume, put, remove, removeGroup } from "../../../../src/store/operations.ts";
 import { migrate } from "../../../../src/store/postgres/migration.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
 import { collection } from "../../../../src/store/records.ts";
+import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import type { DumpRow, Store } from "../../../../src/store/store.ts";
 import { describePostgres, open } from "./server.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { openEmbedded } from "../../../../src/store/embedded/open.ts";
 import { put, remove } from "../../../../src/store/operations.ts";
+import { openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import type { DumpRow } from "../../../../src/store/store.ts";
 import { batchOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
@@ -106,7 +106,7 @@ describe("loading", () => {
     async function* closing(): AsyncIterable<readonly DumpRow[]> {
       yield [ROW];
       await store.close();
-      expect(namesIn(folder)).toEqual(["archive.sqlite", "records.sqlite"]);
+      expect(namesIn(folder)).toEqual(["store.sqlite"]);
       yield [{ ...ROW, key: "b" }];
     }
     await expect(store.load(OTHER, closing())).rejects.toMatchObject(UNAVAILABLE);

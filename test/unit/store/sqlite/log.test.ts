@@ -33,7 +33,8 @@ it("a store whose process was killed opens with everything", async () => {
   expect(await rowsOf(await openIn(folder))).toEqual(rows);
 });
 
-describe.each(["records.sqlite-wal", "archive.sqlite-wal"])("%s", (name) => {
+describe("store.sqlite-wal", () => {
+  const name = "store.sqlite-wal";
   const damages: readonly (readonly [string, string, (path: string) => void])[] = [
     ["with a zeroed header", "its header", (path) => change(path, (bytes) => bytes.fill(0, 0, 32))],
     ["with a flipped bit in its header", "its header", (path) => change(path, (b) => flip(b, 17))],

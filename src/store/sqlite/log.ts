@@ -1,4 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync, truncateSync } from "node:fs";
+import { PAGE_BYTES, type StoreFile } from "./file.ts";
+import { logOf, syncFile } from "./folder.ts";
 
 /**
  * Sizes and marks of a write-ahead log: a header, then frames of a header and a page
@@ -133,4 +135,22 @@ function hasContents(file: number, size: number): boolean {
     if (bytesAt(file, at, step).some((byte) => byte !== 0)) return true;
   }
   return false;
+}
+
+/**
+ * Takes out of the log of a file what stands behind the last transaction that was done: one that was
+ * refused because it could not be synced may be there as a whole, and the next start would take it
+ * for done.
+ *
+ * @throws {Error} When the disk does not let it.
+ */
+export function cutLog({ database, path }: StoreFile): void {
+  // NOOP writes nothing back; it only tells how many frames of the log count.
+  const frames = Number(database.prepare("PRAGMA wal_checkpoint(NOOP)").get()?.log);
+  if (!(frames >= 0)) throw new Error(`${path} does not say how long its log is`);
+  const bytes = frames === 0 ? 0 : HEADER_BYTES + frames * (FRAME_HEADER_BYTES + PAGE_BYTES);
+  const log = logOf(path);
+  if (statSync(log).size <= bytes) return;
+  truncateSync(log, bytes);
+  syncFile(log);
 }

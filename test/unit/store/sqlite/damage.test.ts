@@ -1,6 +1,5 @@
 import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { DumpRow } from "../../../../src/store/store.ts";
 import { copyOf, fill, namesIn, newFolder, openIn, rowsOf } from "./folders.ts";
@@ -31,14 +30,14 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-describe.each(["records.sqlite", "archive.sqlite"])("%s", (name) => {
+describe("store.sqlite", () => {
+  const name = "store.sqlite";
   const damages: readonly (readonly [string, (path: string) => void])[] = [
     ["with a zeroed header", (path) => overwrite(path, 0, Buffer.alloc(100))],
     ["with a zeroed page", (path) => overwrite(path, 2 * 4096, Buffer.alloc(4096))],
     ["cut in half", (path) => truncateSync(path, statSync(path).size / 2)],
     ["cut within a page", (path) => truncateSync(path, statSync(path).size - 100)],
     ["that is empty", (path) => truncateSync(path, 0)],
-    ["that is missing", (path) => rmSync(path)],
     ["that is something else", (path) => writeFileSync(path, "{}".repeat(9999))],
   ];
 
@@ -51,12 +50,6 @@ describe.each(["records.sqlite", "archive.sqlite"])("%s", (name) => {
     await expect(opening).rejects.toThrow("is damaged (");
     await expect(opening).rejects.toThrow("market-signal store restore <backup file>");
     expect(bytesIn(folder)).toEqual(before);
-  });
-
-  it("of another store is refused", async () => {
-    const [{ folder }, other] = [await closedStore(), await closedStore()];
-    writeFileSync(join(folder, name), readFileSync(join(other.folder, name)));
-    await expect(openIn(folder)).rejects.toThrow("archive.sqlite is damaged (it does not belong");
   });
 
   it("with a flipped bit is refused, or gives what was there", { timeout: 60_000 }, async () => {
@@ -89,21 +82,12 @@ describe.each(["records.sqlite", "archive.sqlite"])("%s", (name) => {
   });
 });
 
-it("refuses a record that is there twice", async () => {
-  const { folder } = await closedStore();
-  const database = new DatabaseSync(join(folder, "records.sqlite"));
-  database.exec(`INSERT INTO record SELECT 9999, collection, "key", text, revision, groups,
-    expires_at, due_at, consumed_at, crc FROM record WHERE "key" = 'last'`);
-  database.close();
-  await expect(openIn(folder)).rejects.toThrow("is damaged (a record is there twice)");
-});
-
-it("refuses a log without its file", async () => {
+it("a log without its file is refused", async () => {
   const folder = newFolder();
   await fill(await openIn(folder));
   const copy = copyOf(folder);
-  for (const name of ["records.sqlite", "archive.sqlite"]) rmSync(join(copy, name));
-  await expect(openIn(copy)).rejects.toThrow("records.sqlite is damaged (it is missing)");
+  rmSync(join(copy, "store.sqlite"));
+  await expect(openIn(copy)).rejects.toThrow("store.sqlite is damaged (it is missing)");
 });
 
 function overwrite(path: string, at: number, bytes: Buffer): void {

@@ -14,17 +14,16 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { lockFolder } from "../../../../src/store/embedded/files.ts";
-import { openEmbedded } from "../../../../src/store/embedded/open.ts";
-import { pathsIn, withCompanions } from "../../../../src/store/embedded/paths.ts";
-import { createStaging } from "../../../../src/store/embedded/staging.ts";
 import { put } from "../../../../src/store/operations.ts";
+import { NextStore } from "../../../../src/store/sqlite/copy.ts";
+import { lockFolder, pathsIn, replaceFile } from "../../../../src/store/sqlite/folder.ts";
+import { openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import type { DumpRow } from "../../../../src/store/store.ts";
 import { copyOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
-const OPENER = fileURLToPath(new URL("../../../../src/store/embedded/open.ts", import.meta.url));
+const OPENER = fileURLToPath(new URL("../../../../src/store/sqlite/open.ts", import.meta.url));
 
-const FILES = ["archive.sqlite", "records.sqlite"];
+const FILES = ["store.sqlite"];
 
 /** Opens a folder in a process of its own, and says what came of it. */
 async function openElsewhere(folder: string) {
@@ -51,7 +50,7 @@ describe("a second process", () => {
   it("is refused while the first goes on, and let in when that has closed", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
-    const refusal = `another process is using ${join(folder, "records.sqlite")}; stop it or set DATA_DIR`;
+    const refusal = `another process is using ${join(folder, "store.sqlite")}; stop it or set DATA_DIR`;
     expect(await openElsewhere(folder)).toEqual({ said: refusal, exitCode: 1 });
     expect(await store.records.commit([put(pages, { key: "a", value: 1 })])).toBe(true);
     await store.close();
@@ -84,7 +83,7 @@ describe("the files", () => {
       const mode = (path: string) => statSync(path).mode & 0o777;
       expect(mode(folder)).toBe(0o700);
       const names = namesIn(folder);
-      expect(names).toEqual(expect.arrayContaining([...FILES, "records.sqlite-wal"]));
+      expect(names).toEqual(expect.arrayContaining([...FILES, "store.sqlite-wal"]));
       for (const name of names) expect([name, mode(join(folder, name))]).toEqual([name, 0o600]);
       const copy = copyOf(folder);
       for (const name of names) chmodSync(join(copy, name), 0o666);
@@ -96,7 +95,7 @@ describe("the files", () => {
     }
   });
 
-  it("are two when the store is closed", async () => {
+  it("are one when the store is closed", async () => {
     const folder = newFolder();
     const store = await openIn(folder);
     await fill(store);
@@ -145,43 +144,29 @@ const crashes: readonly (readonly [string, "before" | "after", (folder: string) 
   [
     "when nothing but an empty file was there",
     "before",
-    (folder) => writeFileSync(pathsIn(folder).unfinishedRecords, ""),
+    (folder) => writeFileSync(pathsIn(folder).unfinished, ""),
   ],
-  ["while they were written", "before", (folder) => void stage(folder)],
+  ["while it was written", "before", (folder) => void stage(folder)],
   [
-    "when the records were not in place to count",
+    "when it was whole but did not count yet",
     "before",
     (folder) => {
       const paths = pathsIn(folder);
       stage(folder).finish();
-      renameSync(paths.nextRecords, paths.unfinishedRecords);
+      renameSync(paths.next, paths.unfinished);
     },
   ],
-  ["when they counted", "after", (folder) => stage(folder).finish()],
+  ["when it counted", "after", (folder) => stage(folder).finish()],
   [
-    "when the archive was in its place",
+    "when it was in its place",
     "after",
     (folder) => {
       const paths = pathsIn(folder);
       stage(folder).finish();
-      putInPlace(paths.archive);
-    },
-  ],
-  [
-    "when both were in their places",
-    "after",
-    (folder) => {
-      const paths = pathsIn(folder);
-      stage(folder).finish();
-      for (const path of [paths.archive, paths.records]) putInPlace(path);
+      replaceFile(paths.next, paths.store);
     },
   ],
 ];
-
-function putInPlace(path: string): void {
-  for (const companion of withCompanions(path).slice(1)) rmSync(companion, { force: true });
-  renameSync(`${path}.new`, path);
-}
 
 const STAGED = {
   ...{ table: "record", collection: "pages", key: "staged", text: "1", revision: 9, groups: [] },
@@ -190,9 +175,9 @@ const STAGED = {
 
 function stage(folder: string) {
   const identity = { id: "staged-store", mode: "sandbox" } as const;
-  const staging = createStaging(pathsIn(folder), { identity, now: NOW, revision: 0 });
-  staging.add(STAGED);
-  return staging;
+  const next = new NextStore(pathsIn(folder), { identity, now: NOW, revision: 0 });
+  next.add(STAGED);
+  return next;
 }
 
 describe("a crash while a store is created", () => {
@@ -246,7 +231,7 @@ it("a master.key without a store is no folder for a new one", async () => {
 it("links that lead nowhere are a store that is not there now, and stay", async () => {
   const folder = newFolder();
   for (const name of FILES) symlinkSync(join(folder, "unmounted", name), join(folder, name));
-  await expect(openIn(folder)).rejects.toThrow("records.sqlite is damaged (it is missing)");
+  await expect(openIn(folder)).rejects.toThrow("store.sqlite is damaged (it is missing)");
   for (const name of FILES) expect(lstatSync(join(folder, name)).isSymbolicLink()).toBe(true);
 });
 

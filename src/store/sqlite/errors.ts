@@ -33,12 +33,12 @@ function isDiskFull(error: unknown): boolean {
   return primary(error) === FULL || error.errcode === IO_ERROR_SHARED_SIZE;
 }
 
-/** Whether the file could not be got at; it may be well. */
-export function isUnreachable(error: unknown): boolean {
+/** Whether the file could not be read or written for a reason outside of it; it may be whole. */
+function isUnreachable(error: unknown): boolean {
   return isSqliteError(error) && (isDiskFull(error) || primary(error) === CANNOT_OPEN);
 }
 
-/** Whether nobody knows what is on disk now. */
+/** Whether it is uncertain what is on disk now. */
 export function isUncertain(error: unknown): boolean {
   if (!isSqliteError(error) || isDiskFull(error)) return false;
   return [IO_ERROR, CORRUPT, NOT_A_DATABASE].includes(primary(error));
@@ -65,6 +65,30 @@ export function damaged(path: string, what: string): Error {
     `${path} is damaged (${what}). Nothing was changed. ` +
       "Put the last backup back: market-signal store restore <backup file>",
   );
+}
+
+/** What a reader is told of a row whose checksum does not fit. @param path Of the file. */
+export function damagedRow(path: string, row: string): Problem {
+  return storeUnavailable(
+    "A part of the store is damaged.",
+    damaged(path, `${row} is not as it was written`),
+  );
+}
+
+/**
+ * Does something with a file that is being opened.
+ *
+ * @throws {Error} That names the file: whatever SQLite does not like about it is damage.
+ */
+export function explained<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (isBusy(error)) throw inUse(path);
+    const message = messageOf(error);
+    if (isUnreachable(error)) throw new Error(`${path} cannot be opened (${message})`);
+    throw damaged(path, message);
+  }
 }
 
 function problemOf(error: SqliteError): Problem {

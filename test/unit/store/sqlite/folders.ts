@@ -2,9 +2,9 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type EmbeddedStore, openEmbedded } from "../../../../src/store/embedded/open.ts";
 import { consume, put } from "../../../../src/store/operations.ts";
 import { collection } from "../../../../src/store/records.ts";
+import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
 import type { DumpRow, Store } from "../../../../src/store/store.ts";
 
 /** Where the clock of these tests stands. */

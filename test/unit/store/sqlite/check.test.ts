@@ -30,13 +30,14 @@ describe("a check of an open store", () => {
 
   it("finds a record that was changed on disk since it was read", async () => {
     const { folder, store } = await readStore();
-    overwrite(folder, "records.sqlite", '{"at":150,', '{"at":151,');
+    overwrite(folder, "store.sqlite", '{"at":150,', '{"at":151,');
     expect(await store.check()).toEqual([
-      expect.stringMatching(/^records.sqlite: the record in row \d+ is not as it was written$/),
+      expect.stringMatching(/^store.sqlite: the record in row \d+ is not as it was written$/),
     ]);
   });
 
-  it.each(["records.sqlite", "archive.sqlite"])("finds a broken page of %s", async (name) => {
+  it("finds a broken page", async () => {
+    const name = "store.sqlite";
     const { folder, store } = await readStore();
     const file = openSync(join(folder, name), "r+");
     writeSync(file, Buffer.alloc(4096, 1), 0, 4096, 5 * 4096);

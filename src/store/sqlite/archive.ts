@@ -1,0 +1,160 @@
+import { setImmediate } from "node:timers/promises";
+import type { Archive, ArchiveRow, ArchiveSelection } from "../archive.ts";
+import type { DumpRow } from "../store.ts";
+import { damagedRow } from "./errors.ts";
+import { type Column, type StoreFile, sumOf } from "./file.ts";
+import type { Gate } from "./gate.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { checkInstant, checkName, jsonOf } from "./values.ts";
+
+/** An archive row as it is copied from store to store. */
+export type ArchiveDumpRow = Extract<DumpRow, { table: "archive" }>;
+
+/** Rows that go in one transaction when rows are forgotten; the event loop turns between them. */
+const PRUNE_ROWS = 2_000;
+
+/** Rows that are counted before the event loop turns. */
+const COUNT_ROWS = 20_000;
+
+/** The port over the table. @param table The one that is in use. */
+export function createArchive(
+  table: () => ArchiveTable,
+  gate: Gate,
+  commits: GroupCommit,
+): Archive {
+  return {
+    async append(rows) {
+      gate.checkWritable();
+      const added = rows.map(archiveRowOf);
+      return commits.add(() => added.reduce((sum, row) => sum + table().insert(row), 0));
+    },
+    read: async (kind, selection) => gate.answer(() => table().read(kind, selection)),
+    async prune(kind, before) {
+      for (let pruned = 0; ; ) {
+        gate.checkWritable();
+        const some = gate.answer(() => table().prune(kind, before));
+        pruned += some;
+        if (some < PRUNE_ROWS) return pruned;
+        await setImmediate();
+      }
+    },
+  };
+}
+
+/** The table of the archive of a file. */
+export class ArchiveTable {
+  readonly #file: StoreFile;
+
+  constructor(file: StoreFile) {
+    this.#file = file;
+  }
+
+  /** Adds a row unless it is there. @returns How many were new. */
+  insert(row: ArchiveDumpRow): number {
+    const columns = columnsOf(row);
+    const { changes } = this.#file
+      .statement(
+        `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES (?, ?, ?, ?, ?, ?)
+         ON CONFLICT (kind, at, name) DO NOTHING`,
+      )
+      .run(...columns, sumOf(columns));
+    return Number(changes);
+  }
+
+  /** @throws {Problem} When a row is not as it was written. */
+  read(kind: string, selection: ArchiveSelection): readonly ArchiveRow[] {
+    const { sql, values } = selectionOf(kind, selection);
+    return this.#file
+      .statement(sql)
+      .all(...values)
+      .map((row) => {
+        const { at, id, subject, text } = this.#checked(row);
+        return { kind, at, id, ...(subject === null ? {} : { subject }), body: JSON.parse(text) };
+      });
+  }
+
+  /** Forgets at most `PRUNE_ROWS` rows of a kind. @returns How many went. */
+  prune(kind: string, before: number): number {
+    const sql = `DELETE FROM archive WHERE id IN
+      (SELECT id FROM archive WHERE kind = ? AND at < ? ORDER BY at LIMIT ${PRUNE_ROWS})`;
+    return Number(this.#file.statement(sql).run(kind, before).changes);
+  }
+
+  /** Counts by the index of names, some at a time. */
+  async count(): Promise<number> {
+    const after = "FROM archive WHERE (kind, at, name) > (?, ?, ?)";
+    const next = `SELECT kind, at, name ${after} ORDER BY kind, at, name
+      LIMIT 1 OFFSET ${COUNT_ROWS - 1}`;
+    let last: readonly Column[] = ["", Number.MIN_SAFE_INTEGER, ""];
+    for (let counted = 0; ; counted += COUNT_ROWS) {
+      const row = this.#file.statement(next).get(...last);
+      if (row === undefined) {
+        const rest = this.#file.statement(`SELECT count(*) AS rows ${after}`).get(...last);
+        return counted + Number(rest?.rows);
+      }
+      last = [row.kind, row.at, row.name] as readonly Column[];
+      await setImmediate();
+    }
+  }
+
+  /** Every row in the order they came, as the table is while this goes on. */
+  *inOrder(): Generator<ArchiveDumpRow> {
+    const select = this.#file.database.prepare("SELECT * FROM archive ORDER BY id");
+    for (const row of select.iterate()) yield this.#checked(row);
+  }
+
+  #checked(row: Readonly<Record<string, unknown>>): ArchiveDumpRow {
+    const found = dumpRowOf(row);
+    if (isWhole(found, row.crc)) return found;
+    throw damagedRow(this.#file.path, "a row of the archive");
+  }
+}
+
+/** A row as it is inserted. @throws {Error} When the store cannot hold it. */
+export function archiveRowOf({ kind, at, id, subject, body }: Row): ArchiveDumpRow {
+  for (const name of [kind, id, subject ?? ""]) checkName(name);
+  const text = jsonOf(body);
+  return { table: "archive", kind, at: checkInstant(at), id, subject: subject ?? null, text };
+}
+
+/** A row, or one of which the subject was left out. */
+type Row = Omit<ArchiveRow, "subject"> & { readonly subject?: string | null };
+
+/** Row numbers above `after` whose checksum does not fit, of the next rows. */
+export function brokenArchiveRows(file: StoreFile, after: number, limit: number) {
+  const sql = "SELECT * FROM archive WHERE id > ? ORDER BY id LIMIT ?";
+  const rows = file.statement(sql).all(after, limit);
+  const broken = rows.filter((row) => !isWhole(dumpRowOf(row), row.crc));
+  return { last: rows.at(-1)?.id, broken: broken.map(({ id }) => Number(id)) };
+}
+
+/** Statement and values of a selection; the same statement for the same members. */
+function selectionOf(kind: string, selection: ArchiveSelection) {
+  const { subject, from, to, order, after, limit } = selection;
+  const [direction, beyond] = order === "oldest" ? ["ASC", ">"] : ["DESC", "<"];
+  const terms = [
+    { sql: "kind = ?", values: [kind] },
+    { sql: "subject = ?", values: subject === undefined ? undefined : [subject] },
+    { sql: "at >= ?", values: from === undefined ? undefined : [from] },
+    { sql: "at <= ?", values: to === undefined ? undefined : [to] },
+    { sql: `(at, name) ${beyond} (?, ?)`, values: after && [after.at, after.id] },
+  ].filter(({ values }) => values !== undefined);
+  return {
+    sql: `SELECT * FROM archive WHERE ${terms.map((term) => term.sql).join(" AND ")}
+          ORDER BY at ${direction}, name ${direction} LIMIT ?`,
+    values: [...terms.flatMap((term) => term.values ?? []), limit],
+  };
+}
+
+function dumpRowOf(row: Readonly<Record<string, unknown>>): ArchiveDumpRow {
+  const { kind, at, name, subject, text } = row;
+  return { table: "archive", kind, at, id: name, subject, text } as ArchiveDumpRow;
+}
+
+function isWhole(row: ArchiveDumpRow, crc: unknown): boolean {
+  return sumOf(columnsOf(row)) === crc;
+}
+
+function columnsOf({ kind, at, id, subject, text }: ArchiveDumpRow) {
+  return [kind, at, id, subject, text] as const;
+}

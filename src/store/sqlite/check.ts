@@ -1,0 +1,127 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { parentPort, Worker, workerData } from "node:worker_threads";
+import { brokenArchiveRows } from "./archive.ts";
+import { damaged, explained, messageOf } from "./errors.ts";
+import { PAGE_BYTES, RECORD_TABLES, StoreFile } from "./file.ts";
+import { createFile, logOf, withCompanions } from "./folder.ts";
+import { faultOfLog } from "./log.ts";
+import { brokenRecords } from "./record-table.ts";
+
+/** Largest file of which every start checks all pages and indexes and the checksum of every record,
+ *  in bytes: about 30 ms. Of a larger one it checks the pages of the records' tables. */
+const SMALL_BYTES = 4 * 2 ** 20;
+
+/** Rows that are checked at once. */
+const CHECK_ROWS = 500;
+
+/** So many broken rows are told. */
+const MAX_PROBLEMS = 100;
+
+/** Where a file is that may be a link: there SQLite keeps the log and the index beside it. */
+export function placeOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
+/**
+ * Looks at a file and its log before SQLite does, which fills up a last page that was cut off; only
+ * a log can have left one like that.
+ *
+ * @throws {Error} When it is damaged.
+ */
+export function checkBeforeOpening(path: string): void {
+  if (!existsSync(path)) throw damaged(path, "it is missing");
+  const { size } = statSync(path);
+  const log = logOf(path);
+  if (size === 0) throw damaged(path, "it is empty");
+  if (size % PAGE_BYTES !== 0 && !existsSync(log)) throw damaged(path, "it is cut off");
+  const fault = existsSync(log) ? explained(path, () => faultOfLog(log)) : undefined;
+  if (fault !== undefined) throw damaged(log, fault);
+  withCompanions(path).filter(existsSync).forEach(createFile);
+}
+
+/**
+ * What every start checks. An archive of many gigabytes must not delay it: its rows are checked as
+ * they are read, as records are, and all of the file by `checkInBackground`.
+ *
+ * @throws {Error} That says what is wrong.
+ */
+export function checkAtStart(file: StoreFile): void {
+  const { size } = statSync(file.path);
+  const isSmall = size <= SMALL_BYTES;
+  // Mapped into memory, every page is read once and none of them stays in the cache.
+  file.database.exec(`PRAGMA mmap_size = ${size}`);
+  const [fault] = isSmall
+    ? [...file.faults("integrity_check(1)"), ...brokenRowsOf(file, brokenRecords, "the record in")]
+    : RECORD_TABLES.flatMap((table) => file.faults(`quick_check('${table}')`));
+  file.database.exec("PRAGMA mmap_size = 0");
+  if (fault !== undefined) throw new Error(fault);
+}
+
+/** All that can be checked: every page, the indexes against the rows, and the checksum of every row.
+ *  @returns What is wrong. */
+function checkAll(file: StoreFile): readonly string[] {
+  return [
+    ...file.faults("integrity_check"),
+    ...brokenRowsOf(file, brokenRecords, "the record in"),
+    ...brokenRowsOf(file, brokenArchiveRows, "the archive's"),
+  ];
+}
+
+function brokenRowsOf(
+  file: StoreFile,
+  brokenRows: typeof brokenRecords,
+  what: string,
+): readonly string[] {
+  const problems: string[] = [];
+  let after: unknown = Number.MIN_SAFE_INTEGER;
+  while (after !== undefined && problems.length < MAX_PROBLEMS) {
+    const { last, broken } = brokenRows(file, Number(after), CHECK_ROWS);
+    problems.push(...broken.map((row) => `${what} row ${row} is not as it was written`));
+    after = last;
+  }
+  return problems;
+}
+
+/**
+ * Checks all of a file on disk in a thread of its own, so that nothing waits for it.
+ *
+ * @param signal Ends it early, without problems.
+ * @returns What is wrong, with the name of the file; empty when nothing is.
+ */
+export function checkInBackground(path: string, signal: AbortSignal): Promise<readonly string[]> {
+  if (signal.aborted) return Promise.resolve([]);
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: { checkedPath: path } });
+    const end = () => void worker.terminate();
+    signal.addEventListener("abort", end);
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", () => {
+      signal.removeEventListener("abort", end);
+      resolve([]);
+    });
+    worker.unref();
+  });
+}
+
+/** In the thread. A damage that stops the check is a problem like others. */
+function checkHere(path: string): readonly string[] {
+  const named = (problem: string) => `${basename(path)}: ${problem}`;
+  try {
+    const file = new StoreFile(path, new DatabaseSync(path, { readOnly: true }));
+    try {
+      return checkAll(file).map(named);
+    } finally {
+      file.close();
+    }
+  } catch (error) {
+    return [named(messageOf(error))];
+  }
+}
+
+const { checkedPath } = (workerData ?? {}) as { readonly checkedPath?: string };
+if (parentPort !== null && checkedPath !== undefined) {
+  parentPort.postMessage(checkHere(checkedPath));
+}

@@ -1,0 +1,152 @@
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
+import type { DumpRow, StoreIdentity } from "../store.ts";
+import { storeUnavailable } from "../unavailable.ts";
+import { ArchiveTable, archiveRowOf } from "./archive.ts";
+import { FORMAT, PAGE_BYTES, SCHEMA, StoreFile } from "./file.ts";
+import { createFile, nameNext, type Paths, removeNext, syncFile } from "./folder.ts";
+import { type RecordDumpRow, RecordTable } from "./record-table.ts";
+import { checkInstant, checkJson, checkName, checkRevision } from "./values.ts";
+
+/** Rows in a batch of a dump; the event loop turns between two. */
+const BATCH_ROWS = 200;
+
+/**
+ * How far the counter of revisions is above the newest record of a copy. The copied store may have
+ * given higher revisions to records that it has lost since; a copy does not say which, and a
+ * revision that somebody still knows must not be given again.
+ */
+export const REVISION_GAP = 1_000_000;
+
+/** Everything in a file at one instant, whatever is written since. */
+export class Snapshot {
+  readonly #file: StoreFile;
+
+  /** A second connection that has begun to read: SQLite shows it that instant until it ends. */
+  constructor(path: string) {
+    this.#file = new StoreFile(path, new DatabaseSync(path, { readOnly: true }));
+    this.#file.database.exec("BEGIN; SELECT name FROM meta LIMIT 1");
+  }
+
+  /** Records by revision, then archive rows in the order they came. */
+  async *batches(): AsyncGenerator<readonly DumpRow[]> {
+    for (const rows of [
+      new RecordTable(this.#file).byRevision(),
+      new ArchiveTable(this.#file).inOrder(),
+    ]) {
+      for (let batch = taken(rows); batch.length > 0; batch = taken(rows)) {
+        yield batch;
+        await setImmediate();
+        if (!this.#file.database.isOpen) {
+          throw storeUnavailable("The store was closed or replaced meanwhile.");
+        }
+      }
+    }
+  }
+
+  /** Lets go of the instant: until then the write-ahead log grows. */
+  close(): void {
+    this.#file.close();
+  }
+}
+
+/** The next rows; a loop over the generator would end it. */
+function taken(rows: Generator<DumpRow>): readonly DumpRow[] {
+  const batch: DumpRow[] = [];
+  while (batch.length < BATCH_ROWS) {
+    const { value, done } = rows.next();
+    if (done) break;
+    batch.push(value);
+  }
+  return batch;
+}
+
+/** What the next file of a store says about it. */
+export interface Beginning {
+  readonly identity: StoreIdentity;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Later revisions are higher than this. */
+  readonly revision: number;
+}
+
+/** The next file of a store while it is written; the store in use does not know of it. */
+export class NextStore {
+  readonly #paths: Paths;
+  readonly #file: StoreFile;
+  readonly #records: RecordTable;
+  readonly #archive: ArchiveTable;
+  #revision: number;
+  #isOver = false;
+
+  /** A file that nobody relies on before it is finished needs no journal. */
+  constructor(paths: Paths, { identity, now, revision }: Beginning) {
+    removeNext(paths);
+    createFile(paths.unfinished);
+    this.#paths = paths;
+    this.#revision = revision;
+    const file = new StoreFile(paths.unfinished, new DatabaseSync(paths.unfinished));
+    this.#file = file;
+    const tables = file.closingOnError(() => {
+      file.database.exec(`
+        PRAGMA page_size = ${PAGE_BYTES};
+        PRAGMA journal_mode = OFF;
+        PRAGMA synchronous = OFF;
+        BEGIN;
+      `);
+      for (const sql of SCHEMA) file.database.exec(sql);
+      file.setMeta("format", FORMAT);
+      file.setMeta("id", identity.id);
+      file.setMeta("mode", identity.mode);
+      file.setMeta("created", new Date(now).toISOString());
+      return { records: new RecordTable(file), archive: new ArchiveTable(file) };
+    });
+    this.#records = tables.records;
+    this.#archive = tables.archive;
+  }
+
+  /** @throws {Error} When the row cannot be stored as it is. */
+  add(row: DumpRow): void {
+    if (row.table === "archive") {
+      checkJson(row.text);
+      this.#archive.insert({ ...archiveRowOf({ ...row, body: null }), text: row.text });
+    } else {
+      insertCopied(this.#records, row);
+      this.#revision = Math.max(this.#revision, row.revision + REVISION_GAP);
+    }
+  }
+
+  /** Makes the next file whole and durable: from then on it counts. */
+  finish(): void {
+    this.#file.setMeta("revision", String(this.#revision));
+    this.#file.database.exec("COMMIT; PRAGMA journal_mode = WAL");
+    this.#file.close();
+    syncFile(this.#paths.unfinished);
+    nameNext(this.#paths);
+    this.#isOver = true;
+  }
+
+  /** Leaves nothing of it, unless it counts. */
+  discard(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#file.close();
+    removeNext(this.#paths);
+  }
+}
+
+/** Adds a record of a copy. @throws {Error} When it cannot be stored as it is, or is there twice. */
+export function insertCopied(records: RecordTable, row: RecordDumpRow): void {
+  const { table: _, groups, ...record } = row;
+  for (const name of [row.collection, row.key, ...groups]) checkName(name);
+  checkJson(row.text);
+  checkRevision(row.revision + REVISION_GAP);
+  const instant = (at: number | null) => (at === null ? null : checkInstant(at));
+  records.insert({
+    ...record,
+    groups: JSON.stringify(groups),
+    expiresAt: instant(row.expiresAt),
+    dueAt: instant(row.dueAt),
+    consumedAt: instant(row.consumedAt),
+  });
+}

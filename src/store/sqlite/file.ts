@@ -1,0 +1,185 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
+
+/** Version of the tables; another one is not opened. */
+export const FORMAT = "2";
+
+/** Facts about a file, in the file. */
+const META =
+  "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID";
+
+/**
+ * The records. Their groups stand in the row as JSON and, one by one, in `record_group`. Rows keep
+ * their id while they change, so that a change rewrites neither the key nor the groups.
+ */
+const RECORDS: readonly string[] = [
+  `CREATE TABLE record (
+    id INTEGER PRIMARY KEY, collection TEXT NOT NULL, "key" TEXT NOT NULL,
+    revision INTEGER NOT NULL, groups TEXT NOT NULL, expires_at INTEGER, due_at INTEGER,
+    consumed_at INTEGER, text TEXT NOT NULL, crc INTEGER NOT NULL
+  )`,
+  `CREATE UNIQUE INDEX record_key ON record (collection, "key")`,
+  "CREATE UNIQUE INDEX record_revision ON record (collection, revision)",
+  "CREATE INDEX record_due ON record (collection, due_at, revision) WHERE due_at IS NOT NULL",
+  `CREATE INDEX record_due_by_groups ON record (collection, groups, due_at, revision)
+    WHERE due_at IS NOT NULL`,
+  "CREATE INDEX record_expiry ON record (expires_at) WHERE expires_at IS NOT NULL",
+  `CREATE TABLE record_group (
+    name TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY (name, record)
+  ) WITHOUT ROWID`,
+];
+
+/** The archive. Rows are numbered in the order they came. */
+const ARCHIVE: readonly string[] = [
+  `CREATE TABLE archive (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL,
+    subject TEXT, text TEXT NOT NULL, crc INTEGER NOT NULL
+  )`,
+  "CREATE UNIQUE INDEX archive_name ON archive (kind, at, name)",
+  "CREATE INDEX archive_subject ON archive (kind, subject, at, name) WHERE subject IS NOT NULL",
+];
+
+/** Tables that every start checks: all but the archive. */
+export const RECORD_TABLES: readonly string[] = ["meta", "record", "record_group"];
+
+/** Everything in a file. */
+export const SCHEMA: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
+
+/** What is added to an archive of format 1, which has the same tables of meta and archive. */
+export const ADDED_IN_FORMAT_2 = RECORDS;
+
+/** Pages in the write-ahead log before it is written back: a stall of some 10 ms at most. */
+const CHECKPOINT_PAGES = 1_000;
+
+/** Length to which the log is cut when it begins anew: a backup lets it grow. In bytes. */
+const LOG_BYTES = 16 * 2 ** 20;
+
+/** Size of a page, set when a file is created. */
+export const PAGE_BYTES = 4_096;
+
+/** Page cache, in KiB. */
+const CACHE_KIB = 32 * 1_024;
+
+/** What a file may say about itself. */
+export type MetaName = "format" | "id" | "mode" | "created" | "revision" | "moved";
+
+/** A column as SQLite takes and gives it. */
+export type Column = string | number | null;
+
+/** Checksum of the columns of a row, so that a flipped bit within a text is found. */
+export function sumOf(columns: readonly Column[]): number {
+  return crc32(columns.join("\0"));
+}
+
+/** An open database file. */
+export class StoreFile {
+  readonly path: string;
+  readonly database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string, database: DatabaseSync) {
+    this.path = path;
+    this.database = database;
+  }
+
+  /**
+   * Opens a file so that every transaction is on disk when it ends. `fullfsync` is for macOS, where
+   * a plain sync stops at the cache of the disk.
+   *
+   * @throws {Error} Of SQLite, when another program holds the file or it is damaged.
+   */
+  static open(path: string): StoreFile {
+    const file = new StoreFile(path, new DatabaseSync(path));
+    return file.closingOnError(() => {
+      file.database.exec(`
+        PRAGMA cell_size_check = ON;
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = FULL;
+        PRAGMA fullfsync = ON;
+        PRAGMA checkpoint_fullfsync = ON;
+        PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+        PRAGMA journal_size_limit = ${LOG_BYTES};
+        PRAGMA cache_size = -${CACHE_KIB};
+        BEGIN IMMEDIATE;
+        COMMIT;
+      `);
+      return file;
+    });
+  }
+
+  /** Prepares a statement once. */
+  statement(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  /** Does all of the work or none of it; what it wrote is on disk when this returns. */
+  transaction<T>(work: () => T): T {
+    this.statement("BEGIN IMMEDIATE").run();
+    try {
+      const result = work();
+      this.statement("COMMIT").run();
+      return result;
+    } catch (error) {
+      if (this.database.isTransaction) this.database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** The facts of the file. @throws {Error} When one was changed by other means. */
+  meta(): ReadonlyMap<string, string> {
+    const facts = new Map<string, string>();
+    for (const { name, value, crc } of this.statement("SELECT * FROM meta").all()) {
+      if (crc !== sumOf([name as Column, value as Column])) throw new Error("a fact is not whole");
+      facts.set(String(name), String(value));
+    }
+    return facts;
+  }
+
+  setMeta(name: MetaName, value: string): void {
+    this.statement(
+      `INSERT INTO meta VALUES (?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`,
+    ).run(name, value, sumOf([name, value]));
+  }
+
+  /** @throws {Error} When the tables and indexes are not the ones that the file was created with. */
+  checkSchema(schema: readonly string[]): void {
+    const sql =
+      "SELECT sql FROM sqlite_schema WHERE type IN ('table', 'index') AND sql IS NOT NULL";
+    const found = new Set(
+      this.statement(sql)
+        .all()
+        .map((row) => row.sql),
+    );
+    if (found.size !== schema.length || !schema.every((each) => found.has(each))) {
+      throw new Error("its tables are not the ones it was created with");
+    }
+  }
+
+  /** What SQLite finds wrong. @param pragma For example `integrity_check`, or that of one table. */
+  faults(pragma: string): readonly string[] {
+    const rows = this.database.prepare(`PRAGMA ${pragma}`).all();
+    return rows.flatMap((row) => Object.values(row).map(String)).filter((text) => text !== "ok");
+  }
+
+  /** Writes the write-ahead log back, so that the file is whole without it. */
+  checkpoint(): void {
+    this.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+  close(): void {
+    if (this.database.isOpen) this.database.close();
+  }
+
+  /** Does something with a file that nobody else will close when that fails. */
+  closingOnError<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+}

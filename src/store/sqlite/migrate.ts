@@ -1,0 +1,207 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { isOutboxRecord, outboxRow } from "../outbox-records.ts";
+import { syncFolder } from "../sync-folder.ts";
+import { ArchiveTable } from "./archive.ts";
+import { checkBeforeOpening, placeOf } from "./check.ts";
+import { insertCopied } from "./copy.ts";
+import { damaged, explained } from "./errors.ts";
+import { ADDED_IN_FORMAT_2, FORMAT, StoreFile, sumOf } from "./file.ts";
+import {
+  createFile,
+  nameNext,
+  type Paths,
+  removeNext,
+  replaceFile,
+  settleNext,
+  syncFile,
+  withCompanions,
+} from "./folder.ts";
+import { type RecordDumpRow, RecordTable } from "./record-table.ts";
+
+/** Largest archive that format 1 checked at every start, in bytes. */
+const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
+
+/** Bytes that are copied at once. */
+const COPY_BYTES = 4 * 2 ** 20;
+
+/** Told how far the migration is. */
+export type OnProgress = (text: string) => void;
+
+/** The two open files of a store of format 1. */
+interface Format1 {
+  readonly records: StoreFile;
+  readonly archive: StoreFile;
+}
+
+/**
+ * Makes one file of a store of format 1, whose records and archive had a file each. Its files are
+ * kept beside the store. Ended at any point, it begins anew when it is called again, or it is done.
+ *
+ * @throws {Error} When a file is damaged; then nothing was changed.
+ */
+export function migrateFormat1(paths: Paths, onProgress: OnProgress): void {
+  settleFormat1(paths);
+  onProgress(`${paths.folder} is of an earlier version; its files are checked.`);
+  const files = openFormat1(paths);
+  try {
+    createFile(paths.unfinished);
+    copyArchive(files.archive.path, paths.unfinished, onProgress);
+    addRecords(files.records, paths.unfinished, onProgress);
+  } catch (error) {
+    removeNext(paths);
+    throw error;
+  } finally {
+    files.records.close();
+    files.archive.close();
+  }
+  syncFile(paths.unfinished);
+  nameNext(paths);
+  settleNext(paths);
+  onProgress(`Done. The files of the earlier version are kept in ${paths.format1Backup}.`);
+}
+
+/** Finishes, or clears away, what a program of format 1 left of loading a copy. */
+function settleFormat1({ format1: { records, archive } }: Paths): void {
+  if (existsSync(`${records}.new`)) {
+    for (const path of [archive, records]) {
+      if (existsSync(`${path}.new`)) replaceFile(`${path}.new`, path);
+    }
+  }
+  const left = [`${archive}.new`, `${records}.unfinished`].flatMap(withCompanions);
+  for (const path of left) rmSync(path, { force: true });
+  syncFolder(dirname(records));
+}
+
+/** Opens both files with every check that a start of format 1 made, and writes their logs back. */
+function openFormat1({ format1 }: Paths): Format1 {
+  const [recordsPath, archivePath] = [placeOf(format1.records), placeOf(format1.archive)];
+  checkBeforeOpening(recordsPath);
+  checkBeforeOpening(archivePath);
+  const records = openChecked(recordsPath, true);
+  return records.closingOnError(() => {
+    const archive = openChecked(archivePath, statSync(archivePath).size <= ARCHIVE_CHECK_BYTES);
+    return archive.closingOnError(() => {
+      if (records.meta().get("id") !== archive.meta().get("id")) {
+        throw damaged(archivePath, `it does not belong to ${recordsPath}`);
+      }
+      return { records, archive };
+    });
+  });
+}
+
+function openChecked(path: string, isChecked: boolean): StoreFile {
+  const file = explained(path, () => StoreFile.open(path));
+  return file.closingOnError(() => {
+    const format = explained(path, () => file.meta().get("format"));
+    if (format !== "1") throw new Error(`${path} has a format of another version (${format})`);
+    explained(path, () => {
+      const [fault] = isChecked ? file.faults("integrity_check(1)") : [];
+      if (fault !== undefined) throw new Error(fault);
+      file.checkpoint();
+    });
+    return file;
+  });
+}
+
+/** The archive is the larger part and its tables have not changed: its pages are copied as they are.
+ *  It was opened without anybody else, and its log is empty. */
+function copyArchive(from: string, to: string, onProgress: OnProgress): void {
+  const [source, target] = [openSync(from, "r"), openSync(to, "r+")];
+  try {
+    const { size } = fstatSync(source);
+    const block = Buffer.alloc(COPY_BYTES);
+    let told = 0;
+    for (let at = 0; at < size; ) {
+      const bytes = readSync(source, block, 0, COPY_BYTES, at);
+      writeSync(target, block, 0, bytes, at);
+      at += bytes;
+      const percent = Math.floor((100 * at) / size);
+      if (percent < told + 10) continue;
+      told = percent;
+      onProgress(`Copying the archive: ${percent} % of ${Math.ceil(size / 2 ** 20)} MiB.`);
+    }
+  } finally {
+    closeSync(source);
+    closeSync(target);
+  }
+}
+
+function addRecords(source: StoreFile, to: string, onProgress: OnProgress): void {
+  const facts = source.meta();
+  const file = StoreFile.open(to);
+  try {
+    file.database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
+    for (const sql of ADDED_IN_FORMAT_2) file.database.exec(sql);
+    for (const name of ["mode", "created", "moved"] as const) {
+      const value = facts.get(name);
+      if (value !== undefined) file.setMeta(name, value);
+    }
+    const newest = copyRecords(source, file, onProgress);
+    file.setMeta("revision", String(Math.max(newest, Number(facts.get("revision") ?? 0))));
+    file.setMeta("format", FORMAT);
+    file.database.exec("COMMIT; PRAGMA journal_mode = WAL");
+  } finally {
+    file.close();
+  }
+}
+
+/** @returns The newest revision. */
+function copyRecords(source: StoreFile, to: StoreFile, onProgress: OnProgress): number {
+  const [records, archive] = [new RecordTable(to), new ArchiveTable(to)];
+  let [copied, newest] = [0, 0];
+  const select = source.database.prepare("SELECT * FROM record ORDER BY revision");
+  for (const row of explainedRows(source.path, select.iterate())) {
+    const record = recordOf(source.path, row as unknown as Format1Row);
+    const added = isOutboxRecord(record) ? outboxRow(record) : record;
+    if (added.table === "archive") archive.insert(added);
+    else explained(source.path, () => insertCopied(records, added));
+    newest = record.revision;
+    copied += 1;
+    if (copied % 20_000 === 0) onProgress(`Copying the records: ${copied} so far.`);
+  }
+  onProgress(`Copied ${copied} records.`);
+  return newest;
+}
+
+function* explainedRows<T>(path: string, rows: Iterator<T>): Generator<T> {
+  for (;;) {
+    const { value, done } = explained(path, () => rows.next());
+    if (done) return;
+    yield value;
+  }
+}
+
+/** A row of the table of records in format 1. */
+interface Format1Row {
+  readonly collection: string;
+  readonly key: string;
+  readonly text: string;
+  readonly revision: number;
+  readonly groups: string;
+  readonly expires_at: number | null;
+  readonly due_at: number | null;
+  readonly consumed_at: number | null;
+  readonly crc: number;
+}
+
+/** @throws {Error} When the record is not as it was written. */
+function recordOf(path: string, row: Format1Row): RecordDumpRow {
+  const { collection, key, text, revision, groups } = row;
+  const [expiresAt, dueAt, consumedAt] = [row.expires_at, row.due_at, row.consumed_at];
+  const columns = [collection, key, text, revision, groups, expiresAt, dueAt, consumedAt];
+  if (sumOf(columns) !== row.crc) throw damaged(path, "a record is not as it was written");
+  return {
+    ...{ table: "record", collection, key, text, revision, groups: JSON.parse(groups) },
+    ...{ expiresAt, dueAt, consumedAt },
+  };
+}

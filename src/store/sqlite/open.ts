@@ -1,0 +1,356 @@
+import { randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Archive } from "../archive.ts";
+import type { Collection } from "../records.ts";
+import type {
+  Backlog,
+  Counts,
+  DumpRow,
+  Store,
+  StoreIdentity,
+  StoreMode,
+  StoreSize,
+} from "../store.ts";
+import { syncFolder } from "../sync-folder.ts";
+import { storeUnavailable } from "../unavailable.ts";
+import { ArchiveTable, createArchive } from "./archive.ts";
+import { checkAtStart, checkBeforeOpening, checkInBackground, placeOf } from "./check.ts";
+import { NextStore, REVISION_GAP, Snapshot } from "./copy.ts";
+import { damaged, explained, isSqliteError, messageOf, refusalOf } from "./errors.ts";
+import { FORMAT, SCHEMA, StoreFile } from "./file.ts";
+import {
+  checkNeverHeldStore,
+  createFolder,
+  holdsFormat1,
+  holdsStore,
+  lockFolder,
+  logOf,
+  type Paths,
+  pathsIn,
+  removeNext,
+  settleNext,
+} from "./folder.ts";
+import { Gate, type OnWarning } from "./gate.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { cutLog } from "./log.ts";
+import { migrateFormat1, type OnProgress } from "./migrate.ts";
+import { RecordTable } from "./record-table.ts";
+import { SqliteRecords } from "./records.ts";
+import type { Tables } from "./steps.ts";
+
+/** How an embedded store is opened. */
+export interface EmbeddedOptions {
+  /** Where its file is. */
+  readonly folder: string;
+  /** What it must belong to; created when there is none. Absent: it must be there, of any mode. */
+  readonly mode?: StoreMode;
+  /** Milliseconds since the epoch. A clock that is set moves all that waits; see steady-clock.ts. */
+  readonly now: () => number;
+  readonly onWarning?: OnWarning;
+  /** Told how far the migration of a store of an earlier version is. Absent: standard error. */
+  readonly onProgress?: OnProgress;
+}
+
+/** A store in a file of this process. */
+export interface EmbeddedStore extends Store {
+  readonly engine: "embedded";
+  /** Lets nothing be written, not even what waits. @param reason For the callers. @returns Ends
+   *  that. */
+  freeze(reason: string): () => void;
+  /** Says in the store that it lives on in PostgreSQL: nothing is written any more, and it does not
+   *  open again. */
+  markMoved(): Promise<void>;
+  /** Reads the file from disk. @returns What is wrong, with the name of the file. */
+  check(): Promise<readonly string[]>;
+}
+
+/** The open file of a store and what is in it. */
+interface Opened extends Tables {
+  readonly file: StoreFile;
+  readonly identity: StoreIdentity;
+  /** When the store was moved elsewhere, as text. */
+  readonly moved: string | undefined;
+  /** Whether the process before ended without closing it. */
+  readonly hasCrashed: boolean;
+}
+
+/**
+ * Opens the store of a folder for this process alone.
+ *
+ * @throws {Error} When it is open elsewhere, damaged, moved, missing or of another mode; says which
+ * file and what to do.
+ */
+export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
+  const { mode, now, onProgress = toStandardError } = options;
+  const paths = pathsIn(options.folder);
+  const { folder } = paths;
+  if (mode === undefined && !holdsStore(paths)) {
+    throw new Error(`there is no store in ${folder}: set DATA_DIR to the directory of the service`);
+  }
+  createFolder(folder);
+  const unlock = lockFolder(paths);
+  try {
+    settleNext(paths);
+    if (holdsFormat1(paths)) migrateFormat1(paths, onProgress);
+    if (mode !== undefined && !holdsStore(paths)) {
+      checkNeverHeldStore(paths);
+      create(paths, mode, now());
+    }
+    return new SqliteStore(openFor(paths, mode), { ...options, paths, unlock });
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+const toStandardError: OnProgress = (text) => void process.stderr.write(`${text}\n`);
+
+function create(paths: Paths, mode: StoreMode, now: number): void {
+  const identity = { id: randomUUID(), mode };
+  try {
+    new NextStore(paths, { identity, now, revision: 0 }).finish();
+  } catch (error) {
+    removeNext(paths);
+    throw new Error(`no store can be created in ${paths.folder} (${messageOf(error)})`);
+  }
+  settleNext(paths);
+}
+
+function openFor(paths: Paths, mode: StoreMode | undefined): Opened {
+  const opened = openFile(paths);
+  const refusal = refusalToOpen(opened, paths.folder, mode);
+  if (refusal === undefined) return opened;
+  opened.file.close();
+  throw new Error(refusal);
+}
+
+function openFile({ store }: Paths): Opened {
+  const path = placeOf(store);
+  checkBeforeOpening(path);
+  const hasCrashed = (statSync(logOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const file = explained(path, () => StoreFile.open(path));
+  // The log was created beside the file just now; without its name it would be lost.
+  syncFolder(dirname(path));
+  return file.closingOnError(() => {
+    const facts = explained(path, () => file.meta());
+    const [format, id, mode] = [facts.get("format"), facts.get("id"), facts.get("mode")];
+    if (format !== FORMAT) throw new Error(`${path} has a format of another version (${format})`);
+    if (id === undefined || mode === undefined) throw damaged(path, "a fact is missing");
+    explained(path, () => {
+      checkAtStart(file);
+      file.checkSchema(SCHEMA);
+    });
+    const tables = { records: new RecordTable(file), archive: new ArchiveTable(file) };
+    const identity = { id, mode: mode as StoreMode };
+    return { file, ...tables, identity, moved: facts.get("moved"), hasCrashed };
+  });
+}
+
+function refusalToOpen({ identity, moved }: Opened, folder: string, mode?: StoreMode) {
+  if (moved !== undefined) {
+    return `the store in ${folder} was moved to PostgreSQL on ${moved}; set DATABASE_URL`;
+  }
+  if (mode === undefined || mode === identity.mode) return undefined;
+  return `the store in ${folder} belongs to MARKET mode ${identity.mode}, not ${mode}; set DATA_DIR to another folder or change MARKET`;
+}
+
+interface Opening extends EmbeddedOptions {
+  readonly paths: Paths;
+  readonly unlock: () => void;
+}
+
+/** The open store. Its methods are own properties, since callers wrap a store by spreading it. */
+class SqliteStore implements EmbeddedStore {
+  readonly engine = "embedded";
+  /** Another one after a load. */
+  declare readonly identity: StoreIdentity;
+  readonly records: SqliteRecords;
+  readonly archive: Archive;
+  readonly #paths: Paths;
+  readonly #now: () => number;
+  readonly #unlock: () => void;
+  readonly #gate: Gate;
+  readonly #commits: GroupCommit;
+  readonly #snapshots = new Set<Snapshot>();
+  readonly #checks = new AbortController();
+  #opened: Opened;
+  #next: NextStore | undefined;
+
+  constructor(opened: Opened, { paths, now, unlock, onWarning = () => undefined }: Opening) {
+    this.#opened = opened;
+    this.#paths = paths;
+    this.#now = now;
+    this.#unlock = unlock;
+    this.#gate = new Gate(onWarning, () => cutLog(this.#opened.file));
+    const tables = () => this.#opened;
+    this.#commits = new GroupCommit(
+      {
+        transaction: (works) => this.#opened.records.transaction(works),
+        part: (work) => this.#opened.records.part(work),
+      },
+      this.#gate,
+    );
+    const [gate, commits] = [this.#gate, this.#commits];
+    this.records = new SqliteRecords({ tables, gate, commits, now, onWarning });
+    this.archive = createArchive(() => this.#opened.archive, gate, commits);
+    const identity = { enumerable: true, get: () => this.#opened.identity };
+    Object.defineProperty(this, "identity", identity);
+    if (opened.hasCrashed) void this.#checkAfterCrash(onWarning);
+  }
+
+  readonly counts = async (): Promise<Counts> => {
+    const records = this.#gate.answer(() => this.#opened.records.count());
+    try {
+      return { records, archive: await this.#opened.archive.count() };
+    } catch (error) {
+      this.#gate.checkReadable();
+      throw this.#gate.refusal(error);
+    }
+  };
+
+  readonly size = async (): Promise<StoreSize> => {
+    return this.#gate.answer(() => {
+      const { file, records } = this.#opened;
+      const files = [file.path, logOf(file.path)];
+      const sizes = files.map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+      return { records: records.count(), bytes: sizes.reduce((sum, size) => sum + size) };
+    });
+  };
+
+  readonly backlog = async ({ name }: Collection<unknown>): Promise<Backlog> => {
+    return this.#gate.answer(() => this.#opened.records.backlog(name, this.#now()));
+  };
+
+  /** Every row of the instant at which the first batch is asked for. Expired records are there until
+   *  they are purged. */
+  readonly dump = (): AsyncIterable<readonly DumpRow[]> => this.#dumped();
+
+  async *#dumped(): AsyncGenerator<readonly DumpRow[]> {
+    const snapshot = this.#gate.answer(() => new Snapshot(this.#opened.file.path));
+    this.#snapshots.add(snapshot);
+    try {
+      yield* snapshot.batches();
+    } catch (error) {
+      throw this.#gate.refusal(error);
+    } finally {
+      this.#snapshots.delete(snapshot);
+      snapshot.close();
+    }
+  }
+
+  /** Loads into a new file beside the one in use, which answers reads meanwhile, and puts it in its
+   *  place at once when it is whole. */
+  readonly load = async (
+    identity: StoreIdentity,
+    batches: AsyncIterable<readonly DumpRow[]>,
+  ): Promise<void> => {
+    this.#gate.checkWritable();
+    const unfreeze = this.#gate.freeze("The store is being replaced.");
+    const revision = Math.max(this.#opened.records.revision, REVISION_GAP);
+    try {
+      this.#next = new NextStore(this.#paths, { identity, now: this.#now(), revision });
+      await this.#addAll(this.#next, batches);
+      this.#next.finish();
+    } catch (error) {
+      this.#next?.discard();
+      unfreeze();
+      throw refusalOf(error);
+    } finally {
+      this.#next = undefined;
+    }
+    this.#changeOver();
+    await this.#refuseEarlierReaders();
+    unfreeze();
+  };
+
+  async #addAll(next: NextStore, batches: AsyncIterable<readonly DumpRow[]>): Promise<void> {
+    for await (const batch of batches) {
+      this.#gate.checkReadable();
+      for (const row of batch) next.add(row);
+      await setImmediate();
+    }
+    this.#gate.checkReadable();
+  }
+
+  /** The new file counts already: should this fail, the next start finishes it. */
+  #changeOver(): void {
+    try {
+      this.#closeFile();
+      settleNext(this.#paths);
+      this.#opened = openFile(this.#paths);
+    } catch (error) {
+      this.#gate.close();
+      throw storeUnavailable("The store waits for a restart.", error);
+    }
+  }
+
+  /** What read the old store and asks to write within two turns of the event loop is refused. */
+  async #refuseEarlierReaders(): Promise<void> {
+    await setImmediate();
+    await setImmediate();
+    this.#commits.drain();
+  }
+
+  readonly freeze = (reason: string): (() => void) => {
+    return this.#gate.freeze(reason);
+  };
+
+  /** Writing is barred first: what comes later must not be lost with this store. */
+  readonly markMoved = async (): Promise<void> => {
+    this.#gate.checkReadable();
+    const unfreeze = this.#gate.freeze("The store was moved.");
+    try {
+      const { file } = this.#opened;
+      const date = new Date(this.#now()).toISOString().slice(0, 10);
+      file.transaction(() => file.setMeta("moved", date));
+    } catch (error) {
+      unfreeze();
+      throw this.#gate.refusal(error);
+    }
+  };
+
+  readonly check = async (): Promise<readonly string[]> => {
+    this.#gate.checkReadable();
+    return checkInBackground(this.#opened.file.path, this.#checks.signal);
+  };
+
+  /** What a crash may have left is looked at while the store is used. Nothing is written into a file
+   *  that is found damaged: more would be lost. */
+  async #checkAfterCrash(onWarning: OnWarning): Promise<void> {
+    const { path } = this.#opened.file;
+    try {
+      const [problem] = await checkInBackground(path, this.#checks.signal);
+      if (problem === undefined) return;
+      this.#gate.freeze("The store is damaged.");
+      onWarning(damaged(path, problem).message);
+    } catch (error) {
+      onWarning(`${path} could not be checked.`, error);
+    }
+  }
+
+  readonly close = async (): Promise<void> => {
+    this.#commits.drain();
+    this.#gate.close();
+    this.#checks.abort();
+    this.#next?.discard();
+    this.#closeFile();
+    this.#unlock();
+  };
+
+  /** Connections must not outlive the names of the files. What could not be written back stays in the
+   *  log, which the next start reads. */
+  #closeFile(): void {
+    for (const snapshot of this.#snapshots) snapshot.close();
+    const { file } = this.#opened;
+    if (!file.database.isOpen) return;
+    try {
+      file.checkpoint();
+    } catch (error) {
+      if (!isSqliteError(error)) throw error;
+    } finally {
+      file.close();
+    }
+  }
+}

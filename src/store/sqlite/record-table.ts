@@ -1,0 +1,373 @@
+import type { Stored } from "../records.ts";
+import type { Backlog, DumpRow } from "../store.ts";
+import { damagedRow } from "./errors.ts";
+import { type Column, type StoreFile, sumOf } from "./file.ts";
+import type { Transactions, Work } from "./group-commit.ts";
+
+/** A record as it is copied from store to store. */
+export type RecordDumpRow = Extract<DumpRow, { table: "record" }>;
+
+/** What a record says, apart from its name and revision. Instants are milliseconds since the epoch. */
+export interface RecordContent {
+  /** JSON. */
+  readonly text: string;
+  /** JSON of the array. */
+  readonly groups: string;
+  readonly expiresAt: number | null;
+  readonly dueAt: number | null;
+  readonly consumedAt: number | null;
+}
+
+/** A record in the table. */
+export interface RecordRow extends RecordContent {
+  readonly id: number;
+  readonly collection: string;
+  readonly key: string;
+  readonly revision: number;
+}
+
+/** Which records are handed out. */
+export interface DueQuery {
+  readonly now: number;
+  readonly limit: number;
+  /** Records of any of these groups are passed over. */
+  readonly except: ReadonlySet<string>;
+}
+
+const COLUMNS = `id, collection, "key", revision, groups, expires_at, due_at, consumed_at, text, crc`;
+
+/** Whether a record has not expired; the value is the instant. */
+const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
+
+/** The table of the records of a file, its indexes, and the revisions that were given. */
+export class RecordTable implements Transactions {
+  readonly #file: StoreFile;
+  #revision: number;
+
+  constructor(file: StoreFile) {
+    this.#file = file;
+    this.#revision = Number(file.meta().get("revision") ?? 0);
+  }
+
+  /** The newest revision that was given. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  transaction<T>(works: () => T): T {
+    const before = this.#revision;
+    try {
+      return this.#file.transaction(() => {
+        const result = works();
+        if (this.#revision > before) this.#file.setMeta("revision", String(this.#revision));
+        return result;
+      });
+    } catch (error) {
+      this.#revision = before;
+      throw error;
+    }
+  }
+
+  part<T>(work: Work<T>): T {
+    const before = this.#revision;
+    this.#file.statement("SAVEPOINT part").run();
+    try {
+      const result = work();
+      if (result === false) this.#undo(before);
+      this.#file.statement("RELEASE part").run();
+      return result;
+    } catch (error) {
+      if (this.#file.database.isTransaction) {
+        this.#undo(before);
+        this.#file.statement("RELEASE part").run();
+      }
+      throw error;
+    }
+  }
+
+  #undo(revision: number): void {
+    this.#file.statement("ROLLBACK TO part").run();
+    this.#revision = revision;
+  }
+
+  /** @throws {Problem} When the record is not as it was written. */
+  find(collection: string, key: string, now: number): RecordRow | undefined {
+    const sql = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND "key" = ?`;
+    const row = this.#one(sql, collection, key);
+    return row !== undefined && isAlive(row, now) ? row : undefined;
+  }
+
+  /** The oldest change first. */
+  list(collection: string, after: number, limit: number, now: number): readonly RecordRow[] {
+    return this.#all(
+      `SELECT ${COLUMNS} FROM record WHERE collection = ? AND revision > ? AND ${ALIVE}
+       ORDER BY revision LIMIT ?`,
+      ...[collection, after, now, limit],
+    );
+  }
+
+  /** Like `list`, of the members of a group. */
+  listGroup(group: string, { collection, after, limit, now }: GroupQuery): readonly RecordRow[] {
+    // What is sorted are ids: a group may have many members, and texts are long.
+    return this.#all(
+      `SELECT ${COLUMNS} FROM record WHERE id IN (
+         SELECT id FROM record_group CROSS JOIN record ON id = record
+         WHERE name = ? AND collection = ? AND revision > ? AND ${ALIVE}
+         ORDER BY revision LIMIT ?)
+       ORDER BY revision`,
+      ...[group, collection, after, now, limit],
+    );
+  }
+
+  /** Writes a record, with the next revision, in the place of the one of its name. */
+  put(collection: string, key: string, content: RecordContent): void {
+    const sql = `SELECT id, groups FROM record WHERE collection = ? AND "key" = ?`;
+    const found = this.#file.statement(sql).get(collection, key);
+    if (found === undefined) {
+      this.insert({ collection, key, ...content, revision: ++this.#revision });
+    } else {
+      const { id, groups } = found as { id: number; groups: string };
+      this.#update({ id, collection, key, ...content, revision: ++this.#revision }, groups);
+    }
+  }
+
+  /** Changes a record, with the next revision. @returns The record as it is then. */
+  change(row: RecordRow, changes: Partial<RecordContent>): RecordRow {
+    const changed = { ...row, ...changes, revision: ++this.#revision };
+    this.#update(changed, row.groups);
+    return changed;
+  }
+
+  /** Adds a record under a revision of its own. @throws {Error} When there is one of its name. */
+  insert(row: Omit<RecordRow, "id">): void {
+    const columns = columnsOf(row);
+    const { lastInsertRowid } = this.#file
+      .statement(
+        `INSERT INTO record (collection, "key", revision, groups, expires_at, due_at, consumed_at,
+           text, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(...columns, sumOf(columns));
+    this.#join(Number(lastInsertRowid), row.groups);
+  }
+
+  remove({ id, groups }: Pick<RecordRow, "id" | "groups">): void {
+    this.#file.statement("DELETE FROM record WHERE id = ?").run(id);
+    this.#leave(id, groups);
+  }
+
+  /** Removes the members of a group that have not expired. */
+  removeGroup(group: string, now: number): void {
+    this.#removeAll(
+      `SELECT id, groups FROM record_group CROSS JOIN record ON id = record
+       WHERE name = ? AND ${ALIVE}`,
+      ...[group, now],
+    );
+  }
+
+  /** Removes records that have expired, the longest expired first. @returns How many went. */
+  removeExpired(now: number, limit: number): number {
+    return this.#removeAll(
+      "SELECT id, groups FROM record WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
+      ...[now, limit],
+    );
+  }
+
+  /** Records of a collection that are due and have not expired, the longest due first. */
+  due(collection: string, { now, limit, except }: DueQuery): readonly RecordRow[] {
+    if (except.size > 0) return this.#dueApart(collection, { now, limit, except });
+    return this.#all(
+      `SELECT ${COLUMNS} FROM record WHERE collection = ? AND due_at <= ? AND ${ALIVE}
+       ORDER BY due_at, revision LIMIT ?`,
+      ...[collection, now, now, limit],
+    );
+  }
+
+  /**
+   * Goes by the index from one combination of groups to the next and asks those that are wanted and
+   * begin soonest: as many as records are wanted, since each has one at least. What it costs follows
+   * the number of combinations, not that of the records which are passed over.
+   */
+  #dueApart(collection: string, { now, limit, except }: DueQuery): readonly RecordRow[] {
+    const next = this.#file.statement(
+      `SELECT groups FROM record WHERE collection = ? AND due_at IS NOT NULL AND groups > ?
+       ORDER BY groups LIMIT 1`,
+    );
+    const queues: (readonly RecordRow[])[] = [];
+    for (let found = next.get(collection, ""); found !== undefined; ) {
+      const groups = String(found.groups);
+      const isWanted = !namesIn(groups).some((name) => except.has(name));
+      const [first] = isWanted ? this.#dueOf(collection, groups, now, 1) : [];
+      if (first !== undefined) queues.push([first]);
+      found = next.get(collection, groups);
+    }
+    return queues
+      .flat()
+      .sort(sooner)
+      .slice(0, limit)
+      .flatMap(({ groups }) => this.#dueOf(collection, groups, now, limit))
+      .sort(sooner)
+      .slice(0, limit);
+  }
+
+  #dueOf(collection: string, groups: string, now: number, limit: number): readonly RecordRow[] {
+    return this.#all(
+      `SELECT ${COLUMNS} FROM record
+       WHERE collection = ? AND groups = ? AND due_at <= ? AND ${ALIVE}
+       ORDER BY due_at, revision LIMIT ?`,
+      ...[collection, groups, now, now, limit],
+    );
+  }
+
+  backlog(collection: string, now: number): Backlog {
+    const sql = `SELECT count(*) AS waiting, total(due_at <= ?) AS due, min(due_at) AS first
+       FROM record WHERE collection = ? AND due_at IS NOT NULL AND ${ALIVE}`;
+    const { waiting, due, first } = this.#file.statement(sql).get(now, collection, now) ?? {};
+    const oldestDueMs = Number(due) > 0 ? now - Number(first) : 0;
+    return { waiting: Number(waiting), due: Number(due), oldestDueMs };
+  }
+
+  count(): number {
+    return Number(this.#file.statement("SELECT count(*) AS records FROM record").get()?.records);
+  }
+
+  /** Every record, by revision, as the table is while this goes on. */
+  *byRevision(): Generator<RecordDumpRow> {
+    const names = this.#file.statement("SELECT DISTINCT collection FROM record").all();
+    const sources = names.map(({ collection }) => this.#inOrder(String(collection)));
+    let heads = sources.map((rows) => ({ rows, next: rows.next() }));
+    for (;;) {
+      heads = heads.filter(({ next }) => next.done !== true);
+      const [first, ...others] = heads;
+      if (first === undefined) return;
+      const head = others.reduce((a, b) => (revisionOf(b) < revisionOf(a) ? b : a), first);
+      yield dumpRowOf(head.next.value as RecordRow);
+      head.next = head.rows.next();
+    }
+  }
+
+  /** A statement of its own, since a statement gives one sequence of rows at a time. */
+  *#inOrder(collection: string): Generator<RecordRow, void> {
+    const sql = `SELECT ${COLUMNS} FROM record WHERE collection = ? ORDER BY revision`;
+    const select = this.#file.database.prepare(sql);
+    for (const row of select.iterate(collection)) yield this.#checked(row);
+  }
+
+  #update(row: RecordRow, groupsBefore: string): void {
+    const columns = columnsOf(row);
+    this.#file
+      .statement(
+        `UPDATE record SET revision = ?, groups = ?, expires_at = ?, due_at = ?, consumed_at = ?,
+           text = ?, crc = ? WHERE id = ?`,
+      )
+      .run(...columns.slice(2), sumOf(columns), row.id);
+    if (row.groups === groupsBefore) return;
+    this.#leave(row.id, groupsBefore);
+    this.#join(row.id, row.groups);
+  }
+
+  #join(id: number, groups: string): void {
+    const insert = "INSERT INTO record_group VALUES (?, ?) ON CONFLICT DO NOTHING";
+    for (const name of namesIn(groups)) this.#file.statement(insert).run(name, id);
+  }
+
+  #leave(id: number, groups: string): void {
+    const remove = "DELETE FROM record_group WHERE name = ? AND record = ?";
+    for (const name of namesIn(groups)) this.#file.statement(remove).run(name, id);
+  }
+
+  #removeAll(select: string, ...values: readonly Column[]): number {
+    const rows = this.#file.statement(select).all(...values);
+    for (const row of rows) this.remove(row as unknown as Pick<RecordRow, "id" | "groups">);
+    return rows.length;
+  }
+
+  #one(sql: string, ...values: readonly Column[]): RecordRow | undefined {
+    const row = this.#file.statement(sql).get(...values);
+    return row === undefined ? undefined : this.#checked(row);
+  }
+
+  #all(sql: string, ...values: readonly Column[]): readonly RecordRow[] {
+    return this.#file
+      .statement(sql)
+      .all(...values)
+      .map((row) => this.#checked(row));
+  }
+
+  #checked(row: Readonly<Record<string, unknown>>): RecordRow {
+    const record = rowOf(row);
+    if (isWhole(record, row.crc)) return record;
+    throw damagedRow(this.#file.path, `the record in row ${record.id}`);
+  }
+}
+
+/** Which members of a group are listed. */
+interface GroupQuery {
+  readonly collection: string;
+  readonly after: number;
+  readonly limit: number;
+  readonly now: number;
+}
+
+/** What readers are given of a record. */
+export function storedOf<T>(row: RecordRow): Stored<T> {
+  return {
+    key: row.key,
+    value: JSON.parse(row.text) as T,
+    revision: row.revision,
+    groups: namesIn(row.groups),
+    expiresAt: row.expiresAt ?? undefined,
+    dueAt: row.dueAt ?? undefined,
+    consumedAt: row.consumedAt ?? undefined,
+  };
+}
+
+/** Row numbers above `after` whose checksum does not fit, of the next rows. */
+export function brokenRecords(file: StoreFile, after: number, limit: number) {
+  const sql = `SELECT ${COLUMNS} FROM record WHERE id > ? ORDER BY id LIMIT ?`;
+  const rows = file.statement(sql).all(after, limit);
+  const broken = rows.filter((row) => !isWhole(rowOf(row), row.crc));
+  return { last: rows.at(-1)?.id, broken: broken.map(({ id }) => Number(id)) };
+}
+
+const revisionOf = ({ next }: { readonly next: IteratorResult<RecordRow> }): number =>
+  (next.value as RecordRow).revision;
+
+const NO_NAMES: readonly string[] = Object.freeze([]);
+
+function namesIn(groups: string): readonly string[] {
+  return groups === "[]" ? NO_NAMES : JSON.parse(groups);
+}
+
+function isAlive({ expiresAt }: RecordRow, now: number): boolean {
+  return expiresAt === null || expiresAt > now;
+}
+
+/** Order in which records are handed out. */
+function sooner(a: RecordRow, b: RecordRow): number {
+  return (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.revision - b.revision;
+}
+
+function isWhole(row: RecordRow, crc: unknown): boolean {
+  return sumOf(columnsOf(row)) === crc;
+}
+
+/** The columns that the checksum is of, in the order in which they are inserted. */
+function columnsOf(row: Omit<RecordRow, "id">): Column[] {
+  const { collection, key, revision, groups, expiresAt, dueAt, consumedAt, text } = row;
+  return [collection, key, revision, groups, expiresAt, dueAt, consumedAt, text];
+}
+
+function rowOf(row: Readonly<Record<string, unknown>>): RecordRow {
+  const { id, collection, key, revision, groups, text } = row as unknown as RecordRow;
+  const instants = row as Readonly<Record<"expires_at" | "due_at" | "consumed_at", number | null>>;
+  return {
+    ...{ id, collection, key, revision, groups, text },
+    expiresAt: instants.expires_at,
+    dueAt: instants.due_at,
+    consumedAt: instants.consumed_at,
+  };
+}
+
+function dumpRowOf({ id: _, groups, ...row }: RecordRow): RecordDumpRow {
+  return { table: "record", ...row, groups: JSON.parse(groups) };
+}

@@ -1,0 +1,116 @@
+import { setImmediate } from "node:timers/promises";
+import type {
+  Collection,
+  DueSelection,
+  Operation,
+  Records,
+  Selection,
+  Stored,
+} from "../records.ts";
+import type { Gate, OnWarning } from "./gate.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { storedOf } from "./record-table.ts";
+import { stepOf, type Tables } from "./steps.ts";
+import { checkInstant, isName } from "./values.ts";
+
+/** What the records are read and written with. */
+export interface RecordsOptions {
+  /** The tables that are in use; loading puts others in their place. */
+  readonly tables: () => Tables;
+  readonly gate: Gate;
+  readonly commits: GroupCommit;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onWarning: OnWarning;
+}
+
+type Listener = (text: string) => void;
+
+/** The port over the table. Its methods are own properties, since callers wrap records by spreading
+ *  them. */
+export class SqliteRecords implements Records {
+  readonly #options: RecordsOptions;
+  readonly #listeners = new Map<string, Set<{ readonly listener: Listener }>>();
+
+  constructor(options: RecordsOptions) {
+    this.#options = options;
+  }
+
+  readonly get = async <T>(from: Collection<T>, key: string): Promise<Stored<T> | undefined> => {
+    const { gate, tables, now } = this.#options;
+    gate.checkReadable();
+    if (!isName(key)) return undefined;
+    const row = gate.answer(() => tables().records.find(from.name, key, now()));
+    return row && storedOf<T>(row);
+  };
+
+  readonly list = async <T>(
+    from: Collection<T>,
+    selection: Selection,
+  ): Promise<readonly Stored<T>[]> => {
+    const { gate, tables, now } = this.#options;
+    const { group, after = 0, limit } = selection;
+    const rows = gate.answer(() =>
+      group === undefined
+        ? tables().records.list(from.name, after, limit, now())
+        : tables().records.listGroup(group, { collection: from.name, after, limit, now: now() }),
+    );
+    // Whoever reads page after page must not keep everything else waiting.
+    await setImmediate();
+    return rows.map((row) => storedOf<T>(row));
+  };
+
+  readonly commit = async (operations: readonly Operation[]): Promise<boolean> => {
+    const { gate, tables, commits, now } = this.#options;
+    gate.checkReadable();
+    const steps = operations.map(stepOf);
+    const announced = operations.filter((operation) => operation.kind === "announce");
+    const held = await commits.add(() => {
+      const at = now();
+      return steps.every((step) => step(tables(), at));
+    });
+    if (held) for (const { topic, text } of announced) this.#tell(topic, text);
+    return held;
+  };
+
+  readonly claimDue = async <T>(
+    from: Collection<T>,
+    selection: DueSelection,
+  ): Promise<readonly Stored<T>[]> => {
+    const { gate, tables, commits, now } = this.#options;
+    gate.checkReadable();
+    const { limit, except } = selection;
+    const leaseMs = checkInstant(selection.leaseMs);
+    const query = { limit, except: new Set(except) };
+    return commits.add(() => {
+      const { records } = tables();
+      const at = now();
+      const dueAt = checkInstant(at + leaseMs);
+      return records
+        .due(from.name, { ...query, now: at })
+        .map((row) => storedOf<T>(records.change(row, { dueAt })));
+    });
+  };
+
+  readonly purgeExpired = async (limit: number): Promise<number> => {
+    const { gate, tables, commits, now } = this.#options;
+    gate.checkReadable();
+    return commits.add(() => tables().records.removeExpired(now(), limit));
+  };
+
+  readonly onAnnounce = (topic: string, listener: Listener): (() => void) => {
+    const added = { listener };
+    this.#listeners.set(topic, (this.#listeners.get(topic) ?? new Set()).add(added));
+    return () => void this.#listeners.get(topic)?.delete(added);
+  };
+
+  #tell(topic: string, text: string): void {
+    for (const { listener } of this.#listeners.get(topic) ?? []) {
+      try {
+        listener(text);
+      } catch (error) {
+        this.#options.onWarning(`A listener of "${topic}" failed.`, error);
+      }
+    }
+  }
+}

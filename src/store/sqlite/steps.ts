@@ -1,0 +1,148 @@
+import type { Operation, Placing, Replacing } from "../records.ts";
+import { type ArchiveTable, archiveRowOf } from "./archive.ts";
+import type { RecordRow, RecordTable } from "./record-table.ts";
+import { checkInstant, checkName, checkRevision, jsonOf } from "./values.ts";
+
+/** What a commit changes. */
+export interface Tables {
+  readonly records: RecordTable;
+  readonly archive: ArchiveTable;
+}
+
+/** Does its part of a commit at an instant. @returns Whether it held. */
+export type Step = (tables: Tables, now: number) => boolean;
+
+type OfKind<K extends Operation["kind"]> = Extract<Operation, { kind: K }>;
+
+/**
+ * Makes a step of an operation. Everything is taken from the operation now: the caller may change
+ * its objects while the commit waits.
+ *
+ * @throws {RangeError} When a name cannot be stored, or a duration or revision is not a number.
+ * @throws {TypeError} When a value is not JSON.
+ */
+export function stepOf(operation: Operation): Step {
+  switch (operation.kind) {
+    case "put":
+      return putStep(operation);
+    case "insert":
+      return insertStep(operation);
+    case "replace":
+      return replaceStep(operation);
+    case "check":
+      return atRevision(operation, () => {});
+    case "consume":
+      return consumeStep(operation);
+    case "remove":
+      return removeStep(operation);
+    case "removeGroup":
+      return removeGroupStep(operation);
+    case "append":
+      return appendStep(operation);
+    case "announce":
+      return () => true;
+  }
+}
+
+function putStep({ collection, key, value, placing }: OfKind<"put" | "insert">): Step {
+  checkPlace(collection, key);
+  const text = jsonOf(value);
+  const { groups = [], ttlMs, dueInMs } = placing;
+  checkPlacing(placing);
+  const content = { text, groups: JSON.stringify(groups), consumedAt: null };
+  return ({ records }, now) => {
+    const [expiresAt, dueAt] = [instantAfter(now, ttlMs), instantAfter(now, dueInMs)];
+    records.put(collection, key, { ...content, expiresAt, dueAt });
+    return true;
+  };
+}
+
+function insertStep(operation: OfKind<"insert">): Step {
+  const { collection, key } = operation;
+  const put = putStep(operation);
+  return (tables, now) =>
+    tables.records.find(collection, key, now) === undefined && put(tables, now);
+}
+
+function replaceStep(operation: OfKind<"replace">): Step {
+  const text = jsonOf(operation.value);
+  const { groups, ttlMs, dueInMs } = operation.placing;
+  checkPlacing(operation.placing);
+  const content = groups === undefined ? { text } : { text, groups: JSON.stringify(groups) };
+  return atRevision(operation, ({ records }, row, now) => {
+    records.change(row, {
+      ...content,
+      expiresAt: ttlMs === undefined ? row.expiresAt : instantAfter(now, ttlMs),
+      dueAt: dueInMs === undefined ? row.dueAt : instantAfter(now, dueInMs),
+    });
+  });
+}
+
+function consumeStep({ collection, key }: OfKind<"consume">): Step {
+  checkPlace(collection, key);
+  return ({ records }, now) => {
+    const row = records.find(collection, key, now);
+    if (row === undefined || row.consumedAt !== null) return false;
+
+    records.change(row, { consumedAt: now });
+    return true;
+  };
+}
+
+function removeStep({ collection, key, revision }: OfKind<"remove">): Step {
+  if (revision !== undefined) {
+    return atRevision({ collection, key, revision }, ({ records }, row) => records.remove(row));
+  }
+  checkPlace(collection, key);
+  return ({ records }, now) => {
+    const row = records.find(collection, key, now);
+    if (row !== undefined) records.remove(row);
+    return true;
+  };
+}
+
+function removeGroupStep({ group }: OfKind<"removeGroup">): Step {
+  checkName(group);
+  return ({ records }, now) => {
+    records.removeGroup(group, now);
+    return true;
+  };
+}
+
+function appendStep({ row }: OfKind<"append">): Step {
+  const added = archiveRowOf(row);
+  return ({ archive }) => {
+    archive.insert(added);
+    return true;
+  };
+}
+
+/** A step that holds only while the record is still at a revision. */
+function atRevision(
+  { collection, key, revision }: Pick<OfKind<"check">, "collection" | "key" | "revision">,
+  change: (tables: Tables, row: RecordRow, now: number) => void,
+): Step {
+  checkPlace(collection, key);
+  checkRevision(revision);
+  return (tables, now) => {
+    const row = tables.records.find(collection, key, now);
+    if (row === undefined || row.revision !== revision) return false;
+
+    change(tables, row, now);
+    return true;
+  };
+}
+
+function checkPlace(collection: string, key: string): void {
+  checkName(collection);
+  checkName(key);
+}
+
+function checkPlacing(placing: Placing | Replacing): void {
+  placing.groups?.forEach(checkName);
+  for (const ms of [placing.ttlMs, placing.dueInMs]) checkInstant(ms ?? 0);
+}
+
+function instantAfter(now: number, ms: number | null | undefined): number | null {
+  return ms === undefined || ms === null ? null : checkInstant(now + ms);
+}

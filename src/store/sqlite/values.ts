@@ -1,0 +1,55 @@
+/** Longest name, in UTF-16 code units. */
+const LONGEST_NAME = 512;
+
+/** Longest name, in bytes of UTF-8: two of them fit into an entry of an index of PostgreSQL. */
+const LONGEST_NAME_BYTES = 1_000;
+
+/** Last instant that a `Date` can tell (ECMA-262, 21.4.1.1), in milliseconds since the epoch. */
+const LAST_INSTANT = 8.64e15;
+
+/** What is wrong with a name; nothing when every engine can store it. */
+function faultOfName(name: string): string | undefined {
+  if (name.includes("\0")) return "A name has a NUL in it.";
+  if (!name.isWellFormed()) return "A name has half a surrogate pair in it.";
+  if (name.length > LONGEST_NAME) return `A name has more than ${LONGEST_NAME} characters.`;
+  if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
+    return `A name has more than ${LONGEST_NAME_BYTES} bytes.`;
+  }
+  return undefined;
+}
+
+/** Whether a record can have the name. */
+export function isName(name: string): boolean {
+  return faultOfName(name) === undefined;
+}
+
+/** @throws {RangeError} When not every engine can store the name. */
+export function checkName(name: string): void {
+  const fault = faultOfName(name);
+  if (fault !== undefined) throw new RangeError(fault);
+}
+
+/** @throws {RangeError} When the number cannot be a revision. */
+export function checkRevision(revision: number): void {
+  if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is not a whole number.");
+}
+
+/** An instant or duration in whole milliseconds that a `Date` can tell. @throws {RangeError} For no
+ *  number. */
+export function checkInstant(at: number): number {
+  if (Number.isNaN(at)) throw new RangeError("An instant or duration is not a number.");
+  return Math.max(-LAST_INSTANT, Math.min(Math.round(at), LAST_INSTANT));
+}
+
+/** @throws {TypeError} When the value is not JSON, for example `undefined`. */
+export function jsonOf(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new TypeError("A value of the store is not JSON.");
+  return text;
+}
+
+/** @throws {Error} When the text is not JSON, or cannot be stored as it is. */
+export function checkJson(text: string): void {
+  if (!text.isWellFormed()) throw new RangeError("A text has half a surrogate pair in it.");
+  JSON.parse(text);
+}

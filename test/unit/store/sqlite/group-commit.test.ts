@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { StoreFile } from "../../../../src/store/sqlite/file.ts";
+import { Gate } from "../../../../src/store/sqlite/gate.ts";
+import { GroupCommit } from "../../../../src/store/sqlite/group-commit.ts";
+import { RecordTable } from "../../../../src/store/sqlite/record-table.ts";
+import { newFolder, openIn } from "./folders.ts";
+
+/** Writes nothing. */
+const work = () => true;
+
+/** Commits into a new store. */
+async function newCommits() {
+  const folder = newFolder();
+  await (await openIn(folder)).close();
+  const file = StoreFile.open(join(folder, "store.sqlite"));
+  onTestFinished(() => file.close());
+  const table = new RecordTable(file);
+  const gate = new Gate(
+    () => undefined,
+    () => undefined,
+  );
+  const transactions = { count: 0 };
+  const counted = <T>(works: () => T): T => {
+    transactions.count += 1;
+    return table.transaction(works);
+  };
+  const part = <T>(each: () => T) => table.part(each);
+  return { commits: new GroupCommit({ transaction: counted, part }, gate), transactions };
+}
+
+describe("the group commit of the embedded store", () => {
+  it("does in one transaction what comes in turns one after the other", async () => {
+    const { commits, transactions } = await newCommits();
+    const first = commits.add(work);
+    await turn();
+    expect(transactions.count).toBe(0);
+    await Promise.all([first, commits.add(work)]);
+    expect(transactions.count).toBe(1);
+  });
+
+  it("waits only while more comes", async () => {
+    const { commits, transactions } = await newCommits();
+    const done = commits.add(work);
+    await turn();
+    await turn();
+    expect(transactions.count).toBe(1);
+    await done;
+  });
+
+  it("does not wait for an end that does not come", async () => {
+    const { commits } = await newCommits();
+    let isDone = false;
+    const first = commits.add(work).then(() => {
+      isDone = true;
+    });
+    const works = [first];
+    for (let turns = 0; turns < 4; turns++) {
+      works.push(commits.add(work).then(() => undefined));
+      await turn();
+    }
+    expect(isDone).toBe(true);
+    await Promise.all(works);
+  });
+});
