@@ -33,7 +33,7 @@ export interface LoggedEvent {
 }
 
 /** Some events in a row. */
-export interface LoggedPage {
+interface LoggedPage {
   readonly events: readonly LoggedEvent[];
   /** Where to go on; further than the last event where others follow that are not the reader's. */
   readonly cursor: string;
