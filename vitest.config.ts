@@ -17,6 +17,8 @@ export default defineConfig(({ mode }) => ({
     experimental: { viteModuleRunner: false },
     pool: "forks",
     maxWorkers: "100%",
+    // For machines that have much else to do.
+    expect: { poll: { timeout: 10_000 } },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
