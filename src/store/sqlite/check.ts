@@ -102,7 +102,6 @@ export function checkInBackground(path: string, signal: AbortSignal): Promise<re
       signal.removeEventListener("abort", end);
       resolve([]);
     });
-    worker.unref();
   });
 }
 
