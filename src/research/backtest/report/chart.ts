@@ -70,6 +70,14 @@ export const valueAxis = (format: (value: number) => string) => ({
   axisTick: { show: false },
 });
 
+/** An axis that begins near the lowest value and leaves room at both ends, so that no line runs along
+ *  an edge. */
+export const roomyAxis = (format: (value: number) => string) => ({
+  ...valueAxis(format),
+  scale: true,
+  boundaryGap: ["8%", "8%"] as [string, string],
+});
+
 /** An axis of names or dates. */
 export const nameAxis = (names: readonly string[]) => ({
   type: "category" as const,

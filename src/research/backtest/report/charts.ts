@@ -2,7 +2,16 @@ import type { Html } from "../../../http/pages/html.ts";
 import { wealth } from "../drawdown.ts";
 import type { ClassResult, HorizonResult } from "../judgement.ts";
 import type { Slice } from "../slices.ts";
-import { COLOURS, chart, dateAxis, legend, nameAxis, valueAxis, zeroLine } from "./chart.ts";
+import {
+  COLOURS,
+  chart,
+  dateAxis,
+  legend,
+  nameAxis,
+  roomyAxis,
+  valueAxis,
+  zeroLine,
+} from "./chart.ts";
 import { change, percent, plain, shortCoefficient } from "./figures.ts";
 import { sessions } from "./words.ts";
 
@@ -102,7 +111,7 @@ export function wealthChart({ horizon, book }: HorizonResult): Html | undefined 
     {
       legend,
       xAxis: dateAxis(book.path.map(({ date }) => date)),
-      yAxis: valueAxis(plain),
+      yAxis: roomyAxis(plain),
       series: [
         line("before costs", wealth(book.path.map(({ gross }) => gross)), COLOURS.first),
         line("at 10 bp a trade", wealth(book.path.map(({ net10 }) => net10)), COLOURS.second),
@@ -122,7 +131,8 @@ export function coverageChart({ comparison, coverage }: ClassResult): Html | und
     },
     {
       xAxis: dateAxis(history.map(({ date }) => date)),
-      yAxis: valueAxis(plain),
+      // All of few instruments would be a line along the upper edge.
+      yAxis: { ...valueAxis(plain), min: 0, boundaryGap: [0, "10%"] },
       series: [
         line(
           "instruments",
@@ -165,10 +175,11 @@ export function reliabilityChart({ probabilities }: ClassResult): Html | undefin
   );
 }
 
-/** Ends and marks of an axis over some shares: at most four steps of whole percents. */
+/** Ends and marks of an axis over some shares: at most four steps of whole percents, with room for half
+ *  a percent at both ends, so that no point lies on an edge. */
 function wholePercents(shares: readonly number[]) {
-  const low = Math.floor(100 * Math.min(...shares));
-  const length = 100 * Math.max(...shares) - low;
+  const low = Math.floor(100 * Math.min(...shares) - 0.5);
+  const length = 100 * Math.max(...shares) + 0.5 - low;
   const step = Math.max(1, Math.ceil(length / 4));
   const steps = Math.max(1, Math.ceil(length / step));
   return { min: low / 100, max: (low + steps * step) / 100, interval: step / 100 };
