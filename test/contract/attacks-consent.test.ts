@@ -266,6 +266,7 @@ describe("a redirect address", () => {
     "http://[::1]/callback",
     "http://localhost/callback",
     "com.example.app:/callback",
+    "cursor://anysphere.cursor-mcp/oauth/callback",
   ])("may be %s", async (redirect_uri) => {
     expect(await registering(redirect_uri)).toEqual({ status: 201, error: undefined });
   });
@@ -282,6 +283,8 @@ describe("a redirect address", () => {
     "mailto:a@b.example",
     "tel:1",
     "app:/callback",
+    "cursors://anysphere.cursor-mcp/oauth/callback",
+    "vscode://anysphere.cursor-mcp/oauth/callback",
   ])("may not be %s", async (redirect_uri) => {
     expect(await registering(redirect_uri)).toEqual({
       status: 400,

@@ -58,6 +58,19 @@ describe("the consent page", () => {
     expect(textOf(page.html)).toContain("a program on this computer, at 127.0.0.1");
   });
 
+  it("says by which scheme a program on the device is called, and takes the answer there", async () => {
+    const redirect_uri = "cursor://anysphere.cursor-mcp/oauth/callback";
+    const { person, page, clientId } = await atConsent(
+      { redirect_uris: [redirect_uri] },
+      { redirect_uri },
+    );
+    expect(textOf(page.html)).toContain(
+      "You are sent back to a program on your device, as cursor:",
+    );
+    const leavesFor = await person.authorize(request(clientId, { redirect_uri }));
+    expect(leavesFor.href).toContain(`${redirect_uri}?code=`);
+  });
+
   it("shows a host to its end, which is what says whose it is", async () => {
     const label = "a".repeat(60);
     const host = `accounts.google.com.${label}.${label}.${label}.evil.example`;

@@ -3,14 +3,21 @@ import type { GrantRecord } from "../accounts/grants.ts";
 import { isLoopbackHost } from "../loopback.ts";
 
 /**
+ * Private-use schemes without a dot that are allowed all the same. RFC 8252 section 7.1 asks for a
+ * reversed domain name; the MCP client of Cursor is deployed with
+ * `cursor://anysphere.cursor-mcp/oauth/callback`.
+ */
+const deployedSchemes = ["cursor:"];
+
+/**
  * Whether answers may be sent to an address: by https, by http to a program on the same machine, or by
  * a private-use scheme. The scheme must be a reversed domain name, so it has a dot (RFC 8252 section
- * 7.1): without one it could start any other program of the device.
+ * 7.1): without one it could start any other program of the device. `deployedSchemes` are excepted.
  */
 export function isAllowedRedirect({ protocol, hostname }: URL): boolean {
   if (protocol === "https:") return true;
   if (protocol === "http:") return isLoopbackHost(hostname);
-  return protocol.includes(".");
+  return protocol.includes(".") || deployedSchemes.includes(protocol);
 }
 
 /**

@@ -44,7 +44,7 @@ function redirectsOf(metadata: Metadata): readonly URL[] {
   );
   if (!redirects.every(isAllowedRedirect)) {
     refuse(
-      "redirect_uris must use https, http to a loopback address, or a private-use scheme with a dot such as com.example.app",
+      "redirect_uris must use https, http to a loopback address, or a private-use scheme with a dot such as com.example.app, or cursor",
     );
   }
   return redirects;

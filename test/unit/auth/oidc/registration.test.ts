@@ -152,6 +152,7 @@ describe("the redirects of a registration", () => {
     [["https://agent.example/callback", "http://127.0.0.1:8976/callback"], "native"],
     [["http://[::1]/callback"], "native"],
     [["com.example.app:/callback"], "native"],
+    [["cursor://anysphere.cursor-mcp/oauth/callback"], "native"],
   ])("makes a client with %j a %s one", (redirect_uris, application_type) => {
     expect(normalise({ redirect_uris })).toMatchObject({ application_type });
   });
