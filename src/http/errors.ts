@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { ErrorRequestHandler, RequestHandler } from "express";
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import { Problem } from "../problem.ts";
 import { nameRequest, requestIdOn } from "./request-name.ts";
 
@@ -30,17 +30,23 @@ export const notFound: RequestHandler = (req) => {
   });
 };
 
+/** Whether a person opened an address in a browser. Programs say that they accept anything, and
+ *  browsers name HTML. */
+export const isOpenedInBrowser = ({
+  method,
+  headers,
+}: Pick<Request, "method" | "headers">): boolean =>
+  method === "GET" && headers.accept?.includes("text/html") === true;
+
 /**
- * Shows a page to a person who opened an address that is for programs, or nobody's. Programs say that
- * they accept anything, and browsers name HTML.
+ * Shows a page to a person who opened an address that is for programs, or nobody's.
  *
  * @param page Answers with a page.
  */
 export function pageForBrowsers(page: ErrorRequestHandler): ErrorRequestHandler {
   return (error, req, res, next) => {
     res.vary("Accept");
-    const isOpened = req.method === "GET" && req.headers.accept?.includes("text/html") === true;
-    if (isOpened && !req.path.startsWith("/api/")) return page(error, req, res, next);
+    if (isOpenedInBrowser(req) && !req.path.startsWith("/api/")) return page(error, req, res, next);
     return next(error);
   };
 }

@@ -7,6 +7,7 @@ import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
 import { refusalOf, secondsLeft } from "../limits/refusal.ts";
 import { Problem } from "../problem.ts";
 import { addressOf } from "./caller-address.ts";
+import { isOpenedInBrowser } from "./errors.ts";
 
 /**
  * Counts each request against one or more quotas, in their order up to the first that is exceeded.
@@ -75,9 +76,10 @@ function stateItem(counted: Remaining): string {
  * Tells a client of OAuth in the words of its protocol that it came too often: 429, `Retry-After`
  * and the error `temporarily_unavailable`. No code of RFC 6749 section 5.2 fits; this one of
  * section 4.1.2.1 says what is true, that the same request will do later. `slow_down` (RFC 8628)
- * means the polling of the device flow alone.
+ * means the polling of the device flow alone. A person at a browser is left to the error pages.
  */
-export const answerOAuthLimit: ErrorRequestHandler = (error, _req, res, next) => {
-  if (!(error instanceof Problem) || error.code !== "rate_limited") return next(error);
+export const answerOAuthLimit: ErrorRequestHandler = (error, req, res, next) => {
+  const isLimit = error instanceof Problem && error.code === "rate_limited";
+  if (!isLimit || isOpenedInBrowser(req)) return next(error);
   res.status(error.status).set(error.headers).json(unavailableBody(error));
 };

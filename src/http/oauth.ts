@@ -14,9 +14,10 @@ import type { Limits, QuotaName } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
 import { boundAuthorization } from "./authorize-bounds.ts";
 import { guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
+import { isOpenedInBrowser } from "./errors.ts";
 import { admit, answerOAuthLimit, limitBy } from "./limited.ts";
 import { onlyMethods } from "./methods.ts";
-import { answerOAuthRefusal, OAuthRefusal } from "./oauth-refusal.ts";
+import { answerOAuthRefusal, OAuthRefusal, refuseOnPage } from "./oauth-refusal.ts";
 import {
   type AskedByForm,
   askedOf,
@@ -88,17 +89,14 @@ function callbacks(): (provider: Provider) => Callback {
   };
 }
 
-/** Has a refused authorization request go on as a problem where a person opened it: it becomes a page. */
-const refuseOnPage: RequestHandler = (req, res, next) => {
-  if (req.headers.accept?.includes("text/html")) {
-    whenRefused(res, ({ error, error_description: description = "no more is known" }) =>
-      next(
-        new Problem("invalid_request", {
-          detail: `The application sent you here with a request that cannot be answered (${error}: ${description}).`,
-          next: "Go back to the application and start again from there. If that does not help, tell whoever made it what this page says.",
-        }),
-      ),
-    );
+/** Has the error handlers answer a person whose authorization request is refused. */
+const takeRefusals: RequestHandler = (req, res, next) => {
+  if (isOpenedInBrowser(req)) {
+    whenRefused(res, (refusal) => {
+      if (refusal instanceof Problem) return next(refusal);
+      const { error, error_description: description = "no more is known" } = refusal;
+      next(new OAuthRefusal(error, { status: 400, description }));
+    });
   }
   next();
 };
@@ -190,9 +188,9 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
     "/.well-known/oauth-authorization-server": { get: [plainly] },
     "/.well-known/openid-configuration": { get: [plainly] },
     "/.well-known/jwks.json": { get: [plainly] },
-    "/oauth/authorize": { get: [boundAuthorization, countKept(limits), refuseOnPage, plainly] },
+    "/oauth/authorize": { get: [boundAuthorization, countKept(limits), takeRefusals, plainly] },
     // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
-    "/oauth/authorize/:uid": { get: [refuseOnPage, plainly] },
+    "/oauth/authorize/:uid": { get: [takeRefusals, plainly] },
     [TOKEN_PATH]: { post: [lane.refuse, ...form, byForm(giveToken)] },
     [paths.userInfo]: {
       get: [perAddress("visits"), userInfo(options)],
@@ -246,7 +244,8 @@ export interface OAuth {
  * server, which would end every request it gets; anything else falls through. To be mounted at the
  * root and before any body parser, since it reads bodies itself.
  *
- * Failures of the protocol have the body of RFC 6749 section 5.2.
+ * Failures of the protocol have the body of RFC 6749 section 5.2; a person who opened an authorization
+ * request gets them as a problem, for the error pages.
  * A store that cannot answer is 503, and who came too often 429, both with `Retry-After` and the error
  * `temporarily_unavailable`.
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
@@ -265,6 +264,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
     }
     route.all(onlyMethods(Object.keys(handlers)));
   }
+  router.use("/oauth/authorize", refuseOnPage);
   router.use(answerOAuthRefusal, answerOAuthLimit, translate);
   return { router, tokens: lane };
 }

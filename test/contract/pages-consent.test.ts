@@ -262,6 +262,11 @@ describe("an authorization request", () => {
     const headers = { accept: "text/html" };
     const wrong: readonly Record<string, string>[] = [
       { client_id: "unknown" },
+      { client_id: "" },
+      { redirect_uri: "not an address" },
+      { state: "s".repeat(1025) },
+      { scope: "signals:read ".repeat(400) },
+      { response_mode: "form_post" },
       { redirect_uri: "https://evil.example/callback" },
       { scope: "<script>alert(1)</script>" },
       { code_challenge_method: "plain" },
@@ -273,8 +278,26 @@ describe("an authorization request", () => {
       expect(answer.headers.get("content-type")).toContain("text/html");
       expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
       expect(textOf(page)).toContain("Go back to the application and start again from there.");
+      expect(page).toContain('<a class="main" href="/">');
       expect(page).not.toMatch(/<script>|href="https:\/\/evil/);
+      const program = await fetch(request(client_id, parameters), { redirect: "manual" });
+      expect([program.status, program.headers.get("location")]).toEqual([400, null]);
+      expect(await program.json()).toMatchObject({ error: expect.stringMatching(/^\w+$/) });
     }
+  });
+
+  it("that comes too often is a page that says when to come again", async () => {
+    const strict = await startTown({ RATE_LIMITS: "authorize=1/60" });
+    const { client_id } = await registerPublic(strict.base);
+    const ask = (accept: string) => {
+      const { url } = authorizationRequest(strict.base, { client_id, resource: strict.base });
+      return fetch(url, { redirect: "manual", headers: { accept } });
+    };
+    expect((await ask("text/html")).status).toBe(303);
+    const page = await ask("text/html");
+    expect([page.status, Number(page.headers.get("retry-after")) > 0]).toEqual([429, true]);
+    expect(textOf(await page.text())).toContain("Come again after");
+    expect(await (await ask("*/*")).json()).toMatchObject({ error: "temporarily_unavailable" });
   });
 
   it("that is unknown, over or of another browser says to start again", async () => {

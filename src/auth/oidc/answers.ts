@@ -18,6 +18,7 @@ function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.status = problem.status;
   ctx.set(problem.headers);
   ctx.body = unavailableBody(problem);
+  ctx.state.problem = problem;
 }
 
 /** RFC 7592 section 3 wants every registered member shown, but of the secret there is only a hash,

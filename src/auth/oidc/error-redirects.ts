@@ -1,4 +1,5 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
+import type { Problem } from "../../problem.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import { approvesRedirect } from "./redirects.ts";
 
@@ -36,22 +37,27 @@ interface Refusal {
 }
 
 /** By the response to the request, which oidc-provider is given as it is. */
-const pages = new WeakMap<object, (refusal: Refusal) => void>();
+const answers = new WeakMap<object, AnswerRefusal>();
+
+/** Answers an authorization request that is refused. @param refusal A problem when the service could
+ *  not answer it, or does not yet. */
+type AnswerRefusal = (refusal: Refusal | Problem) => void;
 
 /** Lets a function answer when an authorization request is refused here, in place of the JSON that
  *  programs get. @param response To that request, as oidc-provider is given it. */
-export function whenRefused(response: object, answer: (refusal: Refusal) => void): void {
-  pages.set(response, answer);
+export function whenRefused(response: object, answer: AnswerRefusal): void {
+  answers.set(response, answer);
 }
 
 /** Leaves refusals to whoever wanted to answer them. */
 export function leaveRefusals(provider: Provider): void {
   provider.use(async (ctx, next) => {
     await next();
-    const answer = pages.get(ctx.res);
-    if (answer === undefined || ctx.status !== 400) return;
+    const answer = answers.get(ctx.res);
+    const problem: Problem | undefined = ctx.state.problem;
+    if (answer === undefined || (problem === undefined && ctx.status !== 400)) return;
     ctx.respond = false;
-    answer(ctx.body as Refusal);
+    answer(problem ?? (ctx.body as Refusal));
   });
 }
 

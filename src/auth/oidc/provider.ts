@@ -151,7 +151,7 @@ function configuration(options: ProviderOptions): Configuration {
     },
     // No cookie or other ambient credential counts, so a token may be asked for from any page.
     clientBasedCORS: () => true,
-    // As data, never as a page: nothing of the request can become markup.
+    // As data, never as a page: nothing of the request can become markup. See `whenRefused`.
     renderError(ctx, out) {
       ctx.body = out;
     },
