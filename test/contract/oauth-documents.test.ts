@@ -91,7 +91,27 @@ describe("a client by its metadata document", () => {
       client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
     });
     expect(status).toBe(400);
-    expect(body.error_description).toContain("grant type is not allowed");
+    expect(body).toMatchObject({
+      error: "unauthorized_client",
+      error_description:
+        "this client may use authorization_code; for another grant, register a client by POST /oauth/register",
+    });
+  });
+
+  it("that does not name a grant is told to change its document, which nobody else can", async () => {
+    web.set(CLIENT_ID, { ...document, grant_types: ["authorization_code"] });
+    const server = await start();
+    const { status, body } = await exchange(server, {
+      grant_type: "refresh_token",
+      client_id: CLIENT_ID,
+      refresh_token: "unknown",
+    });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: "unauthorized_client",
+      error_description:
+        "this client may use authorization_code; change grant_types in its metadata document",
+    });
   });
 
   it.each([

@@ -3,6 +3,7 @@ import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { isKnown } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
+import { documentGrantTypes, isByDocument } from "./document-clients.ts";
 import { readsOf } from "./reads.ts";
 import { challengeClient, tellUnproven } from "./unproven.ts";
 
@@ -38,8 +39,16 @@ function nameWrongGrant(ctx: KoaContextWithOIDC): void {
   if (error !== "invalid_request" || client.grantTypeAllowed(grant)) return;
   const { grantTypes = [] } = client;
   const own = `this client may use ${grantTypes.join(", ")}`;
-  const error_description = `${own}; PUT /oauth/register/${client.clientId} changes its grant_types`;
+  const error_description = `${own}; ${otherGrantWords(client.clientId, grant)}`;
   ctx.body = { error: "unauthorized_client", error_description };
+}
+
+/** How a client comes to use a grant that it did not register. */
+function otherGrantWords(clientId: string, grant: string): string {
+  if (!isByDocument(clientId)) return `PUT /oauth/register/${clientId} changes its grant_types`;
+  return documentGrantTypes.includes(grant)
+    ? "change grant_types in its metadata document"
+    : "for another grant, register a client by POST /oauth/register";
 }
 
 /** A client is told the scope that it registered, not what the library was told (client-adapter.ts). */

@@ -12,8 +12,8 @@ export type Fetch = typeof fetch;
 /** The draft that the library must be told to have been read. */
 const DRAFT = "draft-02";
 
-/** Grants of a client that nobody registered: only those for which a person decides. */
-const grantTypes = ["authorization_code", "refresh_token"];
+/** Grants that a client by a metadata document can have: only those for which a person decides. */
+export const documentGrantTypes: readonly string[] = ["authorization_code", "refresh_token"];
 
 /** Whether a client is one by its metadata document: its id is the address. */
 export function isByDocument(clientId: unknown): clientId is string {
@@ -27,7 +27,9 @@ export function documentMetadata(document: ClientMetadata): ClientMetadata {
   const isList = Array.isArray(asked);
   return {
     ...document,
-    grant_types: isList ? asked.filter((type) => grantTypes.includes(type)) : grantTypes,
+    grant_types: isList
+      ? asked.filter((type) => documentGrantTypes.includes(type))
+      : [...documentGrantTypes],
     scope: document.scope ?? Object.keys(scopes).join(" "),
   };
 }
