@@ -1,6 +1,8 @@
+import type { AdmitToken } from "../auth/oidc/issuance.ts";
 import { whenUnproven } from "../auth/oidc/unproven.ts";
 import { fingerprint } from "../auth/secrets.ts";
 import { addressKey } from "../limits/address-key.ts";
+import { countInNetworks } from "../limits/count-in-networks.ts";
 import type { Limits } from "../limits/limits.ts";
 import { refusalOf } from "../limits/refusal.ts";
 import { admit } from "./limited.ts";
@@ -70,6 +72,22 @@ export function limitTokens(limits: Limits, handOn: HandOn<AskedByForm>): HandOn
 
     await handOn(asked);
     if (proof && res.statusCode === 200) await limits.count("token", client);
+  };
+}
+
+/**
+ * Limits how many tokens are given in the hour that each lives, and so how many live. What an agent
+ * gets that nobody has claimed counts for the agent and for the networks that it asks from; whatever
+ * else, for the client and the person whom the token is for. The agent stands first: it has proven who
+ * it is, and one that goes on takes nothing from its neighbors.
+ *
+ * @returns Throws the problem `rate_limited`.
+ */
+export function admitTokens(limits: Limits, { res, ip }: Asked): AdmitToken {
+  return async ({ clientId, accountId = "", isUnclaimed }) => {
+    const quota = isUnclaimed ? "token-unclaimed-client" : "token-client";
+    admit(res, [await limits.count(quota, fingerprint(`${clientId} ${accountId}`))]);
+    if (isUnclaimed) admit(res, await countInNetworks(limits, "token-unclaimed", ip));
   };
 }
 

@@ -7,13 +7,14 @@ import { whenRefused } from "../auth/oidc/error-redirects.ts";
 import { beforeKept } from "../auth/oidc/open-requests.ts";
 import type { IssuePlainToken } from "../auth/oidc/plain-tokens.ts";
 import { revokeByPossession } from "../auth/oidc/revocation.ts";
+import { admitTokenOf } from "../auth/oidc/settlement.ts";
 import { userInfoOf } from "../auth/oidc/userinfo.ts";
 import { addressKey } from "../limits/address-key.ts";
 import { countInNetworks } from "../limits/count-in-networks.ts";
 import type { Limits, QuotaName } from "../limits/limits.ts";
 import { Problem } from "../problem.ts";
 import { boundAuthorization } from "./authorize-bounds.ts";
-import { guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
+import { admitTokens, guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
 import { isOpenedInBrowser } from "./errors.ts";
 import { admit, answerOAuthLimit, limitBy } from "./limited.ts";
 import { onlyMethods } from "./methods.ts";
@@ -128,12 +129,16 @@ const userInfoRefusals = {
 const meaningful = ["authorization", "dpop", "oauth-client-attestation", "origin"];
 
 /** Tries the short way for the plainest token requests. */
-function plainFirst({ plainTokens }: OAuthOptions, handOn: HandOn): HandOn<AskedByForm> {
+function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): HandOn<AskedByForm> {
   return async (asked) => {
     const { req, res, form } = asked;
     const isPlain = meaningful.every((name) => req.headers[name] === undefined);
-    const token = isPlain ? await plainTokens(form) : undefined;
-    if (token === undefined) return handOn(asked);
+    const admitToken = admitTokens(limits, asked);
+    const token = isPlain ? await plainTokens(form, admitToken) : undefined;
+    if (token === undefined) {
+      admitTokenOf(res, admitToken);
+      return handOn(asked);
+    }
     res.setHeader("Cache-Control", "no-store");
     sendJson(res, JSON.stringify(token));
   };

@@ -3,7 +3,7 @@ import { type Counter, countInOrder } from "./count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
 /** What is counted in each network that an address is in. */
-export type NestedQuota = "register" | "authorize";
+export type NestedQuota = "register" | "authorize" | "token-unclaimed";
 
 /** Quotas that everybody shares, where there are any. */
 const shared: Partial<Record<NestedQuota, QuotaName>> = { authorize: "authorize-all" };

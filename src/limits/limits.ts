@@ -28,6 +28,17 @@ export const quotas = {
   "authorize-all": { points: 10_000, windowSeconds: 600 },
   /** Token requests, per client and address, and tokens given, per client. */
   token: { points: 60, windowSeconds: 60 },
+  /** Tokens given to agents that nobody has claimed, per address. Tokens live for an hour, so that these
+   *  quotas bound the ones that are live. */
+  "token-unclaimed": { points: 600, windowSeconds: 3600 },
+  /** The same, per site. */
+  "token-unclaimed-site": { points: 2000, windowSeconds: 3600 },
+  /** The same, per provider. */
+  "token-unclaimed-provider": { points: 10_000, windowSeconds: 3600 },
+  /** The same, per agent. */
+  "token-unclaimed-client": { points: 60, windowSeconds: 3600 },
+  /** Tokens given to any other client, and for a person, per client and person. */
+  "token-client": { points: 1000, windowSeconds: 3600 },
   /** Revocations, per address. */
   revoke: { points: 300, windowSeconds: 60 },
   /** Wrong secrets, per client. */

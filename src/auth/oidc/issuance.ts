@@ -32,7 +32,22 @@ export interface Exchange {
   readonly documents: readonly Document[];
   /** What is written only together with them. */
   readonly steps?: readonly Operation[];
+  /** Asked before an access token is written. */
+  readonly admitToken?: AdmitToken | undefined;
 }
+
+/** Who a token is about to be given to. */
+export interface Recipient {
+  readonly clientId: string;
+  /** The person that it is for; absent: the client itself. */
+  readonly accountId?: string;
+  /** Whether the client is an agent that nobody has claimed, and the token its own. */
+  readonly isUnclaimed: boolean;
+}
+
+/** Decides whether a token is given to a client, which has proven who it is.
+ *  @throws {Problem} `rate_limited` */
+export type AdmitToken = (recipient: Recipient) => Promise<void>;
 
 /** What an exchange rests on. */
 interface Basis {
@@ -52,7 +67,8 @@ interface Basis {
  * @throws `unauthorized_client` before the claim of an agent that needs one; `invalid_client` when the
  *   client is gone; `invalid_grant` when the grant is gone, or the one to be written was changed or
  *   ended meanwhile, or a code or refresh token was used before, which ends everything that came of it.
- * @throws {Problem} `store_unavailable` when the client or grant was changed: another try will do.
+ * @throws {Problem} `store_unavailable` when the client or grant was changed: another try will do;
+ *   what `admitToken` throws, and then nothing was used up.
  */
 export async function issue(
   exchange: Exchange,
@@ -62,6 +78,8 @@ export async function issue(
   const { records, now } = context;
   let basis = await basisOf(exchange, reads, context);
   checkMayAct(exchange, basis);
+  const recipient = recipientOf(exchange, basis);
+  if (recipient !== undefined) await exchange.admitToken?.(recipient);
   while (!(await records.commit(stepsOf(exchange, basis, { reads, now: now() })))) {
     await checkUses(exchange, context);
     const present = await basisOf(exchange, undefined, context);
@@ -104,6 +122,18 @@ function written({ model, documents, ...record }: Document, reads: Reads): Opera
   const { key: _, ...rest } = record;
   return replace(documents, known, { ttlMs: null, ...rest });
 }
+
+/** @returns `undefined` when no access token is given. */
+function recipientOf({ documents }: Exchange, { client }: Basis): Recipient | undefined {
+  const token = documents.find(({ model }) => accessTokens.includes(model));
+  if (token === undefined) return undefined;
+  const { clientId = "", accountId } = token.value;
+  if (accountId !== undefined) return { clientId, accountId, isUnclaimed: false };
+  return { clientId, isUnclaimed: client !== undefined && client.value.agent.owner === undefined };
+}
+
+/** Models of the tokens that open something. */
+const accessTokens: readonly string[] = ["AccessToken", "ClientCredentials"];
 
 function beneficiaryOf(documents: readonly Document[]): Beneficiary | undefined {
   const token = documents.find(({ model }) => model === "AccessToken");

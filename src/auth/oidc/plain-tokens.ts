@@ -5,7 +5,7 @@ import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
 import { fingerprint, isSecretOf } from "../secrets.ts";
 import type { AdapterContext } from "./adapter-context.ts";
-import { type Document, issue } from "./issuance.ts";
+import { type AdmitToken, type Document, issue } from "./issuance.ts";
 import { ownerClaims } from "./people.ts";
 import {
   ACCESS_TOKEN_SECONDS,
@@ -25,7 +25,10 @@ interface PlainToken {
 }
 
 /** @returns `undefined` when the request is not plain, or anything about it is not in order. */
-export type IssuePlainToken = (form: URLSearchParams) => Promise<PlainToken | undefined>;
+export type IssuePlainToken = (
+  form: URLSearchParams,
+  admitToken: AdmitToken,
+) => Promise<PlainToken | undefined>;
 
 /** Members of a plain request: with others, it means more than is understood here. */
 const members = ["grant_type", "client_id", "client_secret", "scope", "resource"];
@@ -46,18 +49,18 @@ const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
  * the client is, a scope out of reach, is left to the authorization server, which then says what it
  * is. The token is kept as the authorization server keeps its own.
  *
- * @throws {Problem} `store_unavailable`
+ * @throws {Problem} `store_unavailable`, and what `admitToken` throws
  */
 export function createPlainTokens(context: AdapterContext & ResourcePolicy): IssuePlainToken {
   const newToken = createTokens();
-  return async (form) => {
+  return async (form, admitToken) => {
     if (!isPlain(form)) return undefined;
     const client = await context.records.get(clients, form.get("client_id") ?? "");
     if (client === undefined || !mayAsk(client.value, form.get("client_secret") ?? "")) {
       return undefined;
     }
     const right = rightOf(client.value, form, context);
-    return right && give(newToken(), { client, right }, context);
+    return right && give(newToken(), { client, right, admitToken }, context);
   };
 }
 
@@ -76,6 +79,7 @@ function createTokens(): () => string {
 interface Basis {
   readonly client: Stored<ClientRecord>;
   readonly right: Right;
+  readonly admitToken: AdmitToken;
 }
 
 /** What a token is good for. */
@@ -123,7 +127,7 @@ function mayAsk({ metadata }: ClientRecord, secret: string): boolean {
 
 async function give(
   token: string,
-  { client, right }: Basis,
+  { client, right, admitToken }: Basis,
   context: AdapterContext,
 ): Promise<PlainToken | undefined> {
   const reads = {
@@ -133,7 +137,7 @@ async function give(
   };
   try {
     const document = documentOf(token, { client, right });
-    await issue({ uses: [], documents: [document] }, reads, context);
+    await issue({ uses: [], documents: [document], admitToken }, reads, context);
   } catch (error) {
     if (error instanceof errors.OIDCProviderError) return undefined;
     throw error;
@@ -147,7 +151,7 @@ async function give(
 }
 
 /** The token as the authorization server would keep it. */
-function documentOf(token: string, { client, right }: Basis): Document {
+function documentOf(token: string, { client, right }: Omit<Basis, "admitToken">): Document {
   // Checked by oidc-provider, which knows no clock but this one; the store's ends the token as well.
   const iat = Math.floor(Date.now() / 1000);
   const extra = ownerClaims(client.value.agent);

@@ -1,6 +1,6 @@
 import { errors, Provider } from "oidc-provider";
 import type { AdapterContext } from "./adapter-context.ts";
-import { type Document, issue, type Place } from "./issuance.ts";
+import { type AdmitToken, type Document, issue, type Place } from "./issuance.ts";
 import { readsOf } from "./reads.ts";
 
 /** What a request for a token has used up and issued so far. */
@@ -10,6 +10,15 @@ interface OpenExchange {
 }
 
 const open = new WeakMap<object, OpenExchange>();
+
+/** By the response to the request, which oidc-provider is given as it is. */
+const admissions = new WeakMap<object, AdmitToken>();
+
+/** Has a function decide whether the client of a token request is given a token.
+ *  @param response To that request, as oidc-provider is given it. */
+export function admitTokenOf(response: object, admitToken: AdmitToken): void {
+  admissions.set(response, admitToken);
+}
 
 /** The exchange of the token request under way; `undefined` in any other request. */
 export function exchangeUnderWay(): OpenExchange | undefined {
@@ -31,7 +40,8 @@ export function settleExchanges(provider: Provider, context: AdapterContext): vo
     const exchange = open.get(ctx);
     if (exchange === undefined || ctx.status !== 200) return;
     try {
-      await issue(exchange, readsOf(ctx), context);
+      const admitToken = admissions.get(ctx.res);
+      await issue({ ...exchange, admitToken }, readsOf(ctx), context);
     } catch (error) {
       if (!(error instanceof errors.OIDCProviderError)) throw error;
       const { status, error: code, error_description } = error;

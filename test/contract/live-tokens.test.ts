@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { type Registered, register } from "../support/agent.ts";
+import type { UserTokens } from "../support/person.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
+import { LOOSE_LIMITS } from "../support/service.ts";
+import { startTown, type Town } from "../support/town.ts";
+
+type Members = Readonly<Record<string, string>>;
+
+/** Two ways to the same token: one that is answered at once, and one by the authorization server. */
+const ways = ["form", "header"] as const;
+type Way = (typeof ways)[number];
+
+interface Agent {
+  readonly client: Registered & { readonly claim?: { readonly code: string } };
+  readonly by: Way;
+}
+
+const post = ({ base }: Town, form: Members, headers: Members = {}) =>
+  fetch(`${base}/oauth/token`, { method: "POST", headers, body: new URLSearchParams(form) });
+
+/** Asks for the agent's own token. */
+function ask(town: Town, { client, by }: Agent, from = "198.51.100.1"): Promise<Response> {
+  const { client_id, client_secret } = client;
+  const grant = { grant_type: "client_credentials" };
+  const forwarded = { "x-forwarded-for": from };
+  if (by === "form") return post(town, { ...grant, client_id, client_secret }, forwarded);
+  const authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`;
+  return post(town, grant, { ...forwarded, authorization });
+}
+
+/** The statuses of requests, one after the other. */
+async function statusesOf(requests: readonly (() => Promise<Response>)[]) {
+  const statuses: number[] = [];
+  for (const request of requests) statuses.push((await request()).status);
+  return statuses;
+}
+
+/** The answer to whoever was given too many, in the words of OAuth. */
+async function expectRefused(answer: Response, quota: string): Promise<void> {
+  expect(answer.status).toBe(429);
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(3000);
+  expect(await answer.json()).toEqual({
+    error: "temporarily_unavailable",
+    error_description: expect.stringContaining(`The limit ${quota} allows 2 in 3600 seconds.`),
+  });
+}
+
+const engines = [
+  { name: "the embedded store", isHere: true, env: async () => ({}) },
+  {
+    name: "PostgreSQL",
+    isHere: postgresAvailable,
+    env: async () => ({
+      DATABASE_URL: await createDatabase(),
+      MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
+    }),
+  },
+];
+
+describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({ env }) => {
+  /** A service that allows two in an hour of what is named, and 100,000 of all else. */
+  const allowingTwo = async (...quotas: readonly string[]) =>
+    startTown({
+      ...(await env()),
+      TRUST_PROXY: "1",
+      RATE_LIMITS: [LOOSE_LIMITS, ...quotas.map((quota) => `${quota}=2/3600`)].join(" "),
+    });
+
+  it("are so many for an agent that nobody has claimed, from wherever it asks", async () => {
+    const town = await allowingTwo("token-unclaimed-client");
+    for (const by of ways) {
+      const agent = { client: await register(town.base), by };
+      const asked = ["198.51.100.1", "203.0.113.1"].map((from) => () => ask(town, agent, from));
+      expect(await statusesOf(asked)).toEqual([200, 200]);
+      await expectRefused(await ask(town, agent, "192.0.2.1"), "token-unclaimed-client");
+      expect((await ask(town, { client: await register(town.base), by })).status).toBe(200);
+    }
+  });
+
+  it.each([
+    ["token-unclaimed", ["198.51.100.1", "198.51.100.1", "198.51.100.1"]],
+    ["token-unclaimed-site", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
+    ["token-unclaimed-provider", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
+  ])("are limited by %s for many such agents", async (quota, [first, second, third]) => {
+    const town = await allowingTwo(quota);
+    const agents = ["form", "header", "form", "header"] as const;
+    const [one, other, ...late] = await Promise.all(
+      agents.map(async (by): Promise<Agent> => ({ client: await register(town.base), by })),
+    );
+    const within = [() => ask(town, one as Agent, first), () => ask(town, other as Agent, second)];
+    expect(await statusesOf(within)).toEqual([200, 200]);
+    for (const agent of late) {
+      await expectRefused(await ask(town, agent, third), quota);
+      expect((await ask(town, agent, `203.0.113.${agent.by.length}`)).status).toBe(200);
+    }
+  });
+
+  it("of an agent that asks on and on take nothing from its neighbors", async () => {
+    const town = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");
+    const client = await register(town.base);
+    const asked = ways.map((by) => () => ask(town, { client, by }));
+    await ask(town, { client, by: "form" }, "203.0.113.1");
+    expect(await statusesOf([...asked, ...asked])).toEqual([200, 429, 429, 429]);
+    const neighbor = await register(town.base);
+    expect((await ask(town, { client: neighbor, by: "form" })).status).toBe(200);
+  });
+
+  it("of a claimed agent are counted for it alone", async () => {
+    const town = await allowingTwo("token-client", "token-unclaimed");
+    for (const by of ways) {
+      const client: Agent["client"] = await register(town.base);
+      await town.person().claim(client.client_id, client.claim?.code ?? "");
+      const asked = [1, 2].map(() => () => ask(town, { client, by }));
+      expect(await statusesOf(asked)).toEqual([200, 200]);
+      await expectRefused(await ask(town, { client, by }), "token-client");
+    }
+  });
+
+  it("of a client that many people use are counted for each of them", async () => {
+    const town = await allowingTwo("token-client", "token-unclaimed-client");
+    const first = await town.person().tokens();
+    const { client_id } = first.client;
+    const refresh = (refresh_token: string) =>
+      post(town, { grant_type: "refresh_token", client_id, refresh_token });
+    const refreshed = await refresh(first.refresh_token);
+    expect(refreshed.status).toBe(200);
+    const { refresh_token } = (await refreshed.json()) as UserTokens;
+    await expectRefused(await refresh(refresh_token), "token-client");
+    await town.person().tokens({ client: first.client });
+  });
+});
