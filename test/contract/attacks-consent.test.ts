@@ -223,6 +223,15 @@ describe("a scope that is taken away", () => {
     expect(await scopesOf(access_token)).toEqual(["signals:read"]);
   });
 
+  it("by the person ends for every resource, whichever one the client names on the way", async () => {
+    const clientId = await byRegistration();
+    const visitor = await signedIn("other-resource@example.com");
+    const { access_token } = await tokensAt(visitor, clientId, GOOD);
+    const asked = { redirect_uri: GOOD, prompt: "consent", resource: `${base}/mcp` };
+    await visitor.authorize(request(clientId, asked).url, ["signals:read"]);
+    expect(await scopesOf(access_token)).toEqual(["signals:read"]);
+  });
+
   it("by an update of the client ends for its own tokens that are out", async () => {
     const agent = await register(base);
     const token = await tokenOf(base, agent);

@@ -29,7 +29,8 @@ export interface Decided extends Scopes {
 /**
  * Writes a decision into a grant. What is refused is kept as well: oidc-provider asks until each scope
  * is one or the other. The last word on a scope counts, so that what was refused can be allowed when
- * the client asks again.
+ * the client asks again. The page names no resource, so that what a person refuses is refused for every
+ * resource that they allowed before.
  */
 export function decideOn(grant: Decided, decision: Decision): void {
   const { resources, asked, open, allowed, redirectOrigin } = decision;
@@ -41,6 +42,9 @@ export function decideOn(grant: Decided, decision: Decision): void {
   for (const resource of resources) {
     change(grant, { resource, add: granted, drop: refused });
     change(grant.rejected, { resource, add: refused, drop: granted });
+  }
+  for (const resource of Object.keys(grant.resources ?? {})) {
+    change(grant, { resource, add: [], drop: refused });
   }
   // To the library every scope is one of OpenID Connect too.
   const { rejected } = grant;
