@@ -1,6 +1,6 @@
 import type { Response } from "express";
 import type { Repeat } from "../lib/repeat.ts";
-import { addressKey } from "../limits/address-key.ts";
+import { widestNetwork } from "../limits/address-key.ts";
 import { Problem } from "../problem.ts";
 import { callerOf, isStillIn } from "./gate.ts";
 
@@ -13,13 +13,17 @@ const LOOK_EVERY_MS = 500;
  *  a minute, so that a slow network is none. */
 const MAX_STUCK_LOOKS = 60;
 
-/** Streams that one caller can have open, and all of them together, in one process; of one address half
- *  of them, since whoever has it may have many credentials; and all of agents that nobody answers
- *  for, who must not keep others out. */
+/** Streams that one caller can have open, a person with all their clients, agents and keys, and all
+ *  callers together, in one process; and all agents that nobody answers for, who must not keep others
+ *  out. */
 const MAX_OF_ONE = 5;
-const MAX_OF_ADDRESS = 250;
+const MAX_OF_ACCOUNT = 50;
 const MAX_OF_ALL = 500;
 const MAX_OF_STRANGERS = 100;
+
+/** Of those of all, and of those of strangers, the part that can be open from one network (/32 of IPv6,
+ *  /24 of IPv4): whoever has one may have many addresses and credentials. */
+const NETWORK_PART = 1 / 2;
 
 /** Seconds after which a caller may try again: to find room, or another process. */
 const RETRY_SECONDS = { tooMany: "10", stopping: "1" };
@@ -30,7 +34,8 @@ export interface Streams {
    * Lets an answer stay open while its caller reads it and the caller's credential is good.
    *
    * @param end Ends the answer in good order; one that is open at the next look is cut.
-   * @throws {Problem} `rate_limited` when the caller, their address or everybody together has too many;
+   * @throws {Problem} `rate_limited` when the caller, their person, their network or everybody together has
+   *   too many;
    *   `not_ready` when there are to be no more.
    */
   hold(res: Response, end: () => void): void;
@@ -44,8 +49,10 @@ export interface Streams {
 /** An answer that is open. */
 interface Open {
   readonly caller: string;
-  /** Key of the network address. */
-  readonly address: string;
+  /** Who answers for the caller; `undefined`: nobody does. */
+  readonly accountId: string | undefined;
+  /** The widest network that the caller's address is in. */
+  readonly network: string;
   /** An agent that nobody answers for. */
   readonly isStranger: boolean;
   /** Ends it; the second time it is cut. */
@@ -90,12 +97,13 @@ export function createStreams(repeat: Repeat): Streams {
   };
 }
 
-type Listener = Pick<Open, "caller" | "address" | "isStranger">;
+type Listener = Pick<Open, "caller" | "accountId" | "network" | "isStranger">;
 
 function listenerOf(res: Response): Listener {
   const { kind, id, accountId } = callerOf(res);
   const isStranger = kind === "agent" && accountId === undefined;
-  return { caller: `${kind}:${id}`, address: addressKey(res.req.ip), isStranger };
+  const network = widestNetwork(res.req.ip);
+  return { caller: `${kind}:${id}`, accountId, network, isStranger };
 }
 
 /** A caller who does not read would keep an answer open that has long been ended. */
@@ -118,18 +126,33 @@ function stuckness(res: Response): () => boolean {
 }
 
 /** @throws {Problem} `rate_limited`. */
-function refuseTooMany(open: readonly Open[], { caller, address, isStranger }: Listener): void {
-  const ofAddress = open.filter((stream) => stream.address === address);
+function refuseTooMany(open: readonly Open[], listener: Listener): void {
+  const { caller, accountId, isStranger } = listener;
   const ofOne = open.filter((stream) => stream.caller === caller);
-  const ofStrangers = open.filter((stream) => stream.isStranger);
   if (ofOne.length >= MAX_OF_ONE) throw tooMany(`You have ${MAX_OF_ONE} streams open already.`);
-  if (ofAddress.length >= MAX_OF_ADDRESS) {
-    throw tooMany(`${MAX_OF_ADDRESS} streams are open from your address.`);
+  const ofAccount = open.filter((stream) => stream.accountId === accountId);
+  if (accountId !== undefined && ofAccount.length >= MAX_OF_ACCOUNT) {
+    throw tooMany(`Your account has ${MAX_OF_ACCOUNT} streams open, with all its agents and keys.`);
   }
-  if (open.length >= MAX_OF_ALL) throw tooMany(`${MAX_OF_ALL} streams are open, of all callers.`);
-  if (isStranger && ofStrangers.length >= MAX_OF_STRANGERS) {
-    throw tooMany(`${MAX_OF_STRANGERS} streams of agents that nobody has claimed are open.`);
-  }
+  refuseBeyond({ most: MAX_OF_ALL, of: "all callers" }, open, listener);
+  if (!isStranger) return;
+  const ofStrangers = open.filter((stream) => stream.isStranger);
+  const bound = { most: MAX_OF_STRANGERS, of: "agents that nobody has claimed" };
+  refuseBeyond(bound, ofStrangers, listener);
+}
+
+/** How many streams can be open, and whose. */
+interface Bound {
+  readonly most: number;
+  readonly of: string;
+}
+
+/** @throws {Problem} `rate_limited` when so many are open, or of one network its part of them. */
+function refuseBeyond({ most, of }: Bound, open: readonly Open[], { network }: Listener): void {
+  if (open.length >= most) throw tooMany(`${most} streams are open, of ${of}.`);
+  const ofNetwork = open.filter((stream) => stream.network === network).length;
+  const part = most * NETWORK_PART;
+  if (ofNetwork >= part) throw tooMany(`${part} streams of ${of} are open from your network.`);
 }
 
 const tooMany = (detail: string): Problem =>

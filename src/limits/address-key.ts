@@ -54,6 +54,14 @@ export function networksOf(ip: string | undefined): Networks {
   };
 }
 
+/** The widest network that an address is in, of those that are told apart: the /32 of an IPv6 address, the
+ *  /24 of an IPv4 address. Who holds one has as many of the narrower ones as they want.
+ *  @param ip As Express tells it; `undefined` when the connection is gone already. */
+export function widestNetwork(ip: string | undefined): string {
+  const { provider, site } = networksOf(ip);
+  return provider ?? site;
+}
+
 function prefixOf(address: IPv4 | IPv6, bits: number): string {
   const bytes = address.toByteArray().map((byte, at) => (at < bits / 8 ? byte : 0));
   return `${ipaddr.fromByteArray(bytes)}/${bits}`;

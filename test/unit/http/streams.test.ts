@@ -142,11 +142,17 @@ describe("streams", () => {
     }
   });
 
-  /** Opens five streams for each of some callers, who come from one address. */
-  async function openFives(app: StreamApp, callers: readonly string[], address: string) {
+  /** Opens five streams for each of some callers, each with a person of their own, who come from one
+   *  address. */
+  async function openFives(
+    app: StreamApp,
+    callers: readonly string[],
+    address: string,
+    accountOf: (caller: string) => string | undefined = (caller) => caller,
+  ) {
     const headers = { "x-forwarded-for": address };
     for (const caller of callers) {
-      app.callers.set(caller, reader(caller));
+      app.callers.set(caller, reader(caller, { accountId: accountOf(caller) }));
       const open = Array.from({ length: 5 }, () => app.open(caller, "", headers));
       for (const { response } of await Promise.all(open)) expect(response.status).toBe(200);
     }
@@ -154,28 +160,57 @@ describe("streams", () => {
 
   const named = (prefix: string) => Array.from({ length: 50 }, (_, at) => `${prefix}${at}`);
 
-  it("are half of all for one address, whatever its credentials are", async () => {
-    const app = await startStreams();
-    await openFives(app, named("a"), "198.51.100.1");
-    app.callers.set("late", reader("late"));
-    const { response, ended, text } = await app.open("late", "", {
-      "x-forwarded-for": "198.51.100.1",
-    });
+  /** Asks for one more stream. @returns What it is told. */
+  async function refusedLate(app: StreamApp, address: string, accountId: string | undefined) {
+    app.callers.set("late", reader("late", { accountId }));
+    const { response, ended, text } = await app.open("late", "", { "x-forwarded-for": address });
     expect(response.status).toBe(429);
     await ended;
-    expect(text()).toContain("250 streams are open from your address.");
-    await openFives(app, ["elsewhere"], "203.0.113.1");
+    return text();
+  }
+
+  it.each([
+    ["198.51.100.1", "198.51.100.2", "203.0.113.1"],
+    ["2001:db8:1::1", "2001:db8:2::1", "2001:db9::1"],
+  ])(
+    "are half of all for one network, whatever its addresses and credentials are (%s)",
+    async (one, another, elsewhere) => {
+      const app = await startStreams();
+      await openFives(app, named("a").slice(25), one);
+      await openFives(app, named("b").slice(25), another);
+      const told = await refusedLate(app, another, "late");
+      expect(told).toContain("250 streams of all callers are open from your network.");
+      await openFives(app, ["elsewhere"], elsewhere);
+    },
+  );
+
+  it("are fifty for one person, however many agents and addresses they have", async () => {
+    const app = await startStreams();
+    const ofOne = () => "acc_1";
+    await openFives(app, named("a").slice(45), "198.51.100.1", ofOne);
+    await openFives(app, named("b").slice(45), "203.0.113.1", ofOne);
+    const told = await refusedLate(app, "192.0.2.1", "acc_1");
+    expect(told).toContain("Your account has 50 streams open, with all its agents and keys.");
+    await openFives(app, ["elsewhere"], "192.0.2.1");
+  });
+
+  it("of agents that nobody answers for are half for one network", async () => {
+    const app = await startStreams();
+    const ofNobody = () => undefined;
+    await openFives(app, named("a").slice(40), "198.51.100.1", ofNobody);
+    expect(await refusedLate(app, "198.51.100.2", undefined)).toContain(
+      "50 streams of agents that nobody has claimed are open from your network.",
+    );
+    await openFives(app, ["elsewhere"], "203.0.113.1", ofNobody);
   });
 
   it("are five hundred of all callers", async () => {
     const app = await startStreams();
     await openFives(app, named("a"), "198.51.100.1");
-    await openFives(app, named("b"), "198.51.100.2");
-    app.callers.set("late", reader("late"));
-    const { response, ended, text } = await app.open("late");
-    expect(response.status).toBe(429);
-    await ended;
-    expect(text()).toContain("500 streams are open, of all callers.");
+    await openFives(app, named("b"), "203.0.113.1");
+    expect(await refusedLate(app, "192.0.2.1", "late")).toContain(
+      "500 streams are open, of all callers.",
+    );
   });
 
   it("do not count a caller who left before the answer", async () => {
