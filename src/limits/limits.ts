@@ -63,6 +63,9 @@ export const quotas = {
   "claim-start": { points: 10, windowSeconds: 3600 },
   /** Sign-in codes sent, per e-mail address and network address together. */
   "code-email": { points: 5, windowSeconds: 3600 },
+  /** Sign-in codes sent, per e-mail address and network (/32 of IPv6, /24 of IPv4) together: nobody
+   *  uses up alone what reaches one mailbox. */
+  "code-email-network": { points: 15, windowSeconds: 3600 },
   /** Sign-in codes sent, per e-mail address, whoever asks: what reaches one mailbox. */
   "code-email-all": { points: 60, windowSeconds: 3600 },
   /** Sign-in codes sent to the person who signed in last at a browser, per browser: no other limit of
@@ -78,6 +81,8 @@ export const quotas = {
   "fetch-host": { points: 10, windowSeconds: 3600 },
   /** Documents and key sets of clients fetched, per host and site (/48, or /24 of IPv4) that asks. */
   "fetch-host-site": { points: 100, windowSeconds: 3600 },
+  /** The same, per host and provider (/32 of IPv6) that asks. */
+  "fetch-host-provider": { points: 1000, windowSeconds: 3600 },
   /** The same, per host, whoever asks. */
   "fetch-host-all": { points: 10_000, windowSeconds: 3600 },
   /** Documents and key sets of clients fetched for requests from one address. */

@@ -3,7 +3,8 @@ import { LOOSE_LIMITS } from "../support/service.ts";
 import { startTown } from "../support/town.ts";
 import { createWeb } from "../support/web.ts";
 
-const limits = "code-address=20/3600 code-email=5/3600 code-email-all=12/3600 code-browser=2/3600";
+const limits =
+  "code-address=20/3600 code-email=5/3600 code-email-network=10/3600 code-email-all=12/3600 code-browser=2/3600";
 const town = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}`, TRUST_PROXY: "1" });
 const { base } = town;
 
@@ -36,17 +37,30 @@ describe("whoever asks for codes in somebody's name", () => {
 
   it("does not fill a mailbox from many addresses", async () => {
     const email = "mailbox@example.com";
-    for (const at of [1, 2, 3]) await ask(email, `198.51.100.1${at}`, 5);
+    for (const at of [1, 2, 3]) await ask(email, `198.51.${at}.1`, 5);
     expect(await ask(email, "203.0.113.2")).toBe(429);
     expect(await town.codesTo(email)).toHaveLength(12);
   });
+
+  it.each([
+    ["IPv4", (at: number) => `198.51.100.4${at}`],
+    ["IPv6", (at: number) => `2001:db8:${at}::1`],
+  ])(
+    "does not lock that person out from the many addresses of one network of %s",
+    async (version, addressOf) => {
+      const email = `${version}@example.com`;
+      for (const at of [1, 2, 3]) await ask(email, addressOf(at), 5);
+      expect(await ask(email, addressOf(4))).toBe(429);
+      expect(await ask(email, "203.0.113.3")).toBe(303);
+    },
+  );
 
   it("does not lock out a browser where that person signed in before, also from its own address", async () => {
     const person = town.person("known@example.com");
     await person.signIn();
     const account = await person.web.get("/account");
     await person.web.submit(account.form("/sign-out"));
-    for (const at of [1, 2, 3]) await ask(person.email, `198.51.100.2${at}`, 5);
+    for (const at of [1, 2, 3]) await ask(person.email, `198.51.${at}.2`, 5);
     await ask(person.email, "127.0.0.1", 6);
     expect(await askAt(createWeb(base), person.email)).toBe(429);
     expect((await person.signIn()).url.pathname).toBe("/account");

@@ -182,6 +182,16 @@ describe("a client by its metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
+  it("is not kept from others by a provider that asks its host from many sites", async () => {
+    web.set(CLIENT_ID, document);
+    const server = await start({ "fetch-host-provider": TWO });
+    for (const number of [0, 1]) {
+      await askFor(server, `https://app.example/${number}.json`, `2001:db8:${number}::1`);
+    }
+    await expectLimited(await askFor(server, CLIENT_ID, "2001:db8:9::1"), "fetch-host-provider");
+    expect((await askFor(server, CLIENT_ID)).status).toBe(303);
+  });
+
   it("is not kept from others by somebody who names what is not there", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host": TWO });

@@ -48,7 +48,7 @@ interface Asking {
 /**
  * Fetches documents and key sets that clients name: from one address so often (`fetch-address`), at a
  * host where it failed for that address less often (`fetch-host`). A host is asked so often for one
- * site (`fetch-host-site`), and for all together so often that this server is no weapon against it
+ * site (`fetch-host-site`) and one provider (`fetch-host-provider`), and for all together so often that this server is no weapon against it
  * (`fetch-host-all`). Nobody can so keep the documents of a host from others. What failed is not tried
  * again for a short time.
  *
@@ -85,6 +85,9 @@ async function admit({ host, networks }: Asking, limits: Limits): Promise<void> 
       : [
           ["fetch-address", networks.address],
           ["fetch-host-site", `${host} ${networks.site}`],
+          ...(networks.provider === undefined
+            ? []
+            : [["fetch-host-provider", `${host} ${networks.provider}`] as const]),
         ];
   const refusal =
     refusalOf(failed) ??

@@ -4,7 +4,7 @@ import type { Accounts } from "../../auth/accounts/accounts.ts";
 import { EmailAddress } from "../../auth/accounts/email-address.ts";
 import type { Browser, Sessions } from "../../auth/accounts/sessions.ts";
 import type { SignIn, SignUp, Upstream } from "../../auth/accounts/sign-in.ts";
-import { addressKey } from "../../limits/address-key.ts";
+import { addressKey, widestNetwork } from "../../limits/address-key.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../methods.ts";
@@ -95,6 +95,7 @@ async function countsOf(req: Request, email: string, { sessions }: SignInRoutesO
   return {
     "code-address": address,
     "code-email": `${email} ${address}`,
+    "code-email-network": `${email} ${widestNetwork(req.ip)}`,
     "code-email-all": email,
   };
 }
