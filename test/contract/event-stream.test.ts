@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
-import { postForm } from "../support/agent.ts";
+import { postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import type { OpenStream } from "../support/event-stream.ts";
 import type { Person } from "../support/person.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
@@ -9,6 +9,7 @@ import { SANDBOX_NOW } from "../support/service.ts";
 import { startTown, type Town } from "../support/town.ts";
 import {
   bearer,
+  type Claimable,
   claimedAgent,
   type Headers,
   makeAlert,
@@ -60,11 +61,15 @@ describe("the stream of events ends within a second", () => {
   });
 
   it("when its client is deleted", async () => {
-    const { agent, token } = await claimedAgent(town, town.person());
-    await expectEnd(await opened(bearer(token)), () =>
+    const agent = (await register(town.base)) as Claimable;
+    const { access_token } = await town.person().tokens();
+    const claim = { agent_id: agent.client_id, claim_code: agent.claim.code };
+    const answer = await postJson(`${town.base}/oauth/claim`, claim, bearer(access_token));
+    const { registration_access_token } = (await answer.json()) as typeof agent;
+    await expectEnd(await opened(bearer(await tokenOf(town.base, agent))), () =>
       fetch(agent.registration_client_uri, {
         method: "DELETE",
-        headers: bearer(agent.registration_access_token),
+        headers: bearer(registration_access_token),
       }),
     );
   });

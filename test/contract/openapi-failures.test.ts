@@ -305,9 +305,24 @@ describe("an answer that the description knows", () => {
       ]),
     ).toEqual([400, 400, 401, 403, 409, 400, 401, 403]);
     await town.person().claim(agent_id, claim.code);
-    const { registration_access_token: own } = agent;
-    expect((await call("start_claim", json({ agent_id }, own))).status).toBe(409);
+    const claimed = await tokenOf(base, agent);
+    expect((await call("start_claim", json({ agent_id }, claimed))).status).toBe(409);
   });
+});
+
+it("the userinfo endpoint answers as it is described", async () => {
+  const person = town.person();
+  const { access_token: told } = await person.tokens({ scope: "openid signals:read" });
+  const { access_token: untold } = await person.tokens({ scope: "signals:read" });
+  for (const id of ["get_user_info", "post_user_info"]) {
+    expect(
+      await statusesOf([
+        call(id, { headers: bearer(told) }),
+        call(id, { headers: bearer(untold) }),
+        call(id, { headers: bearer("x") }),
+      ]),
+    ).toEqual([200, 403, 401]);
+  }
 });
 
 const _meta = {
@@ -386,11 +401,11 @@ it("who comes too often is told so everywhere, as it is described", async () => 
     ...["register=1/60", "token=1/60"],
   ].join(" ");
   const strict = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
-  const to = strict.base;
-  const agent = await register(to);
+  const closed = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
+  const agent = await register(strict.base);
   const { client_id, client_secret, registration_access_token: own } = agent;
   const grant_type = "client_credentials";
-  const token = await tokenOf(to, agent);
+  const token = await tokenOf(strict.base, agent);
   const limited = await strict.person().createKey(allScopes);
   const claim = { agent_id: client_id, claim_code: "00000000" };
   const requests: Readonly<Record<string, Sent>> = {
@@ -403,6 +418,7 @@ it("who comes too often is told so everywhere, as it is described", async () => 
   };
   for (const one of described.filter(({ operation }) => "429" in operation.responses)) {
     const usual = takesBody(one) ? json({}, limited) : { headers: bearer(limited) };
+    const { base: to } = nameOf(one).endsWith("user_info") ? closed : strict;
     const response = await send(one, { ...(requests[nameOf(one)] ?? usual), to });
     expect([nameOf(one), response.status]).toEqual([nameOf(one), 429]);
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);

@@ -26,6 +26,9 @@ const OAuthBody = z.strictObject({
   error: z.string().regex(/^[a-z_]+$/),
   error_description: z.string().optional(),
   scope: z.string().optional(),
+  /** Of the claim: where a person claims the agent, and where the agent gets a new code. */
+  page: z.string().optional(),
+  start_url: z.string().optional(),
 });
 
 /** What no answer to a stranger holds: stacks, paths of the machine, words of the database. */
