@@ -134,6 +134,14 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       expect(kept).toContain(working.client_id);
     });
 
+    it("is not used up by one provider, though every agent is in use at a site of its own", async () => {
+      const { server } = await place(engine);
+      const ofProvider = times(3 * ROOM, (at) => `2001:db8:${at.toString(16)}::1`);
+      expect(await flood(server.local, ofProvider)).toContain(201);
+      const newcomers = await flood(server.local, fromSites(ROOM / 2, 1));
+      expect(new Set(newcomers)).toEqual(new Set([201]));
+    });
+
     it("counts large registrations for what they take", async () => {
       const { server, records } = await place(engine);
       const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);

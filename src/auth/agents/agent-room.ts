@@ -13,12 +13,12 @@ const ROOM = 10_000;
 /** Metadata that take the room of one agent, in characters of JSON; most registrations have 500 to 1,500. */
 const CHARACTERS_OF_ONE = 2_048;
 
-/** A site that takes no more than this part of the room keeps what is in use. */
+/** A network that takes no more than this part of the room keeps what is in use. */
 const SPARED_PART = 1 / 10;
 
-/** Where everything is in use there is as much room again; of what is left of it, a site that has an
+/** Where everything is in use there is as much room again; of what is left of it, a network that has an
  *  agent already gets at most this part. */
-const SITE_PART = 1 / 100;
+const NETWORK_PART = 1 / 100;
 
 /** Room that is made at once, so that not every registration has to. */
 const MADE_PART = 1 / 100;
@@ -70,7 +70,7 @@ export interface AgentRoom {
   /**
    * Makes room for one, and counts it.
    *
-   * @throws {Problem} `rate_limited` where everything is in use and its site has had its part.
+   * @throws {Problem} `rate_limited` where everything is in use and a network of it has had its part.
    */
   enter(newcomer: Newcomer): Promise<void>;
 }
@@ -80,20 +80,22 @@ function sizeOf({ metadata }: ClientRecord): number {
   return Math.ceil(JSON.stringify(metadata).length / CHARACTERS_OF_ONE);
 }
 
-/** Of those that were kept before sites were noted, each is alone. */
+/** Of those that were kept before sites were noted, each is alone. The two kinds of hashes are of
+ *  different texts, so that no site is taken for a provider. */
 function unclaimedOf(id: string, client: ClientRecord, endsAt: number): Unclaimed {
-  const { registeredAt, site = id } = client.agent;
+  const { registeredAt, site = id, provider } = client.agent;
+  const networks = provider === undefined ? [site] : [site, provider];
   const busyUntil = registeredAt + CLAIM_CODE_MS;
-  return { id, site, size: sizeOf(client), registeredAt, busyUntil, endsAt };
+  return { id, networks, size: sizeOf(client), registeredAt, busyUntil, endsAt };
 }
 
 /**
  * Keeps agents that nobody answers for within bounds, so that whoever registers however many costs no
  * more than that. There is room for 10,000 of ordinary size. Beyond it, for each that comes one
- * goes: of the site (/24, /48) that takes most the newest. One that is in use, with a live token, a
- * claim code or an open authorization, stays while its site takes no more than a tenth of the room,
- * and one that a person lets act for them stays in any case.
- * Where everything is in use, as many again are let in; of what is left of that, a site gets at
+ * goes: of the network (/24 of IPv4, /48 and /32 of IPv6) that takes most the newest. One that is in
+ * use, with a live token, a claim code or an open authorization, stays while its networks take no more
+ * than a tenth of the room each, and one that a person lets act for them stays in any case.
+ * Where everything is in use, as many again are let in; of what is left of that, a network gets at
  * most a hundredth, so that there is always some for who is new.
  *
  * Each process follows what all of them register: together they exceed the room by what is
@@ -133,12 +135,13 @@ export function createAgentRoom(options: AgentRoomOptions): AgentRoom {
     async enter({ clientId, client, lifeMs }) {
       await follow();
       const newcomer = unclaimedOf(clientId, client, now().getTime() + lifeMs);
-      const { size, site } = newcomer;
+      const { size, networks } = newcomer;
       // Others may take at once what was made.
       while (!fits(size) && now().getTime() >= nothingUntil) await makeOnce(size);
       const left = 2 * room - population.size;
-      const taken = population.sizeOf(site);
-      const hasPart = taken === 0 || taken < left * SITE_PART;
+      const hasPart = networks
+        .map(population.sizeOf)
+        .every((taken) => taken === 0 || taken < left * NETWORK_PART);
       if (!fits(size) && (size > left || !hasPart)) throw noRoom();
       population.add(newcomer);
     },

@@ -34,6 +34,9 @@ export interface Agent {
   /** The site (/24 of IPv4, /48 of IPv6) that it was registered from, as a hash; absent for those of
    *  earlier versions. */
   readonly site?: string;
+  /** The provider (/32 of IPv6) that it was registered from, as a hash; absent for IPv4, and for those
+   *  of earlier versions. */
+  readonly provider?: string;
   /** The e-mail address of the only person who may claim it, when the agent named one. */
   readonly loginHint?: string;
   /** Absent: nobody has claimed it. */

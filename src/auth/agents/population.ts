@@ -1,8 +1,8 @@
 /** An agent that nobody answers for, as far as it matters for the room that it takes. */
 export interface Unclaimed {
   readonly id: string;
-  /** The site that it was registered from, hidden. */
-  readonly site: string;
+  /** The networks that it was registered from, hidden: the site and, of IPv6, the provider. */
+  readonly networks: readonly string[];
   /** Room that it takes, at least 1. */
   readonly size: number;
   /** Milliseconds since the epoch. */
@@ -20,7 +20,7 @@ export interface Candidate {
   readonly isSpared: boolean;
 }
 
-/** Agents that nobody answers for, by the site that they were registered from. */
+/** Agents that nobody answers for, by the networks that they were registered from. */
 export interface Population {
   /** Room that all of them take. */
   readonly size: number;
@@ -28,13 +28,13 @@ export interface Population {
   add(agent: Unclaimed): void;
   remove(id: string): void;
   find(id: string): Unclaimed | undefined;
-  /** Room that the agents of one site take. */
-  sizeOf(site: string): number;
+  /** Room that the agents of one network take. */
+  sizeOf(network: string): number;
   /** Forgets those that have ended. */
   removeEnded(now: number): void;
   /**
-   * Those that give way, the first to go first: of the site that takes most the newest. None that is
-   * in use while its site takes no more than `spared`.
+   * Those that give way, the first to go first: of the network that takes most the newest. None that is
+   * in use while none of its networks takes more than `spared`.
    */
   givingWay(options: { readonly now: number; readonly spared: number }): readonly Candidate[];
 }
@@ -45,17 +45,19 @@ export function createPopulation(): Population {
   const sizes = new Map<string, number>();
   let total = 0;
 
-  const count = (site: string, change: number): void => {
-    const size = (sizes.get(site) ?? 0) + change;
-    if (size > 0) sizes.set(site, size);
-    else sizes.delete(site);
-    total += change;
+  const count = ({ networks, size }: Unclaimed, sign: 1 | -1): void => {
+    for (const network of networks) {
+      const taken = (sizes.get(network) ?? 0) + sign * size;
+      if (taken > 0) sizes.set(network, taken);
+      else sizes.delete(network);
+    }
+    total += sign * size;
   };
   const remove = (id: string): void => {
     const known = agents.get(id);
     if (known === undefined) return;
     agents.delete(id);
-    count(known.site, -known.size);
+    count(known, -1);
   };
   return {
     get size() {
@@ -64,20 +66,18 @@ export function createPopulation(): Population {
     add(agent) {
       remove(agent.id);
       agents.set(agent.id, agent);
-      count(agent.site, agent.size);
+      count(agent, 1);
     },
     remove,
     find: (id) => agents.get(id),
-    sizeOf: (site) => sizes.get(site) ?? 0,
+    sizeOf: (network) => sizes.get(network) ?? 0,
     removeEnded(now) {
       for (const { id, endsAt } of agents.values()) {
         if (endsAt <= now) remove(id);
       }
     },
     givingWay({ now, spared }) {
-      const bySite = Map.groupBy(agents.values(), ({ site }) => site);
-      return [...bySite.values()]
-        .flatMap(stacked)
+      return stacked([...agents.values()])
         .filter(({ agent, top }) => agent.busyUntil <= now || top > spared)
         .toSorted((a, b) => b.top - a.top || b.agent.registeredAt - a.agent.registeredAt)
         .map(({ agent, top }) => ({ agent, isSpared: top <= spared }));
@@ -85,17 +85,18 @@ export function createPopulation(): Population {
   };
 }
 
-/** The agents of one site on top of each other, the oldest at the bottom, each with the height that
- *  they reach with it. To take the highest of all sites first is to take the newest of the site that
- *  takes most, again and again. */
+/** The agents of each network on top of each other, the oldest at the bottom, each with the greatest
+ *  height that it reaches in one of its networks. To take the highest of all first is to take the
+ *  newest of the network that takes most, again and again. */
 function stacked(
   agents: readonly Unclaimed[],
 ): readonly { readonly agent: Unclaimed; readonly top: number }[] {
-  let top = 0;
+  const heights = new Map<string, number>();
   return agents
     .toSorted((a, b) => a.registeredAt - b.registeredAt)
     .map((agent) => {
-      top += agent.size;
-      return { agent, top };
+      const tops = agent.networks.map((network) => (heights.get(network) ?? 0) + agent.size);
+      for (const [at, network] of agent.networks.entries()) heights.set(network, tops[at] ?? 0);
+      return { agent, top: Math.max(...tops) };
     });
 }

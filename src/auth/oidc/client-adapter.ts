@@ -68,10 +68,12 @@ function updated(
   ];
 }
 
-/** The site that the request under way comes from. */
-function siteOf({ hashAddress }: RegistrationContext): Pick<Agent, "site"> {
+/** The networks that the request under way comes from. */
+function originOf({ hashAddress }: RegistrationContext): Pick<Agent, "site" | "provider"> {
   const { ctx } = Provider;
-  return ctx === undefined ? {} : { site: hashAddress(networksOf(ctx.ip).site) };
+  if (ctx === undefined) return {};
+  const { site, provider } = networksOf(ctx.ip);
+  return { site: hashAddress(site), ...(provider && { provider: hashAddress(provider) }) };
 }
 
 /** Keeps a client that is new; one that nobody answers for takes room. */
@@ -84,7 +86,7 @@ async function create(
   // An update that comes after the removal must not bring the client back.
   if (Provider.ctx?.oidc.route === "client_update") throw new errors.InvalidToken("client gone");
   const { agent, steps } = newcomerOf(Provider.ctx, key, metadata);
-  const value = { metadata, agent: { ...agent, ...siteOf(context) } };
+  const value = { metadata, agent: { ...agent, ...originOf(context) } };
   const placing = placingOf(agent);
   const { ttlMs: lifeMs } = placing;
   if (lifeMs !== undefined) await room.enter({ clientId: key, client: value, lifeMs });

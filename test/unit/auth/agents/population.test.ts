@@ -3,12 +3,20 @@ import { createPopulation } from "../../../../src/auth/agents/population.ts";
 
 const NOW = 1_000_000;
 
+interface Described {
+  readonly site: string;
+  readonly provider?: string;
+  readonly size?: number;
+  readonly busyUntil?: number;
+}
+
 /** A population of agents, each named after its site and the order in which it came. */
-function populated(...agents: readonly { site: string; size?: number; busyUntil?: number }[]) {
+function populated(...agents: readonly Described[]) {
   const population = createPopulation();
-  for (const [at, { site, size = 1, busyUntil = 0 }] of agents.entries()) {
+  for (const [at, { site, provider, size = 1, busyUntil = 0 }] of agents.entries()) {
     const id = `${site}${at}`;
-    population.add({ id, site, size, registeredAt: at, busyUntil, endsAt: NOW + 1 });
+    const networks = provider === undefined ? [site] : [site, provider];
+    population.add({ id, networks, size, registeredAt: at, busyUntil, endsAt: NOW + 1 });
   }
   return population;
 }
@@ -45,6 +53,24 @@ describe("agents that nobody answers for", () => {
     );
     expect(idsOf(population, 2)).toEqual(["b4", "b3"]);
     expect(idsOf(population, 4)).toEqual(["b3"]);
+  });
+
+  it("give way in the provider that takes most, though each of its sites takes little", () => {
+    const busyUntil = NOW + 1;
+    const provider = "p";
+    const population = populated(
+      ...[
+        { site: "a", provider, busyUntil },
+        { site: "b", provider, busyUntil },
+      ],
+      ...[
+        { site: "x", busyUntil },
+        { site: "x", busyUntil },
+        { site: "c", provider, busyUntil },
+      ],
+    );
+    expect(idsOf(population, 2)).toEqual(["c4"]);
+    expect(population.sizeOf(provider)).toBe(3);
   });
 
   it("are counted once, and no more when they go or end", () => {
