@@ -85,25 +85,29 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     expect(JSON.stringify(scanned)).not.toContain(provider.issuer);
   });
 
-  it("understands every kind that it names, or says where it goes instead", async () => {
-    const login_hint = person().email;
-    const [assertion_type] = auth.identity_assertion.assertion_types_supported;
-    const assertion = "e30.e30.e30";
-    for (const type of auth.identity_types_supported) {
-      const { status, body } = await register({ type, login_hint, assertion_type, assertion });
-      if (status === 201) {
-        expect(body.identity_type).toBe(type);
-        continue;
+  verifies(
+    "5.2/identity-types-taken",
+    "understands every kind that it names, or says where it goes instead",
+    async () => {
+      const login_hint = person().email;
+      const [assertion_type] = auth.identity_assertion.assertion_types_supported;
+      const assertion = "e30.e30.e30";
+      for (const type of auth.identity_types_supported) {
+        const { status, body } = await register({ type, login_hint, assertion_type, assertion });
+        if (status === 201) {
+          expect(body.identity_type).toBe(type);
+          continue;
+        }
+        expect(status, type).toBe(400);
+        expect(String(body.error_description).length, type).toBeGreaterThan(20);
+        expect(body.error, type).not.toBe("unsupported_identity_type");
+        if (type === "user" || type === "service") {
+          expect(body.error_description).toMatch(/authorization code flow|API key/);
+        }
       }
-      expect(status, type).toBe(400);
-      expect(String(body.error_description).length, type).toBeGreaterThan(20);
-      expect(body.error, type).not.toBe("unsupported_identity_type");
-      if (type === "user" || type === "service") {
-        expect(body.error_description).toMatch(/authorization code flow|API key/);
-      }
-    }
-    expect((await register({ type: "nonsense" })).body.error).toBe("unsupported_identity_type");
-  });
+      expect((await register({ type: "nonsense" })).body.error).toBe("unsupported_identity_type");
+    },
+  );
 
   it("has something at every address that it names", async () => {
     for (const name of ["register_uri", "identity_endpoint", "claim_uri", "claim_endpoint"]) {
@@ -117,27 +121,35 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     expect(revoked.status).toBe(200);
   });
 
-  it("takes assertions of those that it trusts, and says when it trusts none", async () => {
-    const [assertion_type] = auth.identity_assertion.assertion_types_supported;
-    const claims = claimsFor(base, provider.issuer, clock.now.getTime());
-    const assertion = await provider.sign(claims);
-    const asked = { type: "identity_assertion", assertion_type, assertion };
-    const { status, body } = await register(asked);
-    const isTrusted = "TRUSTED_ISSUERS" in env;
-    expect(status).toBe(isTrusted ? 201 : 400);
-    expect(body).toMatchObject(
-      isTrusted ? { identity_type: "identity_assertion" } : { error: "issuer_not_enabled" },
-    );
-  });
+  verifies(
+    "5.2/identity-types-taken",
+    "takes assertions of those that it trusts, and says when it trusts none",
+    async () => {
+      const [assertion_type] = auth.identity_assertion.assertion_types_supported;
+      const claims = claimsFor(base, provider.issuer, clock.now.getTime());
+      const assertion = await provider.sign(claims);
+      const asked = { type: "identity_assertion", assertion_type, assertion };
+      const { status, body } = await register(asked);
+      const isTrusted = "TRUSTED_ISSUERS" in env;
+      expect(status).toBe(isTrusted ? 201 : 400);
+      expect(body).toMatchObject(
+        isTrusted ? { identity_type: "identity_assertion" } : { error: "issuer_not_enabled" },
+      );
+    },
+  );
 
-  it("lets somebody's agent in, whoever else it lets in", async () => {
-    const { status, body } = await register({
-      type: "service_auth",
-      login_hint: person().email,
-    });
-    expect(status).toBe(201);
-    expect(body).toMatchObject({ claim: { status: "unclaimed" } });
-  });
+  verifies(
+    "5.2/identity-types-taken",
+    "lets somebody's agent in, whoever else it lets in",
+    async () => {
+      const { status, body } = await register({
+        type: "service_auth",
+        login_hint: person().email,
+      });
+      expect(status).toBe(201);
+      expect(body).toMatchObject({ claim: { status: "unclaimed" } });
+    },
+  );
 });
 
 describe("the linter", async () => {
