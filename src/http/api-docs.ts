@@ -9,6 +9,7 @@ import { referenceMarkdown } from "../openapi/markdown.ts";
 import { type Asset, assetAddress, readAssets } from "./api-docs/assets.ts";
 import { operationSummary } from "./api-docs/summary.ts";
 import { notFound } from "./errors.ts";
+import { MARKDOWN_TYPE, prefersMarkdown } from "./markdown.ts";
 import { serveReading } from "./methods.ts";
 import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./pages/api-docs.ts";
 import { wrongAddress } from "./pages/right-address.ts";
@@ -49,15 +50,11 @@ export function apiDocsRouter(site: Site): Router {
   const assets = memo(readAssets);
   const page = memo(() => textOf("html", pageText(site, assets())));
   const redirect = memo(() => textOf("html", redirectText(site, assets())));
-  const markdown = memo(() =>
-    textOf("text/markdown; charset=utf-8", referenceMarkdown(site, documents)),
-  );
+  const markdown = memo(() => textOf(MARKDOWN_TYPE, referenceMarkdown(site, documents)));
 
   const router = Router();
   serveReading(router, paths.reference, (req, res) => {
-    if (req.accepts(["html", "text/markdown"]) === "text/markdown") {
-      return send(req, res, markdown());
-    }
+    if (prefersMarkdown(req)) return send(req, res, markdown());
     const wrong = isBrowser(req) ? wrongAddress(req, site.baseUrl) : undefined;
     if (wrong === undefined) return send(req, res, page());
     res.set({ ...wrong.headers, "cache-control": "no-store" });

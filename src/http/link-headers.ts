@@ -12,12 +12,15 @@ export function linkHeader(links: readonly Link[]): string {
  *  @param baseUrl Public origin, without a trailing slash. */
 export const linkTo = (baseUrl: string): string => linkHeader(siteLinks({ baseUrl }));
 
+/** Value of the header that says that a page is there as Markdown too. @param address Of the page. */
+export const linkToMarkdown = (address: string): string =>
+  linkHeader([{ href: address, rel: "alternate", type: "text/markdown" }]);
+
 /** Lets every answer of the REST interface, and the home page, say where the descriptions are.
  *  @param baseUrl Public origin, without a trailing slash. */
 export function linkToDescriptions(baseUrl: string): RequestHandler {
   const link = linkTo(baseUrl);
-  const markdown = { href: `${baseUrl}/`, rel: "alternate", type: "text/markdown" };
-  const home = `${link}, ${linkHeader([markdown])}`;
+  const home = `${link}, ${linkToMarkdown(`${baseUrl}/`)}`;
   return ({ path }, res, next) => {
     if (path === "/") res.set("link", home);
     else if (path.startsWith("/api/")) res.set("link", link);

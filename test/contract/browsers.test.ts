@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newToken } from "../support/agent.ts";
+import { getWith, newToken, postJson } from "../support/agent.ts";
 import { sendRaw } from "../support/raw.ts";
 import { startTown } from "../support/town.ts";
 
@@ -147,7 +147,76 @@ describe("a service at an https address", () => {
   });
 });
 
-it("the home page names its Markdown", async () => {
-  const { headers } = await fetch(`${base}/`);
-  expect(headers.get("link")).toContain(`<${base}/>; rel="alternate"; type="text/markdown"`);
+describe.each([
+  ["/", "# Market Signal and Verification Service\n"],
+  ["/contact", "# Contact\n"],
+  ["/market/ALDER.SIM", "# ALDER.SIM: "],
+])("the page %s", (path, beginning) => {
+  const reading = (accept: string) => fetch(base + path, { headers: { accept } });
+
+  it("names its Markdown, and is it for whoever prefers that", async () => {
+    for (const [accept, type] of [
+      ["*/*", "text/html"],
+      [HTML, "text/html"],
+      ["text/html;q=0.5, text/markdown", "text/markdown"],
+      ["text/markdown", "text/markdown"],
+    ] as const) {
+      const { status, headers } = await reading(accept);
+      expect([status, headers.get("content-type")], accept).toEqual([
+        200,
+        `${type}; charset=utf-8`,
+      ]);
+      expect(headers.get("vary"), accept).toMatch(/^Accept\b/);
+      expect(headers.get("link"), accept).toContain(
+        `<${base}${path}>; rel="alternate"; type="text/markdown"`,
+      );
+    }
+    const text = await (await reading("text/markdown")).text();
+    expect(text.startsWith(beginning)).toBe(true);
+    expect(text).not.toMatch(/<\w|undefined|\[object/);
+  });
+});
+
+describe("in Markdown", () => {
+  const headers = { accept: "text/markdown" };
+  const read = async (path: string) => {
+    const response = await fetch(base + path, { headers });
+    return { status: response.status, text: await response.text() };
+  };
+
+  it("an instrument has the figures that the tools answer with", async () => {
+    const token = await newToken(base);
+    const { text } = await read("/market/ALDER.SIM");
+    const answer = async (path: string) =>
+      JSON.parse(await (await getWith(token, `${base}${path}?symbol=ALDER.SIM`)).text());
+    const signal = await answer("/api/signals");
+    expect(text).toContain(
+      `> ${signal.signal} since ${signal.since}, with a score of ${signal.score} `,
+    );
+    const { factors } = await answer("/api/factors");
+    expect(text).toContain(
+      `| Momentum | ${factors.momentum.contribution} | ${factors.momentum.z} |`,
+    );
+    const { summary } = await answer("/api/darkpool");
+    expect(text).toContain(`| Prints | ${summary.prints} |`);
+    for (const [, path = ""] of text.matchAll(/`GET (\S+)`/g)) {
+      expect((await getWith(token, base + path)).status, path).toBe(200);
+    }
+  });
+
+  it("an unknown instrument is 404, and nothing of its symbol is markup", async () => {
+    const near = await read("/market/ALDER");
+    expect(near.status).toBe(404);
+    expect(near.text).toContain("- [ALDER.SIM](/market/ALDER.SIM) ");
+    const bad = await read(`/market/${encodeURIComponent("x\n# [a](https://evil.example) <b>")}`);
+    expect(bad.status).toBe(404);
+    expect(bad.text).toContain("the symbol x \\# \\[a\\](https://evil.example) \\<b\\> is covered");
+  });
+
+  it("contact says how a program writes, which does", async () => {
+    const { text } = await read("/contact");
+    const [, address = "", body = ""] = /`POST (\S+)` with `([^`]+)`/.exec(text) ?? [];
+    const sent = await postJson(address, JSON.parse(body));
+    expect(sent.status).toBe(200);
+  });
 });

@@ -434,18 +434,23 @@ describe("a market that agents see only for people", () => {
     expect(await markdown.text()).not.toMatch(/ACME|LATE\b|FUND\b|X10/);
   });
 
-  it("tells the public of no instrument whether it is there", async () => {
-    const [there, nowhere] = await Promise.all(
-      ["ACME", "NOPE"].map(async (symbol) => {
-        const response = await fetch(`${recorded.base}/market/${symbol}`);
-        const html = withoutWords(await response.text(), symbol);
-        return [response.status, response.headers.get("content-length"), html];
-      }),
-    );
-    expect(there).toEqual(nowhere);
-    expect(there?.[0]).toBe(403);
-    expect(there?.[2]).not.toMatch(SECRETS);
-  });
+  it.each(["text/html", "text/markdown"])(
+    "tells the public of no instrument whether it is there: %s",
+    async (accept) => {
+      const [there, nowhere] = await Promise.all(
+        ["ACME", "NOPE"].map(async (symbol) => {
+          const headers = { accept };
+          const response = await fetch(`${recorded.base}/market/${symbol}`, { headers });
+          expect(response.headers.get("link")).toBeNull();
+          const html = withoutWords(await response.text(), symbol);
+          return [response.status, response.headers.get("content-length"), html];
+        }),
+      );
+      expect(there).toEqual(nowhere);
+      expect(there?.[0]).toBe(403);
+      expect(there?.[2]).not.toMatch(SECRETS);
+    },
+  );
 
   it("takes no cookie of another browser for one of a member", async () => {
     const cookies = ["market-signal=x", `market-signal=${"A".repeat(43)}`, "market-signal="];

@@ -14,7 +14,8 @@ export interface Surroundings {
   readonly site: Site;
   readonly context: ToolContext;
   readonly readerOf: ReaderOf;
-  readonly send: (req: Request, res: Response, page: PageAnswer) => void;
+  /** Sends a page, or the Markdown that stands for it to whoever prefers that. */
+  readonly send: (req: Request, res: Response, page: PageAnswer, markdown?: string) => void;
 }
 
 /** Links at the top of the pages about the market. */

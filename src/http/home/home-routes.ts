@@ -1,6 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import type { Site } from "../../../wellknown/site.ts";
 import type { ToolContext } from "../../tool.ts";
+import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import { serveReading } from "../methods.ts";
 import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS } from "../pages/answer.ts";
 import { type ErrorPageOptions, errorPages } from "../pages/error.ts";
@@ -25,18 +26,17 @@ export interface HomeOptions
   readonly context: ToolContext;
 }
 
-/**
- * What depends on who asks is for no shared cache, and browsers ask whether it is still so. The script
- * asks for the page that it is on; nothing else runs.
- */
+/** What depends on who asks is for no shared cache, and browsers ask whether it is still so. */
+const MARKDOWN_HEADERS = { "cache-control": "private, no-cache", vary: "Accept, Cookie" };
+
+/** The script asks for the page that it is on; nothing else runs. */
 const HEADERS = {
   ...PAGE_HEADERS,
-  "cache-control": "private, no-cache",
+  ...MARKDOWN_HEADERS,
   "content-security-policy": `${CONTENT_SECURITY_POLICY}; script-src 'self'; connect-src 'self'`,
-  vary: "Accept, Cookie",
 };
 
-/** The home page and the pages of instruments, for people; agents get the first as Markdown. */
+/** The home page and the pages of instruments, for people; agents get them as Markdown. */
 export function homeRouter(options: HomeOptions): Router {
   const { site, context, now, onError } = options;
   const frame = { name: site.name, stylePath: styleAddress };
@@ -44,8 +44,13 @@ export function homeRouter(options: HomeOptions): Router {
     site,
     context,
     readerOf: createReaderOf({ ...options, anonymousScopes: site.anonymousScopes }),
-    send(req, res, page) {
-      res.status(page.status ?? 200).set(HEADERS);
+    send(req, res, page, markdown) {
+      res.status(page.status ?? 200);
+      if (markdown !== undefined && prefersMarkdown(req)) {
+        res.set(MARKDOWN_HEADERS);
+        return sendUnlessKnown(req, res, { type: MARKDOWN_TYPE, text: markdown });
+      }
+      res.set(HEADERS);
       sendUnlessKnown(req, res, { type: "html", text: layout(page, frame).toString() });
     },
   };
@@ -60,9 +65,9 @@ export function homeRouter(options: HomeOptions): Router {
 function showHome({ site, context, readerOf, send }: Surroundings): RequestHandler {
   const { market } = context;
   const listMarket = createListMarket(context);
-  const markdown = { type: "text/markdown; charset=utf-8", text: homeMarkdown(site) };
+  const markdown = { type: MARKDOWN_TYPE, text: homeMarkdown(site) };
   return async (req, res) => {
-    if (req.accepts(["html", "text/markdown"]) === "text/markdown") {
+    if (prefersMarkdown(req)) {
       res.set({ "cache-control": "public, max-age=300", vary: "Accept" });
       return sendUnlessKnown(req, res, markdown);
     }

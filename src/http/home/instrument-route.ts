@@ -2,13 +2,14 @@ import type { RequestHandler } from "express";
 import { SymbolInput, whyNotCovered } from "../../answers/common.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { type Resolution, resolveSymbol } from "../../market/symbols.ts";
-import type { ToolContext } from "../../tool.ts";
+import { linkToMarkdown } from "../link-headers.ts";
 import type { PageAnswer } from "../pages/answer.ts";
 import { stranger } from "../pages/elements.ts";
 import { html } from "../pages/html.ts";
 import { homeLinks, type Surroundings } from "./frame.ts";
 import { forMembers } from "./home-page.ts";
 import { permitted, viewInstrument } from "./instrument.ts";
+import { closedMarkdown, instrumentMarkdown, unknownMarkdown } from "./instrument-markdown.ts";
 import { instrumentPage } from "./instrument-page.ts";
 import { instrumentPath } from "./market-table.ts";
 import type { Reader } from "./reader.ts";
@@ -21,17 +22,24 @@ export function showInstrument({ site, context, readerOf, send }: Surroundings):
   return async (req, res) => {
     const reader = await readerOf(req);
     const asked = String(req.params.symbol);
-    if (!reader.scopes.has("signals:read")) return send(req, res, closedPage(asked, reader));
+    if (!reader.scopes.has("signals:read")) {
+      return send(req, res, closedPage(asked, reader), closedMarkdown(site));
+    }
 
     const found = find(asked, context);
     if (found.kind !== "found") {
-      return send(req, res, unknownPage(asked, found.candidates, { context, reader }));
+      const { candidates } = found;
+      const why = whyNotCovered(context.market);
+      const markdown = unknownMarkdown({ symbol: asked, why }, candidates, site);
+      return send(req, res, unknownPage({ symbol: asked, why }, candidates, reader), markdown);
     }
     const { symbol } = found.instrument;
     if (symbol !== asked) return res.redirect(instrumentPath(symbol));
 
     const view = permitted(await viewOf(symbol), reader.scopes);
-    send(req, res, instrumentPage(view, { site, reader, scriptPath: scriptAddress }));
+    const page = instrumentPage(view, { site, reader, scriptPath: scriptAddress });
+    res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
+    send(req, res, page, instrumentMarkdown(view, site));
   };
 }
 
@@ -50,14 +58,14 @@ const closedPage = (asked: string, reader: Reader): PageAnswer => ({
 });
 
 const unknownPage = (
-  asked: string,
+  { symbol: asked, why }: { readonly symbol: string; readonly why: string },
   candidates: readonly Instrument[],
-  { context, reader }: { readonly context: ToolContext; readonly reader: Reader },
+  reader: Reader,
 ): PageAnswer => ({
   status: 404,
   heading: "No such instrument",
   links: homeLinks(reader),
-  body: html`<p class="lead">Nothing with the symbol ${stranger(asked)} is covered${whyNotCovered(context.market)}.</p>
+  body: html`<p class="lead">Nothing with the symbol ${stranger(asked)} is covered${why}.</p>
 ${
   candidates.length > 0 &&
   html`<p>Did you mean one of these?</p>

@@ -3,15 +3,19 @@ import { paths } from "../../../wellknown/paths.ts";
 import { InquiryFields } from "../../intake/fields.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { addressKey } from "../../limits/address-key.ts";
+import { linkToMarkdown } from "../link-headers.ts";
+import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import { onlyMethods } from "../methods.ts";
 import type { ShowPage } from "./answer.ts";
-import { contactPage, sentPage } from "./contact.ts";
+import { contactMarkdown, contactPage, sentPage } from "./contact.ts";
 import { type Door, filled, formReader, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** What the contact page needs. */
 export interface ContactRoutesOptions {
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
   readonly door: Door;
   readonly show: ShowPage;
   readonly throttle: Throttle;
@@ -24,11 +28,15 @@ const MAX_FORM_BYTES = 64 * 1024;
 /** The page where anybody writes to whoever runs the service, with the limits of POST /api/contact:
  *  what is not valid is not counted. */
 export function contactRoutes(options: ContactRoutesOptions): Router {
-  const { door, show } = options;
+  const { baseUrl, door, show } = options;
+  const markdown = contactMarkdown(baseUrl);
+  const link = linkToMarkdown(baseUrl + paths.contactPage);
   const router = Router();
   router
     .route(paths.contactPage)
     .get(async (req, res) => {
+      res.set({ link, vary: "Accept" });
+      if (prefersMarkdown(req)) return void res.type(MARKDOWN_TYPE).send(markdown);
       const { formToken, session } = await door.enter(req, res);
       show(res, contactPage({ formToken, isSignedIn: session !== undefined }));
     })

@@ -55,6 +55,17 @@ ${textArea({
   };
 }
 
+/** The same page for agents. @param baseUrl Public origin, without a trailing slash. */
+export const contactMarkdown = (baseUrl: string): string => `# Contact
+
+Write to whoever runs this service: a question, a wish, or a weakness that you found.
+
+- A program sends \`POST ${baseUrl}${paths.contact}\` with \`{"email": "name@host.example", "message": "..."}\`: the address where an answer reaches you, and the message. It needs no credential.
+- A person opens ${baseUrl}${paths.contactPage} in a browser.
+
+What you send is kept for ${INQUIRY_KEPT_MS / DAY_MS} days and then deleted.
+`;
+
 /** What is said of an inquiry that was kept. */
 export interface SentView {
   readonly isSignedIn: boolean;
