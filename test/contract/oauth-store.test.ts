@@ -345,7 +345,7 @@ describe("a store that cannot answer", () => {
       expect(response.headers.get("location")).toBeNull();
       expect(await response.json()).toEqual({
         error: "temporarily_unavailable",
-        error_description: "No space left.",
+        error_description: "No space left. Try again in a moment.",
       });
     }
     store.before = async () => undefined;

@@ -75,6 +75,14 @@ describe("the fast path", () => {
     expect(usualRequest(changed(modern, change), names)).toBeDefined();
   });
 
+  it.each<[string, string | undefined]>([
+    ["both forms by name", "text/event-stream, application/json"],
+    ["anything", "*/*"],
+    ["what it does not say", undefined],
+  ])("is for requests of older revisions whose client accepts %s", (_what, accept) => {
+    expect(usualRequest(changed(legacy, { headers: { accept } }), names)).toBeDefined();
+  });
+
   const odd: readonly (readonly [string, Change])[] = [
     ["no id", { body: { id: undefined } }],
     ["a fraction as id", { body: { id: 1.5 } }],
@@ -134,7 +142,6 @@ describe("the fast path", () => {
     ],
     ["no wish for events", { headers: { accept: "application/json" } }],
     ["no wish for JSON", { headers: { accept: "text/event-stream" } }],
-    ["no wish at all", { headers: { accept: undefined } }],
   ])("leaves requests of older revisions with %s to the SDK's handler", (_what, change) => {
     expect(usualRequest(changed(legacy, change), names)).toBeUndefined();
   });
