@@ -1,20 +1,29 @@
 import { describe, expect, it } from "vitest";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit.ts";
 import { schedule, startLoop } from "../../src/store/loop.ts";
+import type { Store } from "../../src/store/store.ts";
 import { currentRequestId, underRequestId } from "../../src/telemetry/request-id.ts";
-import { postForm, register } from "../support/agent.ts";
+import {
+  EXAMPLE_REGISTRATION,
+  postForm,
+  type Registered,
+  register,
+  tokenOf,
+} from "../support/agent.ts";
 import { auditedIn } from "../support/desk.ts";
 import { startService } from "../support/service.ts";
+import { sharedTown } from "../support/town.ts";
 
 const { base, service } = await startService();
-const { records, archive } = service.state.store;
 
 /** Rows wait in the outbox until they are in the archive. */
-async function audits(): Promise<readonly AuditEntry[]> {
-  const waiting = await auditedIn(records);
-  const rows = await archive.read(AUDIT_KIND, { order: "oldest", limit: 1_000 });
+async function auditsIn(store: Pick<Store, "records" | "archive">): Promise<readonly AuditEntry[]> {
+  const waiting = await auditedIn(store.records);
+  const rows = await store.archive.read(AUDIT_KIND, { order: "oldest", limit: 1_000 });
   return [...rows.map(({ body }) => body as AuditEntry), ...waiting];
 }
+
+const audits = () => auditsIn(service.state.store);
 
 const refusals = async () => (await audits()).filter(({ action }) => action === "token.refused");
 
@@ -41,6 +50,49 @@ describe("the audit", () => {
     expect(odd.status).toBe(400);
     const requestId = odd.headers.get("x-request-id");
     expect(await refusals()).not.toContainEqual(expect.objectContaining({ requestId }));
+  });
+});
+
+/** Registers, takes and revokes a token, updates and removes an agent that nobody answers for.
+ *  @returns The statuses. */
+async function comeAndGo(): Promise<readonly number[]> {
+  const client = await register(base);
+  const token = await tokenOf(base, client);
+  const revoked = await postForm(`${base}/oauth/revoke`, { token });
+  const manage = ({ registration_access_token: held }: Registered, method: string, body = "") =>
+    fetch(client.registration_client_uri, {
+      ...{ method, ...(body && { body }) },
+      headers: { authorization: `Bearer ${held}`, "content-type": "application/json" },
+    });
+  const metadata = { ...EXAMPLE_REGISTRATION, client_id: client.client_id };
+  const updated = await manage(client, "PUT", JSON.stringify(metadata));
+  const removed = await manage((await updated.json()) as Registered, "DELETE");
+  return [revoked.status, updated.status, removed.status];
+}
+
+describe("the audit of agents that nobody has claimed", () => {
+  it("has no rows of what they do, however many come and go", async () => {
+    const before = (await audits()).length;
+    for (let agent = 0; agent < 50; agent += 1) expect(await comeAndGo()).toEqual([200, 200, 204]);
+    expect((await audits()).length - before).toBe(0);
+  });
+
+  it("says with the claim when and how the agent came", async () => {
+    const town = await sharedTown();
+    const client = (await register(town.base)) as Registered & { claim: { code: string } };
+    const { records: kept, archive: rows } = town.service.state.store;
+    await town.person().claim(client.client_id, client.claim.code);
+    const claimed = await auditsIn({ records: kept, archive: rows });
+    expect(claimed.filter(({ action }) => action === "client.claimed")).toContainEqual(
+      expect.objectContaining({
+        target: client.client_id,
+        detail: {
+          registeredAt: town.clock.now.getTime(),
+          identityType: "anonymous",
+          site: expect.any(String),
+        },
+      }),
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 import type { AdapterPayload } from "oidc-provider";
+import type { AuditEntry } from "../../store/audit.ts";
 import { collection } from "../../store/records.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
 import { fingerprint } from "../secrets.ts";
@@ -72,6 +73,26 @@ export const belongingTo = (accountId: string): string => `account:${accountId}`
 
 /** Agents of these kinds hold nothing until somebody answers for them (architecture section 7). */
 const waiting: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_assertion"]);
+
+/**
+ * Whether what an agent does and what becomes of it is in the audit: where somebody answers for it, or
+ * said who it is. Anybody can register and remove the others as often as they like, and audit rows
+ * stay for 400 days; of those that are claimed, the entry of the claim says when they came
+ * (`arrivalOf`).
+ */
+export function isAudited({ identityType, owner }: Agent): boolean {
+  return owner !== undefined || identityType === "identity_assertion";
+}
+
+/** When and how an agent came, for the entry of its claim: milliseconds since the epoch, and the site
+ *  as a hash. */
+export function arrivalOf({
+  registeredAt,
+  identityType,
+  site,
+}: Agent): NonNullable<AuditEntry["detail"]> {
+  return { registeredAt, identityType, ...(site !== undefined && { site }) };
+}
 
 /** What an agent may hold while nobody answers for it.
  *  @param anonymousScopes What is open to agents that nobody answers for. */

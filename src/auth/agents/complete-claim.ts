@@ -4,7 +4,7 @@ import type { Operation, Records, Stored } from "../../store/records.ts";
 import { type AccountRecord, accounts } from "../accounts/account-records.ts";
 import type { Auditor } from "../auditor.ts";
 import type { Scope } from "../scopes.ts";
-import { type ClientRecord, heldUnclaimed, type Ownership } from "./agent.ts";
+import { arrivalOf, type ClientRecord, heldUnclaimed, type Ownership } from "./agent.ts";
 import { isCode, type PresentedCode } from "./claim-code.ts";
 import {
   type ClaimingAccess,
@@ -195,7 +195,10 @@ function completion(
     steps: [
       unchanged(accounts, account),
       ...completedClaim(match, { owner, access, registrationToken }),
-      ...audit({ action: "client.claimed", actor: account.key, target: agentId }),
+      ...audit({
+        ...{ action: "client.claimed", actor: account.key, target: agentId },
+        detail: arrivalOf(client.value.agent),
+      }),
       ...claimNotice({ mailbox, baseUrl }, { email: account.value.email, agentId, owner }),
     ],
   };

@@ -5,7 +5,7 @@ import { readAll } from "../../store/read-all.ts";
 import type { Operation, Stored } from "../../store/records.ts";
 import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
 import { withoutAgent } from "../accounts/own-agents.ts";
-import { type Agent, type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
+import { type Agent, type ClientRecord, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import { noRoom } from "../agents/agent-room.ts";
 import { heldWith, registeredBy } from "../agents/registration-token.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
@@ -60,7 +60,9 @@ function updated(
   const { key } = client;
   return [
     replace(clients, client, { value: { ...client.value, metadata } }),
-    ...audit({ action: "client.updated", actor: key, target: key }),
+    ...(isAudited(client.value.agent)
+      ? audit({ action: "client.updated", actor: key, target: key })
+      : []),
     ...ended.flatMap((grant) => [
       ...withoutAccess(grant),
       ...audit({ action: "grant.revoked", actor: key, target: grant.key }),
@@ -92,7 +94,9 @@ async function create(
   if (lifeMs !== undefined) await room.enter({ clientId: key, client: value, lifeMs });
   const isKept = await records.commit([
     insert(clients, { key, value, ...placing }),
-    ...audit({ action: "client.registered", actor: "anonymous", target: key }),
+    ...(isAudited(agent)
+      ? audit({ action: "client.registered", actor: "anonymous", target: key })
+      : []),
     ...steps,
   ]);
   // Ids are random, so that it was the assertion that the steps use up.
@@ -110,6 +114,11 @@ export function clientAdapter(context: RegistrationContext): ModelAdapter {
   const { records, audit } = context;
   const endedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
     haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, issuedTo(key));
+
+  /** Whether the end of a client is somebody's concern: with it ends what people allowed it. */
+  const concerns = async ({ key, value }: Stored<ClientRecord>) =>
+    isAudited(value.agent) ||
+    (await records.list(grants, { group: issuedTo(key), limit: 1 })).length > 0;
 
   return {
     async upsert(id, metadata) {
@@ -129,13 +138,11 @@ export function clientAdapter(context: RegistrationContext): ModelAdapter {
       return handedOut(client.value);
     },
     async destroy(id) {
-      await update(records, { collection: clients, key: id }, (client) => {
+      await update(records, { collection: clients, key: id }, async (client) => {
         if (client === undefined) return undefined;
         checkManager(client);
-        return [
-          ...withoutAgent(client),
-          ...audit({ action: "client.deleted", actor: id, target: id }),
-        ];
+        const deleted = audit({ action: "client.deleted", actor: id, target: id });
+        return [...withoutAgent(client), ...((await concerns(client)) ? deleted : [])];
       });
     },
   };

@@ -8,7 +8,7 @@ import {
 import { consume, insert, removeAt, replace, update } from "../../store/operations.ts";
 import { type Collection, collection, type Stored } from "../../store/records.ts";
 import { underGrant, withoutFamily } from "../accounts/grants.ts";
-import { askedBy, belongingTo, issuedTo } from "../agents/agent.ts";
+import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import { fingerprint } from "../secrets.ts";
 import {
   type AdapterContext,
@@ -161,6 +161,13 @@ async function use(shelf: Shelf, key: string): Promise<void> {
   throw new errors.InvalidGrant("used before");
 }
 
+/** Whether the end of a token is somebody's concern: a person's, or of whoever answers for the agent. */
+async function concerns({ records }: Shelf, { accountId, clientId = "" }: AdapterPayload) {
+  if (accountId !== undefined) return true;
+  const client = await records.get(clients, clientId);
+  return client !== undefined && isAudited(client.value.agent);
+}
+
 /** A refresh token takes along all that came of the same grant (RFC 7009 section 2.1). */
 async function drop(shelf: Shelf, key: string): Promise<void> {
   const { model, records, documents, audit } = shelf;
@@ -171,7 +178,7 @@ async function drop(shelf: Shelf, key: string): Promise<void> {
     return [
       removeAt(documents, stored),
       ...(model === "RefreshToken" ? await withoutFamily(records, grantId) : []),
-      ...(revocable.has(model) ? audit(entry) : []),
+      ...(revocable.has(model) && (await concerns(shelf, stored.value)) ? audit(entry) : []),
     ];
   });
 }
@@ -226,7 +233,8 @@ const special: Readonly<Record<string, (context: RegistrationContext) => ModelAd
  *
  * Every token, code and grant of a client is in the group `client:<id>`, and what a person let it do
  * in the group of the account too. Registrations, updates and removals of clients, what people allow,
- * revocations and refused replays are in the audit.
+ * revocations and refused replays are in the audit, save what agents do that nobody answers for
+ * (`isAudited`).
  *
  * Every method throws the problem `store_unavailable` when the store cannot answer.
  */

@@ -441,7 +441,8 @@ describeStores("a claim by a person", (engine) => {
   });
 
   it("is in the audit with the address and tells the person, without a stranger's words", async () => {
-    const { claims, register, person, audit, letters } = await build(engine);
+    const { claims, register, person, audit, letters, clock } = await build(engine);
+    const detail = { registeredAt: clock.now, identityType: "anonymous" };
     const { agentId, code } = await register({}, { client_name: "Visit evil.example" });
     const ann = await person("acc_ann", ["signals:read"]);
     await calledFrom("192.0.2.1", async () => {
@@ -454,7 +455,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await audit()).toEqual([
       { action: "claim.refused", target: agentId, ...origin },
       { action: "claim.refused", target: "agt_none", ...origin },
-      { action: "client.claimed", target: agentId, ...origin },
+      { action: "client.claimed", target: agentId, ...origin, detail },
     ]);
     const [letter, ...others] = await letters();
     expect(others).toEqual([]);

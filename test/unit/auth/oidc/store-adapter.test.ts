@@ -505,10 +505,17 @@ describeStores("a grant that is written again", (engine) => {
 });
 
 describeStores("the audit of the store adapter", (engine) => {
-  it("records clients, revocations and replays, and no issuance", async () => {
-    const { adapterFor, audit } = await build(engine);
+  it("records clients that somebody answers for, revocations and replays, and no issuance", async () => {
+    const { adapterFor, audit, records } = await build(engine);
     await calledFrom("203.0.113.7", async () => {
       await adapterFor("Client").upsert("c", { client_id: "c" });
+      await adapterFor("Client").upsert("c", { client_id: "c" });
+      expect(await audit()).toEqual([]);
+      const client = await records.get(clients, "c");
+      if (client === undefined) return expect.unreachable();
+      const owner = { accountId: "acc_1", scopes: [], claimedAt: 0 };
+      const agent = { ...client.value.agent, owner };
+      await records.commit([replace(clients, client, { value: { ...client.value, agent } })]);
       await adapterFor("Client").upsert("c", { client_id: "c" });
       await adapterFor("ClientCredentials").upsert("t", { clientId: "c" }, 60);
       await adapterFor("Session").upsert("s", { uid: "u" }, 60);
@@ -530,7 +537,6 @@ describeStores("the audit of the store adapter", (engine) => {
     const entries = await audit();
     const replays = entries.filter(({ action }) => action === "grant.replayed");
     expect(entries.filter(({ action }) => action !== "grant.replayed")).toEqual([
-      { action: "client.registered", actor: "anonymous", target: "c", ...address },
       { action: "client.updated", actor: "c", target: "c", ...address },
       { action: "token.revoked", actor: "c", target: token },
       { action: "grant.given", actor: "acc_1", target: "g" },

@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+import { type Agent, isAudited } from "../../../../src/auth/agents/agent.ts";
+
+const owner = { accountId: "acc_1", scopes: [], claimedAt: 0 };
+
+it.each<[boolean, Partial<Agent>]>([
+  [false, { identityType: "anonymous" }],
+  [false, { identityType: "agent" }],
+  [false, { identityType: "service_auth", loginHint: "ada@example.com" }],
+  [true, { identityType: "identity_assertion" }],
+  [true, { identityType: "anonymous", owner }],
+  [true, { identityType: "identity_assertion", owner }],
+])("the audit has what an agent does: %s for %j", (is, agent) => {
+  expect(isAudited({ identityType: "anonymous", registeredAt: 0, ...agent })).toBe(is);
+});
