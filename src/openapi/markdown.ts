@@ -20,7 +20,7 @@ export function referenceMarkdown(site: Site, documents: readonly DocumentPlace[
     `In this list a star marks members that are needed. What needs a credential can also fail with ${failureList(byStatus(GATED_PROBLEMS))}; what takes a body with ${failureList(byStatus(BODY_PROBLEMS))}.`,
     ...Object.keys(tags).map((tag) => group(tag as Tag, operations)),
     `## Webhooks\n\n${webhooks.map(({ type, summary }) => `- \`${type}\`: ${summary}`).join("\n")}`,
-    `## Members\n\n${Object.entries(schemas()).map(membersLine).join("\n")}`,
+    `## Members\n\n${memberLines(schemas()).join("\n")}`,
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -80,25 +80,38 @@ const failureList = (failures: ByStatus): string =>
 
 const quoted = (name: string): string => `\`${name}\``;
 
-/** The members of an object, with their types, those that are needed marked by a star. */
-function membersOf(schema: Json): string {
-  const { $ref, properties, required = [] } = schema as ObjectSchema;
-  if ($ref !== undefined) return wordsOf(schema);
-  const entries = Object.entries(properties ?? {});
-  if (entries.length === 0) return wordsOf(schema);
-  return entries
-    .map(([name, member]) => {
-      const star = required.includes(name) ? "*" : "";
-      return `${quoted(name)}${star} (${wordsOf(member)})`;
-    })
-    .join(", ");
+const membersOf = (schema: Json): string => membersIn(schema).join(", ");
+
+/** The members of an object, each with its type, those that are needed marked by a star; of what has
+ *  none, the type alone. */
+function membersIn(schema: Json): readonly string[] {
+  const { properties, required = [] } = schema as ObjectSchema;
+  const members = Object.entries(properties ?? {}).map(([name, member]) => {
+    const star = required.includes(name) ? "*" : "";
+    return `${quoted(name)}${star} (${wordsOf(member)})`;
+  });
+  return members.length === 0 ? [wordsOf(schema)] : members;
 }
 
-const membersLine = ([name, schema]: readonly [string, Json]): string =>
-  `- **${name}**: ${membersOf(schema)}`;
+/** A line for each schema. One that has all members of another names it instead of repeating them. */
+function memberLines(all: Readonly<Record<string, Json>>): readonly string[] {
+  const listed = Object.entries(all).map(([name, schema]) => ({
+    name,
+    members: membersIn(schema),
+  }));
+  const bases = listed.toSorted((a, b) => b.members.length - a.members.length);
+  return listed.map(({ name, members }) => {
+    const base = bases.find((other) => extendsOther(members, other.members));
+    const added = members.filter((member) => !base?.members.includes(member)).join(", ");
+    return `- **${name}**: ${base === undefined ? added : `as ${base.name}, and ${added}`}`;
+  });
+}
+
+/** Whether members are all of another schema, and more. */
+const extendsOther = (members: readonly string[], others: readonly string[]): boolean =>
+  others.length < members.length && others.every((member) => members.includes(member));
 
 interface ObjectSchema {
-  readonly $ref?: string;
   readonly properties?: Readonly<Record<string, Json>>;
   readonly required?: readonly string[];
 }

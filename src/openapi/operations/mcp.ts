@@ -70,7 +70,7 @@ export const mcpOperations: readonly Operation[] = [
       },
       406: {
         description:
-          "`-32000`: before 2026-07-28 `Accept` has to name both application/json and text/event-stream.",
+          "`-32000`: before 2026-07-28 an `Accept` has to take both application/json and text/event-stream.",
         ...REFUSED,
       },
     },

@@ -129,6 +129,12 @@ describe("the reference in short", () => {
     expect(text.length).toBeLessThan(32 * 1024);
   });
 
+  it("names the schema that another extends instead of repeating its members", () => {
+    expect(text).toContain("- **AlertDetail**: as Alert, and `failures`*");
+    expect(text).toContain("- **OAuthProblem**: as Problem, and `error`*");
+    expect(text.match(/^- \*\*Alert\*\*: `id`\* \(string\)/gm)).toHaveLength(1);
+  });
+
   it("is Markdown whose code and lists are closed", () => {
     expect((text.match(/`/g) ?? []).length % 2).toBe(0);
     expect(text.match(/^#{1,3} /gm)?.[0]).toBe("# ");
