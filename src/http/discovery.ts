@@ -105,7 +105,7 @@ const openTo = (methods: string) => ({
 });
 
 /** Headers of what is open to pages of any origin, by what can be done there. */
-export const OPEN_TO_PAGES = {
+const OPEN_TO_PAGES = {
   GET: openTo("GET"),
   POST: openTo("POST"),
   REST: openTo("GET, POST, PATCH, DELETE"),
@@ -131,7 +131,8 @@ function openedAt(path: string): keyof typeof OPEN_TO_PAGES | undefined {
 export const openToPages: RequestHandler = (req, res, next) => {
   const opened = openedAt(req.path);
   if (opened === undefined) return next();
-  res.set(OPEN_TO_PAGES[opened]);
+  // Without an Origin no page asks; reads and tokens without one are answered before Express.
+  if (opened === "GET" || req.headers.origin !== undefined) res.set(OPEN_TO_PAGES[opened]);
   if (req.method === "OPTIONS") {
     res.set("access-control-max-age", "3600").status(204).end();
     return;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import { addressOf } from "./caller-address.ts";
-import { OPEN_TO_PAGES } from "./discovery.ts";
 import { HARDENED } from "./errors.ts";
 import type { Visit } from "./limited.ts";
 import { type AskedByForm, withForm } from "./oauth-request.ts";
@@ -63,7 +62,7 @@ export function createTokenLane({ answer, maxBytes, proxyHops }: LaneOptions): T
   };
 }
 
-const HEADERS = Object.entries({ ...HARDENED, ...OPEN_TO_PAGES.POST });
+const HEADERS = Object.entries(HARDENED);
 
 /** Whether a request comes in the usual form, with a length that is known and allowed. */
 function isUsual({ method, url, headers }: IncomingMessage, maxBytes: number): boolean {
