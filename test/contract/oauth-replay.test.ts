@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expect, it } from "vitest";
 import type { AuditEntry } from "../../src/store/audit.ts";
 import { unsealedAudit } from "../../src/store/audit.ts";
-import type { Records } from "../../src/store/records.ts";
+import { collection, type Records } from "../../src/store/records.ts";
 import { storeUnavailable } from "../../src/store/unavailable.ts";
 import { getWith, register } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
@@ -102,6 +102,32 @@ describeStores("a hundred requests at once", (engine) => {
       expect(server.failures).toEqual([]);
     },
   );
+
+  it("with a signed assertion of a client that ends in a day are refused, and leave nothing", async () => {
+    const { server, records, clock } = await build(engine);
+    const { local } = server;
+    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    const { client_id } = await register(local, {
+      grant_types: ["client_credentials"],
+      token_endpoint_auth_method: "private_key_jwt",
+      jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }] },
+    });
+    const client_assertion = await new SignJWT({ jti: "late" })
+      .setProtectedHeader({ alg: "ES256", kid: "1" })
+      .setIssuer(client_id)
+      .setSubject(client_id)
+      .setAudience(local)
+      .setExpirationTime(Math.floor(clock.now / 1000) + 86_400)
+      .sign(privateKey);
+    const client_assertion_type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+    const form = { grant_type: "client_credentials", client_assertion, client_assertion_type };
+    expect(await exchange(server, form)).toMatchObject({
+      status: 401,
+      body: { error: "invalid_client" },
+    });
+    const kept = collection<object>("oidc:ReplayDetection");
+    expect(await records.list(kept, { limit: 1 })).toEqual([]);
+  });
 
   it.each(seen)(
     "with one signed assertion of a client get a token once%s",

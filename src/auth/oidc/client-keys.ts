@@ -1,5 +1,10 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
+import { errors } from "oidc-provider";
 import { list, type Metadata, refuse } from "./client-metadata.ts";
+
+/** Longest time that an assertion of a client may still be good for, in seconds. Each is remembered until
+ *  it ends, so that it counts once. */
+const MAX_ASSERTION_SECONDS = 3600;
 
 /** Most keys of a client. */
 const MAX_KEYS = 20;
@@ -64,4 +69,11 @@ export function publicKeys({
   const keys = list("jwks", jwks.keys, MAX_KEYS);
   if (keys.length === 0) refuse("jwks must contain at least one key");
   return { keys: keys.map(publicKey) };
+}
+
+/** Refuses an assertion of a client that ends unreasonably late (RFC 7523 section 3, item 4).
+ *  @throws `invalid_client` */
+export function checkAssertionEnd(_ctx: unknown, { exp }: { readonly exp?: unknown }): void {
+  if (Number(exp) <= Date.now() / 1000 + MAX_ASSERTION_SECONDS) return;
+  throw new errors.InvalidClientAuth(`the assertion must end within ${MAX_ASSERTION_SECONDS} s`);
 }

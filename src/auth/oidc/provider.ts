@@ -8,6 +8,7 @@ import { type AuditorOptions, createAuditor } from "../auditor.ts";
 import { scopes } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
 import { adaptAnswers } from "./answers.ts";
+import { checkAssertionEnd } from "./client-keys.ts";
 import { clientMetadata } from "./client-validation.ts";
 import { documentClients, type Fetch, limitedFetch } from "./document-clients.ts";
 import { holdErrorRedirects, leaveRefusals } from "./error-redirects.ts";
@@ -138,6 +139,7 @@ function configuration(options: ProviderOptions): Configuration {
     scopes: [...personalScopes, ...Object.keys(scopes)],
     responseTypes: ["code"],
     clientAuthMethods,
+    assertJwtClientAuthClaimsAndHeader: checkAssertionEnd,
     clientDefaults: { id_token_signed_response_alg: DEFAULT_SIGNING_ALGORITHM },
     enabledJWA: {
       idTokenSigningAlgValues: idTokenAlgorithms,
