@@ -6,7 +6,9 @@ import { allowedScopes, grants } from "./accounts/grants.ts";
 import { belongingTo, clients } from "./agents/agent.ts";
 import type { Caller } from "./caller.ts";
 import { apiKeys, ofKey } from "./keys/api-keys.ts";
-import { alertScopes, isScope, type Scope } from "./scopes.ts";
+import { isByDocument } from "./oidc/document-clients.ts";
+import { ownCeiling } from "./oidc/resources.ts";
+import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** Who may have alerts. */
 interface Holder extends Pick<Caller, "kind" | "id"> {
@@ -27,8 +29,9 @@ interface Rights {
 const NO_RIGHTS: Rights = { scopes: new Set(), steps: [] };
 
 /**
- * The scopes that somebody who made alerts holds now; none once they are gone. Whoever has expired is
- * gone, and so is a client without a grant of the person for whom it made them.
+ * The scopes that somebody who made alerts holds now, as far as the client is still registered for
+ * them: what its tokens could be good for at most. None once they are gone. Whoever has expired is
+ * gone, and so is a client that was removed, or has no grant of the person for whom it made them.
  */
 export async function heldScopes(records: Registers, holder: Holder): Promise<ReadonlySet<Scope>> {
   return (await rightsOf(records, holder)).scopes;
@@ -56,8 +59,9 @@ async function rightsOf(records: Registers, holder: Holder): Promise<Rights> {
   switch (holder.kind) {
     case "agent": {
       const client = await records.get(clients, holder.id);
-      const scopes = client?.value.agent.owner?.scopes;
-      return client && scopes ? rights(scopes, [unchanged(clients, client)]) : NO_RIGHTS;
+      return client
+        ? rights(ownCeiling(client.value, []), [unchanged(clients, client)])
+        : NO_RIGHTS;
     }
     case "user":
       return rightsByGrants(records, holder);
@@ -68,18 +72,46 @@ async function rightsOf(records: Registers, holder: Holder): Promise<Rights> {
   }
 }
 
-/** A client holds what a person allowed it, in whatever grants, as long as they last. */
+/** A client holds what a person allowed it, in whatever grants, as long as they last and it is there
+ *  itself. */
 async function rightsByGrants(records: Registers, { id, clientId }: Holder): Promise<Rights> {
-  const [account, all] = await Promise.all([
+  const [account, all, registered] = await Promise.all([
     records.get(accounts, id),
     readAll(records, grants, belongingTo(id)),
+    registrationOf(records, clientId),
   ]);
-  if (account === undefined) return NO_RIGHTS;
+  if (account === undefined || registered === undefined) return NO_RIGHTS;
   const own = all.filter(({ value }) => clientId === undefined || value.clientId === clientId);
   return rights(
-    own.flatMap(({ value }) => allowedScopes(value)),
-    [unchanged(accounts, account), ...own.map((grant) => unchanged(grants, grant))],
+    own
+      .flatMap(({ value }) => allowedScopes(value))
+      .filter((scope) => registered.scopes.includes(scope)),
+    [
+      unchanged(accounts, account),
+      ...registered.steps,
+      ...own.map((grant) => unchanged(grants, grant)),
+    ],
   );
+}
+
+/** What a client is registered for. */
+interface Registration {
+  readonly scopes: readonly string[];
+  /** Hold in a commit only while the client stays as it is. */
+  readonly steps: readonly Operation[];
+}
+
+/** Reads what a client is registered for: everything, where it came by a document or any will do.
+ *  @returns `undefined` when it is not there any more. */
+async function registrationOf(
+  records: Registers,
+  clientId: string | undefined,
+): Promise<Registration | undefined> {
+  if (clientId === undefined || isByDocument(clientId)) return { scopes: allScopes, steps: [] };
+  const client = await records.get(clients, clientId);
+  if (client === undefined) return undefined;
+  const scopes = scopeNames(client.value.metadata.scope ?? "");
+  return { scopes, steps: [unchanged(clients, client)] };
 }
 
 const rights = (scopes: readonly string[], steps: readonly Operation[]): Rights => ({

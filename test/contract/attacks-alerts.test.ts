@@ -3,8 +3,8 @@ import { alerts, ownedBy, type StoredAlert, type Way } from "../../src/alerts/al
 import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery.ts";
 import { newMessageId, queuedDelivery } from "../../src/alerts/queue.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
-import { belongingTo } from "../../src/auth/agents/agent.ts";
-import { announce, append, put, replace } from "../../src/store/operations.ts";
+import { belongingTo, clients } from "../../src/auth/agents/agent.ts";
+import { announce, append, put, remove, replace } from "../../src/store/operations.ts";
 import { postForm, postJson } from "../support/agent.ts";
 import { receiver } from "../support/courier.ts";
 import { openStream } from "../support/event-stream.ts";
@@ -383,6 +383,17 @@ describe("an application whose access has ended", () => {
     await tell(id);
     const theirs = await tell(await hook(other.headers, inbox.url));
     expect((await inbox.arrived(2))[1]?.id).toBe(theirs);
+  });
+
+  it("and which went with what it hung on is told nothing more, though the person allowed it too", async () => {
+    const inbox = await receiver();
+    const [app, other] = [await application(), await application()];
+    const id = await hook(app.headers, inbox.url);
+    // As the end of a grant removes an agent that was claimed under it.
+    await records.commit([remove(clients, app.tokens.client.client_id)]);
+    await tell(id);
+    const theirs = await tell(await hook(other.headers, inbox.url));
+    expect((await inbox.arrived(1))[0]?.id).toBe(theirs);
   });
 
   it("on one device keeps its alerts while another device has access", async () => {

@@ -15,7 +15,7 @@ import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { type AuditEntry, unsealedAudit } from "../../src/store/audit.ts";
-import { insert } from "../../src/store/operations.ts";
+import { insert, put } from "../../src/store/operations.ts";
 import { readAll } from "../../src/store/read-all.ts";
 import type { Records } from "../../src/store/records.ts";
 import { vault } from "./hooked.ts";
@@ -65,6 +65,9 @@ const caller = (kind: Caller["kind"], id: string, accountId: string | undefined)
   signedInAt: undefined,
 });
 
+/** What a client is registered for. */
+const metadata = { scope: allScopes.join(" ") };
+
 /** Makes a person's account. */
 export async function newPerson(records: Records, id: string): Promise<Caller> {
   const value = { label: id, createdAt: 0 };
@@ -81,7 +84,11 @@ export async function throughClient(
 ): Promise<Caller> {
   const value = { accountId, clientId, resources: { "https://signals.test": scopes.join(" ") } };
   const groups = [belongingTo(accountId), issuedTo(clientId)];
-  await records.commit([insert(grants, { key: randomUUID(), value, groups })]);
+  const agent = { identityType: "anonymous", registeredAt: 0 } as const;
+  await records.commit([
+    put(clients, { key: clientId, value: { metadata, agent } }),
+    insert(grants, { key: randomUUID(), value, groups }),
+  ]);
   return { ...caller("user", accountId, accountId), clientId, scopes: new Set(scopes) };
 }
 
@@ -93,7 +100,7 @@ export async function newAgent(
 ): Promise<Caller> {
   const owner = { accountId, scopes: allScopes, claimedAt: 0 };
   const agent = { identityType: "anonymous", registeredAt: 0, owner } as const;
-  await records.commit([insert(clients, { key: id, value: { metadata: {}, agent } })]);
+  await records.commit([insert(clients, { key: id, value: { metadata, agent } })]);
   return caller("agent", id, accountId);
 }
 

@@ -5,9 +5,12 @@ import { belongingTo, clients } from "../../../src/auth/agents/agent.ts";
 import { heldScopes, isEntitled, whileEntitled } from "../../../src/auth/entitled.ts";
 import { apiKeys, ofKey } from "../../../src/auth/keys/api-keys.ts";
 import { alertScopes, allScopes, type Scope } from "../../../src/auth/scopes.ts";
-import { insert, removeGroup } from "../../../src/store/operations.ts";
+import { insert, put, removeGroup } from "../../../src/store/operations.ts";
 import type { Operation, Records } from "../../../src/store/records.ts";
 import { embedded, openStore } from "../../support/stores.ts";
+
+/** A client that came by a document, so that it is registered nowhere. */
+const clientId = "https://app.example/client.json";
 
 const agent = { identityType: "anonymous", registeredAt: 0 } as const;
 const owner = (scopes: readonly Scope[]) => ({ accountId: "acc", scopes, claimedAt: 0 });
@@ -30,8 +33,6 @@ type Holder = Parameters<typeof heldScopes>[1];
 const mayHave = async (records: Pick<Records, "get" | "list">, holder: Holder) =>
   isEntitled(await heldScopes(records, holder));
 
-const clientId = "app";
-
 describe("who may have alerts", () => {
   const cases: readonly (readonly [string, "agent" | "user" | "service", Operation[], boolean])[] =
     [
@@ -48,7 +49,10 @@ describe("who may have alerts", () => {
         [
           insert(clients, {
             ...placed,
-            value: { metadata: {}, agent: { ...agent, owner: owner(["signals:read"]) } },
+            value: {
+              metadata: { scope: allScopes.join(" ") },
+              agent: { ...agent, owner: owner(["signals:read"]) },
+            },
           }),
         ],
         false,
@@ -59,7 +63,10 @@ describe("who may have alerts", () => {
         [
           insert(clients, {
             ...placed,
-            value: { metadata: {}, agent: { ...agent, owner: owner(alertScopes) } },
+            value: {
+              metadata: { scope: allScopes.join(" ") },
+              agent: { ...agent, owner: owner(alertScopes) },
+            },
           }),
         ],
         true,
@@ -70,12 +77,15 @@ describe("who may have alerts", () => {
         [
           insert(clients, {
             ...placed,
-            value: { metadata: {}, agent: { ...agent, owner: owner(["alerts:write"]) } },
+            value: {
+              metadata: { scope: allScopes.join(" ") },
+              agent: { ...agent, owner: owner(["alerts:write"]) },
+            },
           }),
         ],
         false,
       ],
-      ["a person who is not there", "user", [granted("app", alertScopes.join(" "))], false],
+      ["a person who is not there", "user", [granted(clientId, alertScopes.join(" "))], false],
       ["a person who allowed nothing", "user", [person], false],
       [
         "a person who allowed it another application",
@@ -86,13 +96,13 @@ describe("who may have alerts", () => {
       [
         "a person who allowed less",
         "user",
-        [person, granted("app", "alerts:write factor:read")],
+        [person, granted(clientId, "alerts:write factor:read")],
         false,
       ],
       [
         "a person who allowed it the application",
         "user",
-        [person, granted("app", alertScopes.join(" "))],
+        [person, granted(clientId, alertScopes.join(" "))],
         true,
       ],
       ["a key that is not there", "service", [], false],
@@ -142,6 +152,33 @@ describe("who may have alerts", () => {
     expect(await mayHave(records, { kind: "service", id: "x" })).toBe(true);
     clock.now += 1;
     expect(await mayHave(records, { kind: "service", id: "x" })).toBe(false);
+  });
+
+  it("a client that is registered no longer than it is, and for no more", async () => {
+    const { records } = await openStore(embedded);
+    const register = (scope: string) =>
+      put(clients, { key: "app", value: { metadata: { scope }, agent } });
+    await records.commit([person, granted("app", allScopes.join(" "))]);
+    const held = () => heldScopes(records, { kind: "user", id: "x", clientId: "app" });
+    expect(await held()).toEqual(new Set());
+    await records.commit([register(alertScopes.join(" "))]);
+    expect(await held()).toEqual(new Set(alertScopes));
+    const steps = await whileEntitled(records, { kind: "user", id: "x", clientId: "app" });
+    await records.commit([register("signals:read")]);
+    expect(await held()).toEqual(new Set(["signals:read"]));
+    expect(await records.commit(steps ?? [])).toBe(false);
+  });
+
+  it("an agent for what it is registered for, whatever its owner allows", async () => {
+    const { records } = await openStore(embedded);
+    const value = {
+      metadata: { scope: "signals:read" },
+      agent: { ...agent, owner: owner(allScopes) },
+    };
+    await records.commit([insert(clients, { ...placed, value })]);
+    expect(await heldScopes(records, { kind: "agent", id: "x" })).toEqual(
+      new Set(["signals:read"]),
+    );
   });
 
   it("through grants: all that the person allowed a client, as long as each lasts", async () => {
