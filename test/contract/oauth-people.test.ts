@@ -578,7 +578,11 @@ describe("what a person allowed", () => {
       client_id,
     });
     expect(status).toBe(400);
-    expect(body.error_description).toContain("grant type is not allowed");
+    expect(body).toEqual({
+      error: "unauthorized_client",
+      error_description:
+        "this client may use no grant; client_credentials needs one that proves who it is: register it by POST /oauth/register",
+    });
   });
 
   it("is no use to the client itself", async () => {
@@ -619,15 +623,17 @@ describe("an agent that a person answers for", () => {
     return { agent, before, accountId };
   }
 
-  it("has the scopes that its owner gave it, and says who that is", async () => {
-    const { agent, before, accountId } = await claimedAgent();
+  it("has what it had and what its owner gave it, and says who that is", async () => {
+    // Of these it had two, and the owner gives the third.
+    const scope = "signals:read darkpool:read alerts:write";
+    const { agent, before, accountId } = await claimedAgent({ scope });
     expect(await whoIs(before)).toMatchObject({ status: 401 });
     const token = await tokenOf(base, agent);
     expect(await whoIs(token)).toMatchObject({
       kind: "agent",
       id: agent.client_id,
       accountId,
-      scopes: ["signals:read", "alerts:write"],
+      scopes: scope.split(" "),
     });
     const { ClientCredentials } = server.provider();
     expect((await ClientCredentials.find(token))?.extra).toEqual({

@@ -37,9 +37,14 @@ function nameWrongGrant(ctx: KoaContextWithOIDC): void {
   const grant = params?.grant_type;
   if (route !== "token" || client === undefined || typeof grant !== "string") return;
   if (error !== "invalid_request" || client.grantTypeAllowed(grant)) return;
-  const { grantTypes = [] } = client;
-  const own = `this client may use ${grantTypes.join(", ")}`;
-  const error_description = `${own}; ${otherGrantWords(client.clientId, grant)}`;
+  const { clientId, grantTypes = [] } = client;
+  const usable = grantTypes.filter((type) => client.grantTypeAllowed(type));
+  const own = `this client may use ${usable.join(", ") || "no grant"}`;
+  const error_description = `${own}; ${
+    grantTypes.includes(grant)
+      ? `${grant} needs one that proves who it is: register it by POST /oauth/register`
+      : otherGrantWords(clientId, grant)
+  }`;
   ctx.body = { error: "unauthorized_client", error_description };
 }
 
