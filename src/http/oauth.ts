@@ -198,8 +198,8 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
     "/oauth/authorize/:uid": { get: [takeRefusals, plainly] },
     [TOKEN_PATH]: { post: [lane.refuse, ...form, byForm(giveToken)] },
     [paths.userInfo]: {
-      get: [perAddress("visits"), userInfo(options)],
-      post: [perAddress("visits"), userInfo(options)],
+      get: [userInfo(options)],
+      post: [userInfo(options)],
     },
     "/oauth/revoke": {
       post: [

@@ -72,7 +72,8 @@ function examplesOf(code: ProblemCode): readonly Example[] {
 /** The same as the endpoints of OAuth say it. */
 function inOAuth({ value, ...example }: Example): Example {
   const { instance: _, ...problem } = value as z.output<typeof Problem>;
-  const error = problem.status === 503 ? "temporarily_unavailable" : "invalid_request";
+  const passes = problem.status === 429 || problem.status === 503;
+  const error = passes ? "temporarily_unavailable" : "invalid_request";
   return { ...example, value: { error, error_description: problem.detail, ...problem } };
 }
 

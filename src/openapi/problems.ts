@@ -67,8 +67,15 @@ export const PASSING_PROBLEMS = [
   "overloaded",
 ] as const satisfies readonly ProblemCode[];
 
-/** What can fail under /oauth wherever a body is read, besides what the protocol has words for. */
-export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...PASSING_PROBLEMS] as const;
+/** What everything under /oauth can answer besides what the protocol has words for. An address that
+ *  came too often at all is told so here, before the quota of an endpoint, which is a refusal. */
+export const OAUTH_PROBLEMS = [
+  ...PASSING_PROBLEMS,
+  "rate_limited",
+] as const satisfies readonly ProblemCode[];
+
+/** The same wherever a body is read. */
+export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...OAUTH_PROBLEMS] as const;
 
 const failureOf = (code: ProblemCode) => new Failure(code, { detail: "", next: "" });
 

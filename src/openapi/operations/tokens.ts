@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { JWT_BEARER } from "../../auth/assertions/names.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { OAUTH_BODY_PROBLEMS, PASSING_PROBLEMS } from "../problems.ts";
+import { OAUTH_BODY_PROBLEMS, OAUTH_PROBLEMS } from "../problems.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 
@@ -81,8 +81,8 @@ const userInfo = {
       headers: LIMIT_HEADERS,
     },
   },
-  refusals: { 401: ["invalid_token"], 403: ["insufficient_scope"], 429: BUSY, 503: BUSY },
-  problems: PASSING_PROBLEMS,
+  refusals: { 401: ["invalid_token"], 403: ["insufficient_scope"], 503: BUSY },
+  problems: OAUTH_PROBLEMS,
 } as const;
 
 /** Tokens: how they are got and ended. */
@@ -153,6 +153,6 @@ export const tokenOperations: readonly Operation[] = [
       429: BUSY,
       503: BUSY,
     },
-    problems: PASSING_PROBLEMS,
+    problems: OAUTH_PROBLEMS,
   },
 ];
