@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit.ts";
 import { remove } from "../../src/store/operations.ts";
 import { collection, type Records } from "../../src/store/records.ts";
 import {
@@ -406,5 +407,31 @@ describe("wrong proofs of clients", () => {
     before = () => records.commit([remove(clients, client.client_id)]);
     const { status, headers } = await ask(local, client, { by: "header" });
     expect([status, headers.get("www-authenticate")]).toEqual([401, challenge]);
+  });
+});
+
+describe("refused token requests", () => {
+  it("are recorded so often only for one network, whatever addresses and clients it has", async () => {
+    const server = await startForMany({ "token-refused": { points: 2, windowSeconds: 3600 } });
+    const { client_id } = await registerPublic(server.local);
+    const isOurs = ({ value }: { readonly value: { readonly body: unknown } }) => {
+      const { action, target } = value.body as AuditEntry;
+      return action === "token.refused" && target === client_id;
+    };
+    const recorded = async () =>
+      (await records.list(unsealedAudit, { limit: 10_000 })).filter(isOurs).length;
+    const refuse = async (address: string) => {
+      const form = { grant_type: "refresh_token", client_id, refresh_token: "wrong" };
+      const answer = await fetch(`${server.local}/oauth/token`, {
+        method: "POST",
+        headers: { "x-forwarded-for": address },
+        body: new URLSearchParams(form),
+      });
+      expect(await answer.json()).toMatchObject({ error: "invalid_grant" });
+    };
+    for (const at of [1, 2, 3, 4]) await refuse(`2001:db8:${at}::1`);
+    expect(await recorded()).toBe(2);
+    await refuse("203.0.113.1");
+    expect(await recorded()).toBe(3);
   });
 });

@@ -205,7 +205,7 @@ export function createProvider(options: ProviderOptions): Provider {
   leaveRefusals(provider);
   adaptAnswers(provider, onError);
   holdErrorRedirects(provider);
-  auditRefusals(provider, { ...context, onError });
+  auditRefusals(provider, { ...context, limits: options.limits, onError });
   adaptRegistration(provider, { ...options, ...context });
   settleExchanges(provider, context);
   return provider;

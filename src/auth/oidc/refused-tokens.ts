@@ -1,4 +1,6 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
+import { widestNetwork } from "../../limits/address-key.ts";
+import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/records.ts";
 import type { Auditor } from "../auditor.ts";
 
@@ -9,23 +11,26 @@ const REFUSALS: readonly unknown[] = ["invalid_client", "invalid_grant"];
 interface RefusalOptions {
   readonly records: Pick<Records, "commit">;
   readonly audit: Auditor;
+  readonly limits: Pick<Limits, "count">;
   /** Told when one could not be recorded; it stands all the same. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Records refused token requests. How many there can be, the limits of the endpoint decide. What a
+ * Records refused token requests, of one network so many in an hour (`token-refused`): whoever has many
+ * clients could else fill the audit, which is kept for more than a year, with wrong tokens. What a
  * stranger calls itself is not recorded: only a client that there is has a name.
  */
 export function auditRefusals(
   provider: Provider,
-  { records, audit, onError }: RefusalOptions,
+  { records, audit, limits, onError }: RefusalOptions,
 ): void {
   provider.use(async (context, next) => {
     await next();
     const ctx = context as KoaContextWithOIDC;
     const error = refusalIn(ctx);
     if (error === undefined) return;
+    if ((await limits.count("token-refused", widestNetwork(ctx.ip))).isExceeded) return;
     const { clientId } = ctx.oidc.entities.Client ?? {};
     const actor = error === "invalid_client" ? "anonymous" : (clientId ?? "anonymous");
     const entry = { action: "token.refused", actor, target: clientId ?? "unknown client" };
