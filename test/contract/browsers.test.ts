@@ -51,7 +51,7 @@ describe.each(["1", "0"])("the MCP endpoint with MCP_FAST_PATH=%s", async (path)
 
 describe("a person who opens", () => {
   it.each([
-    ["/mcp", 405, "This address is for programs"],
+    ["/mcp", 405, "This page cannot do that"],
     ["/nothing", 404, "Nothing is here"],
     ["/.well-known/nothing", 404, "Nothing is here"],
   ])("%s gets a page that leads on", async (path, status, heading) => {

@@ -101,7 +101,7 @@ describeStores("a token of an agent, decided on just before", (engine) => {
     const { body } = await ask(built, agent);
     expect(await whoIs(built, body.access_token)).toMatchObject({
       accountId: expect.stringMatching(/^acc_/),
-      scopes: ["signals:read", "alerts:write"],
+      scopes: ["signals:read", "factor:read", "darkpool:read", "alerts:write"],
     });
   });
 

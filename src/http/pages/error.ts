@@ -9,7 +9,7 @@ const headings: Partial<Readonly<Record<ProblemCode, string>>> = {
   invalid_request: "This did not work",
   forbidden_origin: "Open the page again",
   not_found: "Nothing is here",
-  method_not_allowed: "This address is for programs",
+  method_not_allowed: "This page cannot do that",
   content_too_large: "This form is too large",
   unsupported_media_type: "This form cannot be read",
   rate_limited: "Too many requests",
