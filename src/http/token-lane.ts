@@ -66,6 +66,7 @@ const HEADERS = Object.entries(HARDENED);
 
 /** Whether a request comes in the usual form, with a length that is known and allowed. */
 function isUsual({ method, url, headers }: IncomingMessage, maxBytes: number): boolean {
-  if (method !== "POST" || url !== TOKEN_PATH) return false;
+  // What a page of another site may read is said in Express (CORS).
+  if (method !== "POST" || url !== TOKEN_PATH || headers.origin !== undefined) return false;
   return USUAL_TYPE.test(headers["content-type"] ?? "") && isPlainBody(headers, maxBytes);
 }
