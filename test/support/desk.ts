@@ -76,7 +76,7 @@ export async function newPerson(records: Records, id: string): Promise<Caller> {
 }
 
 /** Lets a client act for a person who has an account. */
-export async function throughClient(
+async function throughClient(
   records: Records,
   accountId: string,
   clientId: string,

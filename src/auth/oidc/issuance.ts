@@ -37,7 +37,7 @@ export interface Exchange {
 }
 
 /** Who a token is about to be given to. */
-export interface Recipient {
+interface Recipient {
   readonly clientId: string;
   /** The person that it is for; absent: the client itself. */
   readonly accountId?: string;
