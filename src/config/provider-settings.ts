@@ -12,17 +12,35 @@ const providerVariables = {
       .regex(/^[ -~]*[^\s@]+@[^\s@]+\.[^\s@]+[ -~]*$/)
       .optional(),
     allowed: "a name and an e-mail address, such as Example Ltd data@example.com",
+    fallback: "none",
+    about: "lets the SEC's EDGAR in",
   },
-  APCA_API_KEY_ID: { schema: ProviderKey.optional(), allowed: "a key of Alpaca", secret: true },
+  APCA_API_KEY_ID: {
+    schema: ProviderKey.optional(),
+    allowed: "a key of Alpaca",
+    secret: true,
+    fallback: "none",
+    about: "lets Alpaca in, with the secret",
+  },
   APCA_API_SECRET_KEY: {
     schema: ProviderKey.optional(),
     allowed: "a secret of Alpaca",
+    fallback: "none",
+    about: "lets Alpaca in, with the key",
     secret: true,
   },
-  MASSIVE_API_KEY: { schema: ProviderKey.optional(), allowed: "a key of Massive", secret: true },
+  MASSIVE_API_KEY: {
+    schema: ProviderKey.optional(),
+    allowed: "a key of Massive",
+    secret: true,
+    fallback: "none",
+    about: "lets Massive in",
+  },
   UNUSUAL_WHALES_API_KEY: {
     schema: ProviderKey.optional(),
     allowed: "a key of Unusual Whales",
+    fallback: "none",
+    about: "lets Unusual Whales in",
     secret: true,
   },
 } as const;
@@ -38,6 +56,9 @@ export const liveVariables = {
   UNIVERSE: {
     schema: z.string().optional(),
     allowed: "symbols such as AAPL,BTC-USD, or a file with the columns of instruments.csv",
+    fallback: "39 large ones",
+    about:
+      "with `live`: the instruments that are followed; coins end in `-USD`. A file also tells funds and sectors",
   },
   PROVIDERS: {
     schema: z
@@ -46,6 +67,8 @@ export const liveVariables = {
       .refine((ids) => ids.every(isProviderId))
       .optional(),
     allowed: `names of providers, separated by spaces, of ${providerIds.join(", ")}`,
+    fallback: "all that can be used",
+    about: "with `live`: only these providers",
   },
   PROVIDER_URLS: {
     schema: z
@@ -54,6 +77,8 @@ export const liveVariables = {
       .refine((urls) => urls !== undefined)
       .optional(),
     allowed: `<provider>=<address without a path>, separated by spaces, such as coinbase=https://mirror.example; providers: ${providerIds.join(", ")}`,
+    fallback: "their own addresses",
+    about: "with `live`: mirrors of providers",
   },
 } as const;
 

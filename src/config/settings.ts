@@ -31,6 +31,9 @@ export const storeVariables = {
       .default("./data")
       .transform((path) => resolve(path)),
     allowed: "a directory",
+    fallback: "`./data`",
+    about:
+      "the embedded store, `master.key`, `admin.sock` and, with `live`, cached answers of providers (at most 256 MB, may be deleted); only the owner should be able to read it",
   },
   DATABASE_URL: {
     schema: z
@@ -38,11 +41,15 @@ export const storeVariables = {
       .refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text))
       .optional(),
     allowed: "an address such as postgres://user@host:5432/database",
+    fallback: "none",
+    about: "keep everything in this PostgreSQL instead of `DATA_DIR`",
     secret: true,
   },
   MASTER_KEY: {
     schema: z.string().regex(ENCODED_KEY).optional(),
     allowed: "32 bytes as base64, such as `openssl rand -base64 32` gives",
+    fallback: "`DATA_DIR/master.key`",
+    about: "seals the keys at rest",
     secret: true,
   },
 } as const;
@@ -51,10 +58,17 @@ export const storeVariables = {
 export const variables = {
   ...storeVariables,
   ...liveVariables,
-  HOST: { schema: z.string().min(1).default("127.0.0.1"), allowed: "an address to listen on" },
+  HOST: {
+    schema: z.string().min(1).default("127.0.0.1"),
+    allowed: "an address to listen on",
+    fallback: "`127.0.0.1`",
+    about: "where to listen; `0.0.0.0` and `::` need `BASE_URL`",
+  },
   PORT: {
     schema: wholeNumber(0, 65_535).default(3000),
     allowed: "a whole number from 0 to 65535; 0 picks a free port",
+    fallback: "`3000`",
+    about: "port to listen on",
   },
   BASE_URL: {
     schema: z
@@ -62,6 +76,8 @@ export const variables = {
       .refine((text) => URL.parse(text)?.origin === text && /^https?:/.test(text))
       .optional(),
     allowed: "a public origin such as https://signals.example, without a path or trailing slash",
+    fallback: "`http://HOST:PORT`",
+    about: "public origin: issuer, resource and every published address",
   },
   MARKET: {
     schema: z
@@ -69,6 +85,8 @@ export const variables = {
       .refine((text) => text === "sandbox" || text === LIVE || FILES.test(text))
       .default("sandbox"),
     allowed: "sandbox, live, or files:<folder>",
+    fallback: "`sandbox`",
+    about: "which market is served",
   },
   AS_OF: {
     schema: z.iso
@@ -76,6 +94,8 @@ export const variables = {
       .transform((text) => new Date(text))
       .optional(),
     allowed: "an ISO 8601 instant such as 2015-06-30T21:00:00Z",
+    fallback: "end of the folder",
+    about: "with `files`: the instant that counts as now",
   },
   REPLAY: {
     schema: z
@@ -84,6 +104,8 @@ export const variables = {
       .refine((replay) => replay !== undefined)
       .optional(),
     allowed: REPLAY_FORM,
+    fallback: "none",
+    about: "with `files`: plays this history through the whole service, then time stands still",
   },
   SOCIAL_MODEL: {
     schema: z
@@ -91,6 +113,8 @@ export const variables = {
       .transform((path) => resolve(path))
       .optional(),
     allowed: "a file that training wrote",
+    fallback: "none",
+    about: "reads messages beside the lexicon; answers name its hash",
   },
   ANONYMOUS_SCOPES: {
     schema: z
@@ -100,10 +124,14 @@ export const variables = {
       .transform((names) => names.filter(isScope))
       .optional(),
     allowed: `names separated by spaces, of ${anonymousCeiling.join(", ")}`,
+    fallback: "the read scopes; none with `live`",
+    about: "what an agent may have that nobody has claimed",
   },
   SIGN_UP: {
     schema: z.enum(["open", "applications", "closed"]).optional(),
     allowed: "open, applications (people whose application was accepted) or closed",
+    fallback: "`open` in the sandbox, else `applications`",
+    about: "who can make an account",
   },
   SMTP_URL: {
     schema: z
@@ -111,20 +139,34 @@ export const variables = {
       .refine((text) => /^smtps?:\/\//.test(text) && Boolean(URL.parse(text)?.hostname))
       .optional(),
     allowed: "an address with a host, such as smtps://user:password@mail.example:465",
+    fallback: "none",
+    about: "mail server; without it messages wait for the operator",
     secret: true,
   },
   MAIL_FROM: {
     schema: z.email().optional(),
     allowed: "an e-mail address such as signals@mail.example",
+    fallback: "none",
+    about: "sender of the mail",
   },
   OIDC_ISSUER: {
     schema: z.string().refine(isIssuer).optional(),
     allowed: "an issuer such as https://login.example; with http:// only on this machine",
+    fallback: "none",
+    about:
+      "another OpenID provider to sign in with; its redirect address is `<base>/sign-in/callback`. One that does not send `auth_time` cannot be used to claim",
   },
-  OIDC_CLIENT_ID: { schema: z.string().optional(), allowed: "a client id" },
+  OIDC_CLIENT_ID: {
+    schema: z.string().optional(),
+    allowed: "a client id",
+    fallback: "none",
+    about: "client at that provider",
+  },
   OIDC_CLIENT_SECRET: {
     schema: z.string().optional(),
     allowed: "a client secret",
+    fallback: "none",
+    about: "its secret",
     secret: true,
   },
   TRUSTED_ISSUERS: {
@@ -133,6 +175,8 @@ export const variables = {
       .transform((path) => resolve(path))
       .optional(),
     allowed: "a JSON file",
+    fallback: "none",
+    about: '`[{"name", "issuer", "jwks_uri"}]`: issuers whose ID-JAGs are believed',
   },
   ALLOW_INSECURE_WEBHOOKS: {
     schema: z
@@ -140,15 +184,21 @@ export const variables = {
       .default("0")
       .transform((text) => text === "1"),
     allowed: "0, or for development 1",
+    fallback: "`0`",
+    about: "webhooks may be `http:` and on this machine; the log says so at the start",
   },
   WEBHOOK_EGRESS_PROXY: {
     schema: z.string().refine(isProxy).optional(),
     allowed: "a proxy such as http://proxy.example:3128, without a path",
+    fallback: "none",
+    about: "every webhook is sent through this proxy by CONNECT",
     secret: true,
   },
   TRUST_PROXY: {
     schema: wholeNumber(0, 10).default(0),
     allowed: "the number of reverse proxies in front of the service, from 0 to 10",
+    fallback: "`0`",
+    about: "reverse proxies in front, each of which adds to `X-Forwarded-For`",
   },
   MCP_FAST_PATH: {
     schema: z
@@ -156,6 +206,9 @@ export const variables = {
       .default("1")
       .transform((text) => text === "1"),
     allowed: "1, or 0 to leave every MCP request to the SDK",
+    fallback: "`1`",
+    about:
+      "`0` leaves every MCP request to the SDK's own handler, which answers the same several times slower",
   },
   RATE_LIMITS: {
     schema: z
@@ -164,26 +217,39 @@ export const variables = {
       .transform(rateLimits)
       .refine((limits) => limits !== undefined),
     allowed: `<name>=<number>/<seconds>, separated by spaces, such as register=100/600; names: ${Object.keys(quotas).join(", ")}`,
+    fallback: "none",
+    about: "limits that differ from docs/authorization.md",
   },
   SANDBOX_SESSION_SECONDS: {
     schema: wholeNumber(1, 86_400).default(60),
     allowed: "a whole number of seconds from 1 to 86400",
+    fallback: "`60`",
+    about: "length of a simulated day",
   },
   SEED: {
     schema: wholeNumber(0, 4_294_967_295).default(1),
     allowed: "a whole number from 0 to 4294967295",
+    fallback: "`1`",
+    about: "which simulated market",
   },
   DRAIN_SECONDS: {
     schema: wholeNumber(0, 60).optional(),
     allowed: "a whole number of seconds from 0 to 60",
+    fallback: "`2` with `DATABASE_URL`, else `0`",
+    about:
+      "how long a process that stops still accepts connections; longer than a load balancer takes to notice",
   },
   METRICS_PORT: {
     schema: wholeNumber(1, 65_535).optional(),
     allowed: "a whole number from 1 to 65535",
+    fallback: "none",
+    about: "port of `GET /metrics` for Prometheus, on `HOST`; keep it from strangers",
   },
   LOG_LEVEL: {
     schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
     allowed: "debug, info, warn, error or silent",
+    fallback: "`info`",
+    about: "what is logged, as JSON lines on standard error",
   },
 } as const;
 
@@ -202,10 +268,21 @@ function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined
   return isKnown ? Object.fromEntries(entries) : undefined;
 }
 
-/** How one variable is read. A secret is not repeated in the refusal. */
-type Variables = Readonly<
-  Record<string, { readonly schema: z.ZodType; readonly allowed: string; readonly secret?: true }>
->;
+/** One setting. */
+interface Setting {
+  readonly schema: z.ZodType;
+  /** What is allowed, for the refusal of all else. */
+  readonly allowed: string;
+  /** What holds when it is not set, in Markdown. */
+  readonly fallback: string;
+  /** What it is for, in Markdown. */
+  readonly about: string;
+  /** A secret is not repeated in the refusal. */
+  readonly secret?: true;
+}
+
+/** Settings by the names of their environment variables. */
+type Variables = Readonly<Record<string, Setting>>;
 /** What variables are read as. */
 export type Values<V extends Variables> = { readonly [N in keyof V]: z.output<V[N]["schema"]> };
 /** Environment variables; an empty one counts as absent. */
@@ -253,4 +330,22 @@ function isEncoded(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** All settings as a document in Markdown; `docs/settings.md` is what it returns. */
+export function settingsDocument(): string {
+  const rows = Object.entries<Setting>(variables).map(
+    ([name, { fallback, about, allowed }]) =>
+      `| \`${name}\` | ${fallback} | ${about} | ${allowed.replaceAll(/[|<]/g, "\\$&")} |`,
+  );
+  return `# Settings
+
+Environment variables, read once at the start. A value that is not allowed stops the start and says what is. This page is generated from \`src/config/settings.ts\`.
+
+| Variable | Default | What it is for | What is allowed |
+|---|---|---|---|
+${rows.join("\n")}
+
+When it is ready, the service prints one JSON line on standard output, \`{"event":"ready","baseUrl":…}\` (\`npm start --silent\` keeps npm's own lines away), and a few words for people on standard error.
+`;
 }

@@ -259,11 +259,11 @@ describe("market-signal listen", () => {
   });
 });
 
-describe("the receiver in the README", () => {
+describe("the receiver in docs/alerts.md", () => {
   /** Runs the code as it stands there. */
-  async function startReadme() {
-    const text = readFileSync(join(ROOT, "README.md"), "utf8");
-    const [, section = ""] = /^## Receive alerts\n(.*?)^## /ms.exec(text) ?? [];
+  async function startReceiver() {
+    const text = readFileSync(join(ROOT, "docs/alerts.md"), "utf8");
+    const [, section = ""] = /^## A receiver\n(.*?)^## /ms.exec(text) ?? [];
     const [, code = ""] = /^```js\n(.*?)^```$/ms.exec(section) ?? [];
     const folder = temporaryFolder();
     symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
@@ -277,7 +277,7 @@ describe("the receiver in the README", () => {
   }
 
   it("is 15 lines that take a real delivery, once, and repeat the challenge", async () => {
-    const { code, url, said, says } = await startReadme();
+    const { code, url, said, says } = await startReceiver();
     expect(code.trim().split("\n")).toHaveLength(15);
     const data = { challenge: "sing" };
     const asked = await deliver(url, { id: "msg_1", type: "endpoint.verify", data });

@@ -63,7 +63,7 @@ ${news({ status }, site.market)}`,
   };
 }
 
-/** As the README says, with its figures. */
+/** As docs/method-and-backtest.md says, with its figures. */
 const worth = html`<aside class="note warning" aria-label="What a score is worth">
 <p><strong>Not investment advice.</strong> A score is a percentile of evidence, not a probability.</p>
 <p>In the published backtest, ten years of 369 large US stocks and five of 13 coins, it could not be told from chance: no power to predict returns. What it is good for is to see openly how the evidence stands, and to <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>

@@ -1,0 +1,18 @@
+// @module-tag full
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { startTown } from "../support/town.ts";
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, "../..");
+
+describe("the example of an agent", () => {
+  it("needs the base address alone to name the strongest signals and what is behind one", async () => {
+    const { base } = await startTown();
+    const { stdout } = await run(process.execPath, [join(ROOT, "examples/agent.ts"), base]);
+    expect(stdout).toMatch(/^([A-Z-]+\.SIM {2}\d+\n){1,5}/);
+    expect(stdout).toMatch(/\n {2}momentum: -?\d+\.\d\d points\n/);
+  });
+});
