@@ -111,6 +111,9 @@ describe.each(["1", "0"])("a body that takes its time with MCP_FAST_PATH=%s", as
   });
 });
 
+/** Collections in which a credential is looked for: OAuth tokens and API keys. */
+const CREDENTIALS = /^(oidc:|api-keys$)/;
+
 describe("a wrong token", () => {
   it("is looked up once, whichever path its message takes", async () => {
     const looks = [];
@@ -119,7 +122,9 @@ describe("a wrong token", () => {
       const get = vi.spyOn(service.state.store.records, "get");
       const { status } = await send({ base, token: "a".repeat(43) });
       expect(status).toBe(401);
-      looks.push(get.mock.calls.length);
+      // The service reads other records by itself at any time.
+      const credentials = get.mock.calls.filter(([{ name }]) => CREDENTIALS.test(name));
+      looks.push(credentials.length);
     }
     expect(looks[0]).toBeGreaterThan(0);
     expect(looks[0]).toBe(looks[1]);

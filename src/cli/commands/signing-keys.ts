@@ -60,7 +60,7 @@ const uses = Object.keys(keyUses) as KeyUse[];
 /** Makes new keys. */
 export const keysRotate = defineStoreCommand({
   summary: "Makes new keys, of every use or of one; the old ones are kept while they are needed.",
-  notes: [`Uses: ${uses.join(", ")}.`],
+  notes: ["Uses:", ...uses.map((use) => `  ${use}`)],
   options: { use: { value: "<use>", about: "only the key of this use" } },
   args: z.strictObject({
     use: z.enum(uses, `must be one of ${uses.join(", ")}`).optional(),
