@@ -119,7 +119,7 @@ async function run(
   const code = await runProgram({
     argv: [program, ...argv],
     env,
-    folder: process.cwd(),
+    folder: root,
     terminal,
   });
   return { code, ...said };
@@ -540,17 +540,14 @@ describe("the command line", () => {
     expect(help.out).toContain("backup <file>");
     const wrong = await runProcess("store", ["bakup"], place);
     expect(wrong).toMatchObject({ code: 2, out: "" });
-    expect(wrong.err).toContain("There is no command bakup");
+    expect(wrong.err).toContain("There is no command store bakup");
     expect((await runProcess("admin", ["status", "--verbose"], place)).code).toBe(2);
   });
 
-  it("finds relative files from where npm was called", async () => {
+  it("finds relative files from the folder where it was called", async () => {
     const place = embeddedPlace();
     await fill(place);
-    const npm = { npm_lifecycle_event: "store", INIT_CWD: root };
-    const { file } = await done("store", ["backup", "from-here.gz"], {
-      env: { ...place.env, ...npm },
-    });
+    const { file } = await done("store", ["backup", "from-here.gz"], place);
     expect(file).toBe(join(root, "from-here.gz"));
   });
 
