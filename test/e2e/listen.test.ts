@@ -234,7 +234,7 @@ describe("market-signal listen", () => {
     [["--fail", "200"], "--fail: is not a whole number from 300 to 599."],
     [["--keys", "signals.example"], "--keys: is not an address such as https://signals.example."],
     [["--loud"], "Unknown option '--loud'"],
-    [["now"], "Unexpected argument 'now'"],
+    [["now"], "There is nothing to do with now."],
   ])("does not understand %j", async (args, why) => {
     const { child, said } = start(["src/cli/market-signal.js", "listen", ...args], { cwd: ROOT });
     expect(await once(child, "close")).toEqual([2, null]);

@@ -238,6 +238,7 @@ describe("a person at a browser", () => {
       await page.goto(authorizationRequest(base, { client_id, redirect_uri }).url.href);
       await signIn(page);
       await page.getByRole("button", { name: button }).click();
+      if (button === "Refuse") await page.getByRole("link", { name: "Tell it" }).click();
       await page.getByRole("heading", { name: "Another site of the application" }).waitFor();
       expect(page.url()).toBe(elsewhere.href);
     },
@@ -301,6 +302,8 @@ describe("a person at a browser", () => {
     await page.goto(authorizationRequest(base, { client_id, redirect_uri }).url.href);
     await signIn(page);
     await page.getByRole("button", { name: "Refuse" }).click();
+    // It was never approved, so that nothing goes there by itself.
+    await page.getByRole("link", { name: "Tell it" }).click();
     await page.waitForURL(/callback\?error=access_denied/);
   });
 
