@@ -123,7 +123,11 @@ async function linkRules() {
     relations.every((relation) => linksOf(response).rel(relation).length > 0);
   const { refs } = linksOf(page);
   const typed = await Promise.all(
-    refs.map(async ({ uri, type }) => typeOf(await fetch(uri)) === (type ?? "")),
+    refs.map(async ({ uri, type }) => {
+      // One address has several types, of which the request chooses one (RFC 9110 section 12).
+      const there = await fetch(uri, { headers: { accept: type ?? "*/*" } });
+      return typeOf(there) === (type ?? "");
+    }),
   );
   return {
     "the home page has them all": has(page),
@@ -207,7 +211,7 @@ const nowhere = [
 async function nowhereRules() {
   const rules = nowhere.flatMap((path) =>
     ["GET", "HEAD", "POST"].map(async (method) => {
-      const headers = { accept: "text/html,*/*;q=0.8" };
+      const headers = { accept: "application/json, */*;q=0.8" };
       const response = await at(path, { method, headers, redirect: "manual" });
       const isProblem = typeOf(response) === "application/problem+json";
       const body = await response.text();
