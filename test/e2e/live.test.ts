@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { providers } from "../../src/sources/live/providers.ts";
-import { admin, newKey } from "../support/admin.ts";
+import { marketSignal, newKey } from "../support/admin.ts";
 import { getWith, newToken } from "../support/agent.ts";
 import {
   freePort,
@@ -53,7 +53,7 @@ async function quiet({ server }: Served, ids: readonly string[]): Promise<void> 
 }
 
 const doctorOf = async (env: Readonly<Record<string, string>>) => {
-  const { code, out } = await admin(env, "doctor", "--json");
+  const { code, out } = await marketSignal(env, "doctor", "--json");
   const { providers } = JSON.parse(out) as {
     readonly providers: readonly { readonly id: string; readonly state: string }[];
   };
@@ -188,7 +188,7 @@ describe("live markets", () => {
     expect(await listed.json()).toMatchObject({
       items: [{ symbol: "BRK-B", status: "insufficient_data", lastDataAt: null }],
     });
-    const { code, out } = await admin({ DATA_DIR }, "doctor");
+    const { code, out } = await marketSignal({ DATA_DIR }, "doctor");
     expect(code).toBe(1);
     for (const id of asked) expect(out).toMatch(new RegExp(`^${id} +fault `, "m"));
     expect(out).toMatch(/^alpaca +off +needs APCA_API_KEY_ID, APCA_API_SECRET_KEY$/m);

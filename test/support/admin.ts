@@ -3,15 +3,19 @@ import { fileURLToPath } from "node:url";
 
 const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));
 
-/** Runs a command of the operator in a process of its own. @returns Exit code and what it said. */
-export function admin(
+/** Runs an `admin` command in a process of its own. @returns Exit code and what it said. */
+export const admin = (env: Readonly<Record<string, string>>, ...argv: readonly string[]) =>
+  marketSignal(env, "admin", ...argv);
+
+/** Runs `market-signal` in a process of its own. @returns Exit code and what it said. */
+export function marketSignal(
   env: Readonly<Record<string, string>>,
   ...argv: readonly string[]
 ): Promise<{ readonly code: number; readonly out: string; readonly error: string }> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [PROGRAM, "admin", ...argv],
+      [PROGRAM, ...argv],
       { env: { PATH: process.env.PATH ?? "", ...env } },
       (failure, out, error) => resolve({ code: Number(failure?.code ?? 0), out, error }),
     );
