@@ -4,7 +4,7 @@ import { claims } from "../../src/auth/agents/claim-records.ts";
 import { ID_JAG, JWT_BEARER } from "../../src/auth/assertions/names.ts";
 import { type Scope, scopes } from "../../src/auth/scopes.ts";
 import { unsealedAudit } from "../../src/store/audit.ts";
-import { collection } from "../../src/store/records.ts";
+import { collection, type Records } from "../../src/store/records.ts";
 import { EXAMPLE_REGISTRATION, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { type Claims, claimsFor, startIdentityProvider } from "../support/identity-provider.ts";
@@ -44,11 +44,30 @@ interface Setting extends TestStore, AuthServer {
 type Client = Parameters<typeof tokenOf>[1];
 type Fields = Readonly<Record<string, string>>;
 
-async function setting(engine: Engine = model): Promise<Setting> {
+/** @param onKept Is waited for when a client was kept, before its registration goes on. */
+async function setting(
+  engine: Engine = model,
+  onKept: () => Promise<unknown> = async () => {},
+): Promise<Setting> {
   const store = await openStore(engine);
   const { records, clock } = store;
   const issuers = await idp.trusted();
-  const server = await startAuthServer({ records, now: () => new Date(clock.now), issuers });
+  const watched: Records = {
+    ...records,
+    async commit(operations) {
+      const isKept = await records.commit(operations);
+      const isNew = operations.some(
+        (each) => each.kind === "insert" && each.collection === clients.name,
+      );
+      if (isKept && isNew) await onKept();
+      return isKept;
+    },
+  };
+  const server = await startAuthServer({
+    records: watched,
+    now: () => new Date(clock.now),
+    issuers,
+  });
   const base = server.local;
   const answer = async (response: Response): Promise<Answer> => ({
     status: response.status,
@@ -409,6 +428,20 @@ describeStores("of many uses of an assertion at once", (engine) => {
     );
     expect((await exchange(client, assertion)).status).toBe(400);
     expect(await replays()).toEqual(Array.from({ length: 100 }, () => client.client_id));
+    expect(failures).toEqual([]);
+  });
+
+  it("one that ends the agent while it registers makes that registration a replay too", async () => {
+    const replay = async () => second.push(await enter(assertion));
+    const { assert, enter, records, replays, failures } = await setting(engine, replay);
+    const second: Answer[] = [];
+    const assertion = await assert(idp.issuer);
+    const first = await enter(assertion);
+    expect([first, ...second]).toMatchObject(
+      [1, 2].map(() => ({ status: 400, body: { error: "replay_detected" } })),
+    );
+    expect(await records.list(clients, { limit: 9 })).toEqual([]);
+    expect(await replays()).toEqual(["anonymous"]);
     expect(failures).toEqual([]);
   });
 

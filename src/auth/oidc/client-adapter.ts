@@ -17,7 +17,7 @@ import {
 } from "./adapter-context.ts";
 import { refuseAssertion } from "./asked-identity.ts";
 import { placingOf } from "./client-life.ts";
-import { newcomerOf } from "./identity.ts";
+import { newcomerOf, registersOwned } from "./identity.ts";
 import { readsOf } from "./reads.ts";
 import { haveSameRedirects } from "./redirects.ts";
 import { withPersonalScopes } from "./resources.ts";
@@ -178,8 +178,9 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
         return heldWith(token, groups);
       });
       if (isKept) return;
-      // One that registers beside many others of its site may have to give way at once.
-      throw Provider.ctx?.oidc.route === "registration"
+      // One that nobody answers for may have to give way at once to others of its site.
+      const { ctx } = Provider;
+      throw ctx?.oidc.route === "registration" && !registersOwned(ctx)
         ? noRoom()
         : new errors.InvalidToken("client gone");
     },

@@ -33,6 +33,8 @@ export interface RegistrationOptions extends IdentityOptions, AnswerOptions {
 /** What is known of the client of a request, other than by its metadata. */
 interface Standing {
   readonly ceiling: readonly Scope[];
+  /** Whether somebody answers from the start for the client that registers. */
+  readonly isOwned?: boolean;
   /** Absent: an update. */
   readonly newcomer?: (clientId: string, metadata: AdapterPayload) => Newcomer;
 }
@@ -67,6 +69,12 @@ function ceilingOf(
 ): readonly Scope[] {
   if (agent?.owner !== undefined) return agent.owner.scopes;
   return agent?.identityType === "service_auth" ? allScopes : anonymousScopes;
+}
+
+/** Whether the request registers a client that somebody answers for from the start. Such a client never
+ *  gives way to others: only a replay of its assertion ends it while it registers. */
+export function registersOwned(ctx: KoaContextWithOIDC | undefined): boolean {
+  return (ctx && standings.get(ctx)?.isOwned) ?? false;
 }
 
 /** The agent of a client that is to be kept for the first time. */
@@ -149,7 +157,8 @@ function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationO
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
   const asked = await askedIdentity(bodyOf(ctx), options);
   const { seen, newcomer } = arrival(asked, options);
-  standings.set(ctx, { ceiling: ceilingOf(asked.agent, options.anonymousScopes), newcomer });
+  const ceiling = ceilingOf(asked.agent, options.anonymousScopes);
+  standings.set(ctx, { ceiling, isOwned: asked.agent.owner !== undefined, newcomer });
   await next();
 
   if (ctx.status === 201 && seen.client !== undefined) {
