@@ -18,8 +18,14 @@ const browser = await startBrowser();
 async function browserOf(person: Person, options: object = {}): Promise<BrowserContext> {
   await person.signIn();
   const context = await browser.newContext(options);
-  const [name = "", value = ""] = person.web.cookie().split("=");
-  await context.addCookies([{ name, value, url: base, httpOnly: true, sameSite: "Lax" }]);
+  const cookies = person.web
+    .cookie()
+    .split("; ")
+    .map((pair) => {
+      const [name = "", value = ""] = pair.split("=");
+      return { name, value, url: base, httpOnly: true, sameSite: "Lax" as const };
+    });
+  await context.addCookies(cookies);
   return context;
 }
 
