@@ -57,7 +57,11 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(53);
   });
 
-  it("refuse calls in all of them soon after there were too many together", async () => {
+  // Where the database takes longer than 250 ms each process counts alone, and a call that was on its
+  // way may count twice: exact numbers need a machine that has nothing else to do.
+  it("refuse calls in all of them soon after there were too many together", {
+    tags: ["nightly"],
+  }, async () => {
     const token = await newToken(services[0].base);
     const call = ({ base }: Town) => fetch(`${base}/api/signals`, { headers: bearer(token) });
     let allowed = 0;
