@@ -1,12 +1,12 @@
 import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
+import type { Desk } from "./alerts/api/alert-service.ts";
 import {
   type AlertService,
   type AlertServiceOptions,
   createAlertService,
 } from "./alerts/create.ts";
-import type { Desk } from "./alerts/desk.ts";
 import { snapshotId } from "./answers/signal.ts";
 import { type Access, type AccessOptions, createAccess } from "./auth/create.ts";
 import type { Config } from "./config/config.ts";

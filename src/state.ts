@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery.ts";
+import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery/delivery.ts";
 import { watchCredentials } from "./auth/credential-changes.ts";
 import type { StoreChoice } from "./config/config.ts";
 import type { Check } from "./http/readiness.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Desk } from "./alerts/desk.ts";
+import type { Desk } from "./alerts/api/alert-service.ts";
 import type { Analyser } from "./answers/method.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ALERT_STATUSES, isMadeBy } from "../src/alerts/alert.ts";
-import type { SeenAlert } from "../src/alerts/reading.ts";
+import type { SeenAlert } from "../src/alerts/api/queries.ts";
 import { AlertAnswer, AlertDetail, alertAnswer, alertDetail } from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";

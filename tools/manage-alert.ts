@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Changes, Wanted } from "../src/alerts/changes.ts";
-import type { Confided } from "../src/alerts/desk.ts";
+import type { Confided } from "../src/alerts/api/alert-service.ts";
+import type { Changes, Wanted } from "../src/alerts/api/changes.ts";
 import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
 import {
   AlertFields,

@@ -13,15 +13,15 @@ import type { LeadersWork } from "../store/upkeep.ts";
 import { measuredSender } from "../telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "../telemetry/meters.ts";
 import type { Owner } from "./alert.ts";
-import { createCourier } from "./courier.ts";
-import { createDecision, type DecisionOptions } from "./decision.ts";
-import { EVENTS_TOPIC } from "./delivery.ts";
-import { createDesk, type Desk } from "./desk.ts";
-import type { DeskOptions } from "./desk-options.ts";
-import { cursorOf, endOfEvents, eventPage, type LogOptions } from "./event-log.ts";
-import { queuedDelivery } from "./queue.ts";
-import { createSender } from "./sender.ts";
-import { type WebhookKeySet, webhookKeySet } from "./webhook-keys.ts";
+import { createDesk, type Desk } from "./api/alert-service.ts";
+import type { DeskOptions } from "./api/dependencies.ts";
+import { cursorOf, endOfEvents, eventPage, type LogOptions } from "./api/event-log.ts";
+import { EVENTS_TOPIC } from "./delivery/delivery.ts";
+import { queuedDelivery } from "./delivery/queue.ts";
+import { createSender } from "./delivery/sender.ts";
+import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
+import { createCourier } from "./delivery/worker.ts";
+import { createDecision, type DecisionOptions } from "./rules/evaluator.ts";
 
 /** Pause between two looks for sessions that closed and are not decided about yet, in milliseconds. */
 const DECIDE_EVERY_MS = 100;

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ALERT_KINDS, ALERT_STATUSES, type Way } from "../alerts/alert.ts";
-import type { Attempt } from "../alerts/delivery.ts";
-import type { KeptEvent } from "../alerts/event-rows.ts";
-import type { InspectedAlert, SeenAlert, SeenAttempt } from "../alerts/reading.ts";
+import type { KeptEvent } from "../alerts/api/event-rows.ts";
+import type { InspectedAlert, SeenAlert, SeenAttempt } from "../alerts/api/queries.ts";
+import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { Instant, isoInstant, isoInstantOrNull } from "./common.ts";
 import { Direction } from "./signal.ts";

@@ -1,6 +1,10 @@
 import { z } from "zod";
-import { CHALLENGE_TYPE } from "../alerts/challenge.ts";
-import { type PublicKeyJwk, type SignatureHeaders, verifiedBy } from "../alerts/signatures.ts";
+import { CHALLENGE_TYPE } from "../alerts/delivery/challenge.ts";
+import {
+  type PublicKeyJwk,
+  type SignatureHeaders,
+  verifiedBy,
+} from "../alerts/delivery/signing.ts";
 import { neutralText } from "../outbound/neutral-text.ts";
 
 /** What a receiver verifies with and does. */

@@ -1,5 +1,5 @@
 import { type Request, type Response, Router } from "express";
-import type { Reader } from "../alerts/event-log.ts";
+import type { Reader } from "../alerts/api/event-log.ts";
 import { alertScopes } from "../auth/scopes.ts";
 import type { Repeat } from "../lib/repeat.ts";
 import { Problem } from "../problem.ts";

@@ -1,5 +1,5 @@
 import { Router } from "express";
-import type { WebhookKeySet } from "../alerts/webhook-keys.ts";
+import type { WebhookKeySet } from "../alerts/delivery/webhook-keys.ts";
 import { onlyMethods } from "./methods.ts";
 
 /**

@@ -5,7 +5,7 @@ import { getFactors } from "../../tools/get-factors.ts";
 import { listAlerts } from "../../tools/list-alerts.ts";
 import { manageAlert } from "../../tools/manage-alert.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
-import { WebhookKeySet } from "../alerts/webhook-keys.ts";
+import { WebhookKeySet } from "../alerts/delivery/webhook-keys.ts";
 import { AlertAnswer, AttemptAnswer, EventAnswer } from "../answers/alert.ts";
 import { OffExchange } from "../answers/darkpool.ts";
 import { SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";

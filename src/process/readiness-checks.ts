@@ -1,4 +1,4 @@
-import { deliveries } from "../alerts/delivery.ts";
+import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Check, Readiness } from "../http/readiness.ts";
 import type { Scoring } from "../scoring.ts";
 import type { State } from "../state.ts";

@@ -1,5 +1,5 @@
 import pkg from "../../package.json" with { type: "json" };
-import { deliveries } from "../alerts/delivery.ts";
+import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Config } from "../config/config.ts";
 import type { Streams } from "../http/streams.ts";
 import { standingsOf } from "../ingest/report.ts";

@@ -1,4 +1,4 @@
-import type { Sender } from "../alerts/sender.ts";
+import type { Sender } from "../alerts/delivery/sender.ts";
 import type { Ask } from "../ingest/ask.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
 import type { Records } from "../store/records.ts";

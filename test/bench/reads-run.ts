@@ -1,4 +1,4 @@
-import type { Desk } from "../../src/alerts/desk.ts";
+import type { Desk } from "../../src/alerts/api/alert-service.ts";
 import { type Answers, createAnswers } from "../../src/http/answers.ts";
 import { createEngine } from "../../src/score/engine.ts";
 import type { Scoring } from "../../src/scoring.ts";

@@ -1,15 +1,14 @@
 import { Webhook } from "standardwebhooks";
 import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
-import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery.ts";
-import { nextSecret } from "../../src/alerts/secrets.ts";
-import { type SignatureHeaders, verifiedBy } from "../../src/alerts/signatures.ts";
+import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery/delivery.ts";
+import { nextSecret } from "../../src/alerts/delivery/secrets.ts";
+import { type SignatureHeaders, verifiedBy } from "../../src/alerts/delivery/signing.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { unsealedAudit } from "../../src/store/audit.ts";
 import { replace } from "../../src/store/operations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { receiver, startCourier } from "../support/courier.ts";
-import { type Hooked, hooked, kept, newKey, OWNER, queuedEvent, vault } from "../support/hooked.ts";
+import { receiver, startCourier } from "../support/delivery-worker.ts";
 import type { Received, Receiver } from "../support/receivers.ts";
 import {
   describeStores,
@@ -18,6 +17,15 @@ import {
   START,
   type TestStore,
 } from "../support/stores.ts";
+import {
+  type Hooked,
+  hooked,
+  kept,
+  newKey,
+  OWNER,
+  queuedEvent,
+  vault,
+} from "../support/webhook-alerts.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

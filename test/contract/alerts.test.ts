@@ -7,7 +7,7 @@ import { removeGroup } from "../../src/store/operations.ts";
 import { tools } from "../../tools/index.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { startAlertApp } from "../support/alert-app.ts";
-import { attempted, auditedIn, toldEvent } from "../support/desk.ts";
+import { attempted, auditedIn, toldEvent } from "../support/alert-service.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import { verifies } from "../support/verifies.ts";
 

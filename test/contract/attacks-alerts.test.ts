@@ -1,17 +1,17 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts, ownedBy, type StoredAlert, type Way } from "../../src/alerts/alert.ts";
-import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery.ts";
-import { newMessageId, queuedDelivery } from "../../src/alerts/queue.ts";
+import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery/delivery.ts";
+import { newMessageId, queuedDelivery } from "../../src/alerts/delivery/queue.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../src/auth/agents/agent.ts";
 import { announce, append, put, remove, replace } from "../../src/store/operations.ts";
 import { postForm, postJson } from "../support/agent.ts";
-import { receiver } from "../support/courier.ts";
+import { bearer, claimedAgent, type Headers, makeAlert } from "../support/alert-events.ts";
+import { receiver } from "../support/delivery-worker.ts";
 import { openStream } from "../support/event-stream.ts";
 import { connectMcp, textOf } from "../support/mcp.ts";
 import type { Person, UserTokens } from "../support/person.ts";
 import { startTown } from "../support/town.ts";
-import { bearer, claimedAgent, type Headers, makeAlert } from "../support/watcher.ts";
 
 const town = await startTown({ ALLOW_INSECURE_WEBHOOKS: "1" });
 const { base } = town;

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { tokenOf } from "../support/agent.ts";
+import { bearer, claimedAgent, type Headers } from "../support/alert-events.ts";
 import { type RawAnswer, sendRaw } from "../support/raw.ts";
 import { startTown, type Town } from "../support/town.ts";
-import { bearer, claimedAgent, type Headers } from "../support/watcher.ts";
 
 let town: Town;
 let credentials: readonly Headers[];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { nextAttemptMs } from "../../src/alerts/schedule.ts";
-import { newSecret, signatureHeaders } from "../../src/alerts/signatures.ts";
+import { nextAttemptMs } from "../../src/alerts/delivery/retry-schedule.ts";
+import { newSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
 import { ID_JAG } from "../../src/auth/assertions/names.ts";
 import {
   getWith,

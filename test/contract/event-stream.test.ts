@@ -2,11 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
 import { postForm, postJson, register, tokenOf } from "../support/agent.ts";
-import type { OpenStream } from "../support/event-stream.ts";
-import type { Person } from "../support/person.ts";
-import { createDatabase, postgresAvailable } from "../support/postgres.ts";
-import { SANDBOX_NOW } from "../support/service.ts";
-import { startTown, type Town } from "../support/town.ts";
 import {
   bearer,
   type Claimable,
@@ -16,7 +11,12 @@ import {
   type Watcher,
   watcherIn,
   writeEvents,
-} from "../support/watcher.ts";
+} from "../support/alert-events.ts";
+import type { OpenStream } from "../support/event-stream.ts";
+import type { Person } from "../support/person.ts";
+import { createDatabase, postgresAvailable } from "../support/postgres.ts";
+import { SANDBOX_NOW } from "../support/service.ts";
+import { startTown, type Town } from "../support/town.ts";
 
 const town = await startTown();
 const { base } = town;

@@ -1,10 +1,10 @@
 import { Client } from "pg";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { newToken, postForm, register } from "../support/agent.ts";
+import { bearer } from "../support/alert-events.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import { LOOSE_LIMITS } from "../support/service.ts";
 import { startTown, type Town } from "../support/town.ts";
-import { bearer } from "../support/watcher.ts";
 
 const START_MS = 60_000;
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { newToken, postForm, postJson, register } from "../support/agent.ts";
+import { bearer } from "../support/alert-events.ts";
 import { mcpAsks, messageOf } from "../support/mcp-messages.ts";
 import { LOOSE_LIMITS } from "../support/service.ts";
 import { parseList } from "../support/structured-list.ts";
 import { startTown } from "../support/town.ts";
-import { bearer } from "../support/watcher.ts";
 
 const strict = (limits: string) => startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
 

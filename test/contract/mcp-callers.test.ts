@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { getWith, newToken } from "../support/agent.ts";
+import { bearer, claimedAgent, makeAlert } from "../support/alert-events.ts";
 import { sendCall, ways } from "../support/mcp-usual.ts";
 import { sharedTown } from "../support/town.ts";
-import { bearer, claimedAgent, makeAlert } from "../support/watcher.ts";
 
 const town = await sharedTown();
 const { base } = town;

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { findInstruments } from "../../tools/find-instruments.ts";
 import { getWith, newToken, postJson, register, tokenOf } from "../support/agent.ts";
 import { startAlertApp } from "../support/alert-app.ts";
+import { bearer } from "../support/alert-events.ts";
 import { postMcp } from "../support/matrix-routes.ts";
 import { mcpAsks, messageOf, resultOf } from "../support/mcp-messages.ts";
 import { startTown } from "../support/town.ts";
-import { bearer } from "../support/watcher.ts";
 
 const town = await startTown();
 const { base } = town;

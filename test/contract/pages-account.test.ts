@@ -2,9 +2,15 @@ import { describe, expect, it } from "vitest";
 import { type Alert, alerts } from "../../src/alerts/alert.ts";
 import { put, replace } from "../../src/store/operations.ts";
 import { getWith, register, tokenOf } from "../support/agent.ts";
-import { attempted } from "../support/desk.ts";
+import {
+  bearer,
+  claimedAgent,
+  type Headers,
+  makeAlert,
+  watcherIn,
+} from "../support/alert-events.ts";
+import { attempted } from "../support/alert-service.ts";
 import { startTown } from "../support/town.ts";
-import { bearer, claimedAgent, type Headers, makeAlert, watcherIn } from "../support/watcher.ts";
 import { textOf, type WebPage } from "../support/web.ts";
 
 const town = await startTown();

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createSender, type SenderOptions } from "../../src/alerts/sender.ts";
+import { createSender, type SenderOptions } from "../../src/alerts/delivery/sender.ts";
 import { OutboundError } from "../../src/outbound/guarded-fetch.ts";
 import { urlFault } from "../../src/outbound/url-policy.ts";
 import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";

@@ -10,7 +10,7 @@ import {
   register,
   tokenOf,
 } from "../support/agent.ts";
-import { auditedIn } from "../support/desk.ts";
+import { auditedIn } from "../support/alert-service.ts";
 import { startService } from "../support/service.ts";
 import { sharedTown } from "../support/town.ts";
 

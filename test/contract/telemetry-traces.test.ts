@@ -11,9 +11,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { measuredSender, tracedAsk } from "../../src/telemetry/instrumented.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import { getWith, newToken, postJson } from "../support/agent.ts";
-import { loopbackSender } from "../support/hooked.ts";
 import { startReceiver } from "../support/receivers.ts";
 import { startService } from "../support/service.ts";
+import { loopbackSender } from "../support/webhook-alerts.ts";
 
 const exporter = new InMemorySpanExporter();
 trace.setGlobalTracerProvider(

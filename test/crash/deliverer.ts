@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { alerts, type StoredAlert } from "../../src/alerts/alert.ts";
-import { createCourier } from "../../src/alerts/courier.ts";
-import { ATTEMPT_KIND, deliveries, EVENTS_KEPT_MS } from "../../src/alerts/delivery.ts";
-import { queuedDelivery, waitingFor } from "../../src/alerts/queue.ts";
-import { createSender, type Sender } from "../../src/alerts/sender.ts";
+import { ATTEMPT_KIND, deliveries, EVENTS_KEPT_MS } from "../../src/alerts/delivery/delivery.ts";
+import { queuedDelivery, waitingFor } from "../../src/alerts/delivery/queue.ts";
+import { createSender, type Sender } from "../../src/alerts/delivery/sender.ts";
+import { createCourier } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";

@@ -7,7 +7,6 @@ import { Webhook } from "standardwebhooks";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { openKeyring } from "../../src/store/keyring.ts";
 import { createCertificate } from "../support/certificate.ts";
-import { type Hooked, hooked, kept } from "../support/hooked.ts";
 import { startPostgres } from "../support/postgres.ts";
 import {
   type Received,
@@ -15,6 +14,7 @@ import {
   type ReceiverOptions,
   startReceiver,
 } from "../support/receivers.ts";
+import { type Hooked, hooked, kept } from "../support/webhook-alerts.ts";
 import { openStore } from "./open-store.ts";
 import type { Measure, Outcome } from "./outcome.ts";
 import { startWorker, type Worker } from "./workers.ts";

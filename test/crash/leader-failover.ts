@@ -1,4 +1,4 @@
-import { PROGRESS_KEY, progressRecords } from "../../src/alerts/ledger.ts";
+import { PROGRESS_KEY, progressRecords } from "../../src/alerts/rules/evaluation-state.ts";
 import { leases } from "../../src/store/lease.ts";
 import type { Records } from "../../src/store/records.ts";
 import { type Receiver, startReceiver } from "../support/receivers.ts";

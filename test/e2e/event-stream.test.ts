@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { type Headers, makeAlert } from "../support/alert-events.ts";
 import { type OpenStream, openStream } from "../support/event-stream.ts";
 import { createDatabase, postgresAvailable } from "../support/postgres.ts";
 import {
@@ -14,7 +15,6 @@ import {
   startProcess,
   temporaryFolder,
 } from "../support/process.ts";
-import { type Headers, makeAlert } from "../support/watcher.ts";
 
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("../../src/cli/market-signal.js", import.meta.url));

@@ -11,9 +11,9 @@ import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, describe, expect, it } from "vitest";
 import { newToken, postForm, register, tokenOf } from "../support/agent.ts";
+import { bearer, type Claimable, claimedAgent, type Headers } from "../support/alert-events.ts";
 import { startProcess } from "../support/process.ts";
 import { startTown } from "../support/town.ts";
-import { bearer, type Claimable, claimedAgent, type Headers } from "../support/watcher.ts";
 
 const town = await startTown();
 const { base } = town;

@@ -6,6 +6,7 @@ import type { AddressInfo, Server } from "node:net";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { getWith, postJson, register, tokenOf } from "../support/agent.ts";
+import { bearer, makeAlert } from "../support/alert-events.ts";
 import { startBrowser } from "../support/browser.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { accessibilityFaults, photograph } from "../support/look.ts";
@@ -14,7 +15,6 @@ import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { freePort } from "../support/process.ts";
 import { storeName } from "../support/stored-name.ts";
 import { startTown } from "../support/town.ts";
-import { bearer, makeAlert } from "../support/watcher.ts";
 
 const town = await startTown();
 const { base } = town;

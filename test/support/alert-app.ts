@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
-import { createDesk } from "../../src/alerts/desk.ts";
+import { createDesk } from "../../src/alerts/api/alert-service.ts";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
@@ -14,7 +14,7 @@ import { schedule, startLoop } from "../../src/store/loop.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import type { ToolContext } from "../../src/tool.ts";
 import { peopleOf } from "./account-parts.ts";
-import { deskOptions, looseLimits, newAgent, newKeyHolder, newPerson } from "./desk.ts";
+import { deskOptions, looseLimits, newAgent, newKeyHolder, newPerson } from "./alert-service.ts";
 import { atFileEnd } from "./file-end.ts";
 import { embedded, START, type TestStore } from "./stores.ts";
 

@@ -1,6 +1,6 @@
 import { postJson } from "./agent.ts";
+import { bearer } from "./alert-events.ts";
 import { postMcp } from "./matrix-routes.ts";
-import { bearer } from "./watcher.ts";
 
 /** Sends a message. @param by Another token than usual. */
 type AskMcp = (method: string, params?: object, by?: string) => Promise<Response>;

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { isSecret, type PublicKeyJwk } from "../../alerts/signatures.ts";
-import { WebhookKeySet } from "../../alerts/webhook-keys.ts";
+import { isSecret, type PublicKeyJwk } from "../../alerts/delivery/signing.ts";
+import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { defineLocalCommand } from "../command.ts";
 import { createReceiver, type Receiver } from "../webhook-receiver.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { alerts } from "../../alerts/alert.ts";
-import { deliveries } from "../../alerts/delivery.ts";
+import { deliveries } from "../../alerts/delivery/delivery.ts";
 import { faultIn, standingsOf } from "../../ingest/report.ts";
 import { leases } from "../../store/lease.ts";
 import { readAll } from "../../store/read-all.ts";

@@ -1,6 +1,6 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { z } from "zod";
-import type { Desk } from "../../alerts/desk.ts";
+import type { Desk } from "../../alerts/api/alert-service.ts";
 import type { Account, Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser } from "../../auth/accounts/sessions.ts";
 import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";

@@ -1,5 +1,5 @@
 import type { Alert, Owner, Watched } from "../../alerts/alert.ts";
-import type { SeenAlert } from "../../alerts/reading.ts";
+import type { SeenAlert } from "../../alerts/api/queries.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { ending, facts, moment, stranger, strangerSite } from "./elements.ts";
 import { type Html, html } from "./html.ts";

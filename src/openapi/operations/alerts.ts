@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
-import { WebhookKeySet } from "../../alerts/webhook-keys.ts";
+import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createDecision } from "../../../src/alerts/decision.ts";
-import { queuedDelivery } from "../../../src/alerts/queue.ts";
+import { queuedDelivery } from "../../../src/alerts/delivery/queue.ts";
+import { createDecision } from "../../../src/alerts/rules/evaluator.ts";
 import { allScopes } from "../../../src/auth/scopes.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 import type { Records } from "../../../src/store/records.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
-import { alertSteps, createStage, named } from "../../unit/alerts/stage.ts";
+import { alertSteps, createStage, named } from "../../support/scripted-market.ts";
 import { median } from "../harness/numbers.ts";
 import { progress } from "../harness/progress.ts";
 import type { Effort, Part } from "../harness/report.ts";

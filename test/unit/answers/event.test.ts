@@ -9,7 +9,7 @@ import type { Market } from "../../../src/market/market.ts";
 import { DIRECTIONS } from "../../../src/score/direction.ts";
 import type { EventPoint, SignalShift, VolatilityAlert } from "../../../src/score/events.ts";
 import { METHOD_VERSION, STATUSES } from "../../../src/score/snapshot.ts";
-import { snapshotOf } from "../alerts/stage.ts";
+import { snapshotOf } from "../../support/scripted-market.ts";
 
 /** Standard Webhooks 1.0.0 asks for less. */
 const MOST_BYTES = 20_000;

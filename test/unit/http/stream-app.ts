@@ -17,7 +17,7 @@ import { createStreams, type Streams } from "../../../src/http/streams.ts";
 import type { Repeat } from "../../../src/lib/repeat.ts";
 import { Problem } from "../../../src/problem.ts";
 import { startLoop } from "../../../src/store/loop.ts";
-import { looseLimits } from "../../support/desk.ts";
+import { looseLimits } from "../../support/alert-service.ts";
 import { type OpenStream, openStream } from "../../support/event-stream.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 

@@ -1,4 +1,4 @@
-import type { Desk } from "../../../src/alerts/desk.ts";
+import type { Desk } from "../../../src/alerts/api/alert-service.ts";
 import { LEXICON } from "../../../src/ingest/social-reader.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { ATTEMPT_KIND, EVENT_KIND } from "../../../src/alerts/delivery.ts";
+import { ATTEMPT_KIND, EVENT_KIND } from "../../../src/alerts/delivery/delivery.ts";
 import { openState } from "../../../src/state.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,0 +1,180 @@
+import type { Caller } from "../../auth/caller.ts";
+import { announce, remove, removeAt, removeGroup, replace } from "../../store/operations.ts";
+import type { Operation } from "../../store/records.ts";
+import {
+  ALERTS_TOPIC,
+  type Alert,
+  alerts,
+  ofAlert,
+  type StoredAlert,
+  type Thresholds,
+  type Way,
+} from "../alert.ts";
+import { endpointHealth } from "../delivery/endpoint-health.ts";
+import { released } from "../delivery/held-deliveries.ts";
+import { queuedChallenge } from "../delivery/queue.ts";
+import { nextSecret } from "../delivery/secrets.ts";
+import type { DeskOptions } from "./dependencies.ts";
+import { ownAlert } from "./ownership.ts";
+import { unverified } from "./register.ts";
+import { checkedUrl, checkTimes } from "./validation.ts";
+import { polled } from "./wrong-state.ts";
+
+/** An alert and who wants something of it. */
+export interface Wanted {
+  readonly caller: Caller;
+  readonly alertId: string;
+}
+
+/** What of an alert is to be another; what is absent stays. */
+export interface Changes
+  extends Partial<
+    Pick<Alert, "label" | "kinds" | "watched" | "expiresAt" | "snoozedUntil" | "isPaused">
+  > {
+  readonly thresholds?: Partial<Thresholds>;
+  readonly url?: string;
+}
+
+/** What becomes of an alert. */
+interface Outcome {
+  readonly value: Alert;
+  /** What was done, for the audit. */
+  readonly action: string;
+  /** Whatever goes with it. */
+  readonly steps?: readonly Operation[];
+}
+
+/**
+ * Changes an alert. A webhook that gets another address is pending again.
+ *
+ * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` for the address of none.
+ */
+export function update(
+  options: DeskOptions,
+  wanted: Wanted,
+  { thresholds, url, ...changes }: Changes,
+): Promise<StoredAlert> {
+  const { now, urlPolicy } = options;
+  return changed(options, wanted, ({ key, value }) => {
+    const at = now().getTime();
+    checkTimes(changes, at);
+    const { way, isMoved } =
+      url === undefined
+        ? { way: value.way, isMoved: false }
+        : named(
+            { url: checkedUrl(url, urlPolicy), scopes: [...wanted.caller.scopes] },
+            value.way,
+            at,
+          );
+    return {
+      value: {
+        ...value,
+        ...changes,
+        thresholds: { ...value.thresholds, ...thresholds },
+        way,
+      },
+      action: "alert.changed",
+      ...(isMoved && { steps: [remove(endpointHealth, key)] }),
+    };
+  });
+}
+
+/** Where a webhook goes, and what the credential held that named it. */
+type Place = Pick<Extract<Way, { by: "webhook" }>, "url" | "scopes">;
+
+/** A webhook whose address is named again; another one must be verified. */
+function named(
+  place: Place,
+  way: Way,
+  at: number,
+): { readonly way: Way; readonly isMoved: boolean } {
+  if (way.by === "poll") throw polled();
+  const isMoved = way.url !== place.url;
+  return { way: { ...way, ...place, ...(isMoved && { state: unverified(at) }) }, isMoved };
+}
+
+/**
+ * Lets a webhook that was disabled, or was not verified in time, be asked again whether it wants
+ * events. An active one stays as it is.
+ */
+export function enable(options: DeskOptions, wanted: Wanted): Promise<StoredAlert> {
+  const at = options.now().getTime();
+  return changed(options, wanted, ({ key, value }) => {
+    const { way } = value;
+    if (way.by === "poll") throw polled();
+    const state = way.state.is === "active" ? way.state : unverified(at);
+    return {
+      value: { ...value, way: { ...way, state } },
+      action: "alert.enabled",
+      steps: [remove(endpointHealth, key)],
+    };
+  });
+}
+
+/** Gives a webhook another secret. */
+export async function rotateSecret(
+  options: DeskOptions,
+  wanted: Wanted,
+): Promise<{ readonly alert: StoredAlert; readonly secret: string }> {
+  let told = "";
+  const alert = await changed(options, wanted, ({ key, value }) => {
+    const { way } = value;
+    if (way.by === "poll") throw polled();
+    const place = { alertId: key, vault: options.vault };
+    const { secret, kept } = nextSecret(way.secrets, place, options.now().getTime());
+    told = secret;
+    return {
+      value: { ...value, way: { ...way, secrets: kept } },
+      action: "alert.secret_rotated",
+    };
+  });
+  return { alert, secret: told };
+}
+
+/** Writes what becomes of an alert until nobody else wrote in between. A webhook that becomes pending
+ *  is sent its challenge, and one that becomes open whatever was held back for it. */
+async function changed(
+  options: DeskOptions,
+  { caller, alertId }: Wanted,
+  change: (alert: StoredAlert) => Outcome,
+): Promise<StoredAlert> {
+  const { records, audit, now } = options;
+  for (;;) {
+    const before = await ownAlert(options, caller, alertId);
+    const { value, action, steps = [] } = change(before);
+    const after = { ...before, value };
+    const isAsked = challengeOf(after) !== undefined && challengeOf(after) !== challengeOf(before);
+    const isDone = await records.commit([
+      replace(alerts, before, { value }),
+      ...steps,
+      ...(isAsked ? queuedChallenge(after, now().getTime()) : []),
+      ...(isOpen(value) && !isOpen(before.value) ? released(after) : []),
+      announce(ALERTS_TOPIC, alertId),
+      ...audit({ action, actor: caller.id, target: alertId }),
+    ]);
+    if (isDone) return after;
+  }
+}
+
+function challengeOf({ value: { way } }: StoredAlert): string | undefined {
+  return way.by === "webhook" && way.state.is === "pending" ? way.state.challenge : undefined;
+}
+
+/** Whether what there is for an alert is sent. */
+const isOpen = ({ isPaused, way }: Alert): boolean =>
+  !isPaused && way.by === "webhook" && way.state.is === "active";
+
+/** Removes an alert with everything that goes with it. */
+export async function removeAlert(
+  options: Pick<DeskOptions, "records" | "audit">,
+  alert: StoredAlert,
+  by: string,
+): Promise<boolean> {
+  const { records, audit } = options;
+  return records.commit([
+    removeAt(alerts, alert),
+    removeGroup(ofAlert(alert.key)),
+    announce(ALERTS_TOPIC, alert.key),
+    ...audit({ action: "alert.deleted", actor: by, target: alert.key }),
+  ]);
+}

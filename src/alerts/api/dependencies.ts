@@ -1,0 +1,24 @@
+import type { Auditor } from "../../auth/auditor.ts";
+import type { Limits } from "../../limits/limits.ts";
+import type { UrlPolicy } from "../../outbound/url-policy.ts";
+import type { Archive } from "../../store/archive.ts";
+import type { Records } from "../../store/records.ts";
+import type { Vault } from "../../store/vault.ts";
+
+/** What the desk works with. */
+export interface DeskOptions {
+  readonly records: Records;
+  readonly archive: Pick<Archive, "read">;
+  readonly audit: Auditor;
+  /** Keeps signing secrets. */
+  readonly vault: Vault;
+  /** Counts changes and test events. */
+  readonly limits: Limits;
+  /** What may be named as the address of a webhook. */
+  readonly urlPolicy: UrlPolicy;
+  readonly now: () => Date;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Whether there will never be anything new in the market, so that no event can come. */
+  readonly standsStill: () => boolean;
+}

@@ -1,0 +1,115 @@
+import { belongingTo, issuedTo, through } from "../../auth/agents/agent.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { ofKey } from "../../auth/keys/api-keys.ts";
+import { randomBase62 } from "../../auth/keys/base62.ts";
+import { Problem } from "../../problem.ts";
+import type { Records } from "../../store/records.ts";
+import {
+  alerts,
+  answeredForBy,
+  isMadeBy,
+  type Maker,
+  type Owner,
+  ofAlert,
+  ownedBy,
+  type StoredAlert,
+} from "../alert.ts";
+
+/** Random characters of an id. */
+const ID_LENGTH = 16;
+
+const ID = new RegExp(`^alert_[0-9A-Za-z]{${ID_LENGTH}}$`);
+
+/** A new id of an alert. */
+export const newAlertId = (): string => `alert_${randomBase62(ID_LENGTH)}`;
+
+/** Whose the alerts are that a caller makes. */
+export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
+  ...{ kind, id, accountId },
+  ...(kind === "user" && clientId !== undefined && { clientId }),
+});
+
+/** Groups of everything that a caller has because of alerts, and with which it goes. */
+export function groupsOf(owner: Owner): readonly string[] {
+  const { accountId } = owner;
+  const answering = accountId === undefined ? [] : [answeredForBy(accountId)];
+  return [ownedBy(owner), ...answering, ...endingWith(owner)];
+}
+
+/** Groups of an alert. */
+export const groupsOfAlert = (alertId: string, owner: Owner): readonly string[] => [
+  ofAlert(alertId),
+  ...groupsOf(owner),
+];
+
+/** A person's key goes with the key and, where the key goes with the account, with that. */
+function endingWith({ kind, id, accountId, clientId }: Owner): readonly string[] {
+  switch (kind) {
+    case "agent":
+      return [issuedTo(id)];
+    case "user":
+      return [
+        belongingTo(id),
+        ...(clientId === undefined ? [] : [issuedTo(clientId), through(id, clientId)]),
+      ];
+    case "service":
+      return [ofKey(id), ...(accountId === undefined ? [] : [belongingTo(accountId)])];
+  }
+}
+
+/** Where alerts are kept. */
+interface Kept {
+  readonly records: Pick<Records, "get">;
+}
+
+/** An alert if there is one of that id. */
+export async function alertBy(
+  { records }: Kept,
+  alertId: string,
+): Promise<StoredAlert | undefined> {
+  return ID.test(alertId) ? records.get(alerts, alertId) : undefined;
+}
+
+/**
+ * An alert that the caller made.
+ *
+ * @throws {Problem} `not_found` when another made it, too: nobody learns which there are.
+ */
+export async function ownAlert(from: Kept, caller: Maker, alertId: string): Promise<StoredAlert> {
+  return given(await alertBy(from, alertId), ({ value }) => isMadeBy(value.owner, caller));
+}
+
+/**
+ * An alert that the caller may see whole and end: one that it made and, with a key of a person, any
+ * that the person answers for.
+ *
+ * @throws {Problem} `not_found` as `ownAlert`.
+ */
+export async function answerableAlert(
+  from: Kept,
+  caller: Caller,
+  alertId: string,
+): Promise<StoredAlert> {
+  const account = accountOf(caller);
+  return given(
+    await alertBy(from, alertId),
+    ({ value, groups }) =>
+      isMadeBy(value.owner, caller) ||
+      (account !== undefined && groups.includes(answeredForBy(account))),
+  );
+}
+
+/** The account whose alerts a caller may all see and end: the person's whose own key it is. */
+export const accountOf = ({ kind, accountId }: Caller): string | undefined =>
+  kind === "service" ? accountId : undefined;
+
+function given(
+  alert: StoredAlert | undefined,
+  isAllowed: (alert: StoredAlert) => boolean,
+): StoredAlert {
+  if (alert !== undefined && isAllowed(alert)) return alert;
+  throw new Problem("not_found", {
+    detail: "You made no alert of that id.",
+    next: "list_alerts (GET /api/alerts) names those that you made.",
+  });
+}

@@ -1,0 +1,178 @@
+import type { Caller } from "../../auth/caller.ts";
+import { Problem } from "../../problem.ts";
+import type { ArchiveRow } from "../../store/archive.ts";
+import { readAll } from "../../store/read-all.ts";
+import type { Records } from "../../store/records.ts";
+import {
+  type Alert,
+  type AlertStatus,
+  alerts,
+  answeredForBy,
+  isMadeBy,
+  ownedBy,
+  type StoredAlert,
+  statusOf,
+} from "../alert.ts";
+import { ATTEMPT_KIND, type Attempt, deliveries, EVENTS_KEPT_MS } from "../delivery/delivery.ts";
+import { type EndpointHealth, endpointHealth } from "../delivery/endpoint-health.ts";
+import { waitingFor } from "../delivery/queue.ts";
+import type { DeskOptions } from "./dependencies.ts";
+import { accountOf } from "./ownership.ts";
+
+/** Deliveries that are counted at most. */
+const MOST_COUNTED = 100;
+
+/** Attempts among which the last success is looked for. */
+const MOST_TRIED = 100;
+
+/** An alert as its owner sees it. */
+export interface SeenAlert {
+  readonly id: string;
+  readonly alert: Alert;
+  readonly status: AlertStatus;
+}
+
+/** What waits to be sent to a webhook. */
+interface Waiting {
+  /** At most 100 are counted. */
+  readonly count: number;
+  /** When the next is attempted, milliseconds since the epoch; `null`: nothing is due. */
+  readonly nextAt: number | null;
+}
+
+/** An alert with what became of its events. */
+export interface InspectedAlert extends SeenAlert {
+  /** `undefined`: nothing has failed since the last success. */
+  readonly health: EndpointHealth | undefined;
+  readonly waiting: Waiting;
+}
+
+/** An attempt and when it was made. */
+export interface SeenAttempt extends Attempt {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** A page of attempts, newest first. */
+export interface AttemptPage {
+  readonly attempts: readonly SeenAttempt[];
+  readonly cursor: string | undefined;
+}
+
+/** What an alert looks like now. */
+export function seen(
+  { key, value }: Pick<StoredAlert, "key" | "value">,
+  now: () => Date,
+): SeenAlert {
+  return { id: key, alert: value, status: statusOf(value, now().getTime()) };
+}
+
+/** The alerts that a caller may see whole. */
+export interface ListedAlerts {
+  /** Those that the caller made; with a key of a person, all that the person answers for. Oldest
+   *  first. */
+  readonly alerts: readonly SeenAlert[];
+  /** How many more the person has, made by other clients: their addresses are not for the caller. */
+  readonly others: number;
+}
+
+/** The alerts of a caller. */
+export async function alertsOf(options: DeskOptions, caller: Caller): Promise<ListedAlerts> {
+  const { accountId } = caller;
+  const group = accountId === undefined ? ownedBy(caller) : answeredForBy(accountId);
+  const all = await alertsIn(options, group);
+  if (accountOf(caller) !== undefined) return { alerts: all, others: 0 };
+  const own = all.filter(({ alert }) => isMadeBy(alert.owner, caller));
+  return { alerts: own, others: all.length - own.length };
+}
+
+/** The alerts that a person answers for, oldest first. */
+export function answeredFor(
+  options: DeskOptions,
+  accountId: string,
+): Promise<readonly SeenAlert[]> {
+  return alertsIn(options, answeredForBy(accountId));
+}
+
+async function alertsIn(
+  { records, now }: DeskOptions,
+  group: string,
+): Promise<readonly SeenAlert[]> {
+  const found = await readAll(records, alerts, group);
+  return found
+    .map((alert) => seen(alert, now))
+    .toSorted((a, b) => a.alert.createdAt - b.alert.createdAt || (a.id < b.id ? -1 : 1));
+}
+
+/** An alert with the health of its webhook and what waits. */
+export async function inspected(
+  { records, now }: DeskOptions,
+  alert: StoredAlert,
+): Promise<InspectedAlert> {
+  const [health, waiting] = await Promise.all([
+    records.get(endpointHealth, alert.key),
+    waitingDeliveries(records, alert.key),
+  ]);
+  return { ...seen(alert, now), health: health?.value, waiting };
+}
+
+async function waitingDeliveries(
+  records: Pick<Records, "list">,
+  alertId: string,
+): Promise<Waiting> {
+  const selection = { group: waitingFor(alertId), limit: MOST_COUNTED };
+  const found = await records.list(deliveries, selection);
+  const due = found.flatMap(({ dueAt }) => dueAt ?? []);
+  return { count: found.length, nextAt: due.length === 0 ? null : Math.min(...due) };
+}
+
+/**
+ * The attempts to deliver to an alert's webhook in 30 days, newest first.
+ *
+ * @throws {Problem} `invalid_request` for a cursor that is none.
+ */
+export async function attemptsOf(
+  { archive, now }: DeskOptions,
+  alertId: string,
+  { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
+): Promise<AttemptPage> {
+  const rows = await archive.read(ATTEMPT_KIND, {
+    subject: alertId,
+    from: now().getTime() - EVENTS_KEPT_MS,
+    order: "newest",
+    ...(cursor !== undefined && { after: placeOf(cursor) }),
+    limit: limit + 1,
+  });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    attempts: page.map(({ at, body }) => ({ ...(body as Attempt), at })),
+    cursor: rows.length > limit && last ? `${last.at}-${last.id}` : undefined,
+  };
+}
+
+/** When a webhook last took something, milliseconds since the epoch; `undefined` when it has not, or
+ *  has failed too often since. */
+export async function lastSuccess(
+  { records, archive }: Pick<DeskOptions, "records" | "archive">,
+  alertId: string,
+): Promise<number | undefined> {
+  const health = await records.get(endpointHealth, alertId);
+  const rows = await archive.read(ATTEMPT_KIND, {
+    subject: alertId,
+    // Whatever came later has failed.
+    ...(health && { to: health.value.failingSince }),
+    order: "newest",
+    limit: MOST_TRIED,
+  });
+  return rows.find(({ body }) => (body as Attempt).error === "none")?.at;
+}
+
+function placeOf(cursor: string): Pick<ArchiveRow, "at" | "id"> {
+  const [, at, id] = /^(\d{1,15})-([0-9a-f-]{36})$/.exec(cursor) ?? [];
+  if (at !== undefined && id !== undefined) return { at: Number(at), id };
+  throw new Problem("invalid_request", {
+    detail: "cursor: it is not one of these deliveries.",
+    next: "Send nextCursor as it came, or none.",
+  });
+}

@@ -1,0 +1,58 @@
+import { whileEntitled } from "../../auth/entitled.ts";
+import { alertScopes } from "../../auth/scopes.ts";
+import { Problem } from "../../problem.ts";
+import { insert, replace } from "../../store/operations.ts";
+import { collection, type Operation, type Records } from "../../store/records.ts";
+import { accountedTo, alerts, type StoredAlert } from "../alert.ts";
+import type { QueuedFor } from "../delivery/queue.ts";
+import { groupsOf } from "./ownership.ts";
+
+/** Alerts, and webhooks among them, that a person can have with all their agents and keys, or a caller
+ *  that nobody answers for (reliability section 4). */
+const MAX_ALERTS = 100;
+const MAX_WEBHOOKS = 20;
+
+/** Written by whoever makes an alert for an owner, so that no two do at the same time. */
+const turns = collection<{ readonly alertId: string }>("alert-turns");
+
+/**
+ * The steps that let a commit make an alert only while its owner may have one more: a turn, within
+ * which the owner's alerts are counted. Where they do not hold, somebody else was faster.
+ *
+ * @throws {Problem} `alert_limit` when there are as many as there may be; `insufficient_scope` when
+ *   the owner may have none any more.
+ */
+export async function roomFor(
+  records: Pick<Records, "get" | "list">,
+  { key: alertId, value: { owner, way } }: QueuedFor,
+): Promise<readonly Operation[]> {
+  const key = accountedTo(owner);
+  const turn = await records.get(turns, key);
+  const own = await records.list(alerts, { group: key, limit: MAX_ALERTS });
+  if (own.length === MAX_ALERTS) throw full(`${MAX_ALERTS} alerts`);
+  if (way.by === "webhook" && own.filter(hasWebhook).length >= MAX_WEBHOOKS) {
+    throw full(`${MAX_WEBHOOKS} webhooks`);
+  }
+  const entitled = await whileEntitled(records, owner);
+  if (entitled === undefined) throw ended();
+  const value = { alertId };
+  const taken =
+    turn === undefined
+      ? insert(turns, { key, value, groups: groupsOf(owner) })
+      : replace(turns, turn, { value });
+  return [...entitled, taken];
+}
+
+const hasWebhook = ({ value }: StoredAlert): boolean => value.way.by === "webhook";
+
+const full = (what: string): Problem =>
+  new Problem("alert_limit", {
+    detail: `You have ${what} with all your agents and keys, which is as many as you can have.`,
+    next: "Delete one with manage_alert, or add symbols to one that you have.",
+  });
+
+const ended = (): Problem =>
+  new Problem("insufficient_scope", {
+    detail: "You may not have alerts any more.",
+    next: `Get a token with the scopes ${alertScopes.join(" ")}.`,
+  });

@@ -1,0 +1,197 @@
+import { Problem } from "../../problem.ts";
+import { announce, replace, unchanged } from "../../store/operations.ts";
+import type { Operation } from "../../store/records.ts";
+import { type AlertStatus, alerts, type StoredAlert, statusOf } from "../alert.ts";
+import { ATTEMPT_KIND, type Attempt, DELIVERIES_TOPIC, deliveries } from "../delivery/delivery.ts";
+import { newMessageId, queuedDelivery } from "../delivery/queue.ts";
+import type { Wanted } from "./changes.ts";
+import type { DeskOptions } from "./dependencies.ts";
+import { eventRows, type KeptEvent } from "./event-rows.ts";
+import { ownAlert } from "./ownership.ts";
+import { polled, sendsNothing } from "./wrong-state.ts";
+
+/** Events that one request sends again at most. */
+const MOST_EVENTS = 1_000;
+
+/** Of them in one commit. */
+const BATCH = 100;
+
+/** Attempts that are read at once. */
+const PAGE = 1_000;
+
+/** Whatever waits for the others is sent now or later. */
+const LOST: readonly AlertStatus[] = ["disabled"];
+
+/** Nothing is sent now. */
+const SILENT: readonly AlertStatus[] = [...LOST, "pending", "paused", "expired"];
+
+/**
+ * Sends an event once more under its id: one that still waits, at once.
+ *
+ * @throws {Problem} `not_found` when there was no such event in 30 days; `wrong_state`.
+ */
+export async function redeliver(
+  options: DeskOptions,
+  wanted: Wanted,
+  eventId: string,
+): Promise<StoredAlert> {
+  const { records } = options;
+  for (;;) {
+    const alert = await sendingAlert(options, wanted, LOST);
+    const event = await eventOf(options, alert, eventId);
+    const waiting = await records.get(deliveries, eventId);
+    const steps =
+      waiting === undefined
+        ? queuedDelivery(alert, { ...event, eventId, at: options.now().getTime() })
+        : [
+            replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 }),
+            announce(DELIVERIES_TOPIC),
+          ];
+    if (await records.commit([...steps, ...about(options, alert, "alert.redelivered")]))
+      return alert;
+  }
+}
+
+async function eventOf(
+  options: DeskOptions,
+  { key, value: { owner } }: StoredAlert,
+  eventId: string,
+): Promise<KeptEvent> {
+  for await (const event of eventRows(options, { owner, from: 0, order: "newest" })) {
+    if (event.id === eventId && event.alertId === key) return event;
+  }
+  throw new Problem("not_found", {
+    detail: "The alert had no event of that id in the last 30 days.",
+    next: "get_alert_events lists its events; tests and challenges are not sent again.",
+  });
+}
+
+/** What was sent again. */
+export interface Redelivered {
+  readonly alert: StoredAlert;
+  /** Events. */
+  readonly queued: number;
+  /** Where to go on, milliseconds since the epoch; `undefined`: that was all. */
+  readonly next: number | undefined;
+}
+
+/**
+ * Sends every event since an instant once more that was neither taken nor still waits, the oldest
+ * 1,000.
+ *
+ * @throws {Problem} `not_found`, `wrong_state`.
+ */
+export async function redeliverSince(
+  options: DeskOptions,
+  wanted: Wanted,
+  since: number,
+): Promise<Redelivered> {
+  const alert = await sendingAlert(options, wanted, LOST);
+  const events = await eventsSince(options, alert, since);
+  const next = events[MOST_EVENTS]?.at;
+  const taken = await takenSince(options, alert.key, events[0]?.at ?? since);
+  const failed = events.slice(0, MOST_EVENTS).filter(({ id }) => !taken.has(id));
+  let queued = 0;
+  for (let start = 0; start < failed.length; start += BATCH) {
+    queued += await queueBatch(options, wanted, failed.slice(start, start + BATCH));
+  }
+  return { alert, queued, next };
+}
+
+/** One more than are sent, so that it shows where to go on. */
+async function eventsSince(
+  options: DeskOptions,
+  { key, value: { owner } }: StoredAlert,
+  since: number,
+): Promise<readonly KeptEvent[]> {
+  const found: KeptEvent[] = [];
+  for await (const event of eventRows(options, { owner, from: since, order: "oldest" })) {
+    if (event.alertId === key) found.push(event);
+    if (found.length > MOST_EVENTS) break;
+  }
+  return found;
+}
+
+/** Ids of what an alert's webhook has taken. */
+async function takenSince(
+  { archive }: DeskOptions,
+  alertId: string,
+  from: number,
+): Promise<ReadonlySet<string>> {
+  const taken = new Set<string>();
+  const selection = { subject: alertId, from, order: "oldest", limit: PAGE } as const;
+  for (let after: { readonly at: number; readonly id: string } | undefined; ; ) {
+    const page = await archive.read(ATTEMPT_KIND, { ...selection, ...(after && { after }) });
+    for (const { body } of page) {
+      const { eventId, error } = body as Attempt;
+      if (error === "none") taken.add(eventId);
+    }
+    after = page.at(-1);
+    if (after === undefined || page.length < PAGE) return taken;
+  }
+}
+
+/** @returns How many of the events did not wait already. */
+async function queueBatch(
+  options: DeskOptions,
+  wanted: Wanted,
+  events: readonly KeptEvent[],
+): Promise<number> {
+  const { records, now } = options;
+  for (;;) {
+    const alert = await sendingAlert(options, wanted, LOST);
+    const waiting = await Promise.all(events.map(({ id }) => records.get(deliveries, id)));
+    const absent = events.filter((_, at) => waiting[at] === undefined);
+    const steps = absent.flatMap((event) =>
+      queuedDelivery(alert, { ...event, eventId: event.id, at: now().getTime() }),
+    );
+    if (absent.length === 0) return 0;
+    if (await records.commit([...steps, ...about(options, alert, "alert.redelivered")])) {
+      return absent.length;
+    }
+  }
+}
+
+/**
+ * Sends a test event, with a schedule of its own like any other.
+ *
+ * @throws {Problem} `not_found`; `wrong_state` unless it would be sent at once.
+ */
+export async function sendTest(
+  options: DeskOptions,
+  wanted: Wanted,
+): Promise<{ readonly alert: StoredAlert; readonly eventId: string }> {
+  for (;;) {
+    const alert = await sendingAlert(options, wanted, SILENT);
+    const at = options.now().getTime();
+    const message = testMessage(alert.key, at);
+    const steps = [...queuedDelivery(alert, message), ...about(options, alert, "alert.tested")];
+    if (await options.records.commit(steps)) return { alert, eventId: message.eventId };
+  }
+}
+
+function testMessage(alertId: string, at: number) {
+  const eventId = newMessageId();
+  const type = "webhook.test";
+  const data = { alertId, eventId };
+  const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
+  return { eventId, type, body, at };
+}
+
+async function sendingAlert(
+  options: DeskOptions,
+  { caller, alertId }: Wanted,
+  refused: readonly AlertStatus[],
+): Promise<StoredAlert> {
+  const alert = await ownAlert(options, caller, alertId);
+  if (alert.value.way.by === "poll") throw polled();
+  const status = statusOf(alert.value, options.now().getTime());
+  if (refused.includes(status)) throw sendsNothing(status);
+  return alert;
+}
+
+/** Nothing is queued for an alert that is removed at the same time. */
+function about({ audit }: DeskOptions, alert: StoredAlert, action: string): readonly Operation[] {
+  const { owner } = alert.value;
+  return [unchanged(alerts, alert), ...audit({ action, actor: owner.id, target: alert.key })];
+}

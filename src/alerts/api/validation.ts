@@ -1,0 +1,35 @@
+import { type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
+import { Problem } from "../../problem.ts";
+
+/**
+ * The address of a webhook, in its normal form. What its name stands for is looked at when it is
+ * connected to.
+ *
+ * @throws {Problem} `invalid_request` when it may not be asked.
+ */
+export function checkedUrl(url: string, policy: UrlPolicy): string {
+  const fault = urlFault(url, policy);
+  if (fault === undefined) return new URL(url).href;
+  throw new Problem("invalid_request", {
+    detail: `url: ${fault}`,
+    next: "Name a public address, or poll.",
+  });
+}
+
+/** Instants of an alert that are to come, in milliseconds since the epoch. */
+interface Times {
+  readonly expiresAt?: number | null;
+  readonly snoozedUntil?: number | null;
+}
+
+/** @throws {Problem} `invalid_request` when one of them has passed. */
+export function checkTimes(times: Times, now: number): void {
+  for (const name of ["expiresAt", "snoozedUntil"] as const) {
+    const at = times[name] ?? null;
+    if (at === null || at > now) continue;
+    throw new Problem("invalid_request", {
+      detail: `${name}: it has passed; it is ${new Date(now).toISOString()}.`,
+      next: "Name a later instant.",
+    });
+  }
+}

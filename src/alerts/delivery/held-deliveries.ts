@@ -1,0 +1,71 @@
+import { type Loop, type Schedule, startLoop } from "../../store/loop.ts";
+import { announce, put, removeAt, replace } from "../../store/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import { DELIVERIES_TOPIC, type Delivery, deliveries } from "./delivery.ts";
+import { type QueuedFor, waitingFor } from "./queue.ts";
+
+/** Alerts whose held deliveries are to be sent now, by their id. */
+const releases = collection<true>("alert-releases");
+
+/** Topic that is announced when there is one. */
+const RELEASES_TOPIC = "alert-releases";
+
+/** Announcements may be lost: so often is looked anyway, in milliseconds. */
+const LOOK_EVERY_MS = 60_000;
+
+/** Another process goes on with a release after this many milliseconds. */
+const LEASE_MS = 30_000;
+
+/** Deliveries that are looked at together. */
+const PAGE = 500;
+
+/** The steps that make what was held back for an alert due, soon after the commit that they are
+ *  part of: the one that makes the alert active, so that neither happens alone. */
+export function released({ key, groups }: Pick<QueuedFor, "key" | "groups">): readonly Operation[] {
+  return [put(releases, { key, value: true, groups, dueInMs: 0 }), announce(RELEASES_TOPIC)];
+}
+
+/** What releases work with. */
+export interface ReleaseOptions {
+  readonly records: Records;
+  readonly schedule: Schedule;
+  /** Told when the store could not answer; it is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Carries releases out until it is stopped; every process may. */
+export function startReleases({ records, schedule, onError }: ReleaseOptions): Pick<Loop, "stop"> {
+  const step = async (): Promise<number> => {
+    const due = await records.claimDue(releases, { limit: 1, leaseMs: LEASE_MS });
+    for (const release of due) {
+      await releaseAll(records, release.key);
+      await records.commit([removeAt(releases, release), announce(DELIVERIES_TOPIC)]);
+    }
+    return due.length;
+  };
+  const loop = startLoop({ step, everyMs: LOOK_EVERY_MS, onError, schedule });
+  const stopListening = records.onAnnounce(RELEASES_TOPIC, loop.wake);
+  return {
+    async stop() {
+      stopListening();
+      await loop.stop();
+    },
+  };
+}
+
+/** Each by itself: one that was removed meanwhile must not keep the others. */
+async function releaseAll(records: Records, alertId: string): Promise<void> {
+  const group = waitingFor(alertId);
+  for (let after = 0; ; ) {
+    const page = await records.list(deliveries, { group, after, limit: PAGE });
+    const held = page.filter(({ dueAt }) => dueAt === undefined);
+    await Promise.all(held.map((each) => records.commit([dueNow(each)])));
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last.revision;
+  }
+}
+
+function dueNow(held: Stored<Delivery>): Operation {
+  return replace(deliveries, held, { value: held.value, dueInMs: 0 });
+}

@@ -1,0 +1,117 @@
+import { announce, remove, removeAt, replace } from "../../store/operations.ts";
+import type { Operation, Records } from "../../store/records.ts";
+import { ALERTS_TOPIC, alerts } from "../alert.ts";
+import { errorOf, noted, type Tried } from "./attempts.ts";
+import { CHALLENGE_TYPE, isCurrentChallenge, nextChallengeMs } from "./challenge.ts";
+import { deliveries } from "./delivery.ts";
+import { type DisabledReason, type DisablingOptions, disabled } from "./disabling.ts";
+import {
+  afterFailure,
+  type EndpointHealth,
+  endpointHealth,
+  healthKept,
+  isGivenUp,
+} from "./endpoint-health.ts";
+import { released } from "./held-deliveries.ts";
+import { nextAttemptMs } from "./retry-schedule.ts";
+
+/** What settling works with. */
+export interface SettlementOptions extends DisablingOptions {
+  readonly records: Records;
+  /** A number from 0 to 1 by chance. */
+  readonly random: () => number;
+}
+
+/** Statuses whose `Retry-After` is honoured (RFC 6585 section 4, RFC 9110 section 15.6.4). */
+const ASKS_TO_WAIT: readonly number[] = [429, 503];
+
+/** The webhook is gone for good (RFC 9110 section 15.5.11, Standard Webhooks 1.0.0). */
+const GONE = 410;
+
+/**
+ * Keeps what came of an attempt, in one commit: the delivery ends or waits for its next attempt, the
+ * attempt is noted, and the webhook is verified or disabled if that follows. When the delivery has
+ * ended meanwhile, or another process has it, nothing is kept.
+ */
+export async function settle(tried: Tried, options: SettlementOptions): Promise<void> {
+  const { records } = options;
+  const { key, revision } = tried.delivery;
+  for (;;) {
+    if (await records.commit(await stepsAfter(tried, options))) return;
+    const found = await records.get(deliveries, key);
+    if (found?.revision !== revision) return;
+  }
+}
+
+async function stepsAfter(tried: Tried, options: SettlementOptions): Promise<readonly Operation[]> {
+  const { delivery } = tried;
+  if (errorOf(tried) !== "none") return stepsAfterFailure(tried, options);
+  return [
+    removeAt(deliveries, delivery),
+    remove(endpointHealth, delivery.value.alertId),
+    ...noted(tried, null),
+    ...(isChallenge(tried) ? await verified(tried, options) : []),
+  ];
+}
+
+const isChallenge = ({ delivery }: Tried): boolean => delivery.value.type === CHALLENGE_TYPE;
+
+/** The steps that let a webhook have its events, unless another challenge took the place of the one
+ *  that it answered. */
+async function verified(
+  { delivery, at }: Tried,
+  { records, audit }: SettlementOptions,
+): Promise<readonly Operation[]> {
+  const { alertId, body } = delivery.value;
+  const alert = await records.get(alerts, alertId);
+  const way = alert?.value.way;
+  if (alert === undefined || way?.by !== "webhook") return [];
+  if (!isCurrentChallenge(body, way.state)) return [];
+  const value = { ...alert.value, way: { ...way, state: { is: "active", since: at } as const } };
+  return [
+    replace(alerts, alert, { value }),
+    ...released(alert),
+    ...audit({ action: "alert.verified", actor: "system", target: alertId }),
+    announce(ALERTS_TOPIC, alertId),
+  ];
+}
+
+async function stepsAfterFailure(
+  tried: Tried,
+  options: SettlementOptions,
+): Promise<readonly Operation[]> {
+  const { delivery, alert, at } = tried;
+  const { value } = delivery;
+  const before = await options.records.get(endpointHealth, alert.key);
+  const health = afterFailure(before?.value, at);
+  const nextInMs = nextMs(tried, options.random);
+  const reason = reasonToDisable(tried, health, nextInMs);
+  const end = reason && (await disabled(options, { tried: alert, reason, at }));
+  if (end !== undefined) {
+    return [removeAt(deliveries, delivery), ...noted(tried, null), ...end];
+  }
+  const again = { value: { ...value, attempts: value.attempts + 1 }, dueInMs: nextInMs ?? 0 };
+  return [
+    nextInMs === undefined ? removeAt(deliveries, delivery) : replace(deliveries, delivery, again),
+    ...(isChallenge(tried) ? [] : [healthKept(alert, before, health)]),
+    ...noted(tried, nextInMs ?? null),
+  ];
+}
+
+function nextMs(tried: Tried, random: () => number): number | undefined {
+  const { delivery, answer } = tried;
+  const pausing = { failures: delivery.value.attempts + 1, random };
+  if (isChallenge(tried)) return nextChallengeMs(pausing);
+  const asks = answer !== undefined && ASKS_TO_WAIT.includes(answer.status);
+  return nextAttemptMs({ ...pausing, retryAfterMs: asks ? answer.retryAfterMs : undefined });
+}
+
+function reasonToDisable(
+  tried: Tried,
+  health: EndpointHealth,
+  nextInMs: number | undefined,
+): DisabledReason | undefined {
+  if (tried.answer?.status === GONE) return "gone";
+  if (isChallenge(tried)) return nextInMs === undefined ? "unverified" : undefined;
+  return isGivenUp(health, tried.at) ? "failing" : undefined;
+}

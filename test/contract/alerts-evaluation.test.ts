@@ -1,0 +1,416 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { alerts, ofAlert, type Thresholds } from "../../src/alerts/alert.ts";
+import { deliveries, EVENT_KIND } from "../../src/alerts/delivery/delivery.ts";
+import { look, type WatchState, watchOf } from "../../src/alerts/rules/condition.ts";
+import { allScopes } from "../../src/auth/scopes.ts";
+import { createVolatility } from "../../src/factors/volatility.ts";
+import { countKnown } from "../../src/market/point-in-time.ts";
+import type { Bar, RecordList } from "../../src/market/records.ts";
+import { createEngine } from "../../src/score/engine.ts";
+import type { Snapshot } from "../../src/score/snapshot.ts";
+import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
+import { removeGroup } from "../../src/store/operations.ts";
+import { readAll } from "../../src/store/read-all.ts";
+import { collection, type Records } from "../../src/store/records.ts";
+import { createSnapshotArchive } from "../../src/store/snapshot-archive.ts";
+import {
+  alertSteps,
+  barsOf,
+  createStage,
+  leaderOf,
+  named,
+  OWNER,
+  queuedIn,
+  type Said,
+  type Stage,
+  summaryOf,
+  toldIn,
+} from "../support/scripted-market.ts";
+import {
+  describeStores,
+  type Engine,
+  model,
+  openStore,
+  START,
+  slowed,
+  type TestStore,
+} from "../support/stores.ts";
+
+const LONG: Said = { direction: "LONG" };
+
+/** Bars of which the 302nd is wild. */
+const BARS = barsOf(
+  Array.from({ length: 310 }, (_, day) => (day === 301 ? 0.05 : 0.01 + 0.001 * Math.sin(day))),
+);
+
+/** A market in which everything happens within some sessions after the 300th. */
+function lively(): Stage {
+  const stage = createStage({ A: BARS, B: BARS });
+  stage.close(300, { A: {}, B: {}, C: {} });
+  return stage;
+}
+
+/** What closes after the 300th session, in three goes. */
+const SESSIONS: readonly Readonly<Record<string, Said>>[] = [
+  { A: { score: 66 }, B: {}, C: LONG },
+  { A: { score: 51, ...LONG }, B: { score: 80 }, C: LONG },
+  { A: {}, B: { score: 80 }, C: {} },
+];
+
+const sessionEnds = (stage: Stage, index: number) =>
+  stage.close(301 + index, SESSIONS[index] ?? {});
+
+/** An alert on everything by webhook, one that polls, and one on the volatility of two. */
+const ALERTS = [
+  ...alertSteps("all", { kinds: ["signal_shift", "volatility"] }),
+  ...alertSteps("polled", {
+    owner: { ...OWNER, id: "client-2" },
+    ...{ way: { by: "poll" }, thresholds: { scoreMove: 30 } },
+  }),
+  ...alertSteps("volatile", { kinds: ["volatility"] }),
+];
+
+/** What they hear, without the order within a session. */
+const HEARD = [
+  ...["all A@301 score", "all C@301 direction", "polled C@301 direction"],
+  ...["all A@302 direction", "all A@302 extreme", "all B@302 extreme", "all B@302 score"],
+  ...["polled A@302 direction", "polled B@302 score"],
+  ...["volatile A@302 extreme", "volatile B@302 extreme"],
+  ...["all A@303 direction", "all C@303 direction", "polled A@303 direction"],
+  "polled C@303 direction",
+];
+
+async function heardIn(store: TestStore): Promise<readonly string[]> {
+  const [summary, told] = [await summaryOf(store), await toldIn(store)];
+  return told.map(({ alertId }, index) => `${alertId} ${summary[index]}`);
+}
+
+/** Everything that must hold whatever happened. */
+async function expectWhole(store: TestStore): Promise<void> {
+  const told = await toldIn(store);
+  for (const [index, event] of told.entries()) {
+    expect(event.at).toBeGreaterThan(told[index - 1]?.at ?? 0);
+    expect(event.payload.data).toMatchObject({ alertId: event.alertId, eventId: event.id });
+  }
+  const series = Map.groupBy(told, ({ alertId, payload }) => `${alertId} ${payload.data.symbol}`);
+  for (const events of series.values()) {
+    const numbers = events.map(({ payload }) => payload.data.sequence);
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  }
+  const bodies = new Map(told.map(({ id, alertId, body }) => [id, `${alertId} ${body}`]));
+  const queued = await queuedIn(store);
+  for (const { key, value } of queued)
+    expect(`${value.alertId} ${value.body}`).toBe(bodies.get(key));
+  const byWebhook = told.filter(({ alertId }) => alertId !== "polled");
+  expect(queued.map(({ key }) => key).sort()).toEqual(byWebhook.map(({ id }) => id).sort());
+}
+
+async function begun(engine: Engine): Promise<TestStore> {
+  const store = await openStore(engine);
+  await store.records.commit(ALERTS);
+  await leaderOf(store, lively()).run();
+  return store;
+}
+
+/** Records of a process that ends at one of its commits. */
+function dyingAt(records: Records, commit: number, when: "before" | "after"): Records {
+  let commits = 0;
+  return {
+    ...records,
+    async commit(operations) {
+      if (commits++ < commit) return records.commit(operations);
+      if (when === "after") await records.commit(operations);
+      throw new Error("the process has ended");
+    },
+  };
+}
+
+/** A leader that plays the sessions until it dies. @returns How many it lived to see the end of. */
+async function playUntilDeath(store: TestStore, records: Records, from: number): Promise<number> {
+  const stage = lively();
+  for (let index = 0; index < from; index++) sessionEnds(stage, index);
+  const leader = leaderOf(store, stage, { records });
+  for (let index = from; index < SESSIONS.length; index++) {
+    sessionEnds(stage, index);
+    try {
+      await leader.run();
+    } catch {
+      return index;
+    }
+  }
+  return SESSIONS.length;
+}
+
+describeStores("the decision about alerts", (engine) => {
+  it("tells every event once, whatever else the alerts are", async () => {
+    const store = await begun(engine);
+    expect(await playUntilDeath(store, store.records, 0)).toBe(SESSIONS.length);
+    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
+    await expectWhole(store);
+  });
+
+  it("tells a shift across a restart once", async () => {
+    const store = await begun(engine);
+    const stage = lively();
+    sessionEnds(stage, 0);
+    await leaderOf(store, stage).run();
+    const restarted = await store.reopen();
+    await leaderOf(restarted, stage).run();
+    sessionEnds(stage, 1);
+    sessionEnds(stage, 2);
+    await leaderOf(restarted, stage).run();
+    const again = await restarted.reopen();
+    await leaderOf(again, stage).run();
+    expect([...(await heardIn(again))].sort()).toEqual([...HEARD].sort());
+    await expectWhole(again);
+  });
+
+  it.each(["before", "after"] as const)(
+    "loses and doubles nothing whichever commit the process ends %s",
+    async (when) => {
+      for (let commit = 0; ; commit++) {
+        const store = await begun(engine);
+        const dying = dyingAt(store.records, commit, when);
+        const lived = await playUntilDeath(store, dying, 0);
+        if (lived === SESSIONS.length) break;
+        const back = await store.reopen();
+        expect(await playUntilDeath(back, back.records, lived)).toBe(SESSIONS.length);
+        expect([...(await heardIn(back))].sort()).toEqual([...HEARD].sort());
+        await expectWhole(back);
+      }
+    },
+  );
+
+  it("goes on after the alerts that were told when the process ends among many", async () => {
+    for (const when of ["before", "after"] as const) {
+      const store = await openStore(engine);
+      const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
+      await store.records.commit(ids.flatMap((id) => alertSteps(id)));
+      const stage = createStage();
+      stage.close(1, { A: {}, B: {} });
+      await leaderOf(store, stage).run();
+      stage.close(2, { A: { score: 66 }, B: { score: 66 } });
+      const dying = dyingAt(store.records, 1, when);
+      await expect(leaderOf(store, stage, { records: dying }).run()).rejects.toThrow("ended");
+      expect(await toldIn(store)).toHaveLength(when === "before" ? 100 : 230);
+      await leaderOf(store, stage).run();
+      const heard = (await toldIn(store)).map(
+        ({ alertId, payload }) => `${alertId} ${payload.data.symbol}`,
+      );
+      expect(heard).toHaveLength(260);
+      expect(new Set(heard).size).toBe(260);
+      await expectWhole(store);
+      // What was decided twice did not come back meanwhile, so that it is not armed again.
+      stage.close(3, { A: { score: 82 }, B: { score: 82 } });
+      await leaderOf(store, stage).run();
+      expect(await toldIn(store)).toHaveLength(260);
+    }
+  });
+
+  it("knows whom it told when other alerts come first after the process has ended", async () => {
+    const store = await openStore(engine);
+    const idsOf = (letter: string, length: number) =>
+      Array.from({ length }, (_, index) => `${letter}${index}`);
+    const [earlyIds, lateIds] = [idsOf("a", 130), idsOf("b", 200)];
+    const early = earlyIds.flatMap((id) => alertSteps(id, { watched: named("S0") }));
+    await store.records.commit(early);
+    const stage = createStage();
+    const all = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`S${index}`, {}]));
+    stage.close(1, all);
+    await leaderOf(store, stage).run();
+    stage.close(2, { ...all, S0: { score: 66 } });
+    const dying = dyingAt(store.records, 1, "before");
+    await expect(leaderOf(store, stage, { records: dying }).run()).rejects.toThrow("ended");
+    expect(await toldIn(store)).toHaveLength(100);
+    const late = lateIds.flatMap((id) => alertSteps(id, { thresholds: { scoreMove: 10 } }));
+    await store.records.commit([...late, ...early]);
+    await leaderOf(store, stage).run();
+    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    expect(told.sort()).toEqual([...earlyIds, ...lateIds].sort());
+    await expectWhole(store);
+  });
+
+  it("is taken once when two processes lead for a while", async () => {
+    const store = await begun(engine);
+    const other = engine.isShared ? await store.openBeside() : store;
+    const stages = [lively(), lively()] as const;
+    const late = { clock: { now: START - 3_600_000 } };
+    const leaders = [
+      leaderOf(store, stages[0], { records: slowed(store.records) }),
+      leaderOf({ ...other, ...late }, stages[1], { records: slowed(other.records) }),
+    ];
+    for (const index of SESSIONS.keys()) {
+      for (const stage of stages) sessionEnds(stage, index);
+      await Promise.all(leaders.map((leader) => leader.run()));
+    }
+    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
+    await expectWhole(store);
+  });
+
+  it("is not taken again by a process that led before and is behind", async () => {
+    const store = await begun(engine);
+    const other = engine.isShared ? await store.openBeside() : store;
+    const stages = [lively(), lively()] as const;
+    const leaders = [leaderOf(store, stages[0]), leaderOf(other, stages[1])];
+    const bothRun = async () => {
+      for (const leader of leaders) await leader.run();
+    };
+    await bothRun();
+    for (const index of SESSIONS.keys()) {
+      for (const stage of stages) sessionEnds(stage, index);
+      await bothRun();
+    }
+    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
+    await expectWhole(store);
+  });
+
+  it("is made up for when the store could not answer for a while", async () => {
+    const store = await begun(engine);
+    const stage = lively();
+    const fails = new Set([2, 9, 21, 40, 66, 80]);
+    let calls = 0;
+    const failing = <T>(answer: () => Promise<T>): Promise<T> =>
+      fails.delete(calls++) ? Promise.reject(new Error("no answer")) : answer();
+    const records: Records = {
+      ...store.records,
+      get: (from, key) => failing(() => store.records.get(from, key)),
+      commit: (operations) => failing(() => store.records.commit(operations)),
+    };
+    const leader = leaderOf(store, stage, { records });
+    const stubborn = (): Promise<unknown> => leader.run().catch(stubborn);
+    for (const index of SESSIONS.keys()) {
+      sessionEnds(stage, index);
+      await stubborn();
+    }
+    expect(fails.size).toBeLessThan(3);
+    expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
+    await expectWhole(store);
+  });
+
+  it("leaves nothing of an alert that is deleted while it is told", async () => {
+    const store = await begun(engine);
+    const stage = lively();
+    let isGone = false;
+    const scopesOf = async () => {
+      if (!isGone) await store.records.commit([removeGroup(ofAlert("all"))]);
+      isGone = true;
+      return new Set(allScopes);
+    };
+    sessionEnds(stage, 0);
+    await leaderOf(store, stage, { scopesOf }).run();
+    expect(await heardIn(store)).toEqual(["polled C@301 direction"]);
+    for (const kind of [alerts, deliveries, collection("alert-sequences")]) {
+      expect(await readAll(store.records, kind, ofAlert("all"))).toEqual([]);
+    }
+  });
+
+  it("shows every event to a reader who goes on from the last that it saw", async () => {
+    const store = await begun(engine);
+    const { archive } = store;
+    const seen: string[] = [];
+    let cursor = 0;
+    const read = async () => {
+      const rows = await archive.read(EVENT_KIND, {
+        ...{ from: cursor + 1, order: "oldest", limit: 3 },
+      });
+      for (const { id, at } of rows) {
+        seen.push(id);
+        cursor = at;
+      }
+      return rows.length;
+    };
+    const stage = lively();
+    const leader = leaderOf(store, stage);
+    let isOver = false;
+    const reading = (async () => {
+      while (!isOver) await Promise.all([read(), setImmediate()]);
+    })();
+    for (const index of SESSIONS.keys()) {
+      sessionEnds(stage, index);
+      await leader.run();
+    }
+    isOver = true;
+    await reading;
+    const told = (await toldIn(store)).map(({ id }) => id);
+    while ((await read()) > 0);
+    expect(seen).toEqual(told);
+    expect(seen).toHaveLength(HEARD.length);
+  });
+});
+
+describe("the decision in the sandbox", () => {
+  const DAY = 1_000;
+  const YEAR_DAYS = 252;
+  const LOW: Thresholds = { scoreMove: 8, volatilityZ: 1.5, cooldownDays: 2 };
+
+  /** A scored sandbox that a test moves. */
+  function sandbox(day: number) {
+    const market = createSandbox({ seed: 3, sessionSeconds: DAY / 1_000 });
+    const snapshots = createSnapshotArchive();
+    const engine = createEngine(market, snapshots);
+    let until = 0;
+    const go = (to: number) => {
+      until = to * DAY;
+      engine.refresh(until);
+    };
+    go(day);
+    return { market, snapshots, knownUntil: () => until, go };
+  }
+
+  /** The same events, decided in one go from all sessions as they came. */
+  function createOracle({ market, snapshots }: ReturnType<typeof sandbox>) {
+    const watches = [watchOf("signal_shift", LOW), watchOf("volatility", LOW)];
+    const states = new Map<string, WatchState | undefined>();
+    const decided = (snapshot: Snapshot, bars: RecordList<Bar>): readonly string[] =>
+      watches.flatMap((watch) => {
+        const { at, instrument } = snapshot;
+        const key = `${watch.key} ${instrument.symbol}`;
+        const { after, event } = look(watch, states.get(key), {
+          ...{ snapshot, session: String(at), dayMs: DAY },
+          reading: createVolatility().add(...bars.slice(0, countKnown(bars, at))),
+        });
+        states.set(key, after);
+        return event ? [`${instrument.symbol}@${at} ${event.kind}`] : [];
+      });
+    /** What the session that ends with a day tells. */
+    return (day: number): readonly string[] =>
+      market.recordsUntil(day * DAY).flatMap(({ instrument: { symbol }, bars }) => {
+        const [final] = snapshots.closedAfter(symbol, (day - 1) * DAY);
+        if (final !== undefined && "factors" in final) return decided(final, bars);
+        // A new listing has nothing to do with an old one of its name.
+        for (const { key } of watches) states.delete(`${key} ${symbol}`);
+        return [];
+      });
+  }
+
+  it("is the same with restarts, breaks and a year that begins anew as without", async () => {
+    const store = await openStore(model);
+    const newYear = 70_000 * YEAR_DAYS;
+    const from = newYear - 30;
+    await store.records.commit(
+      alertSteps("a1", { kinds: ["signal_shift", "volatility"], thresholds: LOW }),
+    );
+    const town = sandbox(from);
+    const oracle = createOracle(town);
+    oracle(from);
+    let leader = leaderOf(store, town);
+    await leader.run();
+
+    const expected: string[] = [];
+    for (let day = from + 1; day <= newYear + 30; day++) {
+      town.go(day);
+      expected.push(...oracle(day));
+      if (day % 7 === 0) leader = leaderOf(store, town);
+      if (day % 5 > 1) await leader.run();
+    }
+    await leader.run();
+    const told = (await toldIn(store)).map(
+      ({ type, payload: { data } }) => `${data.symbol}@${Date.parse(data.asOf)} ${type}`,
+    );
+    expect(expected.length).toBeGreaterThan(50);
+    expect([...told].sort()).toEqual([...expected].sort());
+    const days = told.map((each) => Number(each.slice(each.indexOf("@") + 1).split(" ")[0]));
+    expect(days).toEqual([...days].sort((a, b) => a - b));
+  });
+});

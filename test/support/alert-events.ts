@@ -1,0 +1,76 @@
+import { alerts, type Owner, ownedBy } from "../../src/alerts/alert.ts";
+import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery/delivery.ts";
+import { newMessageId } from "../../src/alerts/delivery/queue.ts";
+import { announce, append } from "../../src/store/operations.ts";
+import { postJson, type Registered, register, tokenOf } from "./agent.ts";
+import { type OpenStream, openStream } from "./event-stream.ts";
+import type { Person } from "./person.ts";
+import type { Town } from "./town.ts";
+
+/** An agent as it is registered, with its claim code. */
+export type Claimable = Registered & { readonly claim: { readonly code: string } };
+
+/** Registers an agent that a person then claims. */
+export async function claimedAgent(
+  { base }: Pick<Town, "base">,
+  person: Person,
+  client_name = "Night shift",
+): Promise<{ readonly agent: Claimable; readonly token: string }> {
+  const agent = (await register(base, { client_name })) as Claimable;
+  await person.claim(agent.client_id, agent.claim.code);
+  return { agent, token: await tokenOf(base, agent) };
+}
+
+/** What a request sends to say who it is. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** The header for a token. */
+export const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
+
+/** Makes an alert. @returns Its id. */
+export async function makeAlert(
+  { base }: Pick<Town, "base">,
+  headers: Headers,
+  changes: object = {},
+): Promise<string> {
+  const wanted = { symbols: ["ALDER.SIM"], ...changes };
+  const response = await postJson(`${base}/api/alerts`, wanted, headers);
+  const { id } = (await response.json()) as { readonly id?: string };
+  if (id === undefined) throw new Error(`no alert: ${response.status}`);
+  return id;
+}
+
+/** An alert of whoever sends the headers, and whose it is. */
+export interface Watcher {
+  readonly headers: Headers;
+  readonly alertId: string;
+  readonly owner: Owner;
+  /** Opens the stream of its events. */
+  open(path?: string, more?: Headers): Promise<OpenStream>;
+}
+
+/** Makes an alert to write events of. */
+export async function watcherIn(town: Town, headers: Headers): Promise<Watcher> {
+  const alertId = await makeAlert(town, headers);
+  const alert = await town.service.state.store.records.get(alerts, alertId);
+  if (alert === undefined) throw new Error("the alert is not kept");
+  return {
+    ...{ headers, alertId, owner: alert.value.owner },
+    open: (path = "", more = {}) =>
+      openStream(`${town.base}/api/alerts/stream${path}`, { ...headers, ...more }),
+  };
+}
+
+/** Writes events as the leader decides them, in one commit. @param ats Their instants, rising. */
+export async function writeEvents(
+  { service }: Pick<Town, "service">,
+  { alertId, owner }: Pick<Watcher, "alertId" | "owner">,
+  ats: readonly number[],
+): Promise<void> {
+  const rows = ats.map((at) => {
+    const type = "signal.shift";
+    const body: EventRow = { alertId, type, body: JSON.stringify({ type, data: { at } }) };
+    return { kind: EVENT_KIND, at, id: newMessageId(), subject: ownedBy(owner), body };
+  });
+  await service.state.store.records.commit([...rows.map(append), announce(EVENTS_TOPIC)]);
+}

@@ -1,0 +1,173 @@
+import { randomUUID } from "node:crypto";
+import { type Owner, ownedBy } from "../../src/alerts/alert.ts";
+import { createDesk, type Desk } from "../../src/alerts/api/alert-service.ts";
+import type { DeskOptions } from "../../src/alerts/api/dependencies.ts";
+import type { NewAlert } from "../../src/alerts/api/register.ts";
+import { ATTEMPT_KIND, type Attempt, EVENT_KIND } from "../../src/alerts/delivery/delivery.ts";
+import { newMessageId } from "../../src/alerts/delivery/queue.ts";
+import { accounts } from "../../src/auth/accounts/account-records.ts";
+import { grants } from "../../src/auth/accounts/grants.ts";
+import { belongingTo, clients, issuedTo } from "../../src/auth/agents/agent.ts";
+import { createAuditor } from "../../src/auth/auditor.ts";
+import type { Caller } from "../../src/auth/caller.ts";
+import { apiKeys, ofKey } from "../../src/auth/keys/api-keys.ts";
+import { allScopes, type Scope } from "../../src/auth/scopes.ts";
+import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
+import { createLimits } from "../../src/limits/memory-limits.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit.ts";
+import { insert, put } from "../../src/store/operations.ts";
+import { readAll } from "../../src/store/read-all.ts";
+import type { Records } from "../../src/store/records.ts";
+import type { TestStore } from "./stores.ts";
+import { vault } from "./webhook-alerts.ts";
+
+const LOOSE: Quota = { points: 100_000, windowSeconds: 3_600 };
+
+/** Some limits; all others are out of reach. */
+type SomeLimits = Readonly<Partial<Record<QuotaName, Quota>>>;
+
+/** What a test chooses about a desk. */
+interface Choice extends Partial<Pick<DeskOptions, "records" | "standsStill">> {
+  readonly limits?: SomeLimits;
+}
+
+/** Limits that a test runs into. */
+export function looseLimits(overrides: SomeLimits = {}): Limits {
+  const loose = Object.fromEntries(Object.keys(quotas).map((name) => [name, LOOSE]));
+  return createLimits({ overrides: { ...loose, ...overrides } });
+}
+
+/** What a desk on a store works with; the clock of the store is the wall clock too. */
+export function deskOptions(
+  { records, archive, clock }: Pick<TestStore, "records" | "archive" | "clock">,
+  { limits, ...choice }: Choice = {},
+): DeskOptions {
+  const now = () => new Date(clock.now);
+  return {
+    ...{ records, archive, now, vault, urlPolicy: {}, baseUrl: "https://signals.test" },
+    audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
+    limits: looseLimits(limits),
+    standsStill: () => false,
+    ...choice,
+  };
+}
+
+/** A desk on a store. */
+export const deskOn = (store: Parameters<typeof deskOptions>[0], choice: Choice = {}): Desk =>
+  createDesk(deskOptions(store, choice));
+
+/** A caller with every scope. */
+const caller = (kind: Caller["kind"], id: string, accountId: string | undefined): Caller => ({
+  ...{ kind, id, accountId },
+  clientId: kind === "agent" ? id : undefined,
+  scopes: new Set(allScopes),
+  resource: "https://signals.test",
+  signedInAt: undefined,
+});
+
+/** What a client is registered for. */
+const metadata = { scope: allScopes.join(" ") };
+
+/** Makes a person's account. */
+export async function newPerson(records: Records, id: string): Promise<Caller> {
+  const value = { label: id, createdAt: 0 };
+  await records.commit([insert(accounts, { key: id, value, groups: [belongingTo(id)] })]);
+  return throughClient(records, id, `app-of-${id}`);
+}
+
+/** Lets a client act for a person who has an account. */
+async function throughClient(
+  records: Records,
+  accountId: string,
+  clientId: string,
+  scopes: readonly Scope[] = allScopes,
+): Promise<Caller> {
+  const value = { accountId, clientId, resources: { "https://signals.test": scopes.join(" ") } };
+  const groups = [belongingTo(accountId), issuedTo(clientId)];
+  const agent = { identityType: "anonymous", registeredAt: 0 } as const;
+  await records.commit([
+    put(clients, { key: clientId, value: { metadata, agent } }),
+    insert(grants, { key: randomUUID(), value, groups }),
+  ]);
+  return { ...caller("user", accountId, accountId), clientId, scopes: new Set(scopes) };
+}
+
+/** Registers an agent that a person answers for. */
+export async function newAgent(
+  records: Records,
+  id: string,
+  accountId = "acc_of_agents",
+): Promise<Caller> {
+  const owner = { accountId, scopes: allScopes, claimedAt: 0 };
+  const agent = { identityType: "anonymous", registeredAt: 0, owner } as const;
+  await records.commit([insert(clients, { key: id, value: { metadata, agent } })]);
+  return caller("agent", id, accountId);
+}
+
+/** Makes an API key. */
+export async function newKeyHolder(
+  records: Records,
+  id: string,
+  accountId?: string,
+): Promise<Caller> {
+  const value = {
+    ...{ id, name: id, scopes: allScopes, hint: "", accountId, createdAt: 0 },
+    expiresAt: undefined,
+  };
+  const groups = [ofKey(id), ...(accountId === undefined ? [] : [belongingTo(accountId)])];
+  await records.commit([insert(apiKeys, { key: id, value, groups })]);
+  return caller("service", id, accountId);
+}
+
+/** An alert that is polled. */
+export const POLLED: NewAlert = {
+  ...{ label: null, kinds: ["signal_shift", "volatility"], url: undefined },
+  watched: { by: "symbols", symbols: ["ALDER.SIM"] },
+  thresholds: { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null },
+  ...{ expiresAt: null, snoozedUntil: null },
+};
+
+/** An alert with a webhook. */
+export const HOOKED: NewAlert = { ...POLLED, url: "https://hooks.example.com/in" };
+
+/** Makes an alert. */
+export const made = (desk: Desk, by: Caller, wanted: NewAlert = HOOKED) =>
+  desk.register(by, { wanted, idempotencyKey: undefined });
+
+/** What the audit says was done, in the order in which it was. */
+export async function auditedIn(records: Records): Promise<readonly AuditEntry[]> {
+  const rows = await readAll(records, unsealedAudit);
+  return rows.map(({ value }) => value.body as AuditEntry);
+}
+
+/** Puts an event into the archive as the leader does. @returns Its id. */
+export async function toldEvent(
+  { archive }: Pick<TestStore, "archive">,
+  {
+    owner,
+    alertId,
+    at,
+  }: { readonly owner: Pick<Owner, "kind" | "id">; alertId: string; at: number },
+): Promise<string> {
+  const id = newMessageId();
+  const type = "signal.shift";
+  const data = { alertId, eventId: id, sequence: 1 };
+  const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
+  const subject = ownedBy(owner);
+  await archive.append([{ kind: EVENT_KIND, at, id, subject, body: { alertId, type, body } }]);
+  return id;
+}
+
+/** Puts an attempt into the archive as the courier does. */
+export async function attempted(
+  { archive }: Pick<TestStore, "archive">,
+  { at, ...attempt }: Partial<Attempt> & Pick<Attempt, "alertId" | "eventId"> & { at: number },
+): Promise<void> {
+  const body: Attempt = {
+    ...{ type: "signal.shift", number: 1, status: 200, latencyMs: 3, error: "none" },
+    ...{ response: "", nextInMs: null },
+    ...attempt,
+  };
+  const id = crypto.randomUUID();
+  await archive.append([{ kind: ATTEMPT_KIND, at, id, subject: attempt.alertId, body }]);
+}

@@ -1,0 +1,119 @@
+import { EventEmitter, once } from "node:events";
+import { setImmediate } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import { DELIVERIES_TOPIC, deliveries } from "../../src/alerts/delivery/delivery.ts";
+import type { Sender } from "../../src/alerts/delivery/sender.ts";
+import { type CourierOptions, createCourier } from "../../src/alerts/delivery/worker.ts";
+import { createAuditor } from "../../src/auth/auditor.ts";
+import { allScopes } from "../../src/auth/scopes.ts";
+import { createLimits } from "../../src/limits/memory-limits.ts";
+import { schedule } from "../../src/store/loop.ts";
+import { announce } from "../../src/store/operations.ts";
+import type { Records } from "../../src/store/records.ts";
+import { type Receiver, type ReceiverOptions, startReceiver } from "./receivers.ts";
+import { loopbackSender, vault } from "./webhook-alerts.ts";
+
+/** Starts a receiver that ends with the test. */
+export async function receiver(options: ReceiverOptions = {}): Promise<Receiver> {
+  const started = await startReceiver(options);
+  onTestFinished(started.close);
+  return started;
+}
+
+/** A courier at work. */
+export interface Working {
+  /** What it could not do. */
+  readonly errors: unknown[];
+  readonly stop: () => Promise<void>;
+  /** Resolves when nothing is under way. */
+  quiet(): Promise<void>;
+  /** Lets it look for what is due, and resolves when nothing is left to do. */
+  look(): Promise<void>;
+}
+
+/** What a courier needs of a store and its clock. */
+interface Place {
+  readonly records: Records;
+  readonly clock: { readonly now: number };
+}
+
+/** Starts a courier that ends with the test; all of its time is the clock of the store. */
+export function startCourier(
+  { records, clock }: Place,
+  options: Partial<CourierOptions> = {},
+): Working {
+  const errors: unknown[] = [];
+  const now = () => new Date(clock.now);
+  const sender = loopbackSender({ now: () => clock.now });
+  const watch = watching(records, options.sender ?? sender);
+  const courier = createCourier({
+    ...{ vault, now, monotonic: () => clock.now, schedule },
+    ...{ keys: () => [], scopesOf: async () => new Set(allScopes), limits: createLimits() },
+    ...{ random: () => 0.5, onError: (error) => void errors.push(error) },
+    audit: createAuditor({ hashAddress: () => "", now }),
+    ...options,
+    ...{ records: watch.records, sender: watch.sender },
+  });
+  courier.start();
+  onTestFinished(async () => {
+    const stopped = courier.stop();
+    await sender.close();
+    await stopped;
+  });
+  return { errors, stop: courier.stop, quiet: watch.quiet, look: watch.look };
+}
+
+/** Records and a sender that know whether somebody is at work with them. */
+function watching(records: Records, sender: Pick<Sender, "send">) {
+  const events = new EventEmitter().setMaxListeners(0);
+  let pending = 0;
+  /** Calls so far, and the one that last found or sent something. */
+  let [calls, busy] = [0, 0];
+  /** When the last look began that found no more than it could take. */
+  let last = 0;
+  const watched = async <T>(call: (at: number) => Promise<T>): Promise<T> => {
+    pending += 1;
+    calls += 1;
+    try {
+      return await call(calls);
+    } finally {
+      pending -= 1;
+      setImmediate().then(() => events.emit("done"));
+    }
+  };
+  const watchedRecords: Records = {
+    ...records,
+    get: (from, key) => watched(() => records.get(from, key)),
+    list: (from, selection) => watched(() => records.list(from, selection)),
+    commit: (operations) => watched(() => records.commit(operations)),
+    claimDue: (from, selection) =>
+      watched(async (at) => {
+        const due = await records.claimDue(from, selection);
+        if (due.length > 0) busy = calls;
+        if (due.length < selection.limit && from.name === deliveries.name) last = at;
+        return due;
+      }),
+  };
+  return {
+    records: watchedRecords,
+    sender: {
+      send: (outgoing: Parameters<Sender["send"]>[0]) =>
+        watched((at) => {
+          busy = at;
+          return sender.send(outgoing);
+        }),
+    },
+    async quiet(): Promise<void> {
+      do await setImmediate();
+      while (pending > 0);
+    },
+    async look(): Promise<void> {
+      for (let seen = -1; seen !== busy; ) {
+        seen = busy;
+        const start = calls;
+        await records.commit([announce(DELIVERIES_TOPIC)]);
+        while (last <= start || pending > 0) await once(events, "done");
+      }
+    },
+  };
+}

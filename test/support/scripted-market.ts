@@ -1,0 +1,222 @@
+import type { z } from "zod";
+import type { Alert, AlertKind, Owner, Thresholds, Watched, Way } from "../../src/alerts/alert.ts";
+import { alerts, ofAlert, ownedBy } from "../../src/alerts/alert.ts";
+import { deliveries, EVENT_KIND, type EventRow } from "../../src/alerts/delivery/delivery.ts";
+import { queuedDelivery } from "../../src/alerts/delivery/queue.ts";
+import { createDecision, type DecisionOptions } from "../../src/alerts/rules/evaluator.ts";
+import type { SignalShiftEvent, VolatilityAlertEvent } from "../../src/answers/event.ts";
+import { allScopes } from "../../src/auth/scopes.ts";
+import { unread } from "../../src/factors/reading.ts";
+import type { AssetClass } from "../../src/market/instrument.ts";
+import type { Market } from "../../src/market/market.ts";
+import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
+import type { Direction } from "../../src/score/direction.ts";
+import type { Snapshot } from "../../src/score/snapshot.ts";
+import { put } from "../../src/store/operations.ts";
+import { readAll } from "../../src/store/read-all.ts";
+import type { Records } from "../../src/store/records.ts";
+import { createSnapshotArchive } from "../../src/store/snapshot-archive.ts";
+import { looseLimits } from "./alert-service.ts";
+import type { TestStore } from "./stores.ts";
+
+export const DAY_MS = 86_400_000;
+
+/** What a session says of an instrument. */
+export interface Said {
+  readonly score?: number;
+  readonly direction?: Direction;
+  readonly status?: Snapshot["status"];
+  readonly assetClass?: AssetClass;
+}
+
+const { listInputs: _, ...absent } = unread("not_observed");
+const missing = { ...absent, inputs: [], weight: 0.25, contribution: 0 };
+
+/** A final snapshot. */
+export function snapshotOf(symbol: string, at: number, said: Said = {}): Snapshot {
+  const { score = 50, direction = "WAIT", status = "ok", assetClass = "stock" } = said;
+  return {
+    instrument: {
+      ...{ symbol, name: `${symbol} Inc.`, assetClass, exchange: "NYSE" },
+      ...{ currency: "USD", sector: null },
+    },
+    at,
+    status,
+    score,
+    confidence: 0.8,
+    coverage: 1,
+    signal: {
+      ...{ direction, since: 0, previous: null, smoothed: score },
+      ...{ frozen: false, forcedWait: null },
+    },
+    missingFactors: [],
+    price: null,
+    factors: {
+      momentum: { ...missing, contribution: score - 50 },
+      ...{ valuation: missing, social: missing, darkpool: missing },
+    },
+  };
+}
+
+/** Bars of an instrument, each known at the end of its day, with the range of each day. */
+export function barsOf(ranges: readonly number[]): Bar[] {
+  return ranges.map((range, day) => ({
+    session: String(day),
+    availableAt: (day + 1) * DAY_MS,
+    open: 100,
+    high: 100 * Math.exp(range),
+    low: 100 * Math.exp(-range),
+    close: 100,
+    volume: 1_000,
+    dividend: 0,
+    split: 1,
+    logReturn: day === 0 ? null : 0,
+  }));
+}
+
+/** Snapshots that a test makes as it goes, and the time in them. */
+export interface Stage {
+  readonly snapshots: ReturnType<typeof createSnapshotArchive>;
+  readonly market: Market;
+  readonly knownUntil: () => number;
+  /** Closes the session that ends after so many days; nothing is said of others. */
+  close(day: number, said: Readonly<Record<string, Said>>): void;
+  /** The instant up to which everything is known, in days. */
+  know(day: number): void;
+}
+
+/** Sets up a market without a past, or with some bars. */
+export function createStage(bars: Readonly<Record<string, readonly Bar[]>> = {}): Stage {
+  const snapshots = createSnapshotArchive();
+  const list = Object.entries(bars).map(
+    ([symbol, of]): InstrumentRecords => ({
+      instrument: snapshotOf(symbol, 0).instrument,
+      bars: of,
+    }),
+  );
+  let until = 0;
+  return {
+    snapshots,
+    market: {
+      mode: "replay",
+      source: { id: "staged", name: "Staged market", terms: "None.", simulated: true },
+      dayMs: DAY_MS,
+      recordsUntil: () => list,
+      sessionAt: (at) => String(Math.floor(at / DAY_MS)),
+      walkStart: () => 0,
+    },
+    knownUntil: () => until,
+    close(day, said) {
+      for (const [symbol, one] of Object.entries(said)) {
+        snapshots.addClosed(snapshotOf(symbol, day * DAY_MS, one));
+      }
+      until = Math.max(until, day * DAY_MS);
+    },
+    know(day) {
+      until = day * DAY_MS;
+    },
+  };
+}
+
+/** What differs from an alert on everything, at the method's thresholds, by webhook. */
+export interface Wanted {
+  readonly owner?: Owner;
+  readonly kinds?: readonly AlertKind[];
+  readonly watched?: Partial<Watched>;
+  readonly thresholds?: Partial<Thresholds>;
+  readonly way?: Way;
+  readonly expiresAt?: number;
+  readonly snoozedUntil?: number;
+  readonly isPaused?: boolean;
+}
+
+export const OWNER: Owner = { kind: "agent", id: "client-1", accountId: undefined };
+
+export const webhook = (state: Extract<Way, { by: "webhook" }>["state"]): Way => ({
+  by: "webhook",
+  url: "https://hooks.example.com/in",
+  secrets: { current: "sealed", previous: null },
+  state,
+});
+
+const ACTIVE = webhook({ is: "active", since: 0 });
+
+export const alertOf = (wanted: Wanted = {}): Alert => ({
+  owner: wanted.owner ?? OWNER,
+  label: null,
+  kinds: wanted.kinds ?? ["signal_shift"],
+  watched: { by: "filter", assetClass: null, signal: null, ...wanted.watched } as Watched,
+  thresholds: { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null, ...wanted.thresholds },
+  way: wanted.way ?? ACTIVE,
+  createdAt: 0,
+  expiresAt: wanted.expiresAt ?? null,
+  snoozedUntil: wanted.snoozedUntil ?? null,
+  isPaused: wanted.isPaused ?? false,
+});
+
+/** Watches some symbols. */
+export const named = (...symbols: string[]): Watched => ({ by: "symbols", symbols });
+
+/** The steps that keep an alert, or change it. */
+export function alertSteps(id: string, wanted: Wanted = {}) {
+  const value = alertOf(wanted);
+  return [put(alerts, { key: id, value, groups: [ofAlert(id), ownedBy(value.owner)] })];
+}
+
+type Payload = z.infer<typeof SignalShiftEvent> | z.infer<typeof VolatilityAlertEvent>;
+
+/** An event as a poll gives it. */
+export interface ToldEvent extends EventRow {
+  readonly at: number;
+  readonly id: string;
+  readonly subject: string | undefined;
+  readonly payload: Payload;
+}
+
+/** Everything that was told so far, oldest first. */
+export async function toldIn({ archive }: TestStore): Promise<readonly ToldEvent[]> {
+  const rows = await archive.read(EVENT_KIND, { order: "oldest", limit: 10_000 });
+  return rows.map(({ at, id, subject, body }) => {
+    const row = body as EventRow;
+    return { ...row, at, id, subject, payload: JSON.parse(row.body) as Payload };
+  });
+}
+
+/** `symbol@day what` of every event, in the order in which they were told. */
+export async function summaryOf(store: TestStore): Promise<readonly string[]> {
+  return (await toldIn(store)).map(({ payload }) => {
+    const { data } = payload;
+    const what = "severity" in data ? data.severity : data.reason;
+    return `${data.symbol}@${Date.parse(data.asOf) / DAY_MS} ${what}`;
+  });
+}
+
+export const queuedIn = (store: TestStore) => readAll(store.records, deliveries);
+
+/** A process that leads. */
+export interface Leader {
+  readonly step: () => Promise<number>;
+  /** Decides everything that there is to decide. @returns How many steps found something. */
+  run(): Promise<number>;
+}
+
+/** Starts one on a store. */
+export function leaderOf(
+  { records, clock }: TestStore,
+  { snapshots, market, knownUntil }: Pick<Stage, "snapshots" | "market" | "knownUntil">,
+  different: Partial<DecisionOptions> & { readonly records?: Records } = {},
+): Leader {
+  const step = createDecision({
+    ...{ records, snapshots, market, knownUntil, queueDelivery: queuedDelivery },
+    scopesOf: async () => new Set(allScopes),
+    limits: looseLimits(),
+    now: () => new Date(clock.now),
+    ...different,
+  });
+  const run = async (): Promise<number> => {
+    let steps = 0;
+    while ((await step()) > 0) steps++;
+    return steps;
+  };
+  return { step, run };
+}

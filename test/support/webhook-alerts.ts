@@ -1,0 +1,75 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { type Alert, alerts, type Owner, type WebhookState } from "../../src/alerts/alert.ts";
+import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
+import { newMessageId, type QueuedFor, queuedDelivery } from "../../src/alerts/delivery/queue.ts";
+import { firstSecret } from "../../src/alerts/delivery/secrets.ts";
+import { createSender, type Sender, type SenderOptions } from "../../src/alerts/delivery/sender.ts";
+import type { PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
+import { insert } from "../../src/store/operations.ts";
+import type { Operation } from "../../src/store/records.ts";
+import { createVault, type Vault } from "../../src/store/vault.ts";
+
+/** Vault of the signing secrets of one test file. */
+export const vault: Vault = createVault(randomBytes(32));
+
+/** A signing key of the service. */
+export const newKey = (): PrivateKeyJwk =>
+  generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as PrivateKeyJwk;
+
+/** The owner of alerts that are nobody else's. */
+export const OWNER: Owner = { kind: "agent", id: "agent-1", accountId: undefined };
+
+/** An alert with a webhook, as the desk would make it. */
+export interface Hooked extends QueuedFor {
+  /** What its deliveries are signed with. */
+  readonly secret: string;
+}
+
+/** What of an alert a test chooses. */
+export interface HookedOptions {
+  readonly url: string;
+  readonly owner?: Owner;
+  /** Default: active. */
+  readonly state?: WebhookState;
+  readonly isPaused?: boolean;
+  /** Default: that of the test file. */
+  readonly vault?: Vault;
+}
+
+/** Makes up an alert. */
+export function hooked(options: HookedOptions): Hooked {
+  const { url, owner = OWNER, isPaused = false } = options;
+  const { state = { is: "active", since: 0 } } = options;
+  const key = newAlertId();
+  const { secret, kept: secrets } = firstSecret({ alertId: key, vault: options.vault ?? vault });
+  const value: Alert = {
+    ...{ owner, label: "test", kinds: ["signal_shift"], isPaused },
+    watched: { by: "symbols", symbols: ["AAPL"] },
+    thresholds: { scoreMove: 15, volatilityZ: 2, cooldownDays: null },
+    way: { by: "webhook", url, secrets, state },
+    ...{ createdAt: 0, expiresAt: null, snoozedUntil: null },
+  };
+  return { key, value, groups: groupsOfAlert(key, owner), secret };
+}
+
+/** The step that keeps an alert. */
+export const kept = ({ key, value, groups }: Hooked): Operation =>
+  insert(alerts, { key, value, groups });
+
+/** The steps that queue an event with a body of the size that events have. */
+export function queuedEvent(to: QueuedFor, eventId = newMessageId(), at = Date.now()) {
+  const type = "signal.shift";
+  const data = { alertId: to.key, eventId, padding: "x".repeat(1_500) };
+  const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
+  return queuedDelivery(to, { eventId, type, body, at });
+}
+
+/** Sends to the loopback address too. */
+export function loopbackSender(options: Partial<SenderOptions> = {}): Sender {
+  return createSender({
+    schemes: ["https:", "http:"],
+    isAllowed: () => true,
+    now: Date.now,
+    ...options,
+  });
+}

@@ -1,0 +1,266 @@
+import { describe, expect, it } from "vitest";
+import { alerts, ofAlert, ownedBy } from "../../../../src/alerts/alert.ts";
+import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
+import { signingSecrets } from "../../../../src/alerts/delivery/secrets.ts";
+import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
+import { apiKeys, ofKey } from "../../../../src/auth/keys/api-keys.ts";
+import { remove, removeGroup } from "../../../../src/store/operations.ts";
+import type { Records } from "../../../../src/store/records.ts";
+import {
+  auditedIn,
+  deskOn,
+  HOOKED,
+  made,
+  newAgent,
+  newKeyHolder,
+  newPerson,
+  POLLED,
+} from "../../../support/alert-service.ts";
+import { describeEngines, dumped, embedded, openStore, slowed } from "../../../support/stores.ts";
+import { vault } from "../../../support/webhook-alerts.ts";
+
+const HOUR_MS = 3_600_000;
+
+async function openDesk(choice: Parameters<typeof deskOn>[1] = {}) {
+  const store = await openStore(embedded);
+  const { records } = store;
+  const agent = await newAgent(records, "agent-1", "acc_1");
+  return { ...store, agent, desk: deskOn(store, choice) };
+}
+
+describe("a registration", () => {
+  it("keeps the alert, an audit row and a challenge that is due in five seconds", async () => {
+    const { desk, agent, records, clock } = await openDesk();
+    const { id, secret, status } = await made(desk, agent);
+    expect(id).toMatch(/^alert_[0-9A-Za-z]{16}$/);
+    expect(status).toBe("pending");
+
+    const stored = await records.get(alerts, id);
+    expect(stored?.groups.toSorted()).toEqual(
+      [ofAlert(id), ownedBy(agent), "alerts:account:acc_1", issuedTo("agent-1")].sort(),
+    );
+    const way = stored?.value.way;
+    if (way?.by !== "webhook") throw new Error("no webhook");
+    expect(signingSecrets(way.secrets, { alertId: id, vault }, clock.now)).toEqual([secret]);
+
+    const [challenge, ...more] = await records.list(deliveries, { limit: 10 });
+    expect(more).toEqual([]);
+    expect(challenge?.dueAt).toBe(clock.now + 5_000);
+    expect(challenge?.groups).toContain(ofAlert(id));
+    expect(challenge?.value).toMatchObject({ alertId: id, type: "endpoint.verify" });
+    expect(JSON.parse(challenge?.value.body ?? "").data.challenge).toBe(
+      way.state.is === "pending" && way.state.challenge,
+    );
+    expect(await auditedIn(records)).toMatchObject([
+      { action: "alert.registered", actor: "agent-1", target: id },
+    ]);
+  });
+
+  it("keeps no secret that can be read", async () => {
+    const { desk, agent, store } = await openDesk();
+    const { secret = "" } = await made(desk, agent);
+    const text = JSON.stringify(await dumped(store));
+    expect(secret).toMatch(/^whsec_.{44}$/);
+    expect(text).not.toContain(secret.slice("whsec_".length));
+  });
+
+  it("of an alert that is polled has no secret, sends nothing and is active", async () => {
+    const { desk, agent, records } = await openDesk();
+    const alert = await made(desk, agent, POLLED);
+    expect(alert.status).toBe("active");
+    expect(alert).not.toHaveProperty("secret");
+    expect(await records.list(deliveries, { limit: 10 })).toEqual([]);
+  });
+
+  it("says that nothing will come where time stands still", async () => {
+    const { desk, agent } = await openDesk({ standsStill: () => true });
+    expect((await made(desk, agent)).nextSteps.join(" ")).toContain("no event will come");
+    const { desk: lively, agent: other } = await openDesk();
+    expect((await made(lively, other)).nextSteps.join(" ")).not.toContain("no event");
+  });
+
+  it.each([
+    "http://hooks.example.com/",
+    "https://localhost/",
+    "https://127.0.0.1/",
+    "https://[::ffff:10.0.0.1]/",
+    "https://user:secret@hooks.example.com/",
+    "https://hooks.example.com/#part",
+    "https://hooks.example.com:22/",
+    "https://metadata.internal/",
+    "hooks.example.com",
+  ])("refuses %s, and keeps nothing", async (url) => {
+    const { desk, agent, records } = await openDesk();
+    await expect(made(desk, agent, { ...HOOKED, url })).rejects.toMatchObject({
+      code: "invalid_request",
+      detail: expect.stringMatching(/^url: /),
+    });
+    expect(await records.list(alerts, { limit: 1 })).toEqual([]);
+  });
+
+  it("refuses instants that have passed", async () => {
+    const { desk, agent, clock } = await openDesk();
+    for (const name of ["expiresAt", "snoozedUntil"] as const) {
+      for (const at of [0, clock.now]) {
+        await expect(made(desk, agent, { ...POLLED, [name]: at })).rejects.toMatchObject({
+          code: "invalid_request",
+          detail: expect.stringContaining(name),
+        });
+      }
+      expect(await made(desk, agent, { ...POLLED, [name]: clock.now + 1 })).toHaveProperty("id");
+    }
+  });
+
+  it("counts against the limit of changes", async () => {
+    const { desk, agent } = await openDesk({
+      limits: { "alert-change": { points: 1, windowSeconds: 60 } },
+    });
+    await made(desk, agent, POLLED);
+    await expect(made(desk, agent, POLLED)).rejects.toMatchObject({ code: "rate_limited" });
+  });
+
+  it("is not for an owner who is gone or may not have alerts any more", async () => {
+    const { desk, agent, records } = await openDesk();
+    await records.commit([remove(clients, agent.id)]);
+    await expect(made(desk, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
+    expect(await records.list(alerts, { limit: 1 })).toEqual([]);
+  });
+
+  it("makes nothing for an owner who goes at the same time", async () => {
+    const store = await openDesk();
+    const { agent, records } = store;
+    const commit: Records["commit"] = async (steps) => {
+      await records.commit([remove(clients, agent.id), removeGroup(issuedTo(agent.id))]);
+      return records.commit(steps);
+    };
+    const desk = deskOn({ ...store, records: { ...records, commit } });
+    await expect(made(desk, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
+    for (const name of ["alerts", "deliveries", "alert-turns"]) {
+      expect(await records.list({ name }, { limit: 1 }), name).toEqual([]);
+    }
+  });
+});
+
+describe("the limits of an owner", () => {
+  it("are 20 webhooks and 100 alerts, each with a way out", async () => {
+    const { desk, agent, records } = await openDesk();
+    for (let count = 0; count < 20; count += 1) await made(desk, agent);
+    await expect(made(desk, agent)).rejects.toMatchObject({
+      code: "alert_limit",
+      status: 409,
+      next: expect.stringContaining("manage_alert"),
+    });
+    for (let count = 20; count < 100; count += 1) await made(desk, agent, POLLED);
+    await expect(made(desk, agent, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
+    const other = await newAgent(records, "agent-2", "acc_other");
+    expect(await made(desk, other)).toHaveProperty("id");
+  });
+
+  it("are those of a person with all their agents and keys", async () => {
+    const { desk, agent, records } = await openDesk();
+    const key = await newKeyHolder(records, "key-1", agent.accountId);
+    for (let count = 0; count < 50; count += 1) {
+      await made(desk, agent, POLLED);
+      await made(desk, key, POLLED);
+    }
+    for (const caller of [agent, key, await newAgent(records, "agent-2", agent.accountId)]) {
+      await expect(made(desk, caller, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
+    }
+  });
+});
+
+describeEngines("registrations at once", (engine) => {
+  it("lets only as many in as there is room for, however many come at once", async () => {
+    const store = await openStore(engine);
+    const agent = await newAgent(store.records, "agent-1");
+    const desk = deskOn({ ...store, records: slowed(store.records) });
+    const quick = deskOn(store);
+    for (let count = 0; count < 17; count += 1) await made(quick, agent);
+    const attempts = Array.from({ length: 8 }, () => made(desk, agent));
+    const outcomes = await Promise.allSettled(attempts);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
+    expect((await desk.list(agent)).alerts).toHaveLength(20);
+  });
+
+  it("makes one alert for requests under one key that come at once", async () => {
+    const store = await openStore(engine);
+    const agent = await newAgent(store.records, "agent-1");
+    const desk = deskOn({ ...store, records: slowed(store.records) });
+    const request = { wanted: HOOKED, idempotencyKey: "once" };
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => desk.register(agent, request)),
+    );
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+    expect(new Set(answers.map(({ secret }) => secret)).size).toBe(1);
+    expect((await desk.list(agent)).alerts).toHaveLength(1);
+    expect(await store.records.list(deliveries, { limit: 10 })).toHaveLength(1);
+    const rows = await auditedIn(store.records);
+    expect(rows.map(({ action }) => action)).toEqual(["alert.registered"]);
+  });
+});
+
+describe("a request under a key", () => {
+  const request = { wanted: HOOKED, idempotencyKey: "k" };
+
+  it("that comes again has the same answer, with the secret, for 24 hours", async () => {
+    const { desk, agent, clock } = await openDesk();
+    const first = await desk.register(agent, request);
+    clock.now += 24 * HOUR_MS - 1;
+    expect(await desk.register(agent, request)).toEqual(first);
+    clock.now += 1;
+    expect((await desk.register(agent, request)).id).not.toBe(first.id);
+  });
+
+  it("is refused when it asks for something else", async () => {
+    const { desk, agent } = await openDesk();
+    await desk.register(agent, request);
+    await expect(
+      desk.register(agent, { ...request, wanted: { ...HOOKED, label: "other" } }),
+    ).rejects.toMatchObject({ code: "idempotency_key_reused", status: 422 });
+  });
+
+  it("is another caller's own", async () => {
+    const { desk, agent, records } = await openDesk();
+    const person = await newPerson(records, "acc_1");
+    const first = await desk.register(agent, request);
+    const second = await desk.register(person, request);
+    expect(second.id).not.toBe(first.id);
+    expect(second.secret).not.toBe(first.secret);
+  });
+
+  it("makes another alert when the first was deleted", async () => {
+    const { desk, agent } = await openDesk();
+    const first = await desk.register(agent, request);
+    await desk.remove({ caller: agent, alertId: first.id });
+    const second = await desk.register(agent, request);
+    expect(second.id).not.toBe(first.id);
+    expect((await desk.find(agent, second.id)).status).toBe("pending");
+  });
+
+  it("may be as long and odd as a header can say", async () => {
+    const { desk, agent } = await openDesk();
+    const long = { ...request, idempotencyKey: "~".repeat(255) };
+    expect((await desk.register(agent, long)).id).toBe((await desk.register(agent, long)).id);
+  });
+});
+
+describe("an alert goes with its owner", () => {
+  const client = [remove(clients, "x"), removeGroup(issuedTo("x"))];
+  const key = [remove(apiKeys, "x"), removeGroup(ofKey("x"))];
+  const account = [removeGroup(belongingTo("acc_1"))];
+  it.each([
+    ["an agent", newAgent, client],
+    ["a person", newPerson, [removeGroup(belongingTo("x"))]],
+    ["a key", newKeyHolder, key],
+    ["a key of a person", newKeyHolder, account],
+  ] as const)("%s", async (_, newOwner, ends) => {
+    const { desk, records } = await openDesk();
+    const owner = await newOwner(records, "x", "acc_1");
+    await desk.register(owner, { wanted: HOOKED, idempotencyKey: "k" });
+    await records.commit(ends);
+    expect((await desk.list(owner)).alerts).toEqual([]);
+    for (const name of ["alerts", "deliveries", "alert-requests", "alert-turns"]) {
+      expect(await records.list({ name }, { limit: 10 }), name).toEqual([]);
+    }
+  });
+});

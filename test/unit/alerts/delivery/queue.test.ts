@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { ofAlert } from "../../../../src/alerts/alert.ts";
+import { DELIVERIES_TOPIC, EVENTS_KEPT_MS } from "../../../../src/alerts/delivery/delivery.ts";
+import {
+  endpointIn,
+  endpointOf,
+  newMessageId,
+  queuedChallenge,
+  queuedDelivery,
+  waitingFor,
+} from "../../../../src/alerts/delivery/queue.ts";
+import { hooked, OWNER } from "../../../support/webhook-alerts.ts";
+
+const URL_OF_ALERT = "https://inbox.example/hook?key=1";
+
+const alert = hooked({ url: URL_OF_ALERT });
+const message = { eventId: "msg_1", type: "signal.shift", body: "{}", at: 7 };
+
+describe("the endpoint of a webhook", () => {
+  it("is its address and its owner", () => {
+    const group = endpointOf(OWNER, URL_OF_ALERT);
+    expect(endpointOf(OWNER, "https://INBOX.example:443/hook?key=1")).toBe(group);
+    expect(endpointOf(OWNER, "https://inbox.example/another")).not.toBe(group);
+    expect(endpointOf({ ...OWNER, id: "agent-2" }, URL_OF_ALERT)).not.toBe(group);
+    expect(endpointOf({ ...OWNER, kind: "service" }, URL_OF_ALERT)).not.toBe(group);
+    expect(endpointOf(OWNER, "https://inbox.example:8443/hook")).not.toBe(group);
+    expect(endpointOf(OWNER, "http://inbox.example/hook")).not.toBe(group);
+  });
+
+  it("is found among the groups of a delivery", () => {
+    const [placed] = queuedDelivery(alert, message);
+    if (placed?.kind !== "insert") throw new Error("Nothing is placed.");
+    expect(endpointIn(placed.placing.groups ?? [])).toBe(endpointOf(OWNER, URL_OF_ALERT));
+  });
+});
+
+describe("a message that is queued", () => {
+  it("is due at once, goes with its alert, and is of no use when events are forgotten", () => {
+    expect(queuedDelivery(alert, message)).toEqual([
+      {
+        kind: "insert",
+        collection: "deliveries",
+        key: "msg_1",
+        value: { alertId: alert.key, type: "signal.shift", body: "{}", attempts: 0, queuedAt: 7 },
+        placing: {
+          groups: expect.arrayContaining([ofAlert(alert.key), waitingFor(alert.key)]),
+          ttlMs: EVENTS_KEPT_MS,
+          dueInMs: 0,
+        },
+      },
+      { kind: "announce", topic: DELIVERIES_TOPIC, text: "" },
+    ]);
+  });
+
+  it("is none where there is no webhook, or none that owes an answer", () => {
+    const polled = { ...alert, value: { ...alert.value, way: { by: "poll" } as const } };
+    expect(queuedDelivery(polled, message)).toEqual([]);
+    expect(queuedChallenge(polled, 0)).toEqual([]);
+    expect(queuedChallenge(alert, 0)).toEqual([]);
+  });
+
+  it("has an id without a dot, which separates what is signed", () => {
+    expect(newMessageId()).toMatch(/^msg_[0-9a-f]{32}$/);
+  });
+});

@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { nextChallengeMs } from "../../../../src/alerts/delivery/challenge.ts";
+import { nextAttemptMs } from "../../../../src/alerts/delivery/retry-schedule.ts";
+
+const HOUR = 3_600_000;
+
+/** Every pause of a delivery that is never taken. */
+const pauses = (random: () => number, retryAfterMs?: number) =>
+  Array.from({ length: 10 }, (_, at) => nextAttemptMs({ failures: at + 1, random, retryAfterMs }));
+
+const sum = (numbers: readonly (number | undefined)[]): number =>
+  numbers.reduce<number>((total, each) => total + (each ?? 0), 0);
+
+describe("the schedule of a delivery", () => {
+  it("has ten attempts over 75 h 35 m 05 s", () => {
+    const all = pauses(() => 0.5);
+    expect(all.map((each) => each && each / 1_000)).toEqual([
+      5,
+      300,
+      1_800,
+      7_200,
+      18_000,
+      36_000,
+      50_400,
+      72_000,
+      86_400,
+      undefined,
+    ]);
+    expect(sum(all)).toBe(((75 * 60 + 35) * 60 + 5) * 1_000);
+  });
+
+  it("is longer or shorter by at most a tenth", () => {
+    const usual = pauses(() => 0.5);
+    const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(chance, (random) => {
+        for (const [at, pause] of pauses(() => random).entries()) {
+          const share = (pause ?? 1) / (usual[at] ?? 1);
+          expect(Math.abs(share - 1)).toBeLessThanOrEqual(0.1 + 1e-9);
+        }
+      }),
+      { seed: 6 },
+    );
+    expect(pauses(() => 0)[0]).toBe(4_500);
+    expect(pauses(() => 1 - Number.EPSILON)[0]).toBe(5_500);
+  });
+
+  it("waits as long as a receiver asks, up to a day, and never less than planned", () => {
+    expect(pauses(() => 0.5, 60_000).slice(0, 3)).toEqual([60_000, 300_000, 1_800_000]);
+    expect(pauses(() => 0.5, 1_000)).toEqual(pauses(() => 0.5));
+    expect(pauses(() => 0.5, 1_000 * HOUR)[0]).toBe(24 * HOUR);
+    expect(pauses(() => 0.5, 60_000)[9]).toBeUndefined();
+  });
+});
+
+describe("the schedule of a challenge", () => {
+  it("asks again 1, 5 and 30 minutes after the first time, and no more", () => {
+    const all = [1, 2, 3, 4].map((failures) => nextChallengeMs({ failures, random: () => 0.5 }));
+    expect(all).toEqual([60_000, 240_000, 1_500_000, undefined]);
+    expect(sum(all)).toBe(30 * 60_000);
+  });
+});

@@ -1,0 +1,112 @@
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { OutboundError } from "../../../../../src/outbound/guarded-fetch.ts";
+import { createCertificate } from "../../../../support/certificate.ts";
+import { FRIEND, HOST, listen, receiver, testSender, to } from "./servers.ts";
+
+/** What the proxy does with a request for a tunnel. */
+type Behaviour = "tunnels" | "refuses" | "is silent" | "hangs up";
+
+/** A proxy that knows where the friend is. */
+async function startProxy(behaviour: Behaviour = "tunnels") {
+  const asked: string[] = [];
+  const credentials: (string | undefined)[] = [];
+  const server = createHttpServer((req, res) => {
+    asked.push(`${req.method} ${req.url}`);
+    res.writeHead(200).end("not through a tunnel");
+  });
+  server.on("connect", (req, socket) => {
+    asked.push(`CONNECT ${req.url}`);
+    credentials.push(req.headers["proxy-authorization"]);
+    socket.on("error", () => undefined);
+    if (behaviour === "refuses") socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
+    if (behaviour === "hangs up") socket.destroy();
+    if (behaviour !== "tunnels") return;
+    const port = Number(new URL(`http://${req.url}`).port || 80);
+    const onward = connect(port, FRIEND, () => {
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      socket.pipe(onward).pipe(socket);
+    });
+    onward.on("error", () => socket.destroy());
+    socket.on("close", () => onward.destroy());
+  });
+  const port = await listen(server, "127.0.0.1");
+  return { asked, credentials, proxy: `http://127.0.0.1:${port}` };
+}
+
+/** Nothing may be looked up here: the proxy does that. */
+const lookup = () => Promise.reject(new Error("a name was looked up"));
+
+describe("a sender with a proxy", () => {
+  it("sends everything through it by CONNECT, and looks no name up", async () => {
+    const { asked, credentials, proxy } = await startProxy();
+    const plain = await receiver((_req, res) => void res.end("plain"));
+    const ours = createCertificate(HOST);
+    const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
+    const safe = `https://${HOST}:${await listen(server)}/`;
+    const sender = testSender({ proxy, lookup, ca: ours.cert });
+    expect(await sender.send(to(plain))).toMatchObject({ status: 200, response: "plain" });
+    expect(await sender.send(to(safe))).toMatchObject({ status: 200, response: "safe" });
+    expect(asked).toEqual([plain, safe].map((url) => `CONNECT ${new URL(url).host}`));
+    expect(credentials).toEqual([undefined, undefined]);
+  });
+
+  it("shows it the credentials of its address, and the webhook none of them", async () => {
+    const { credentials, proxy } = await startProxy();
+    const shown: unknown[] = [];
+    const url = await receiver((req, res) => {
+      shown.push(req.headers["proxy-authorization"], req.headers.authorization);
+      res.end();
+    });
+    const withAccount = proxy.replace("//", "//user:pass%20word@");
+    await testSender({ proxy: withAccount, lookup }).send(to(url));
+    expect(credentials).toEqual([`Basic ${btoa("user:pass word")}`]);
+    expect(shown).toEqual([undefined, undefined]);
+  });
+
+  it("still needs the certificate of the webhook", async () => {
+    const { proxy } = await startProxy();
+    const ours = createCertificate("other.example.com");
+    const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
+    const sender = testSender({ proxy, lookup, ca: ours.cert });
+    const sent = sender.send(to(`https://${HOST}:${await listen(server)}/`));
+    await expect(sent).rejects.toThrow(OutboundError);
+  });
+
+  it.each([
+    "https://127.0.0.1/",
+    "https://[::1]/",
+    "https://169.254.169.254/",
+    "https://metadata.google.internal/",
+    "https://user:password@hooks.example.com/",
+    "https://hooks.example.com:22/",
+    "ftp://hooks.example.com/",
+  ])("still asks for nothing that a URL may not be: %s", async (url) => {
+    const { asked, proxy } = await startProxy();
+    await expect(testSender({ proxy }).send(to(url))).rejects.toThrow(OutboundError);
+    expect(asked).toEqual([]);
+  });
+
+  it.each<[Behaviour, string]>([
+    ["refuses", "403"],
+    ["is silent", "took too long"],
+    ["hangs up", "Proxy"],
+  ])("fails like any webhook when the proxy %s", async (behaviour, reason) => {
+    const { asked, proxy } = await startProxy(behaviour);
+    const sender = testSender({ proxy, totalMs: 500 });
+    for (const scheme of ["http", "https"]) {
+      const sent = sender.send(to(`${scheme}://${HOST}:8443/`));
+      const error = await sent.catch((failure: unknown) => failure);
+      expect(error).toBeInstanceOf(OutboundError);
+      expect(String((error as Error).cause)).toContain(reason);
+    }
+    expect(asked).toEqual([`CONNECT ${HOST}:8443`, `CONNECT ${HOST}:8443`]);
+  });
+
+  it("fails like any webhook when the proxy is not there", async () => {
+    const sender = testSender({ proxy: "http://127.0.0.1:1" });
+    await expect(sender.send(to(`https://${HOST}/`))).rejects.toThrow(OutboundError);
+  });
+});

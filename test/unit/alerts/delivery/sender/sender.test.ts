@@ -1,0 +1,247 @@
+import type { IncomingHttpHeaders, RequestListener } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { createServer, type Socket } from "node:net";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { signatureHeaders } from "../../../../../src/alerts/delivery/signing.ts";
+import { OutboundError } from "../../../../../src/outbound/guarded-fetch.ts";
+import { createCertificate } from "../../../../support/certificate.ts";
+import { HOST, listen, NOW, rawReceiver, receiver, testSender, to } from "./servers.ts";
+
+/** What went wrong, for our eyes only. */
+async function reasonOf(answer: Promise<unknown>): Promise<string> {
+  const error: unknown = await answer.then(
+    () => "it was answered",
+    (failure: unknown) => failure,
+  );
+  expect(error).toBeInstanceOf(OutboundError);
+  expect(String(error)).toBe("OutboundError: The address could not be fetched.");
+  return String((error as Error).cause);
+}
+
+describe("a sender", () => {
+  it("posts the body as it is, with the headers that it is given and its own", async () => {
+    const came: { method?: string; headers?: IncomingHttpHeaders; body?: string } = {};
+    const url = await receiver(async (req, res) => {
+      const body = Buffer.concat(await req.toArray()).toString();
+      Object.assign(came, { method: req.method, headers: req.headers, body });
+      res.writeHead(204).end();
+    });
+    const body = '{"name":"Ümlaut 🐂"}';
+    const headers = signatureHeaders({ id: "msg_7", at: NOW, body, secrets: [], keys: [] });
+    const answer = await testSender().send({ url, headers, body });
+    expect(answer).toMatchObject({ status: 204, retryAfterMs: undefined, response: "" });
+    expect(answer.latencyMs).toBeGreaterThanOrEqual(0);
+    expect(Number.isInteger(answer.latencyMs)).toBe(true);
+    expect(came).toMatchObject({ method: "POST", body });
+    expect(came.headers).toMatchObject({
+      ...headers,
+      host: new URL(url).host,
+      "content-type": "application/json",
+      "user-agent": "market-signal/1.0.0",
+      "content-length": String(Buffer.byteLength(body)),
+    });
+  });
+
+  it.each([200, 201, 299, 400, 404, 410, 429, 500, 503])("tells a status of %d", async (status) => {
+    const url = await receiver((_req, res) => void res.writeHead(status).end("why"));
+    expect(await testSender().send(to(url))).toMatchObject({ status, response: "why" });
+  });
+
+  it.each([301, 302, 303, 307, 308])("does not follow a %d", async (status) => {
+    const asked: string[] = [];
+    const url = await receiver((req, res) => {
+      asked.push(`${req.method} ${req.url}`);
+      res.writeHead(status, { location: "/other" }).end();
+    });
+    expect((await testSender().send(to(url))).status).toBe(status);
+    expect(asked).toEqual(["POST /"]);
+  });
+
+  it.each([
+    ["120", 120_000],
+    ["0", 0],
+    ["Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
+    ["Sat, 21 Nov 2026 11:00:00 GMT", 0],
+    ["soon", undefined],
+  ])("tells how long it is asked to wait: %s", async (field, expected) => {
+    const url = await receiver((_req, res) => {
+      res.writeHead(503, { "retry-after": field }).end();
+    });
+    expect((await testSender().send(to(url))).retryAfterMs).toBe(expected);
+  });
+
+  it("needs a certificate that is trusted and names the host", async () => {
+    const ours = createCertificate(HOST);
+    const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
+    const port = await listen(server);
+    const trusting = testSender({ schemes: ["https:"], ca: ours.cert });
+    expect(await trusting.send(to(`https://${HOST}:${port}/`))).toMatchObject({ response: "safe" });
+    const misnamed = trusting.send(to(`https://other.example.com:${port}/`));
+    expect(await reasonOf(misnamed)).toContain("altnames");
+    const unknown = testSender().send(to(`https://${HOST}:${port}/`));
+    expect(await reasonOf(unknown)).toMatch(/self-signed/);
+  });
+
+  it("keeps no connection, and opens as many to one host as there are deliveries", async () => {
+    const waiting: (() => void)[] = [];
+    let open = 0;
+    let most = 0;
+    const url = await receiver((req, res) => {
+      open += 1;
+      most = Math.max(most, open);
+      req.socket.on("close", () => {
+        open -= 1;
+      });
+      waiting.push(() => res.end());
+      if (waiting.length === 20) for (const answer of waiting) answer();
+    });
+    const sender = testSender();
+    await Promise.all(Array.from({ length: 20 }, () => sender.send(to(url))));
+    expect(most).toBe(20);
+    await expect.poll(() => open).toBe(0);
+  });
+});
+
+describe("the answer of a webhook", () => {
+  const answering = async (listener: RequestListener, bodyMs = 10_000) =>
+    testSender({ bodyMs }).send(to(await receiver(listener)));
+
+  it("is cut after 1 kB", async () => {
+    const { response } = await answering((_req, res) => void res.end("a".repeat(5000)));
+    expect(response).toBe("a".repeat(1024));
+  });
+
+  it("is cut before a character that does not fit", async () => {
+    const { response } = await answering((_req, res) => void res.end(`a${"ü".repeat(1000)}`));
+    expect(response).toBe(`a${"ü".repeat(511)}`);
+  });
+
+  it("is text that can be kept and shown", async () => {
+    const { response } = await answering((_req, res) => {
+      res.write("one\r\ntwo\tthree\0\u001b[31mred\u0085\u202egnol\u2066\u2028");
+      res.end(Buffer.of(0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80));
+    });
+    const odd = "\ufffd";
+    const text = `one\ntwo\tthree${odd}${odd}[31mred${odd}${odd}gnol${odd}${odd}`;
+    expect(response).toBe(`${text}a${odd}${odd}(${odd.repeat(3)}`);
+    expect(response.isWellFormed()).toBe(true);
+  });
+
+  it("is not decompressed", async () => {
+    const bomb = gzipSync(Buffer.alloc(2_000_000));
+    const { status, response } = await answering((_req, res) => {
+      res.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
+    });
+    expect(status).toBe(200);
+    expect(response.length).toBeLessThanOrEqual(1024);
+    expect(response).not.toContain("\0");
+  });
+
+  it("counts with its status when the body never ends", async () => {
+    const slow = await answering((_req, res) => void res.writeHead(202).write("so far"), 50);
+    expect(slow).toMatchObject({ status: 202, response: "so far" });
+    const silent = await answering((_req, res) => res.writeHead(202).flushHeaders(), 50);
+    expect(silent).toMatchObject({ status: 202, response: "" });
+  });
+
+  it("counts with its status when the body breaks off", async () => {
+    const answer = await answering((_req, res) => {
+      res.writeHead(200, { "content-length": 100 }).write("so far", () => res.destroy());
+    });
+    expect(answer).toMatchObject({ status: 200, response: "so far" });
+  });
+
+  it("is left when the time for all of it is over", async () => {
+    const url = await receiver((_req, res) => void res.writeHead(200).write("so far"));
+    const sender = testSender({ totalMs: 200 });
+    expect(await sender.send(to(url))).toMatchObject({ status: 200, response: "so far" });
+  });
+});
+
+describe("a webhook that does not answer", () => {
+  it.each([
+    ["the port is closed", "ECONNREFUSED"],
+    ["the name has no address", "has no address"],
+    ["name servers fail", "SERVFAIL"],
+    ["it is no URL", "not a URL"],
+    ["its address is not public", "not public"],
+  ])("is one neutral failure: %s", async (what, reason) => {
+    const port = await closedPort();
+    const lookups: Record<string, () => Promise<readonly string[]>> = {
+      "the name has no address": async () => [],
+      "name servers fail": () => Promise.reject(new Error("SERVFAIL")),
+    };
+    const lookup = lookups[what];
+    const urls: Record<string, string> = {
+      "it is no URL": "hooks",
+      "its address is not public": `http://127.0.0.1:${port}/`,
+    };
+    const sender = testSender(lookup === undefined ? {} : { lookup });
+    const sent = sender.send(to(urls[what] ?? `http://${HOST}:${port}/`));
+    expect(await reasonOf(sent)).toContain(reason);
+  });
+
+  it.each<[string, Parameters<typeof rawReceiver>[0]]>([
+    ["takes the connection and says nothing", () => undefined],
+    ["resets the connection", (socket) => void socket.once("data", () => socket.resetAndDestroy())],
+    ["closes the connection", (socket) => void socket.end()],
+    ["does not speak HTTP", (socket) => void socket.write("220 mail ready\r\n")],
+    ["lets its headers drip", drip],
+    ["has endless headers", (socket) => flood(socket, `x: ${"y".repeat(9000)}\r\n`)],
+    ["promises an answer for ever", (socket) => flood(socket, INTERIM.repeat(100), "")],
+    ["breaks off in the headers", (socket) => void socket.end("HTTP/1.1 200 OK\r\nx: ")],
+  ])("is one neutral failure: it %s", async (_, onConnection) => {
+    const url = await rawReceiver(onConnection);
+    expect(await reasonOf(testSender({ totalMs: 300 }).send(to(url)))).not.toBe("");
+  });
+
+  it("is given up soon when it only promises an answer", async () => {
+    const url = await rawReceiver((socket) => flood(socket, INTERIM, ""));
+    expect(await reasonOf(testSender().send(to(url)))).toContain("come to the point");
+  });
+
+  it("is given up when there is no connection in time", async () => {
+    const port = await listen(createServer(() => undefined));
+    const sender = testSender({ connectMs: 100 });
+    expect(await reasonOf(sender.send(to(`https://${HOST}:${port}/`)))).toMatch(/timeout/i);
+    const hanging = testSender({ connectMs: 100, lookup: () => new Promise(() => undefined) });
+    expect(await reasonOf(hanging.send(to(`http://${HOST}:${port}/`)))).toMatch(/timeout/i);
+  });
+
+  it("is given up when the sender is closed", async () => {
+    const connected = Promise.withResolvers<void>();
+    const url = await rawReceiver(() => connected.resolve());
+    const sender = testSender();
+    const pending = reasonOf(sender.send(to(url)));
+    await connected.promise;
+    await sender.close();
+    expect(await pending).not.toBe("");
+    await reasonOf(sender.send(to(url)));
+  });
+});
+
+const START = "HTTP/1.1 200 OK\r\n";
+const INTERIM = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
+
+function drip(socket: Socket): void {
+  socket.write(START);
+  const timer = setInterval(() => socket.write("x: y\r\n"), 20);
+  socket.on("close", () => clearInterval(timer));
+}
+
+/** Sends the same for ever. */
+function flood(socket: Socket, text: string, start = START): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write(text));
+  };
+  socket.on("drain", more).write(start);
+  more();
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,184 @@
+import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
+import fc from "fast-check";
+import { type CryptoKey, importJWK } from "jose";
+import { Webhook } from "standardwebhooks";
+import { describe, expect, it } from "vitest";
+import {
+  type Attempted,
+  isSecret,
+  newSecret,
+  type PrivateKeyJwk,
+  type SignatureHeaders,
+  signatureHeaders,
+  verifiedBy,
+} from "../../../../src/alerts/delivery/signing.ts";
+
+const newKey = () =>
+  generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as unknown as PrivateKeyJwk;
+
+/** The library looks at the real clock. */
+const attempted = (parts: Partial<Attempted> = {}): Attempted => ({
+  id: "msg_1",
+  at: Date.now(),
+  body: '{"type":"signal.shift","data":{"symbol":"ALDER.SIM","name":"Ümlaut \\u0000 🐂"}}',
+  secrets: [newSecret()],
+  keys: [],
+  ...parts,
+});
+
+const [secret, old, other] = [newSecret(), newSecret(), newSecret()];
+const [key, oldKey] = [newKey(), newKey()];
+
+/** Verifies as somebody does who has the standard and no code of ours. */
+function isSignedBy({ x }: PrivateKeyJwk, headers: SignatureHeaders, body: string): boolean {
+  // SubjectPublicKeyInfo of Ed25519 (RFC 8410 section 10.1) up to the key.
+  const head = Buffer.from("302a300506032b6570032100", "hex");
+  const der = Buffer.concat([head, Buffer.from(x, "base64url")]);
+  const publicKey = createPublicKey({ key: der, format: "der", type: "spki" });
+  const content = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+  return headers["webhook-signature"]
+    .split(" ")
+    .filter((each) => each.startsWith("v1a,"))
+    .some((each) =>
+      verify(null, Buffer.from(content), publicKey, Buffer.from(each.slice(4), "base64")),
+    );
+}
+
+describe("a signing secret", () => {
+  it("is whsec_ and 32 random bytes in base64", () => {
+    const secrets = Array.from({ length: 100 }, newSecret);
+    expect(new Set(secrets).size).toBe(100);
+    for (const each of secrets) {
+      expect(each).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+      expect(isSecret(each)).toBe(true);
+    }
+  });
+
+  it.each([
+    ["", false],
+    ["whsec_", false],
+    [`whsec_${Buffer.alloc(23).toString("base64")}`, false],
+    [`whsec_${Buffer.alloc(24).toString("base64")}`, true],
+    [`whsec_${Buffer.alloc(64).toString("base64")}`, true],
+    [`whsec_${Buffer.alloc(65).toString("base64")}`, false],
+    [`whpk_${Buffer.alloc(32).toString("base64")}`, false],
+    [`whsec_${Buffer.alloc(32).toString("base64").slice(0, -1)}`, false],
+    [`whsec_${Buffer.alloc(32, 255).toString("base64url")}`, false],
+  ])("has the length that the standard allows: %s", (text, expected) => {
+    expect(isSecret(text)).toBe(expected);
+  });
+});
+
+describe("the signature of a delivery", () => {
+  it("is the one of the standard for a known secret, id, time and body", () => {
+    // The example of the specification's reference libraries.
+    const headers = signatureHeaders({
+      id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+      at: 1_614_265_330_000,
+      body: '{"test": 2432232314}',
+      secrets: ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
+      keys: [],
+    });
+    expect(headers).toEqual({
+      "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+      "webhook-timestamp": "1614265330",
+      "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    });
+  });
+
+  it("is verified by the standard's own library with any of the secrets, and with no other", () => {
+    const sent = attempted({ secrets: [secret, old], keys: [key, oldKey] });
+    const headers = signatureHeaders(sent);
+    for (const known of [secret, old]) {
+      expect(new Webhook(known).verify(sent.body, headers)).toEqual(JSON.parse(sent.body));
+    }
+    expect(() => new Webhook(other).verify(sent.body, headers)).toThrow("No matching signature");
+    const changed = sent.body.replace("ALDER", "BIRCH");
+    expect(() => new Webhook(secret).verify(changed, headers)).toThrow("No matching signature");
+    const renamed = { ...headers, "webhook-id": "msg_2" };
+    expect(() => new Webhook(secret).verify(sent.body, renamed)).toThrow("No matching signature");
+  });
+
+  it("is verified with the public keys by whoever has them", async () => {
+    const sent = attempted({ secrets: [secret], keys: [key, oldKey] });
+    const headers = signatureHeaders(sent);
+    expect(isSignedBy(key, headers, sent.body)).toBe(true);
+    expect(isSignedBy(oldKey, headers, sent.body)).toBe(true);
+    expect(isSignedBy(newKey(), headers, sent.body)).toBe(false);
+    expect(isSignedBy(key, headers, `${sent.body} `)).toBe(false);
+  });
+
+  it("is verified with the public keys by Web Crypto, too", async () => {
+    const sent = attempted({ secrets: [], keys: [key] });
+    const headers = signatureHeaders(sent);
+    const { kty, crv, x } = key;
+    const imported = (await importJWK({ kty, crv, x }, "Ed25519")) as CryptoKey;
+    const [, encoded = ""] = headers["webhook-signature"].split(",");
+    const content = `msg_1.${headers["webhook-timestamp"]}.${sent.body}`;
+    const bytes = new TextEncoder().encode(content);
+    const given = Buffer.from(encoded, "base64");
+    expect(await crypto.subtle.verify("Ed25519", imported, given, bytes)).toBe(true);
+  });
+
+  it("names the schemes in order, and seconds", () => {
+    const headers = signatureHeaders(
+      attempted({ at: 1_700_000_000_999, secrets: [secret, old], keys: [key, oldKey] }),
+    );
+    expect(headers["webhook-timestamp"]).toBe("1700000000");
+    const schemes = headers["webhook-signature"].split(" ").map((each) => each.split(",")[0]);
+    expect(schemes).toEqual(["v1", "v1", "v1a", "v1a"]);
+  });
+});
+
+describe("our own receiver", () => {
+  const sent = attempted({ secrets: [secret, old], keys: [key] });
+  const headers = signatureHeaders(sent);
+  const body = Buffer.from(sent.body);
+
+  it("says by what a delivery is verified", () => {
+    const by = (trusted: Partial<Parameters<typeof verifiedBy>[2]>) =>
+      verifiedBy(headers, body, { secrets: [], keys: [], ...trusted });
+    expect(by({ secrets: [secret] })).toEqual(["v1"]);
+    expect(by({ secrets: [other, old] })).toEqual(["v1"]);
+    expect(by({ keys: [newKey(), key] })).toEqual(["v1a"]);
+    expect(by({ secrets: [secret], keys: [key] })).toEqual(["v1", "v1a"]);
+    expect(by({ secrets: [other], keys: [oldKey] })).toEqual([]);
+    expect(by({})).toEqual([]);
+  });
+
+  it("agrees with the standard's library about the library's signatures", () => {
+    const at = new Date();
+    const signature = new Webhook(secret).sign("msg_9", at, sent.body);
+    const signed = {
+      "webhook-id": "msg_9",
+      "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+      "webhook-signature": `v2,x v1 v1, ${signature}`,
+    };
+    expect(verifiedBy(signed, body, { secrets: [secret], keys: [key] })).toEqual(["v1"]);
+  });
+
+  it("believes nothing that was changed, and never fails over it", () => {
+    const trusted = { secrets: [secret], keys: [key] };
+    const texts = fc.record({
+      "webhook-id": fc.oneof(fc.constant("msg_1"), fc.string()),
+      "webhook-timestamp": fc.oneof(fc.constant(headers["webhook-timestamp"]), fc.string()),
+      "webhook-signature": fc.oneof(
+        fc.string(),
+        fc.string().map((text) => `v1,${text} v1a,${text}`),
+        fc.base64String().map((text) => `v1a,${text} v1,${text}`),
+      ),
+    });
+    fc.assert(
+      fc.property(texts, (changed) => verifiedBy(changed, body, trusted).length === 0),
+      { seed: 6, numRuns: 500 },
+    );
+    fc.assert(
+      fc.property(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), (at, bits) => {
+        const changed = Buffer.from(body);
+        changed[at] = (changed[at] ?? 0) ^ bits;
+        return verifiedBy(headers, changed, trusted).length === 0;
+      }),
+      { seed: 6, numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,651 @@
+import { EventEmitter, once } from "node:events";
+import { Webhook } from "standardwebhooks";
+import { expect, it } from "vitest";
+import { type Alert, alerts, ofAlert, type WebhookState } from "../../../../src/alerts/alert.ts";
+import {
+  ATTEMPT_KIND,
+  type Attempt,
+  deliveries,
+} from "../../../../src/alerts/delivery/delivery.ts";
+import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
+import { released } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { newMessageId, queuedChallenge } from "../../../../src/alerts/delivery/queue.ts";
+import type { Answered } from "../../../../src/alerts/delivery/sender.ts";
+import { type signatureHeaders, verifiedBy } from "../../../../src/alerts/delivery/signing.ts";
+import { createLimits } from "../../../../src/limits/memory-limits.ts";
+import { OutboundError } from "../../../../src/outbound/guarded-fetch.ts";
+import { removeGroup, replace } from "../../../../src/store/operations.ts";
+import type { Records } from "../../../../src/store/records.ts";
+import { receiver, startCourier } from "../../../support/delivery-worker.ts";
+import type { Received } from "../../../support/receivers.ts";
+import { describeStores, dumped, openStore, type TestStore } from "../../../support/stores.ts";
+import {
+  type Hooked,
+  hooked,
+  kept,
+  newKey,
+  OWNER,
+  queuedEvent,
+} from "../../../support/webhook-alerts.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const CHALLENGE = "m4Fh0qY2LtVw9sXaBzKe";
+const pending: WebhookState = { is: "pending", since: 0, challenge: CHALLENGE };
+
+/** Keeps alerts in a store. */
+const keep = ({ records }: TestStore, ...made: readonly Hooked[]) => records.commit(made.map(kept));
+
+/** What a store has of a collection. */
+const waiting = ({ records }: TestStore) => records.list(deliveries, { limit: 1_000 });
+
+/** The attempts that were noted, in the order they were made. */
+async function attempts({ store }: TestStore): Promise<readonly Attempt[]> {
+  // Several are made in one instant; a dump gives rows in the order they came.
+  const rows = await dumped(store);
+  return rows.flatMap((row) =>
+    row.table === "archive" && row.kind === ATTEMPT_KIND ? [JSON.parse(row.text) as Attempt] : [],
+  );
+}
+
+const alertNow = async ({ records }: TestStore, { key }: Hooked): Promise<Alert | undefined> =>
+  (await records.get(alerts, key))?.value;
+
+async function change(store: TestStore, { key }: Hooked, changed: Partial<Alert>): Promise<void> {
+  const alert = await store.records.get(alerts, key);
+  if (alert === undefined) throw new Error("The alert is gone.");
+  const isDone = await store.records.commit([
+    replace(alerts, alert, { value: { ...alert.value, ...changed } }),
+    ...released(alert),
+  ]);
+  expect(isDone).toBe(true);
+}
+
+/** What a webhook that takes a delivery answers. */
+const OK: Answered = { status: 200, retryAfterMs: undefined, latencyMs: 1, response: "" };
+
+/** A sender that waits for the answer of the test. */
+function slowSender() {
+  const events = new EventEmitter();
+  const answered = Promise.withResolvers<Answered>();
+  answered.promise.catch(() => undefined);
+  let count = 0;
+  const send = (): Promise<Answered> => {
+    count += 1;
+    events.emit("sent");
+    return answered.promise;
+  };
+  const underway = async (wanted: number): Promise<void> => {
+    while (count < wanted) await once(events, "sent");
+  };
+  const breakOff = () => answered.reject(new OutboundError(new Error("closed")));
+  return { sender: { send }, underway, answer: answered.resolve, breakOff };
+}
+
+function webhookOf({ value }: Hooked): Extract<Alert["way"], { by: "webhook" }> {
+  if (value.way.by !== "webhook") throw new Error("It has no webhook.");
+  return value.way;
+}
+
+const sentAt = ({ headers }: Received): number => Number(headers["webhook-timestamp"]) * SECOND;
+
+describeStores("the courier", (engine) => {
+  it("delivers an event, signed, and keeps nothing of it but the attempt", async () => {
+    const store = await openStore(engine);
+    const [inbox, key] = [await receiver(), newKey()];
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    const { look, errors } = startCourier(store, { keys: () => [key] });
+    await store.records.commit(queuedEvent(alert, "msg_1"));
+    const [came] = await inbox.arrived(1);
+    await look();
+    expect(came?.id).toBe("msg_1");
+    expect(came?.headers).toMatchObject({ "content-type": "application/json" });
+    const headers = came?.headers as unknown as ReturnType<typeof signatureHeaders>;
+    const trusted = { secrets: [alert.secret], keys: [key] };
+    expect(verifiedBy(headers, Buffer.from(came?.body ?? ""), trusted)).toEqual(["v1", "v1a"]);
+    expect(came && sentAt(came)).toBe(store.clock.now);
+    expect(await waiting(store)).toEqual([]);
+    expect(await attempts(store)).toMatchObject([
+      { eventId: "msg_1", number: 1, status: 200, error: "none", response: "{}", nextInMs: null },
+    ]);
+    expect(errors).toEqual([]);
+  });
+
+  it("delivers what waited before it was started, and every one once", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const made = Array.from({ length: 4 }, () => hooked({ url: inbox.url }));
+    await keep(store, ...made);
+    const ids = Array.from({ length: 60 }, newMessageId);
+    for (const [at, id] of ids.entries()) {
+      await store.records.commit(queuedEvent(made[at % 4] as Hooked, id));
+    }
+    for (let process = 0; process < 3; process++) startCourier(store);
+    const came = await inbox.arrived(ids.length);
+    await startCourier(store).look();
+    expect(came.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  });
+
+  it("tries again by the schedule, always with the same id and body, and then gives up", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: 500 });
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    const { look } = startCourier(store);
+    const start = store.clock.now;
+    await store.records.commit(queuedEvent(alert, "msg_1"));
+    await look();
+    for (;;) {
+      const [delivery] = await waiting(store);
+      if (delivery?.dueAt === undefined) break;
+      store.clock.now = delivery.dueAt - 1;
+      const before = inbox.received.length;
+      await look();
+      expect(inbox.received).toHaveLength(before);
+      store.clock.now = delivery.dueAt;
+      await look();
+    }
+    const seconds = [0, 5, 305, 2_105, 9_305, 27_305, 63_305, 113_705, 185_705, 272_105];
+    expect(inbox.received.map((each) => (sentAt(each) - start) / SECOND)).toEqual(seconds);
+    expect(new Set(inbox.received.map(({ id, body }) => `${id} ${body}`)).size).toBe(1);
+    const made = await attempts(store);
+    expect(made.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(made.map(({ nextInMs }) => nextInMs && nextInMs / SECOND)).toEqual([
+      ...seconds.slice(1).map((each, at) => each - (seconds[at] ?? 0)),
+      null,
+    ]);
+    expect(made.every(({ error, status }) => error === "http_status" && status === 500)).toBe(true);
+    expect(await waiting(store)).toEqual([]);
+  });
+
+  it("waits as long as a receiver asks", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: 429, answers: { "retry-after": "120" } });
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    const { look } = startCourier(store);
+    await store.records.commit(queuedEvent(alert));
+    await look();
+    inbox.answers = { "retry-after": "99999999" };
+    expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + 120 * SECOND);
+    store.clock.now += 120 * SECOND;
+    inbox.behaviour = 503;
+    await look();
+    expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + DAY);
+    store.clock.now += DAY;
+    inbox.behaviour = 500;
+    await look();
+    expect((await waiting(store))[0]?.dueAt).toBe(store.clock.now + 30 * MINUTE);
+  });
+
+  it.each(["reset", 301, 302, 404] as const)(
+    "takes %s for a failure and follows nothing",
+    async (behaviour) => {
+      const store = await openStore(engine);
+      const trap = await receiver();
+      const inbox = await receiver({ behaviour, answers: { location: trap.url } });
+      const alert = hooked({ url: inbox.url });
+      await keep(store, alert);
+      const { look } = startCourier(store);
+      await store.records.commit(queuedEvent(alert));
+      await look();
+      expect(trap.connections).toBe(0);
+      const isAnswer = typeof behaviour === "number";
+      expect(await attempts(store)).toMatchObject([
+        {
+          status: isAnswer ? behaviour : null,
+          error: isAnswer ? "http_status" : "unreachable",
+          latencyMs: isAnswer ? expect.any(Number) : null,
+          nextInMs: 5 * SECOND,
+        },
+      ]);
+      inbox.behaviour = "healthy";
+      store.clock.now += 5 * SECOND;
+      await look();
+      expect(await waiting(store)).toEqual([]);
+    },
+  );
+
+  it.each(["paused", "pending"] as const)(
+    "holds back what is for a %s webhook, and sends it once that is active",
+    async (state) => {
+      const store = await openStore(engine);
+      const inbox = await receiver();
+      const alert = hooked({
+        url: inbox.url,
+        ...(state === "paused" ? { isPaused: true } : { state: pending }),
+      });
+      await keep(store, alert);
+      const { look } = startCourier(store);
+      const ids = Array.from({ length: 12 }, newMessageId);
+      for (const id of ids) await store.records.commit(queuedEvent(alert, id));
+      await look();
+      store.clock.now += DAY;
+      await look();
+      expect(inbox.received).toEqual([]);
+      expect((await waiting(store)).map(({ dueAt }) => dueAt)).toEqual(ids.map(() => undefined));
+
+      await change(store, alert, {
+        isPaused: false,
+        way: { ...webhookOf(alert), state: { is: "active", since: 0 } },
+      });
+      const came = await inbox.arrived(ids.length);
+      expect(came.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    },
+  );
+
+  it("holds nothing back for an alert that becomes active at the same time", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const alert = hooked({ url: inbox.url, isPaused: true });
+    await keep(store, alert);
+    // The alert is resumed between the courier's look at it and its note.
+    let isResumed = false;
+    const records: Records = {
+      ...store.records,
+      async get(from, key) {
+        const found = await store.records.get(from, key);
+        if (from.name === alerts.name && !isResumed) {
+          isResumed = true;
+          await change(store, alert, { isPaused: false });
+        }
+        return found;
+      },
+    };
+    const { look } = startCourier({ ...store, records });
+    await store.records.commit(queuedEvent(alert));
+    await look();
+    store.clock.now += MINUTE;
+    await look();
+    expect(inbox.received).toHaveLength(1);
+  });
+
+  it("removes what is for nobody: an alert that is gone, or whose owner may have none", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const [gone, barred] = [hooked({ url: inbox.url }), hooked({ url: inbox.url })];
+    await keep(store, gone, barred);
+    for (const each of [gone, barred]) await store.records.commit(queuedEvent(each));
+    const elsewhere = { ...gone, groups: gone.groups.filter((each) => each !== ofAlert(gone.key)) };
+    await store.records.commit(queuedEvent(elsewhere));
+    await store.records.commit([removeGroup(ofAlert(gone.key))]);
+    expect(await waiting(store)).toHaveLength(2);
+    await startCourier(store, { scopesOf: async () => new Set() }).look();
+    expect(await waiting(store)).toEqual([]);
+    expect(inbox.connections).toBe(0);
+    expect(await attempts(store)).toEqual([]);
+  });
+
+  it("disables a webhook that is gone at once, and tells the others of its owner", async () => {
+    const store = await openStore(engine);
+    const [inbox, other, pausedInbox] = [await receiver(), await receiver(), await receiver()];
+    inbox.behaviour = 410;
+    const alert = hooked({ url: inbox.url });
+    const stranger = hooked({ url: pausedInbox.url, owner: { ...OWNER, id: "agent-2" } });
+    const paused = hooked({ url: pausedInbox.url, isPaused: true });
+    await keep(store, alert, hooked({ url: other.url }), paused, stranger);
+    const { look } = startCourier(store);
+    await store.records.commit([
+      ...queuedEvent(alert, "msg_1"),
+      ...queuedEvent(alert, "msg_2").map((step) =>
+        step.kind === "insert" ? { ...step, placing: { ...step.placing, dueInMs: HOUR } } : step,
+      ),
+    ]);
+    await look();
+    expect((await alertNow(store, alert))?.way).toMatchObject({
+      state: { is: "disabled", reason: "gone", since: store.clock.now },
+    });
+    expect(await waiting(store)).toEqual([]);
+    const [told] = await other.arrived(1);
+    expect(JSON.parse(told?.body ?? "")).toMatchObject({
+      type: "endpoint.disabled",
+      data: { alertId: alert.key, label: "test", reason: "gone" },
+    });
+    expect(pausedInbox.received).toEqual([]);
+    expect(await attempts(store)).toMatchObject([
+      { eventId: "msg_1", status: 410, nextInMs: null },
+      { type: "endpoint.disabled", status: 200 },
+    ]);
+
+    await store.records.commit(queuedEvent(alert));
+    await look();
+    expect(inbox.received).toHaveLength(1);
+  });
+
+  it("gives a webhook up after five days and twenty failures, once, and not before both", async () => {
+    const store = await openStore(engine);
+    const [inbox, other] = [await receiver({ behaviour: 500 }), await receiver()];
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert, hooked({ url: other.url }));
+    const { look } = startCourier(store);
+    const fail = async (): Promise<void> => {
+      await store.records.commit(queuedEvent(alert));
+      await look();
+    };
+    const state = async () => {
+      const way = (await alertNow(store, alert))?.way;
+      return way?.by === "webhook" ? way.state.is : undefined;
+    };
+    await fail();
+    const start = store.clock.now;
+    store.clock.now = start + 5 * DAY;
+    // Nineteen failures after more than five days.
+    while (inbox.received.length < 19) {
+      store.clock.now += HOUR;
+      await look();
+      if (inbox.received.length < 19) await fail();
+    }
+    expect(await state()).toBe("active");
+    expect((await store.records.get(endpointHealth, alert.key))?.value).toEqual({
+      failingSince: start,
+      failures: 19,
+    });
+    store.clock.now += HOUR;
+    await Promise.all([fail(), fail(), fail()]);
+    expect(await state()).toBe("disabled");
+    expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
+    expect((await other.arrived(1)).map(({ type }) => type)).toEqual(["endpoint.disabled"]);
+    await look();
+    expect(other.received).toHaveLength(1);
+  });
+
+  it("counts every failure of attempts that end together", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: 404 });
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    const ids = Array.from({ length: 4 }, newMessageId);
+    await store.records.commit(ids.flatMap((id) => queuedEvent(alert, id)));
+    await startCourier(store).look();
+    expect((await store.records.get(endpointHealth, alert.key))?.value.failures).toBe(4);
+    expect(await attempts(store)).toHaveLength(4);
+    expect((await waiting(store)).map(({ value }) => value.attempts)).toEqual([1, 1, 1, 1]);
+  });
+
+  it("begins to count anew with every success", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: 500 });
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    const { look } = startCourier(store);
+    await store.records.commit(queuedEvent(alert));
+    await look();
+    expect((await store.records.get(endpointHealth, alert.key))?.value.failures).toBe(1);
+    inbox.behaviour = "healthy";
+    store.clock.now += 5 * SECOND;
+    await look();
+    expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
+  });
+
+  it("asks a pending webhook, and lets it have its events when it answers", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const alert = hooked({ url: inbox.url, state: pending });
+    await keep(store, alert);
+    const { look } = startCourier(store);
+    await store.records.commit([
+      ...queuedChallenge(alert, store.clock.now),
+      ...queuedEvent(alert, "msg_1"),
+    ]);
+    store.clock.now += 5 * SECOND - 1;
+    await look();
+    expect(inbox.connections).toBe(0);
+    store.clock.now += 1;
+    await look();
+    const [asked, event] = await inbox.arrived(2);
+    expect(JSON.parse(asked?.body ?? "")).toMatchObject({
+      type: "endpoint.verify",
+      data: { alertId: alert.key, challenge: CHALLENGE },
+    });
+    expect(event?.id).toBe("msg_1");
+    expect((await alertNow(store, alert))?.way).toMatchObject({
+      state: { is: "active", since: store.clock.now },
+    });
+  });
+
+  it("asks four times within half an hour, and then disables the webhook", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: "silent" });
+    const alert = hooked({ url: inbox.url, state: pending });
+    await keep(store, alert);
+    const { look } = startCourier(store);
+    const start = store.clock.now;
+    await store.records.commit([...queuedChallenge(alert, start), ...queuedEvent(alert, "msg_1")]);
+    for (let minute = 0; minute <= 31; minute++) {
+      store.clock.now = start + minute * MINUTE + 5 * SECOND;
+      await look();
+      expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
+    }
+    expect(inbox.received.map((each) => (sentAt(each) - start) / SECOND)).toEqual([
+      5, 65, 305, 1_805,
+    ]);
+    expect((await alertNow(store, alert))?.way).toMatchObject({
+      state: { is: "disabled", reason: "unverified" },
+    });
+    expect(await attempts(store)).toMatchObject([
+      { error: "bad_challenge", status: 204 },
+      {},
+      {},
+      { nextInMs: null },
+    ]);
+    expect(await waiting(store)).toEqual([]);
+  });
+
+  it("forgets a challenge that is no longer the one", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const alert = hooked({ url: inbox.url, state: { ...pending, challenge: "the next one" } });
+    await keep(store, alert);
+    const way = { ...webhookOf(alert), state: pending };
+    const old = { ...alert, value: { ...alert.value, way } };
+    await store.records.commit(queuedChallenge(old, store.clock.now));
+    store.clock.now += 5 * SECOND;
+    await startCourier(store).look();
+    expect(inbox.connections).toBe(0);
+    expect(await waiting(store)).toEqual([]);
+  });
+
+  it("asks a host ten times an hour for one person, whatever others ask", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: "silent" });
+    const askedBy = (accountId: string, id: string) =>
+      hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id, accountId } });
+    const made = Array.from({ length: 14 }, (_, at) => askedBy("acc_1", `agent-${at}`));
+    const other = askedBy("acc_2", "another");
+    await keep(store, ...made, other);
+    for (const each of made) await store.records.commit(queuedChallenge(each, store.clock.now));
+    store.clock.now += 5 * SECOND;
+    const { look } = startCourier(store);
+    await look();
+    expect(inbox.received).toHaveLength(10);
+    await store.records.commit(queuedChallenge(other, store.clock.now - 5 * SECOND));
+    store.clock.now += 5 * SECOND;
+    await look();
+    expect(JSON.parse(inbox.received[10]?.body ?? "")).toMatchObject({
+      data: { alertId: other.key },
+    });
+    const late = (await waiting(store)).filter(({ value }) => value.attempts === 0);
+    expect(late).toHaveLength(4);
+    for (const { dueAt } of late) expect(dueAt).toBeGreaterThan(store.clock.now + 58 * MINUTE);
+  });
+
+  it("asks a host so often only for all together", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: "silent" });
+    const made = [1, 2, 3].map((at) =>
+      hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
+    );
+    await keep(store, ...made);
+    for (const each of made) await store.records.commit(queuedChallenge(each, store.clock.now));
+    store.clock.now += 5 * SECOND;
+    const overrides = { "challenge-host-all": { points: 2, windowSeconds: 3600 } };
+    await startCourier(store, { limits: createLimits({ overrides }) }).look();
+    expect(inbox.received).toHaveLength(2);
+  });
+
+  it("sends others their events while an endpoint swallows everything", async () => {
+    const store = await openStore(engine);
+    const [hole, inbox] = [await receiver({ behaviour: "black-hole" }), await receiver()];
+    const [swallowed, alert] = [hooked({ url: hole.url }), hooked({ url: inbox.url })];
+    await keep(store, swallowed, alert);
+    for (let event = 0; event < 300; event++) {
+      await store.records.commit(queuedEvent(swallowed));
+    }
+    startCourier(store);
+    await hole.arrived(5);
+    for (let event = 0; event < 30; event++) await store.records.commit(queuedEvent(alert));
+    await inbox.arrived(30);
+    expect(hole.received).toHaveLength(5);
+  });
+
+  it("sends one at a time to an endpoint that has failed five times, until it is back", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver({ behaviour: 500 });
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    const { look } = startCourier(store);
+    const ids = Array.from({ length: 40 }, newMessageId);
+    for (const id of ids) await store.records.commit(queuedEvent(alert, id));
+    await look();
+    // Those that were on their way when the breaker opened came too.
+    const first = inbox.received.length;
+    expect(first).toBeLessThanOrEqual(9);
+    store.clock.now += 60 * SECOND;
+    await look();
+    expect(inbox.received).toHaveLength(first + 1);
+    store.clock.now += 5 * MINUTE;
+    await look();
+    expect(inbox.received).toHaveLength(first + 2);
+    store.clock.now += 30 * MINUTE - 1;
+    await look();
+    expect(inbox.received).toHaveLength(first + 2);
+    inbox.behaviour = "healthy";
+    store.clock.now += 1;
+    await look();
+    store.clock.now += 2 * MINUTE;
+    await look();
+    expect(new Set(inbox.received.map(({ id }) => id)).size).toBe(ids.length);
+  });
+
+  it("loses nothing when the outcome cannot be kept", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    let refusals = 0;
+    const records: Records = {
+      ...store.records,
+      commit(operations) {
+        const isOutcome = operations.some(({ kind }) => kind === "remove");
+        if (!isOutcome || refusals > 0) return store.records.commit(operations);
+        refusals += 1;
+        return Promise.reject(new Error("The store is down."));
+      },
+    };
+    const { look, errors } = startCourier({ ...store, records });
+    await store.records.commit(queuedEvent(alert, "msg_1"));
+    await look();
+    expect(errors).toHaveLength(1);
+    expect(await waiting(store)).toHaveLength(1);
+    store.clock.now += MINUTE;
+    await look();
+    expect(inbox.received.map(({ id }) => id)).toEqual(["msg_1", "msg_1"]);
+    expect(await waiting(store)).toEqual([]);
+  });
+
+  it("gives back what it had no time for when it stops", async () => {
+    const store = await openStore(engine);
+    const inbox = await receiver();
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    const { sender, underway, answer } = slowSender();
+    const { stop } = startCourier(store, { sender });
+    const queue = async (count: number): Promise<void> => {
+      const steps = Array.from({ length: count }, () => queuedEvent(alert));
+      await store.records.commit(steps.flat());
+    };
+    await queue(4);
+    await underway(4);
+    // There is room for one of these; they are taken together.
+    await queue(3);
+    await underway(5);
+    const stopped = stop();
+    answer(OK);
+    await stopped;
+    const left = await waiting(store);
+    expect(left).toHaveLength(2);
+    for (const { dueAt } of left) expect(dueAt).toBe(store.clock.now);
+  });
+
+  it("keeps no outcome of an attempt that its own end broke off", async () => {
+    const store = await openStore(engine);
+    const alert = hooked({ url: "https://inbox.example/hook" });
+    await keep(store, alert);
+    await store.records.commit(queuedEvent(alert));
+    const { sender, underway, breakOff } = slowSender();
+    const { stop, quiet } = startCourier(store, { sender });
+    await underway(1);
+    await stop();
+    breakOff();
+    await quiet();
+    expect(await attempts(store)).toEqual([]);
+    expect(await waiting(store)).toMatchObject([{ value: { attempts: 0 } }]);
+  });
+
+  it("verifies no webhook whose address was changed while the one before answered", async () => {
+    const store = await openStore(engine);
+    const alert = hooked({ url: "https://inbox.example/hook", state: pending });
+    await keep(store, alert);
+    await store.records.commit(queuedChallenge(alert, store.clock.now));
+    store.clock.now += 5 * SECOND;
+    const { sender, underway, answer } = slowSender();
+    const { look } = startCourier(store, { sender });
+    await underway(1);
+    const state = { ...pending, challenge: "the next one" };
+    const way = { ...webhookOf(alert), url: "https://other.example/hook", state };
+    await change(store, alert, { way });
+    answer({ ...OK, response: CHALLENGE });
+    await look();
+    expect((await alertNow(store, alert))?.way).toEqual(way);
+    expect(await waiting(store)).toEqual([]);
+  });
+
+  it.each([
+    ["another address", { url: "https://other.example/hook" }],
+    ["been enabled again", { state: { is: "active", since: 1 } }],
+  ] as const)("disables no webhook that has %s by now", async (_, changed) => {
+    const store = await openStore(engine);
+    const alert = hooked({ url: "https://inbox.example/hook" });
+    await keep(store, alert);
+    await store.records.commit(queuedEvent(alert));
+    const { sender, underway, answer } = slowSender();
+    const { look } = startCourier(store, { sender });
+    await underway(1);
+    const way = { ...webhookOf(alert), ...changed };
+    await change(store, alert, { way });
+    answer({ ...OK, status: 410 });
+    await look();
+    expect((await alertNow(store, alert))?.way).toEqual(way);
+    expect(await waiting(store)).toMatchObject([{ dueAt: store.clock.now + 5 * SECOND }]);
+  });
+
+  it("is verified by the library that receivers use", async () => {
+    const store = await openStore(engine);
+    store.clock.now = Date.now();
+    const inbox = await receiver();
+    const alert = hooked({ url: inbox.url });
+    await keep(store, alert);
+    startCourier(store, { keys: () => [newKey()] });
+    await store.records.commit(queuedEvent(alert));
+    const [came] = await inbox.arrived(1);
+    const verified = new Webhook(alert.secret).verify(
+      came?.body ?? "",
+      came?.headers as Record<string, string>,
+    );
+    expect(verified).toEqual(JSON.parse(came?.body ?? ""));
+  });
+});

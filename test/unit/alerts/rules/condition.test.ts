@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import type { AlertKind, Thresholds } from "../../../../src/alerts/alert.ts";
+import { look, type WatchState, watchOf } from "../../../../src/alerts/rules/condition.ts";
+import type { VolatilityReading } from "../../../../src/factors/volatility.ts";
+import { EVENT_RULES } from "../../../../src/score/events.ts";
+import { DAY_MS, type Said, snapshotOf } from "../../../support/scripted-market.ts";
+
+const METHOD: Thresholds = { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null };
+
+const reading = (z: number): VolatilityReading => ({ q: 0, z, slowSigma: 1, logReturn: 0 });
+
+/** Looks at a session a day. @returns The days of events. */
+function daysOf(
+  kind: AlertKind,
+  thresholds: Partial<Thresholds>,
+  sessions: readonly (Said & { readonly z?: number })[],
+): readonly number[] {
+  const watch = watchOf(kind, { ...METHOD, ...thresholds });
+  let state: WatchState | undefined;
+  const days: number[] = [];
+  for (const [day, { z, ...said }] of sessions.entries()) {
+    const { after, event } = look(watch, state, {
+      snapshot: snapshotOf("A", day * DAY_MS, said),
+      ...{ session: String(day), dayMs: DAY_MS },
+      reading: z === undefined ? undefined : reading(z),
+    });
+    state = after;
+    if (event !== undefined) days.push(day);
+  }
+  return days;
+}
+
+describe("a watch", () => {
+  it("is shared by equal kinds and thresholds, whatever the other kind's are", () => {
+    const keyOf = (kind: AlertKind, different: Partial<Thresholds> = {}) =>
+      watchOf(kind, { ...METHOD, ...different }).key;
+    const shift = keyOf("signal_shift");
+    expect(keyOf("signal_shift", { volatilityZ: 3 })).toBe(shift);
+    expect(keyOf("volatility", { scoreMove: 20 })).toBe(keyOf("volatility"));
+    const different = [
+      keyOf("volatility"),
+      keyOf("signal_shift", { scoreMove: 16 }),
+      keyOf("signal_shift", { cooldownDays: 1 }),
+      keyOf("signal_shift", { cooldownDays: 0.25 }),
+      keyOf("volatility", { volatilityZ: 3 }),
+      keyOf("volatility", { cooldownDays: 1 }),
+    ];
+    expect(new Set([shift, ...different]).size).toBe(7);
+    for (const key of [shift, ...different]) expect(key).not.toContain(" ");
+  });
+
+  it("has the rules of the method at its thresholds", () => {
+    const { coinQuietDays: _, ...rules } = EVENT_RULES;
+    for (const kind of ["signal_shift", "volatility"] as const) {
+      expect(watchOf(kind, METHOD).rules).toMatchObject(rules);
+    }
+  });
+
+  it("tells a move of the score from its threshold on, between 5 and 50 points", () => {
+    const moved = (scoreMove: number, score: number) =>
+      daysOf("signal_shift", { scoreMove }, [{ score: 50 }, { score }]);
+    expect(moved(5, 54.99)).toEqual([]);
+    expect(moved(5, 45)).toEqual([1]);
+    expect(moved(50, 0.01)).toEqual([]);
+    expect(moved(50, 0)).toEqual([1]);
+  });
+
+  it("is armed again within a third of the move", () => {
+    const back = (score: number) =>
+      daysOf("signal_shift", { scoreMove: 30 }, [
+        { score: 40 },
+        { score: 70 },
+        { score },
+        { score: 40 },
+      ]);
+    expect(back(59.9)).toEqual([1]);
+    expect(back(60)).toEqual([1, 3]);
+  });
+
+  it("tells volatility from its threshold on, between 1.5 and 4", () => {
+    const risen = (volatilityZ: number, z: number) =>
+      daysOf("volatility", { volatilityZ }, [{ z: 0 }, { z }]);
+    expect(risen(1.5, 1.49)).toEqual([]);
+    expect(risen(1.5, 1.5)).toEqual([1]);
+    expect(risen(4, 3.99)).toEqual([]);
+    expect(risen(4, 4)).toEqual([1]);
+  });
+
+  it("keeps quiet for its cooldown, from a quarter of a day to 30 days", () => {
+    const flips: Said[] = Array.from({ length: 40 }, (_, day) =>
+      day % 2 === 0 ? {} : { direction: "LONG" },
+    );
+    expect(daysOf("signal_shift", { cooldownDays: 0.25 }, flips)).toHaveLength(39);
+    expect(daysOf("signal_shift", { cooldownDays: 30 }, flips)).toEqual([1, 32]);
+    const storms = flips.map((_, day) => ({ z: day % 2 === 0 ? 0 : 3 }));
+    expect(daysOf("volatility", { cooldownDays: 0.25 }, storms)).toHaveLength(20);
+    expect(daysOf("volatility", { cooldownDays: 30 }, storms)).toEqual([1, 31]);
+  });
+
+  it("remembers nothing of volatility before there is a reading, nor where nothing trades", () => {
+    expect(daysOf("volatility", {}, [{}, {}, { z: 5 }, { z: 5 }])).toEqual([]);
+    const stale = { status: "stale", z: 5 } as const;
+    expect(daysOf("volatility", {}, [{ z: 0 }, stale, { z: 5 }])).toEqual([2]);
+  });
+
+  it("gives the state back that it was given while nothing changes", () => {
+    const watch = watchOf("signal_shift", METHOD);
+    const at = (day: number) => ({
+      snapshot: snapshotOf("A", day * DAY_MS),
+      ...{ session: String(day), dayMs: DAY_MS, reading: undefined },
+    });
+    const { after } = look(watch, undefined, at(1));
+    expect(after?.at).toBe(DAY_MS);
+    expect(look(watch, after, at(2)).after).toBe(after);
+  });
+});

@@ -1,0 +1,492 @@
+import { describe, expect, it } from "vitest";
+import { alerts, ofAlert } from "../../../../src/alerts/alert.ts";
+import { allScopes } from "../../../../src/auth/scopes.ts";
+import { put, remove, removeGroup } from "../../../../src/store/operations.ts";
+import { readAll } from "../../../../src/store/read-all.ts";
+import { collection, type Records } from "../../../../src/store/records.ts";
+import { looseLimits } from "../../../support/alert-service.ts";
+import {
+  alertSteps,
+  barsOf,
+  createStage,
+  DAY_MS,
+  leaderOf,
+  named,
+  OWNER,
+  queuedIn,
+  type Said,
+  type Stage,
+  summaryOf,
+  toldIn,
+  type Wanted,
+  webhook,
+} from "../../../support/scripted-market.ts";
+import { model, openStore, START, type TestStore } from "../../../support/stores.ts";
+
+const watchStates = collection<{ readonly at: number }>("watch-states");
+
+/** A store with one alert, and a leader that has seen the first session. */
+async function begun(wanted: Wanted = {}, stage = createStage(), first: Said = {}) {
+  const store = await openStore(model);
+  await store.records.commit(alertSteps("a1", wanted));
+  stage.close(1, { A: first });
+  const leader = leaderOf(store, stage);
+  await leader.run();
+  return { store, stage, leader };
+}
+
+/** Closes sessions, each decided by itself, from the second day on. */
+async function play(
+  { stage, leader }: { readonly stage: Stage; readonly leader: { run(): Promise<number> } },
+  said: readonly Said[],
+  from = 2,
+) {
+  for (const [index, one] of said.entries()) {
+    stage.close(from + index, { A: one });
+    await leader.run();
+  }
+}
+
+const statesIn = async ({ records }: TestStore) =>
+  (await readAll(records, watchStates)).map(({ key }) => key);
+
+const LONG: Said = { direction: "LONG" };
+
+describe("events of an account", () => {
+  it("are recorded so often in a day only, and take nothing from others", async () => {
+    const store = await openStore(model);
+    const owner = { kind: "agent", id: "client-1", accountId: "acc_1" } as const;
+    await store.records.commit([
+      ...alertSteps("a1", { owner }),
+      ...alertSteps("a2", { owner: { ...owner, kind: "service", id: "key-1" } }),
+      ...alertSteps("b1", { owner: { ...owner, id: "client-2", accountId: "acc_2" } }),
+    ]);
+    const stage = createStage();
+    const limits = looseLimits({ "alert-events": { points: 3, windowSeconds: 86_400 } });
+    const leader = leaderOf(store, stage, { limits });
+    stage.close(1, { A: {} });
+    await leader.run();
+    await play({ stage, leader }, [LONG, {}, LONG]);
+    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    const of = (id: string) => told.filter((alertId) => alertId === id).length;
+    expect([of("a1") + of("a2"), of("b1")]).toEqual([3, 3]);
+  });
+});
+
+describe("what is decided", () => {
+  it("is a change since the session before, the first sight of an instrument never", async () => {
+    const town = await begun({}, createStage(), LONG);
+    expect(await summaryOf(town.store)).toEqual([]);
+    await play(town, [LONG, {}, {}]);
+    expect(await summaryOf(town.store)).toEqual(["A@3 direction"]);
+    town.stage.close(5, { A: {}, NEW: LONG });
+    await town.leader.run();
+    expect(await summaryOf(town.store)).toEqual(["A@3 direction"]);
+  });
+
+  it("is a change since the last close for an alert that was made after it", async () => {
+    const store = await openStore(model);
+    const stage = createStage();
+    const leader = leaderOf(store, stage);
+    stage.close(1, { A: LONG });
+    await leader.run();
+    stage.close(2, { A: {} });
+    await leader.run();
+    await store.records.commit(alertSteps("a1"));
+    stage.close(3, { A: LONG });
+    await leader.run();
+    expect(await summaryOf(store)).toEqual(["A@3 direction"]);
+  });
+
+  it("adds up small moves of many sessions", async () => {
+    const town = await begun();
+    await play(
+      town,
+      [54, 58, 62, 66, 70].map((score) => ({ score })),
+    );
+    expect(await summaryOf(town.store)).toEqual(["A@5 score"]);
+  });
+
+  it("tells what flaps once, until it has calmed down", async () => {
+    const town = await begun();
+    await play(
+      town,
+      [66, 82, 49, 66, 82, 66].map((score) => ({ score })),
+    );
+    expect(await summaryOf(town.store)).toEqual(["A@2 score", "A@6 score"]);
+  });
+
+  it("keeps quiet, and tells afterwards what still holds", async () => {
+    const town = await begun({ thresholds: { cooldownDays: 3 } });
+    await play(town, [LONG, {}, LONG, {}, {}]);
+    expect(await summaryOf(town.store)).toEqual(["A@2 direction", "A@5 direction"]);
+  });
+
+  it("is in the order in which sessions closed when several are caught up", async () => {
+    const town = await begun();
+    await play(town, [{}]);
+    town.stage.close(3, { A: LONG, B: {} });
+    town.stage.close(4, { A: {}, B: LONG });
+    town.stage.close(5, { A: LONG, B: {} });
+    await leaderOf(town.store, town.stage).run();
+    expect(await summaryOf(town.store)).toEqual([
+      ...["A@3 direction", "A@4 direction", "B@4 direction"],
+      ...["A@5 direction", "B@5 direction"],
+    ]);
+    const told = await toldIn(town.store);
+    expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2, 1, 3, 2]);
+  });
+
+  it("passes over what is so long ago that factors are not kept", async () => {
+    const town = await begun();
+    for (let day = 2; day <= 50; day++) town.stage.close(day, { A: day % 2 === 0 ? LONG : {} });
+    await leaderOf(town.store, town.stage).run();
+    const told = await summaryOf(town.store);
+    expect(told).toHaveLength(29);
+    expect(told.at(0)).toBe("A@22 direction");
+    expect(told.at(-1)).toBe("A@50 direction");
+  });
+
+  it("is nothing while time stands still, and costs no look into the store", async () => {
+    const store = await openStore(model);
+    await store.records.commit(alertSteps("a1"));
+    const stage = createStage();
+    stage.close(1, { A: {} });
+    stage.close(2, { A: LONG });
+    let asked = 0;
+    const counting: Records = {
+      ...store.records,
+      get: (...of) => {
+        asked++;
+        return store.records.get(...of);
+      },
+      list: (...of) => {
+        asked++;
+        return store.records.list(...of);
+      },
+      commit: (...of) => {
+        asked++;
+        return store.records.commit(...of);
+      },
+    };
+    const leader = leaderOf(store, stage, { records: counting });
+    expect(await leader.run()).toBe(0);
+    const atStart = asked;
+    for (let look = 0; look < 10; look++) expect(await leader.step()).toBe(0);
+    expect(asked).toBe(atStart);
+    expect(await summaryOf(store)).toEqual([]);
+    expect(await statesIn(store)).toEqual([]);
+  });
+
+  it("is done some hundred at a time", async () => {
+    const store = await openStore(model);
+    await store.records.commit(alertSteps("a1"));
+    const stage = createStage();
+    const symbols = Array.from({ length: 450 }, (_, index) => `S${index}`);
+    const all = (said: Said) => Object.fromEntries(symbols.map((symbol) => [symbol, said]));
+    stage.close(1, all({}));
+    const leader = leaderOf(store, stage);
+    await leader.run();
+    stage.close(2, all(LONG));
+    expect(await leader.run()).toBe(10);
+    expect(await toldIn(store)).toHaveLength(450);
+    stage.close(3, all(LONG));
+    expect(await leader.run()).toBe(10);
+    expect(await toldIn(store)).toHaveLength(450);
+  });
+});
+
+describe("the volatility", () => {
+  const calm = Array.from({ length: 300 }, (_, day) => 0.01 + 0.001 * Math.sin(day));
+
+  async function played(ranges: readonly number[], wanted: Wanted, said: Said = {}) {
+    const stage = createStage({ A: barsOf([...calm, ...ranges]) });
+    const store = await openStore(model);
+    await store.records.commit(alertSteps("a1", { kinds: ["volatility"], ...wanted }));
+    stage.close(300, { A: {} });
+    const leader = leaderOf(store, stage);
+    await leader.run();
+    for (const [index] of ranges.entries()) {
+      stage.close(301 + index, { A: said });
+      await leader.run();
+    }
+    return store;
+  }
+
+  it("is told when it becomes unusual, once until it is calm again", async () => {
+    const store = await played([0.03, 0.05, 0.01, 0.01, 0.01, ...calm.slice(0, 40), 0.05], {});
+    expect(await summaryOf(store)).toEqual(["A@301 extreme", "A@346 extreme"]);
+    const [event] = await toldIn(store);
+    expect(event?.payload).toMatchObject({
+      type: "volatility.alert",
+      data: { severity: "extreme", sequence: 1, signal: "WAIT", score: 50, logReturn: 0 },
+    });
+  });
+
+  it("follows the thresholds of the alert", async () => {
+    const mild = [0.013];
+    const [at15, at4] = [{ volatilityZ: 1.5 }, { volatilityZ: 4 }];
+    expect(await summaryOf(await played(mild, { thresholds: at15 }))).toEqual(["A@301 high"]);
+    expect(await summaryOf(await played(mild, { thresholds: at4 }))).toEqual([]);
+  });
+
+  it("is not judged while there is no trading", async () => {
+    expect(await summaryOf(await played([0.05], {}, { status: "stale" }))).toEqual([]);
+  });
+
+  it("is matched by the signal at that time", async () => {
+    const watched = { by: "filter", signal: "LONG" } as const;
+    expect(await summaryOf(await played([0.05], { watched }))).toEqual([]);
+    expect(await summaryOf(await played([0.05], { watched }, LONG))).toEqual(["A@301 extreme"]);
+  });
+
+  it("shares the numbering of its alert with shifts", async () => {
+    const kinds = ["signal_shift", "volatility"] as const;
+    const store = await played([0.05], { kinds }, LONG);
+    const told = await toldIn(store);
+    expect(told.map(({ type }) => type).sort()).toEqual(["signal.shift", "volatility.alert"]);
+    expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2]);
+  });
+});
+
+describe("who is told", () => {
+  it("is who watches the instrument, at the thresholds of each", async () => {
+    const store = await openStore(model);
+    const of = (scoreMove: number): Wanted => ({ thresholds: { scoreMove } });
+    await store.records.commit([
+      ...alertSteps("at5", of(5)),
+      ...alertSteps("at15", of(15)),
+      ...alertSteps("at50", of(50)),
+      ...alertSteps("onlyB", { watched: named("B") }),
+      ...alertSteps("coins", { watched: { by: "filter", assetClass: "crypto" } }),
+      ...alertSteps("longs", { watched: { by: "filter", signal: "LONG" } }),
+      ...alertSteps("volatile", { kinds: ["volatility"] }),
+    ]);
+    const stage = createStage();
+    const leader = leaderOf(store, stage);
+    stage.close(1, { A: {}, B: {}, C: { assetClass: "crypto" } });
+    await leader.run();
+    stage.close(2, { A: { score: 60 }, B: { score: 65 }, C: { assetClass: "crypto", ...LONG } });
+    await leader.run();
+    const told = await toldIn(store);
+    const heard = told.map(({ alertId, payload }) => `${alertId} ${payload.data.symbol}`);
+    expect(heard.sort()).toEqual([
+      ...["at15 B", "at15 C", "at5 A", "at5 B", "at5 C", "at50 C"],
+      ...["coins C", "longs C", "onlyB B"],
+    ]);
+  });
+
+  it("is nobody who has paused, snoozed, has expired or may not have it; to what is disabled nothing is sent", async () => {
+    const store = await openStore(model);
+    const gone = { kind: "agent", id: "gone", accountId: undefined } as const;
+    await store.records.commit([
+      ...alertSteps("active"),
+      ...alertSteps("pending", { way: webhook({ is: "pending", since: 0, challenge: "c" }) }),
+      ...alertSteps("polled", { way: { by: "poll" } }),
+      ...alertSteps("paused", { isPaused: true }),
+      ...alertSteps("snoozed", { snoozedUntil: START + 1 }),
+      ...alertSteps("awake", { snoozedUntil: START }),
+      ...alertSteps("disabled", {
+        way: webhook({ is: "disabled", since: 0, reason: "failing" }),
+      }),
+      ...alertSteps("expired", { expiresAt: START }),
+      ...alertSteps("stranger", { owner: gone }),
+    ]);
+    const stage = createStage();
+    const scopesOf = async ({ id }: { readonly id: string }) =>
+      new Set(id === "gone" ? [] : allScopes);
+    const leader = leaderOf(store, stage, { scopesOf });
+    stage.close(1, { A: {} });
+    await leader.run();
+    stage.close(2, { A: LONG });
+    await leader.run();
+    const told = (await toldIn(store)).map(({ alertId }) => alertId);
+    expect(told.sort()).toEqual(["active", "awake", "disabled", "pending", "polled"]);
+    const queued = (await queuedIn(store)).map(({ value }) => value.alertId);
+    expect(queued.sort()).toEqual(["active", "awake", "pending"]);
+  });
+
+  it("does not hear afterwards what it missed while it was paused", async () => {
+    const town = await begun({ isPaused: true });
+    await play(town, [LONG]);
+    await town.store.records.commit(alertSteps("a1"));
+    await play(town, [LONG, {}], 3);
+    expect(await summaryOf(town.store)).toEqual(["A@4 direction"]);
+  });
+
+  it.each<readonly [string, Wanted]>([
+    ["paused", { isPaused: true }],
+    ["turned to another instrument", { watched: named("B") }],
+    ["given other thresholds", { thresholds: { scoreMove: 20 } }],
+    ["given another kind", { kinds: ["volatility"] }],
+  ])("is nobody whose alert was %s since the round began", async (_, wanted) => {
+    const { store, stage } = await begun();
+    stage.close(2, { A: LONG });
+    const changed: Records = {
+      ...store.records,
+      async get(from, key) {
+        if (from.name === alerts.name) await store.records.commit(alertSteps("a1", wanted));
+        return store.records.get(from, key);
+      },
+    };
+    await leaderOf(store, stage, { records: changed }).run();
+    expect(await summaryOf(store)).toEqual([]);
+  });
+});
+
+describe("an event", () => {
+  it("is one row and one delivery with the same body, and goes with its alert", async () => {
+    const town = await begun();
+    await play(town, [{ score: 70, direction: "LONG" }]);
+    const [event] = await toldIn(town.store);
+    const [delivery] = await queuedIn(town.store);
+    expect(delivery?.key).toBe(event?.id);
+    expect(delivery?.value.body).toBe(event?.body);
+    expect(delivery?.value.type).toBe("signal.shift");
+    expect(event?.subject).toBe("alerts:agent:client-1");
+    expect(event?.payload).toMatchObject({
+      type: "signal.shift",
+      timestamp: new Date(START).toISOString(),
+      data: {
+        ...{ alertId: "a1", eventId: event?.id, sequence: 1, symbol: "A", market: "replay" },
+        ...{ reason: "direction", signal: "LONG", previousSignal: "WAIT" },
+        ...{ score: 70, previousScore: 50 },
+        before: { asOf: new Date(DAY_MS).toISOString(), contributions: { momentum: 0 } },
+        after: { asOf: new Date(2 * DAY_MS).toISOString(), contributions: { momentum: 20 } },
+      },
+    });
+    await town.store.records.commit([removeGroup(ofAlert("a1"))]);
+    const left = [collection("alert-sequences"), collection("deliveries"), alerts];
+    for (const each of left) expect(await readAll(town.store.records, each)).toEqual([]);
+  });
+
+  it("comes after the one before, also when the clock is put back or others lead", async () => {
+    const town = await begun();
+    await play(town, [LONG, {}]);
+    town.store.clock.now -= 3_600_000;
+    await play(town, [LONG], 4);
+    const other = leaderOf(town.store, town.stage);
+    await play({ stage: town.stage, leader: other }, [{}], 5);
+    town.store.clock.now += 7_200_000;
+    await play({ stage: town.stage, leader: other }, [LONG], 6);
+    const told = await toldIn(town.store);
+    const times = told.map(({ at }) => at - START);
+    expect(times).toEqual([0, 1, 2, 3, 3_600_000]);
+    const timestamps = told.map(({ payload }) => Date.parse(payload.timestamp) - START);
+    expect(timestamps).toEqual([0, 0, -3_600_000, -3_600_000, 3_600_000]);
+  });
+});
+
+describe("what is remembered", () => {
+  it("is forgotten with the last alert that watches it, so that a later one begins anew", async () => {
+    const town = await begun();
+    await play(town, [{ score: 60 }]);
+    expect(await statesIn(town.store)).toEqual(["signal_shift:15:method A"]);
+    await town.store.records.commit([remove(alerts, "a1")]);
+    await play(town, [{ score: 62 }], 3);
+    expect(await statesIn(town.store)).toEqual([]);
+    await town.store.records.commit(alertSteps("a2"));
+    await play(town, [{ score: 66 }], 4);
+    expect(await summaryOf(town.store)).toEqual([]);
+    await play(town, [{ score: 77 }], 5);
+    expect(await summaryOf(town.store)).toEqual(["A@5 score"]);
+  });
+
+  it("is forgotten for instruments that an alert has left", async () => {
+    const town = await begun({ watched: named("A", "B") });
+    town.stage.close(2, { A: {}, B: {} });
+    await town.leader.run();
+    expect(await statesIn(town.store)).toHaveLength(2);
+    await town.store.records.commit(alertSteps("a1", { watched: named("B") }));
+    town.stage.close(3, { A: {}, B: {} });
+    await town.leader.run();
+    expect(await statesIn(town.store)).toEqual(["signal_shift:15:method B"]);
+  });
+
+  it("is kept under symbols with spaces", async () => {
+    const store = await openStore(model);
+    await store.records.commit(alertSteps("a1", { watched: named("A B") }));
+    const stage = createStage();
+    const leader = leaderOf(store, stage);
+    for (const [day, said] of [{}, {}, LONG].entries()) {
+      stage.close(day + 1, { "A B": said });
+      await leader.run();
+    }
+    expect(await summaryOf(store)).toEqual(["A B@3 direction"]);
+    expect(await statesIn(store)).toEqual(["signal_shift:15:method A B"]);
+  });
+
+  it("is forgotten when a replay starts over, which then tells everything again", async () => {
+    const first = await begun();
+    await play(first, [LONG, {}, {}, {}]);
+    const again = createStage();
+    again.close(1, { A: LONG });
+    const leader = leaderOf(first.store, again);
+    await leader.run();
+    expect(await statesIn(first.store)).toEqual([]);
+    await play({ stage: again, leader }, [LONG, {}]);
+    expect(await summaryOf(first.store)).toEqual([
+      "A@2 direction",
+      "A@3 direction",
+      "A@3 direction",
+    ]);
+    const told = await toldIn(first.store);
+    expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2, 3]);
+    expect(new Set(told.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it("survives a leader whose market is a day behind", async () => {
+    const town = await begun();
+    await play(town, [LONG, {}]);
+    const behind = createStage();
+    behind.close(1, { A: {} });
+    behind.close(2, { A: LONG });
+    const leader = leaderOf(town.store, behind);
+    expect(await leader.run()).toBe(0);
+    await play({ stage: behind, leader }, [{}, LONG], 3);
+    expect(await summaryOf(town.store)).toEqual([2, 3, 4].map((day) => `A@${day} direction`));
+  });
+
+  it("is forgotten when the method is another, since scores do not compare", async () => {
+    const town = await begun();
+    await play(town, [{ score: 60 }]);
+    const progress = collection<Record<string, unknown>>("alert-progress");
+    const [stored] = await readAll(town.store.records, progress);
+    const value = { ...stored?.value, methodVersion: "0.9.0" };
+    await town.store.records.commit([put(progress, { key: stored?.key ?? "", value })]);
+    const leader = leaderOf(town.store, town.stage);
+    await play({ stage: town.stage, leader }, [{ score: 70 }, { score: 76 }], 3);
+    expect(await summaryOf(town.store)).toEqual(["A@4 score"]);
+  });
+});
+
+describe("the numbers of an alert's events", () => {
+  it("have no gap, by instrument", async () => {
+    const store = await openStore(model);
+    const owner = { ...OWNER, id: "client-2" };
+    await store.records.commit([
+      ...alertSteps("a1"),
+      ...alertSteps("a2", { owner, way: { by: "poll" }, thresholds: { scoreMove: 20 } }),
+    ]);
+    const stage = createStage();
+    const leader = leaderOf(store, stage);
+    for (let day = 1; day <= 12; day++) {
+      stage.close(day, { A: day % 2 === 0 ? LONG : {}, B: day % 3 === 0 ? LONG : {} });
+      await leader.run();
+    }
+    const told = await toldIn(store);
+    const series = Map.groupBy(told, ({ alertId, payload }) => `${alertId} ${payload.data.symbol}`);
+    expect([...series.keys()].sort()).toEqual(["a1 A", "a1 B", "a2 A", "a2 B"]);
+    for (const events of series.values()) {
+      const numbers = events.map(({ payload }) => payload.data.sequence);
+      expect(numbers.length).toBeGreaterThan(6);
+      expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+    }
+  });
+
+  it("is one alert's own even when it names an instrument twice", async () => {
+    const town = await begun({ watched: named("A", "A"), kinds: ["signal_shift", "signal_shift"] });
+    await play(town, [LONG]);
+    expect(await summaryOf(town.store)).toEqual(["A@2 direction"]);
+  });
+});
