@@ -1,6 +1,6 @@
 import type { Analyser } from "./answers/method.ts";
 import type { Config } from "./config/config.ts";
-import type { Check } from "./http/readiness.ts";
+import type { Check } from "./http/api/readiness.ts";
 import type { Live, LiveOptions } from "./ingest/create.ts";
 import { openSocialReader } from "./ingest/social-reader.ts";
 import type { Market } from "./market/market.ts";

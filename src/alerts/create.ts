@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { createAuditor } from "../auth/auditor.ts";
 import { heldScopes } from "../auth/entitled.ts";
 import type { Config } from "../config/config.ts";
-import type { EventLog } from "../http/event-stream.ts";
+import type { EventLog } from "../http/api/alert-stream.ts";
 import type { Limits } from "../limits/limits.ts";
 import { createKeyringVault } from "../mail/keyring-vault.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";

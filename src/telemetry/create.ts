@@ -1,7 +1,7 @@
 import pkg from "../../package.json" with { type: "json" };
 import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Config } from "../config/config.ts";
-import type { Streams } from "../http/streams.ts";
+import type { Streams } from "../http/open-streams.ts";
 import { standingsOf } from "../ingest/report.ts";
 import type { State } from "../state.ts";
 import type { ToolContext } from "../tool.ts";

@@ -1,5 +1,5 @@
 import type { Desk } from "../../src/alerts/api/alert-service.ts";
-import { type Answers, createAnswers } from "../../src/http/answers.ts";
+import { type Answers, createAnswers } from "../../src/http/api/answers.ts";
 import { createEngine } from "../../src/score/engine.ts";
 import type { Scoring } from "../../src/scoring.ts";
 import { toolContext } from "../../src/service.ts";

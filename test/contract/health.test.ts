@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { expect, it, onTestFinished } from "vitest";
-import { healthRouter } from "../../src/http/health.ts";
+import { healthRouter } from "../../src/http/api/health.ts";
 import type { ToolContext } from "../../src/tool.ts";
 import { SANDBOX_NOW, startService } from "../support/service.ts";
 import { verifies } from "../support/verifies.ts";

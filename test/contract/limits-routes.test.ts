@@ -3,7 +3,7 @@ import { createAuditor } from "../../src/auth/auditor.ts";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
-import type { ServedRoute } from "../../src/http/routes.ts";
+import type { ServedRoute } from "../../src/http/served-routes.ts";
 import { type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { startTown, type Town } from "../support/town.ts";
 

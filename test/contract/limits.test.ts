@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { sendProblem } from "../../src/http/errors.ts";
-import { answerOAuthLimit, limitBy } from "../../src/http/limited.ts";
+import { answerOAuthLimit, limitBy } from "../../src/http/rate-limits.ts";
 import { addressKey } from "../../src/limits/address-key.ts";
 import { createLimits, type LimitsOptions } from "../../src/limits/memory-limits.ts";
 import { postJson, register } from "../support/agent.ts";

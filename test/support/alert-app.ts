@@ -6,7 +6,7 @@ import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";
-import { createStreams } from "../../src/http/streams.ts";
+import { createStreams } from "../../src/http/open-streams.ts";
 import type { Repeat } from "../../src/lib/repeat.ts";
 import type { Quota, QuotaName } from "../../src/limits/limits.ts";
 import type { Instrument } from "../../src/market/instrument.ts";

@@ -20,9 +20,9 @@ import { createInteractions, type Interactions } from "../../src/auth/oidc/inter
 import { createPlainTokens } from "../../src/auth/oidc/plain-tokens.ts";
 import { createProvider } from "../../src/auth/oidc/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
+import { callerOf, createGate, type ResourcePath } from "../../src/http/authorize.ts";
 import { sendProblem } from "../../src/http/errors.ts";
-import { callerOf, createGate, type ResourcePath } from "../../src/http/gate.ts";
-import { createOAuth } from "../../src/http/oauth.ts";
+import { createOAuth } from "../../src/http/oauth/endpoints.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Records } from "../../src/store/records.ts";

@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { McpAddition } from "../../src/http/mcp-server.ts";
+import type { McpAddition } from "../../src/http/mcp/server-factory.ts";
 import { codec, registerRounds } from "./conformance-rounds.ts";
 
 /** The smallest PNG, one pixel. */

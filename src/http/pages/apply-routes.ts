@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ApplicationFields } from "../../intake/fields.ts";
 import type { Intake } from "../../intake/intake.ts";
 import { addressKey } from "../../limits/address-key.ts";
-import { onlyMethods } from "../methods.ts";
+import { onlyMethods } from "../allowed-methods.ts";
 import type { ShowPage } from "./answer.ts";
 import { APPLY_PATH, applyPage, seatPage } from "./apply.ts";
 import { type Door, filled, readForm, typed } from "./form.ts";

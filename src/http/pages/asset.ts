@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { Router } from "express";
-import { onlyMethods } from "../methods.ts";
+import { onlyMethods } from "../allowed-methods.ts";
 
 /** A text that pages load. */
 interface AssetText {

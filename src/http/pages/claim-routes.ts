@@ -1,5 +1,5 @@
 import { type Request, Router } from "express";
-import { onlyMethods } from "../methods.ts";
+import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../query.ts";
 import { answerForAgent, askForCode, showAgent } from "./claim-by-code.ts";
 import { agreeToAgent, showAttempt } from "./claim-by-link.ts";

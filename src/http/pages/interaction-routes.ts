@@ -4,7 +4,7 @@ import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser, Session } from "../../auth/accounts/sessions.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
 import { isScope } from "../../auth/scopes.ts";
-import { onlyMethods } from "../methods.ts";
+import { onlyMethods } from "../allowed-methods.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { consentPage, refusedPage } from "./consent.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";

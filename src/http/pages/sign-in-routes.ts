@@ -7,7 +7,7 @@ import type { SignIn, SignUp, Upstream } from "../../auth/accounts/sign-in.ts";
 import { addressKey, widestNetwork } from "../../limits/address-key.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../methods.ts";
+import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../query.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { codePage } from "./code.ts";

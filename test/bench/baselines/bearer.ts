@@ -4,7 +4,7 @@ import express from "express";
 import pino from "pino";
 import { createAccess } from "../../../src/auth/create.ts";
 import { readConfig } from "../../../src/config/config.ts";
-import { createOAuth } from "../../../src/http/oauth.ts";
+import { createOAuth } from "../../../src/http/oauth/endpoints.ts";
 import { openState } from "../../../src/state.ts";
 
 /** The bearer check of the service. */

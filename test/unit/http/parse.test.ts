@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { parse } from "../../../src/http/parse.ts";
+import { parse } from "../../../src/http/api/parse.ts";
 import { Problem } from "../../../src/problem.ts";
 
 const Input = z.strictObject({

@@ -6,14 +6,14 @@ import express from "express";
 import { onTestFinished } from "vitest";
 import type { Caller } from "../../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
-import { sendProblem } from "../../../src/http/errors.ts";
 import {
   type EventLog,
   eventStreamRouter,
   type LoggedEvent,
-} from "../../../src/http/event-stream.ts";
-import { createGate } from "../../../src/http/gate.ts";
-import { createStreams, type Streams } from "../../../src/http/streams.ts";
+} from "../../../src/http/api/alert-stream.ts";
+import { createGate } from "../../../src/http/authorize.ts";
+import { sendProblem } from "../../../src/http/errors.ts";
+import { createStreams, type Streams } from "../../../src/http/open-streams.ts";
 import type { Repeat } from "../../../src/lib/repeat.ts";
 import { Problem } from "../../../src/problem.ts";
 import { startLoop } from "../../../src/store/loop.ts";

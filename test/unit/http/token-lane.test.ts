@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { createTokenLane, TOKEN_PATH } from "../../../src/http/token-lane.ts";
+import { createTokenLane, TOKEN_PATH } from "../../../src/http/oauth/token-lane.ts";
 import { sendRaw } from "../../support/raw.ts";
 
 const FORM = "application/x-www-form-urlencoded";

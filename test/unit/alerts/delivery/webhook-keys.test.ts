@@ -4,8 +4,8 @@ import express from "express";
 import { createLocalJWKSet } from "jose";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { WebhookKeySet, webhookKeySet } from "../../../../src/alerts/delivery/webhook-keys.ts";
+import { webhookKeysRouter } from "../../../../src/http/discovery/webhook-key-set.ts";
 import { sendProblem } from "../../../../src/http/errors.ts";
-import { webhookKeysRouter } from "../../../../src/http/webhook-keys.ts";
 import type { Key } from "../../../../src/store/key-records.ts";
 import { keyUses } from "../../../../src/store/key-uses.ts";
 

@@ -1,0 +1,128 @@
+import express, { type Request, type RequestHandler, type Response, Router } from "express";
+import type { z } from "zod";
+import { calledFrom } from "../../auth/auditor.ts";
+import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
+import type { Intake, QueueKey } from "../../intake/intake.ts";
+import { addressKey } from "../../limits/address-key.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { Problem } from "../../problem.ts";
+import { onlyMethods } from "../allowed-methods.ts";
+import { bytesOf } from "../oauth/oauth-request.ts";
+import { limitBy } from "../rate-limits.ts";
+import { parse } from "./parse.ts";
+
+/** What applications and inquiries are taken in with. */
+export interface IntakeRouterOptions {
+  readonly intake: Pick<Intake, "apply" | "contact">;
+  readonly limits: Limits;
+}
+
+/** Largest body, in bytes (reliability section 5). */
+const MAX_BODY_BYTES = 16 * 1024;
+
+const RESERVED = "Your seat in the queue is reserved. Keep the token: it is not shown again.";
+
+const IS_KEY =
+  "It is an API key as well: credential says how to send it, what it opens and until when.";
+
+/**
+ * POST /api/apply and POST /api/contact, which need no credential (spec 5.4). What is not valid is
+ * refused before it is counted against a quota: a typing mistake costs nobody their turn.
+ *
+ * A retried application is harmless, see `Intake.apply`; a retried inquiry is another inquiry.
+ *
+ * @throws {Problem} `invalid_request`, `content_too_large`, `unsupported_media_type`,
+ *   `rate_limited`, `method_not_allowed`.
+ */
+export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
+  const router = Router();
+  const byAddress = ({ ip }: Request) => addressKey(ip);
+  router
+    .route("/api/apply")
+    .post(
+      ...fields(ApplicationFields),
+      limitBy(limits, ["apply", "apply-day"], byAddress),
+      async ({ ip }, res) => {
+        const { name, email, focus } = fieldsOf<typeof ApplicationFields>(res);
+        const { queueToken, registeredAt, key } = await calledFrom(ip, () =>
+          intake.apply({ name, email, focus }),
+        );
+        res.json({
+          success: true,
+          message: key ? `${RESERVED} ${IS_KEY}` : RESERVED,
+          data: {
+            queueToken,
+            name,
+            // Spec 2.2: an echo. The normalised address is what counts inside.
+            email: res.locals.sent.email,
+            focus,
+            registeredAt: iso(registeredAt),
+            credential: key && credentialOf(key),
+          },
+        });
+      },
+    )
+    .all(onlyMethods(["post"]));
+  router
+    .route("/api/contact")
+    .post(...fields(InquiryFields), limitBy(limits, "contact", byAddress), async ({ ip }, res) => {
+      const inquiry = fieldsOf<typeof InquiryFields>(res);
+      const { reference, receivedAt } = await calledFrom(ip, () => intake.contact(inquiry));
+      // Spec 4.3 does not show the body; it has the form of that of 4.2.
+      res.json({
+        success: true,
+        message: "Your inquiry was recorded.",
+        data: { reference, receivedAt: iso(receivedAt) },
+      });
+    })
+    .all(onlyMethods(["post"]));
+  return router;
+}
+
+/** How a queue token is used that is an API key, too (spec 5.1). */
+const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
+  type: "api_key",
+  header: "x-api-key",
+  scope: scopes.join(" "),
+  expiresAt: iso(expiresAt),
+});
+
+/** Reads a JSON body and checks it against a schema; `fieldsOf` then has what came of it, and
+ *  `res.locals.sent` the body as it was sent. */
+function fields(schema: z.ZodType): readonly RequestHandler[] {
+  return [
+    onlyJson,
+    express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),
+    (req, res, next) => {
+      res.locals.sent = jsonIn(bytesOf(req));
+      res.locals.fields = parse(schema, res.locals.sent);
+      next();
+    },
+  ];
+}
+
+/** No body at all is a wrong payload, not one of a wrong type. */
+const onlyJson: RequestHandler = (req, _res, next) => {
+  const isEmpty = req.headers["content-length"] === "0";
+  if (isEmpty || req.is("application/json") !== false) return next();
+  throw new Problem("unsupported_media_type", {
+    detail: "The body must be application/json.",
+    next: "Send one JSON object with that content type.",
+  });
+};
+
+/** JSON is UTF-8, whatever else the type says (RFC 8259 sections 8.1 and 11). */
+function jsonIn(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new Problem("invalid_request", {
+      detail: "The body is not valid JSON.",
+      next: "Send one JSON object (RFC 8259), encoded as UTF-8.",
+    });
+  }
+}
+
+const fieldsOf = <S extends z.ZodType>(res: Response): z.output<S> => res.locals.fields;
+
+const iso = (at: number): string => new Date(at).toISOString();

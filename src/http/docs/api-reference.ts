@@ -1,0 +1,124 @@
+import { hash } from "node:crypto";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { documents } from "../../../wellknown/index.ts";
+import { paths } from "../../../wellknown/paths.ts";
+import type { Site } from "../../../wellknown/site.ts";
+import { isKnown } from "../../lib/etag.ts";
+import { memo } from "../../lib/memo.ts";
+import { referenceMarkdown } from "../../openapi/markdown.ts";
+import { serveReading } from "../allowed-methods.ts";
+import { notFound } from "../errors.ts";
+import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
+import { wrongAddress } from "../pages/right-address.ts";
+import { styleAddress } from "../pages/style-route.ts";
+import { type Asset, assetAddress, readAssets } from "./assets.ts";
+import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./reference-page.ts";
+import { operationSummary } from "./summary.ts";
+
+const ASSETS = `${paths.reference}/assets`;
+
+/**
+ * What a page of the reference may do. Swagger UI needs no inline style: what it sets, it sets by
+ * script, which a policy does not count.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const PAGE_HEADERS = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+/** Texts may be kept for as long as the other documents. */
+const TEXT_HEADERS = { "cache-control": "public, max-age=300", vary: "Accept" } as const;
+
+/**
+ * GET /docs/api: the API reference, as a page or as Markdown, with the files that the page loads. All
+ * of it is made when it is first asked for.
+ */
+export function apiDocsRouter(site: Site): Router {
+  const assets = memo(readAssets);
+  const page = memo(() => textOf("html", pageText(site, assets())));
+  const redirect = memo(() => textOf("html", redirectText(site, assets())));
+  const markdown = memo(() => textOf(MARKDOWN_TYPE, referenceMarkdown(site, documents)));
+
+  const router = Router();
+  serveReading(router, paths.reference, (req, res) => {
+    if (prefersMarkdown(req)) return send(req, res, markdown());
+    const wrong = isBrowser(req) ? wrongAddress(req, site.baseUrl) : undefined;
+    if (wrong === undefined) return send(req, res, page());
+    res.set({ ...wrong.headers, "cache-control": "no-store" });
+    res.status(303).end();
+  });
+  serveReading(router, MARKDOWN_PATH, (req, res) => send(req, res, markdown()));
+  serveReading(router, REDIRECT_PATH, (req, res) => send(req, res, redirect()));
+  serveReading(router, `${ASSETS}/:name`, serveAsset(assets));
+  return router;
+}
+
+function pageText(site: Site, assets: ReadonlyMap<string, Asset>): string {
+  const address = assetAddress(assets, ASSETS);
+  const parts = {
+    styles: [styleAddress, address("swagger-ui.css"), address("reference.css")],
+    scripts: (["swagger-ui-bundle.js", "accessible.js", "start.js"] as const).map(address),
+  };
+  return referencePage(site, parts, operationSummary(documents)).toString();
+}
+
+function redirectText(site: Site, assets: ReadonlyMap<string, Asset>): string {
+  const scripts = [assetAddress(assets, ASSETS)("signed-in.js")];
+  return redirectPage(site, { styles: [styleAddress], scripts }).toString();
+}
+
+/** Programs that take anything only read, which they can anywhere, and keep no cookie that would end
+ *  their being sent to where they are. */
+const isBrowser = ({ headers }: Request): boolean => headers.accept?.includes("text/html") === true;
+
+/** A text as it is sent, with its validator. */
+interface Text {
+  readonly type: string;
+  readonly text: string;
+  readonly etag: string;
+}
+
+const textOf = (type: string, text: string): Text => ({
+  type,
+  text,
+  etag: `"${hash("sha256", text, "base64url")}"`,
+});
+
+/** Sends a text under a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */
+function send(req: Request, res: Response, { type, text, etag }: Text): void {
+  res.set(type === "html" ? PAGE_HEADERS : {}).set({ ...TEXT_HEADERS, etag });
+  if (isKnown(req, etag)) res.status(304).end();
+  else res.type(type).send(text);
+}
+
+function serveAsset(assets: () => ReadonlyMap<string, Asset>): RequestHandler {
+  return async (req, res, next) => {
+    const asset = assets().get(String(req.params.name));
+    if (asset === undefined) return notFound(req, res, next);
+    const isCompressed = req.acceptsEncodings("gzip") !== false;
+    const etag = `"${asset.digest}${isCompressed ? "-gzip" : ""}"`;
+    res.set({ ...headersOf(asset, req), etag, vary: "Accept-Encoding" });
+    if (isKnown(req, etag)) return res.status(304).end();
+    if (isCompressed) res.set("content-encoding", "gzip");
+    res.type(asset.type).send(isCompressed ? await asset.gzipped() : asset.bytes);
+  };
+}
+
+/** A file never changes under an address with its digest. */
+const headersOf = ({ digest }: Asset, { query }: Request) => ({
+  "cache-control": query.v === digest ? "public, max-age=31536000, immutable" : "no-cache",
+  "cross-origin-resource-policy": "same-origin",
+});

@@ -1,0 +1,66 @@
+import { OPENAPI_TYPE, paths } from "../../../wellknown/paths.ts";
+import type { Site } from "../../../wellknown/site.ts";
+import { type Html, html } from "../pages/html.ts";
+
+/** Addresses of what the page loads. */
+export interface ReferenceAssets {
+  readonly styles: readonly string[];
+  readonly scripts: readonly string[];
+}
+
+/** Where the reference is as Markdown, for whoever cannot say what they accept. */
+export const MARKDOWN_PATH = `${paths.reference}.md`;
+
+/** Where a browser comes back to from the authorization server. */
+export const REDIRECT_PATH = `${paths.reference}/oauth2-redirect.html`;
+
+/**
+ * The API reference. A summary stands there until its script has made the rest, and for good where
+ * none runs.
+ */
+export function referencePage(site: Site, assets: ReferenceAssets, summary: Html): Html {
+  const { name } = site;
+  return html`${start("API reference", site, assets)}
+<header class="top">
+<p class="brand"><a href="${paths.home}">${name}</a></p>
+<nav aria-label="Other forms"><a href="${MARKDOWN_PATH}">Markdown</a> <a href="${paths.openapi}">OpenAPI</a></nav>
+</header>
+<div id="reference" data-document="${paths.openapi}" data-redirect="${REDIRECT_PATH}"></div>
+<main id="summary">
+<h1>API reference</h1>
+<p class="lead">Every operation of this service. Not investment advice.</p>
+<noscript><p>To try them here needs JavaScript. <a href="${MARKDOWN_PATH}">The reference in short</a> says more and does not.</p></noscript>
+${summary}</main>
+<footer><p>All times are in UTC.</p></footer>
+</body>
+</html>
+`;
+}
+
+/** Where a browser comes back to: it hands on what it was told, and closes if it can. */
+export function redirectPage(site: Site, assets: ReferenceAssets): Html {
+  return html`${start("Signed in", site, assets)}
+<main>
+<h1>Back to the API reference</h1>
+<p>The window with the reference knows by now. This one can be closed.</p>
+</main>
+</body>
+</html>
+`;
+}
+
+function start(title: string, { name }: Site, { styles, scripts }: ReferenceAssets): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title} – ${name}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="service-desc" type="${OPENAPI_TYPE}" href="${paths.openapi}">
+<link rel="alternate" type="text/markdown" href="${MARKDOWN_PATH}">
+${styles.map((href) => html`<link rel="stylesheet" href="${href}">`)}
+${scripts.map((src) => html`<script defer src="${src}"></script>`)}
+</head>
+<body>`;
+}

@@ -1,0 +1,179 @@
+import {
+  type AuthInfo,
+  type CallToolResult,
+  type McpRequestContext,
+  McpServer,
+  type ServerOptions,
+  type StandardSchemaWithJSON,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from "@modelcontextprotocol/server";
+import { tools } from "../../../tools/index.ts";
+import { SERVER_NAME, serverInfo } from "../../../wellknown/server-card.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { jsonSchema, outline } from "../../lib/json-schema.ts";
+import { Problem } from "../../problem.ts";
+import type { Tool, ToolContext } from "../../tool.ts";
+import type { Answers } from "../api/answers.ts";
+import type { UsualNames } from "./fast-request.ts";
+import { MODERN } from "./mux-transport.ts";
+import { createPrompts, PROMPT } from "./prompts.ts";
+import { registerResources } from "./resources.ts";
+import { toolResult } from "./tool-result-json.ts";
+
+/** How long clients may keep the lists, which change with the version only. */
+const LIST_TTL_MS = 300_000;
+const DISCOVER_TTL_MS = 3_600_000;
+
+const INSTRUCTIONS =
+  "Scores run from 0 (bearish) over 50 (no view) to 100 (bullish); signals are LONG, SHORT or WAIT. Start with get_signal; get_factors gives the reasons, get_darkpool the off-exchange trades, find_instruments the symbols. register_alert tells of changes. Read status, asOf and missingFactors before you rely on an answer; market sandbox means simulated data. A score is a percentile of evidence, not a probability, and not investment advice.";
+
+/** What a server has beside what the product has; for the conformance kits of MCP. */
+export interface McpAddition {
+  readonly options: Pick<ServerOptions, "requestState">;
+  readonly register: (server: McpServer) => void;
+}
+
+/** What an MCP server is made from. */
+export interface McpServerOptions {
+  readonly context: ToolContext;
+  readonly answers: Answers;
+  readonly name: string;
+  readonly version: string;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  /** Only a test sets it. */
+  readonly mcpAddition?: McpAddition | undefined;
+  /** Told about every failure that is not the caller's. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** What the endpoint says of itself to clients of the newest revision, also in documents. */
+export const announced = {
+  /** Revisions of the protocol, the newest first. */
+  versions: [MODERN, ...SUPPORTED_PROTOCOL_VERSIONS],
+  capabilities: {
+    tools: { listChanged: false },
+    resources: { listChanged: false, subscribe: true },
+    prompts: { listChanged: false },
+    completions: {},
+    extensions: {
+      "io.modelcontextprotocol/oauth-client-credentials": {},
+      // Grants on identity assertions (ID-JAG), which the authorization server announces as well.
+      "io.modelcontextprotocol/enterprise-managed-authorization": {},
+    },
+  },
+};
+
+/** Makes servers, which offer tools, resources and prompts. One is made for every unusual request, so
+ *  what can be made once is. Who calls is known of each request alone. */
+export function createServerFactory(options: McpServerOptions) {
+  const { context, onError, mcpAddition } = options;
+  const info = serverInfo(options);
+  const registerPrompts = createPrompts(context);
+  return ({ era }: Pick<McpRequestContext, "era">): McpServer => {
+    const server = new McpServer(info, { ...settingsOf(era), ...mcpAddition?.options });
+    for (const { tool, definition } of published) {
+      server.registerTool(tool.name, definition, (input, { http }) =>
+        call(tool, input, { ...options, caller: callerIn(http?.authInfo) }),
+      );
+    }
+    registerResources(server, { context, onError });
+    registerPrompts(server);
+    mcpAddition?.register(server);
+    return server;
+  };
+}
+
+/** @param era Of the protocol: before 2026-07-28 a subscription would outlive its request, which
+ *    there are no sessions for. */
+const settingsOf = (era: McpRequestContext["era"]): ServerOptions => ({
+  instructions: INSTRUCTIONS,
+  supportedProtocolVersions: era === "modern" ? [MODERN] : SUPPORTED_PROTOCOL_VERSIONS,
+  capabilities: {
+    ...announced.capabilities,
+    resources: { listChanged: false, subscribe: era === "modern" },
+  },
+  cacheHints: {
+    "tools/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+    "resources/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+    "resources/templates/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+    "prompts/list": { ttlMs: LIST_TTL_MS, cacheScope: "public" },
+    "server/discover": { ttlMs: DISCOVER_TTL_MS, cacheScope: "public" },
+  },
+});
+
+/** What changes something here may make this service call an address of the caller's. */
+const annotationsOf = ({ title, effect }: Tool) => ({
+  title,
+  readOnlyHint: effect === undefined,
+  destructiveHint: effect?.isDestructive ?? false,
+  idempotentHint: effect === undefined,
+  openWorldHint: effect !== undefined,
+});
+
+/** What the SDK hands from the gate to the tools; the token itself stays outside. */
+export const authInfoOf = (caller: Caller): AuthInfo => ({
+  token: "",
+  clientId: caller.clientId ?? caller.id,
+  scopes: [...caller.scopes],
+  extra: { caller },
+});
+
+const callerIn = (authInfo: AuthInfo | undefined): Caller => authInfo?.extra?.caller as Caller;
+
+/** The tools with what is published of them, made once. */
+const published = tools.map((tool) => ({
+  tool,
+  definition: {
+    title: tool.title,
+    description: tool.description,
+    inputSchema: schema(jsonSchema(tool.input, "input")),
+    outputSchema: schema(outline({ type: "object", ...jsonSchema(tool.output, "output") })),
+    annotations: annotationsOf(tool),
+  },
+}));
+
+/** The names of tools that change something. */
+export const changing: ReadonlySet<unknown> = new Set(
+  tools.filter(({ effect }) => effect !== undefined).map(({ name }) => name),
+);
+
+/** By method, what there is by name and is offered by the service itself. */
+export const ownNames: UsualNames = {
+  "tools/call": new Set(tools.map(({ name }) => name)),
+  "prompts/get": new Set([PROMPT]),
+};
+
+/** Publishes a JSON Schema and checks nothing: `call` does, and words the refusal as REST does. */
+function schema(json: Record<string, unknown>): StandardSchemaWithJSON<object, object> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: SERVER_NAME,
+      validate: (value) => ({ value: value as object }),
+      jsonSchema: { input: () => json, output: () => json },
+    },
+  };
+}
+
+/** Where a tool is called. */
+interface Surroundings extends Pick<McpServerOptions, "answers" | "onError"> {
+  readonly caller: Caller;
+}
+
+/** The SDK would send any thrown message to the model; only a Problem is written for it. */
+async function call(
+  tool: Tool,
+  input: unknown,
+  { answers, onError, caller }: Surroundings,
+): Promise<CallToolResult> {
+  try {
+    const from = { caller, idempotencyKey: undefined };
+    const { value, json } = await answers.of(tool, input, from);
+    return toolResult(value, json);
+  } catch (error) {
+    if (!(error instanceof Problem)) onError(error);
+    const text = error instanceof Problem ? error.message : "internal_error: The call failed.";
+    return { isError: true, content: [{ type: "text", text }] };
+  }
+}

@@ -1,0 +1,108 @@
+import type { Request } from "express";
+import { isFresh } from "../../auth/accounts/fresh.ts";
+import type { ActingApplication } from "../../auth/agents/agent.ts";
+import type { AgentOf } from "../../auth/agents/registration-token.ts";
+import type { Authenticate, Caller } from "../../auth/caller.ts";
+import { covers } from "../../auth/oidc/resources.ts";
+import type { Scope } from "../../auth/scopes.ts";
+import { addressKey } from "../../limits/address-key.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { refusalOf } from "../../limits/refusal.ts";
+import { challenge, credentialOf, type Refuse } from "../credential.ts";
+import { OAuthRefusal } from "./oauth-errors.ts";
+
+/** Who takes part in a claim. */
+export type Claimant =
+  | { readonly kind: "agent"; readonly agentId: string }
+  | {
+      readonly kind: "person";
+      readonly accountId: string;
+      /** Those of the token. */
+      readonly scopes: readonly Scope[];
+      /** The application that has the token. */
+      readonly through: ActingApplication;
+    };
+
+/** What it takes to find out who takes part. */
+export interface ClaimantOptions {
+  readonly authenticate: Authenticate;
+  /** An agent that gets no access token before it is claimed has its registration access token. */
+  readonly agentOf: AgentOf;
+  readonly limits: Limits;
+  /** Public origin, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly now: () => Date;
+}
+
+/**
+ * Finds who takes part in a claim.
+ *
+ * @throws {OAuthRefusal} 400 `invalid_request` for two credentials; 401 `invalid_token` for none,
+ *   or one that does not count here; 403 `access_denied` for one that cannot claim.
+ * @throws {Problem} `rate_limited` for too many that do not count.
+ */
+export function createClaimantOf(options: ClaimantOptions): (req: Request) => Promise<Claimant> {
+  const { authenticate, agentOf, limits, baseUrl, now } = options;
+  const unauthenticated = unauthenticatedAt(baseUrl);
+
+  const callerClaims = (caller: Caller): Claimant => {
+    if (caller.kind === "service") throw notEligible("An API key cannot claim an agent.");
+    if (!covers(caller.resource, baseUrl)) {
+      throw unauthenticated(
+        `The token was issued for ${caller.resource}: ask for one without resource.`,
+        "invalid_token",
+      );
+    }
+    return caller.kind === "agent"
+      ? { kind: "agent", agentId: caller.id }
+      : personOf(caller, now().getTime());
+  };
+
+  return async (req) => {
+    const { way, text } = credentialOf(req, { refuse: unauthenticated, several });
+    const caller = await authenticate(text);
+    if (caller !== undefined && (way === "bearer" || caller.kind === "service")) {
+      return callerClaims(caller);
+    }
+    const agentId = way === "bearer" ? await agentOf(text) : undefined;
+    if (agentId !== undefined) return { kind: "agent", agentId };
+    const tooMany = refusalOf([await limits.count("credential-address", addressKey(req.ip))]);
+    throw (
+      tooMany ?? unauthenticated("The credential is unknown, expired or revoked.", "invalid_token")
+    );
+  };
+}
+
+/** The refusal of a credential that is good, but not for a claim. */
+export function notEligible(description: string): OAuthRefusal {
+  return new OAuthRefusal("access_denied", { status: 403, description });
+}
+
+/** A token gives an agent no more than it can do itself, for no longer than it is allowed, and only with
+ *  the person at hand. */
+function personOf(caller: Caller, now: number): Claimant {
+  const { accountId, signedInAt, clientId, grantId } = caller;
+  if (clientId === undefined || grantId === undefined) {
+    throw notEligible("The token was not allowed by a person.");
+  }
+  if (accountId === undefined || signedInAt === undefined || !isFresh({ signedInAt }, now)) {
+    throw notEligible("The person signed in more than 5 minutes ago: let them sign in again.");
+  }
+  if (caller.scopes.size === 0) throw notEligible("The token has no scope that an agent can get.");
+  const through = { clientId, grantId };
+  return { kind: "person", accountId, scopes: [...caller.scopes], through };
+}
+
+const several = (description: string) =>
+  new OAuthRefusal("invalid_request", { status: 400, description });
+
+/** RFC 6750 section 3: the challenge names no error when there was no token; RFC 9728 section 5.1
+ *  says where to read on. */
+function unauthenticatedAt(baseUrl: string): Refuse {
+  const resource_metadata = `${baseUrl}/.well-known/oauth-protected-resource`;
+  return (description, error) => {
+    const reason = error && { error, error_description: description };
+    const headers = { "WWW-Authenticate": challenge({ ...reason, resource_metadata }) };
+    return new OAuthRefusal("invalid_token", { status: 401, description, headers });
+  };
+}

@@ -1,0 +1,219 @@
+import { type RequestHandler, Router } from "express";
+import { z } from "zod";
+import { EmailAddress } from "../../auth/accounts/email-address.ts";
+import { type ClaimOutcome, type Claims, claimLinks } from "../../auth/agents/claims.ts";
+import { calledFrom } from "../../auth/auditor.ts";
+import { addressKey } from "../../limits/address-key.ts";
+import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { onlyMethods } from "../allowed-methods.ts";
+import { answerOAuthLimit, limitBy } from "../rate-limits.ts";
+import {
+  type Claimant,
+  type ClaimantOptions,
+  createClaimantOf,
+  notEligible,
+} from "./claim-authentication.ts";
+import { answerOAuthRefusal, OAuthRefusal } from "./oauth-errors.ts";
+import { body, bytesOf } from "./oauth-request.ts";
+
+/** What the claim endpoints are made from. */
+export interface ClaimRouterOptions extends ClaimantOptions {
+  readonly claims: Claims;
+}
+
+/** Largest body, in bytes. */
+const MAX_BYTES = 4096;
+
+/** Longest id of an agent; those of this service are much shorter. */
+const MAX_ID_CHARACTERS = 200;
+
+/** Longest code, with whatever a person puts between its 8 characters. */
+const MAX_CODE_CHARACTERS = 64;
+
+const AgentId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_ID_CHARACTERS}}$`));
+
+/** Bodies by path; what else a body says is passed over. */
+const bodies = {
+  /** Interface section 2.6. */
+  "/oauth/claim": z.object({
+    agent_id: AgentId,
+    claim_code: z.string().min(1).max(MAX_CODE_CHARACTERS),
+  }),
+  "/oauth/claim/start": z.object({ agent_id: AgentId, login_hint: EmailAddress.optional() }),
+};
+
+/** How the bodies have to be. */
+const forms = {
+  "/oauth/claim": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and claim_code (at most ${MAX_CODE_CHARACTERS})`,
+  "/oauth/claim/start": `agent_id (at most ${MAX_ID_CHARACTERS} characters) and, if need be, login_hint (an e-mail address)`,
+};
+
+type Path = keyof typeof bodies;
+
+/** A request, once it is known who sent it; stands in the place of the body. */
+interface Asked<P extends Path> {
+  readonly claimant: Claimant;
+  readonly data: z.output<(typeof bodies)[P]>;
+}
+
+/**
+ * The claim of an agent (interface section 4.7, architecture section 7): POST /oauth/claim
+ * completes one, POST /oauth/claim/start gives the agent a new code. To be mounted at the root and
+ * before any body parser. Failures of the protocol have the body of RFC 6749 section 5.2.
+ *
+ * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
+ */
+export function claimRouter(options: ClaimRouterOptions): Router {
+  const { claims, limits, baseUrl } = options;
+  const claimantOf = createClaimantOf(options);
+  const router = Router();
+  const post = (path: Path, ...handlers: readonly RequestHandler[]) => {
+    const read = [noStore, ...body("application/json", MAX_BYTES), asked(claimantOf, path)];
+    router
+      .route(path)
+      .post(...read, ...handlers)
+      .all(onlyMethods(["post"]));
+  };
+  const guard = createCodeGuard(limits);
+  post("/oauth/claim", ...attemptLimits(limits, guard), complete(options, guard));
+  const startLimit = limitBy(limits, "claim-start", ({ body }) => body.data.agent_id);
+  post("/oauth/claim/start", onlyAgents, startLimit, start(claims, baseUrl));
+  router.use(answerOAuthRefusal, answerOAuthLimit);
+  return router;
+}
+
+const noStore: RequestHandler = (_req, res, next) => {
+  res.set("cache-control", "no-store");
+  next();
+};
+
+/** Finds out who asks for what. A caller that is not known learns nothing of the body's form. */
+function asked(claimantOf: ReturnType<typeof createClaimantOf>, path: Path): RequestHandler {
+  return async (req, _res, next) => {
+    const claimant = await claimantOf(req);
+    const { data } = bodies[path].safeParse(jsonOf(bytesOf(req)));
+    if (data === undefined) {
+      const description = `The body must be a JSON object with the strings ${forms[path]}.`;
+      throw new OAuthRefusal("invalid_request", { status: 400, description });
+    }
+    checkEligible(claimant, data.agent_id);
+    req.body = { claimant, data };
+    next();
+  };
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** An agent speaks for itself alone; and a person's word for it does not come from itself, with a
+ *  token that the person let it have. */
+function checkEligible(claimant: Claimant, agentId: string): void {
+  if (claimant.kind === "agent" && claimant.agentId !== agentId) {
+    throw notEligible("The token belongs to another agent.");
+  }
+  if (claimant.kind === "person" && claimant.through.clientId === agentId) {
+    throw notEligible("The token was issued to the agent itself.");
+  }
+}
+
+const onlyAgents: RequestHandler = ({ body }, _res, next) => {
+  if (body.claimant.kind === "agent") return next();
+  throw notEligible("Only the agent itself can get a claim code.");
+};
+
+/** Limits by what the caller says, so that they tell nothing of which agents there are. An agent's
+ *  own attempts are counted apart: strangers cannot use them up. */
+function attemptLimits(limits: Limits, guard: CodeGuard): readonly RequestHandler[] {
+  const byPerson = limitBy(limits, "claim-user", ({ body }) => body.claimant.accountId);
+  return [
+    async ({ ip }, _res, next) => {
+      await guard.enter(ip);
+      next();
+    },
+    limitBy(limits, "claim-address", ({ ip }) => addressKey(ip)),
+    (req, res, next) => (req.body.claimant.kind === "person" ? byPerson(req, res, next) : next()),
+    limitBy(limits, "claim-agent", ({ body }) => `${body.claimant.kind}:${body.data.agent_id}`),
+  ];
+}
+
+function complete(
+  { claims, baseUrl }: ClaimRouterOptions,
+  guard: CodeGuard,
+): RequestHandler<object, unknown, Asked<"/oauth/claim">> {
+  return async ({ body: { claimant, data }, ip }, res) => {
+    const claim = { agentId: data.agent_id, code: data.claim_code };
+    const outcome = await calledFrom(ip, () =>
+      claimant.kind === "agent"
+        ? claims.completeByAgent(claim)
+        : claims.completeByPerson(claim, claimant),
+    );
+    if (outcome.status === "invalid_claim_code") await guard.miss(ip);
+    res.json(claimedBody(outcome, { agentId: data.agent_id, baseUrl }));
+  };
+}
+
+/** @param agentId The agent that was to be claimed, as the caller named it. */
+function claimedBody(
+  outcome: ClaimOutcome,
+  { agentId, baseUrl }: { readonly agentId: string; readonly baseUrl: string },
+): Readonly<Record<string, string>> {
+  const { page, start_url } = claimLinks(baseUrl, agentId);
+  switch (outcome.status) {
+    case "invalid_claim_code":
+      throw new OAuthRefusal(outcome.status, {
+        status: 400,
+        description:
+          "The agent is unknown or claimed, or the code is wrong or has expired: the agent gets a new one at start_url.",
+        links: { page, start_url },
+      });
+    case "claim_not_confirmed":
+      throw new OAuthRefusal(outcome.status, {
+        status: 409,
+        description:
+          "No person has confirmed the claim yet: let them open the verification_uri from start_url, or give them the code of the agent for the page.",
+        links: { page, start_url },
+      });
+    case "claimed":
+      return {
+        agent_id: outcome.agentId,
+        status: outcome.status,
+        identity_type: outcome.identityType,
+        subject: outcome.accountId,
+        scope: outcome.scopes.join(" "),
+        claimed_at: new Date(outcome.claimedAt).toISOString(),
+        ...(outcome.through && { claimed_through: outcome.through.clientId }),
+        ...(outcome.registrationToken && {
+          registration_client_uri: `${baseUrl}/oauth/register/${outcome.agentId}`,
+          registration_access_token: outcome.registrationToken,
+        }),
+      };
+  }
+}
+
+function start(
+  claims: Claims,
+  baseUrl: string,
+): RequestHandler<object, unknown, Asked<"/oauth/claim/start">> {
+  return async ({ body: { data }, ip }, res) => {
+    const { agent_id, login_hint } = data;
+    const begun = await calledFrom(ip, () => claims.begin(agent_id, login_hint));
+    if (begun === undefined) {
+      const description = `The agent is claimed, or lacks the grant client_credentials. A claimed agent goes on with a new token from ${baseUrl}/oauth/token.`;
+      throw new OAuthRefusal("already_claimed", { status: 409, description });
+    }
+    const expires_at = new Date(begun.expiresAt).toISOString();
+    res.json({
+      agent_id,
+      status: "pending_claim",
+      claim: { code: begun.code, expires_at },
+      verification_uri: `${baseUrl}/claim?attempt=${begun.attempt}`,
+      expires_at,
+    });
+  };
+}

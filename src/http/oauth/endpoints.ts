@@ -1,0 +1,275 @@
+import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import type { Provider } from "oidc-provider";
+import { paths } from "../../../wellknown/paths.ts";
+import { calledFrom } from "../../auth/auditor.ts";
+import type { ApiKeys } from "../../auth/keys/api-keys.ts";
+import { whenRefused } from "../../auth/oidc/error-redirects.ts";
+import { beforeKept } from "../../auth/oidc/open-requests.ts";
+import type { IssuePlainToken } from "../../auth/oidc/plain-tokens.ts";
+import { revokeByPossession } from "../../auth/oidc/revocation.ts";
+import { admitTokenOf } from "../../auth/oidc/settlement.ts";
+import { userInfoOf } from "../../auth/oidc/userinfo.ts";
+import { addressKey } from "../../limits/address-key.ts";
+import { countInNetworks } from "../../limits/count-in-networks.ts";
+import type { Limits, QuotaName } from "../../limits/limits.ts";
+import { Problem } from "../../problem.ts";
+import { onlyMethods } from "../allowed-methods.ts";
+import { sendJson } from "../conditional-response.ts";
+import { isOpenedInBrowser } from "../errors.ts";
+import { admit, answerOAuthLimit, limitBy } from "../rate-limits.ts";
+import { boundAuthorization } from "./authorize-bounds.ts";
+import { admitTokens, guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
+import { answerOAuthRefusal, OAuthRefusal, refuseOnPage } from "./oauth-errors.ts";
+import {
+  type AskedByForm,
+  askedOf,
+  body,
+  FORM,
+  hashSecret,
+  pinned,
+  withForm,
+} from "./oauth-request.ts";
+import { createTokenLane, TOKEN_PATH, type TokenLane } from "./token-lane.ts";
+
+interface OAuthOptions {
+  /** Gives the authorization server of the moment; it changes with its keys. */
+  readonly provider: () => Provider;
+  /** Public address of the service; every address in an answer starts with it. */
+  readonly baseUrl: string;
+  readonly plainTokens: IssuePlainToken;
+  readonly keys: Pick<ApiKeys, "find" | "revoke">;
+  readonly limits: Limits;
+  /** Reverse proxies whose word on the caller's address counts. */
+  readonly proxyHops: number;
+}
+
+type Method = "get" | "post" | "put" | "delete";
+type Endpoints = Readonly<Record<string, Partial<Record<Method, readonly RequestHandler[]>>>>;
+
+/** Largest body of a registration or update, in bytes. */
+const MAX_REGISTRATION_BYTES = 8 * 1024;
+
+/** Largest body of a form, in bytes. */
+const MAX_FORM_BYTES = 16 * 1024;
+
+/** Form members that say the caller authenticates as a client (RFC 6749 section 2.3). */
+const clientMembers = ["client_id", "client_secret", "client_assertion"];
+
+/** Revocation without client credentials, as spec 4.8 shows it; others are handed on. An access
+ *  token in the header is no client authentication. */
+function possession({ provider, keys }: OAuthOptions): RequestHandler {
+  return async (req, res, next) => {
+    const { form } = withForm(askedOf(req, res));
+    const { authorization } = req.headers;
+    const authenticates =
+      (authorization !== undefined && !/^bearer /i.test(authorization)) ||
+      clientMembers.some((member) => form.has(member));
+    if (authenticates) return next();
+
+    const [token, ...others] = form.getAll("token");
+    res.set("cache-control", "no-store");
+    if (!token || others.length > 0) {
+      const error_description = "the parameter token is required, once";
+      res.status(400).json({ error: "invalid_request", error_description });
+      return;
+    }
+    await calledFrom(req.ip, () => revokeByPossession({ provider: provider(), keys }, token));
+    res.end();
+  };
+}
+
+type Callback = ReturnType<Provider["callback"]>;
+
+/** Builds what handles the requests of a server once for each. */
+function callbacks(): (provider: Provider) => Callback {
+  const built = new WeakMap<Provider, Callback>();
+  return (provider) => {
+    const callback = built.get(provider) ?? provider.callback();
+    built.set(provider, callback);
+    return callback;
+  };
+}
+
+/** Has the error handlers answer a person whose authorization request is refused. */
+const takeRefusals: RequestHandler = (req, res, next) => {
+  if (isOpenedInBrowser(req)) {
+    whenRefused(res, (refusal) => {
+      if (refusal instanceof Problem) return next(refusal);
+      const { error, error_description: description = "no more is known" } = refusal;
+      next(new OAuthRefusal(error, { status: 400, description }));
+    });
+  }
+  next();
+};
+
+/** Tells a client who the person is (OpenID Connect Core 1.0 section 5.3). @throws {OAuthRefusal} */
+function userInfo({ provider, baseUrl }: OAuthOptions): RequestHandler {
+  return async (req, res) => {
+    const [, token] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "") ?? [];
+    const found = token === undefined ? "invalid_token" : await userInfoOf(provider(), token);
+    if (typeof found !== "string") return void res.set("cache-control", "no-store").json(found);
+    const error = token === undefined ? "" : `, error="${found}"`;
+    throw new OAuthRefusal(found, {
+      ...userInfoRefusals[found],
+      headers: { "www-authenticate": `Bearer realm="${baseUrl}"${error}` },
+    });
+  };
+}
+
+const userInfoRefusals = {
+  invalid_token: { status: 401, description: "an access token for a person is needed" },
+  insufficient_scope: {
+    status: 403,
+    description: "the person did not allow the scope openid; ask for it at /oauth/authorize",
+  },
+} as const;
+
+/** Headers with which a token request means more than its form says: another proof, a proof of
+ *  possession (RFC 9449), a web page. */
+const meaningful = ["authorization", "dpop", "oauth-client-attestation", "origin"];
+
+/** Tries the short way for the plainest token requests. */
+function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): HandOn<AskedByForm> {
+  return async (asked) => {
+    const { req, res, form } = asked;
+    const isPlain = meaningful.every((name) => req.headers[name] === undefined);
+    const admitToken = admitTokens(limits, asked);
+    const token = isPlain ? await plainTokens(form, admitToken) : undefined;
+    if (token === undefined) {
+      admitTokenOf(res, admitToken);
+      return handOn(asked);
+    }
+    res.setHeader("Cache-Control", "no-store");
+    sendJson(res, JSON.stringify(token));
+  };
+}
+
+/** Hands requests on to the authorization server of the moment. */
+function handingOn({ provider, baseUrl }: OAuthOptions): HandOn {
+  const callbackOf = callbacks();
+  return (asked) =>
+    calledFrom(asked.ip, () => callbackOf(provider())(pinned(asked, baseUrl), asked.res));
+}
+
+/** Counts a registration in the networks that it comes from. @throws {Problem} `rate_limited` */
+function limitRegistrations(limits: Limits): RequestHandler {
+  return async (req, res, next) => {
+    admit(res, await countInNetworks(limits, "register", req.ip));
+    next();
+  };
+}
+
+/** Counts an authorization request in the networks that it comes from, once it is about to be kept:
+ *  what is refused takes nothing from anybody. */
+function countKept(limits: Limits): RequestHandler {
+  return (req, res, next) => {
+    beforeKept(res, async () => admit(res, await countInNetworks(limits, "authorize", req.ip)));
+    next();
+  };
+}
+
+/** What the endpoints are served with. */
+interface Serving {
+  readonly handOn: HandOn;
+  readonly giveToken: HandOn<AskedByForm>;
+  readonly lane: TokenLane;
+}
+
+function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving): Endpoints {
+  const { limits } = options;
+  const registration = body("application/json", MAX_REGISTRATION_BYTES);
+  const form = body(FORM, MAX_FORM_BYTES);
+  const perAddress = (quota: QuotaName) => limitBy(limits, quota, ({ ip }) => addressKey(ip));
+  // The id is only what the caller says, so that strangers must not use up what is its client's.
+  const perRegistration = (quota: QuotaName) =>
+    limitBy(limits, quota, ({ params, ip }) => `${params.clientId} ${addressKey(ip)}`);
+  const plainly: RequestHandler = (req, res) => handOn(askedOf(req, res));
+  const byForm =
+    (answer: HandOn<AskedByForm>): RequestHandler =>
+    (req, res) =>
+      answer(withForm(askedOf(req, res)));
+
+  return {
+    "/.well-known/oauth-authorization-server": { get: [plainly] },
+    "/.well-known/openid-configuration": { get: [plainly] },
+    "/.well-known/jwks.json": { get: [plainly] },
+    "/oauth/authorize": { get: [boundAuthorization, countKept(limits), takeRefusals, plainly] },
+    // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
+    "/oauth/authorize/:uid": { get: [takeRefusals, plainly] },
+    [TOKEN_PATH]: { post: [lane.refuse, ...form, byForm(giveToken)] },
+    [paths.userInfo]: {
+      get: [userInfo(options)],
+      post: [userInfo(options)],
+    },
+    "/oauth/revoke": {
+      post: [
+        ...[perAddress("revoke"), ...form, possession(options)],
+        byForm(guardProofs(limits, handOn)),
+      ],
+    },
+    "/oauth/register": { post: [limitRegistrations(limits), ...registration, plainly] },
+    "/oauth/register/:clientId": {
+      get: [perRegistration("manage-read"), plainly],
+      put: [perRegistration("manage"), ...registration, hashSecret, plainly],
+      delete: [perRegistration("manage"), plainly],
+    },
+  };
+}
+
+/** Failures of the body reader, in the words of the service. */
+const translate: ErrorRequestHandler = (error, _req, _res, next) => {
+  if (error.type === "entity.too.large") {
+    return next(
+      new Problem("content_too_large", {
+        detail: `A body has at most ${error.limit} bytes.`,
+        next: "Send less in one request.",
+      }),
+    );
+  }
+  if (error.type === "encoding.unsupported") {
+    return next(
+      new Problem("unsupported_media_type", {
+        detail: "The body must not be encoded.",
+        next: "Send it uncompressed.",
+      }),
+    );
+  }
+  return next(error);
+};
+
+/** The authorization server as it is served. */
+export interface OAuth {
+  readonly router: Router;
+  /** Answers usual token requests before Express does. */
+  readonly tokens: Pick<TokenLane, "before">;
+}
+
+/**
+ * The OAuth endpoints and metadata documents. Only the paths of this list reach the authorization
+ * server, which would end every request it gets; anything else falls through. To be mounted at the
+ * root and before any body parser, since it reads bodies itself.
+ *
+ * Failures of the protocol have the body of RFC 6749 section 5.2; a person who opened an authorization
+ * request gets them as a problem, for the error pages.
+ * A store that cannot answer is 503, and who came too often 429, both with `Retry-After` and the error
+ * `temporarily_unavailable`.
+ * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
+ */
+export function createOAuth(options: OAuthOptions): OAuth {
+  const { limits, proxyHops } = options;
+  const handOn = handingOn(options);
+  const giveToken = guardProofs(limits, limitTokens(limits, plainFirst(options, handOn)));
+  const lane = createTokenLane({ answer: giveToken, maxBytes: MAX_FORM_BYTES, proxyHops });
+  const router = Router({ strict: true });
+  const served = endpoints(options, { handOn, giveToken, lane });
+  for (const [path, handlers] of Object.entries(served)) {
+    const route = router.route(path);
+    for (const [method, chain] of Object.entries(handlers) as [Method, RequestHandler[]][]) {
+      route[method](...chain);
+    }
+    route.all(onlyMethods(Object.keys(handlers)));
+  }
+  router.use("/oauth/authorize", refuseOnPage);
+  router.use(answerOAuthRefusal, answerOAuthLimit, translate);
+  return { router, tokens: lane };
+}

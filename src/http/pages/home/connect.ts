@@ -1,0 +1,166 @@
+import { findInstruments } from "../../../../tools/find-instruments.ts";
+import { paths } from "../../../../wellknown/paths.ts";
+import { SERVER_NAME } from "../../../../wellknown/server-card.ts";
+import type { Site } from "../../../../wellknown/site.ts";
+import type { Scope } from "../../../auth/scopes.ts";
+import { ACCOUNT_PATH } from "../return-to.ts";
+
+/** How a program is connected to the MCP endpoint. */
+export interface Client {
+  readonly name: string;
+  /** Where the code goes, and how the program gets its token; plain text. */
+  readonly intro: string;
+  /** To be copied as it is. */
+  readonly code: string;
+  readonly language: "json" | "shell" | "text" | "toml";
+}
+
+/** Environment variable that our examples take an API key from. */
+const KEY_VARIABLE = "MARKET_SIGNAL_KEY";
+
+/** Stands where a person puts their key. */
+const KEY_PLACEHOLDER = "YOUR_API_KEY";
+
+/**
+ * Configurations of common clients, for streamable HTTP. Most find the authorization server through
+ * the refusal of the endpoint, register themselves and send their person to it; those that do so
+ * may pass over a header that was set, so that theirs have none.
+ *
+ * @param site Its public origin, and what agents get by themselves.
+ */
+export function connect(site: Pick<Site, "baseUrl" | "anonymousScopes">): readonly Client[] {
+  const { baseUrl, anonymousScopes } = site;
+  const isOpen = anonymousScopes.length > 0;
+  const message = messageFor(anonymousScopes);
+  const endpoint = baseUrl + paths.mcp;
+  return [
+    {
+      name: "Claude Code",
+      intro:
+        "Run this in a terminal, then type /mcp in Claude Code and sign in: it registers itself and gets its token by OAuth.",
+      code: `claude mcp add --transport http ${SERVER_NAME} ${endpoint}`,
+      language: "shell",
+    },
+    {
+      name: "Claude Desktop and claude.ai",
+      intro:
+        "Under Customize, Connectors, add a custom connector with this address, then connect it and sign in: it registers itself and gets its token by OAuth. Claude calls from the internet and must reach the address there, by https.",
+      code: endpoint,
+      language: "text",
+    },
+    ...editors(endpoint),
+    ...terminals(endpoint),
+    keyed(baseUrl),
+    isOpen
+      ? {
+          name: "curl",
+          intro: `Works as it stands in any POSIX shell: it registers an agent, gets a token with its secret and asks the MCP endpoint. To use an API key instead, set ${KEY_VARIABLE} to it first.`,
+          code: `${tokenScript(baseUrl)}\n${askScript({ endpoint: `$base${paths.mcp}`, token: "$token", message })}`,
+          language: "shell",
+        }
+      : {
+          name: "curl",
+          intro: `Set ${KEY_VARIABLE} to an API key first, which you make at ${baseUrl}${ACCOUNT_PATH}: here nothing is given to agents that nobody answers for.`,
+          code: askScript({ endpoint, token: `$${KEY_VARIABLE}`, message }),
+          language: "shell",
+        },
+  ];
+}
+
+/** Clients that are told once per project. */
+const editors = (endpoint: string): readonly Client[] => [
+  {
+    name: "Cursor",
+    intro:
+      "Put this into .cursor/mcp.json of a project, or ~/.cursor/mcp.json for all, and sign in when Cursor asks: it registers itself and gets its token by OAuth.",
+    code: json({ mcpServers: { [SERVER_NAME]: { url: endpoint } } }),
+    language: "json",
+  },
+  {
+    name: "VS Code",
+    intro:
+      "Put this into .vscode/mcp.json of a project, start the server there and sign in: VS Code registers itself and gets its token by OAuth.",
+    code: json({ servers: { [SERVER_NAME]: { type: "http", url: endpoint } } }),
+    language: "json",
+  },
+];
+
+/** Clients that are told once per person. */
+const terminals = (endpoint: string): readonly Client[] => [
+  {
+    name: "OpenAI Codex",
+    intro: `Put this into ~/.codex/config.toml, then run codex mcp login ${SERVER_NAME} and sign in: it registers itself and gets its token by OAuth. Where there is no browser, add the line bearer_token_env_var = "${KEY_VARIABLE}" and set that variable to an API key.`,
+    code: `[mcp_servers.${SERVER_NAME}]\nurl = ${JSON.stringify(endpoint)}`,
+    language: "toml",
+  },
+  {
+    name: "Gemini CLI",
+    intro: `Put this into ~/.gemini/settings.json, then type /mcp auth ${SERVER_NAME} and sign in: it registers itself and gets its token by OAuth.`,
+    code: json({ mcpServers: { [SERVER_NAME]: { httpUrl: endpoint } } }),
+    language: "json",
+  },
+];
+
+const keyed = (baseUrl: string): Client => ({
+  name: "Other clients, with an API key",
+  intro: `Most clients read a file of this form and send the header with every request. Make the key at ${baseUrl}${ACCOUNT_PATH} and put it in place of ${KEY_PLACEHOLDER}; keep it out of files that others read.`,
+  code: json({
+    mcpServers: {
+      [SERVER_NAME]: {
+        type: "http",
+        url: baseUrl + paths.mcp,
+        headers: { Authorization: `Bearer ${KEY_PLACEHOLDER}` },
+      },
+    },
+  }),
+  language: "json",
+});
+
+const json = (value: object): string => JSON.stringify(value, undefined, 2);
+
+/** A message that whoever calls may send: agents with other scopes than those of a tool see the list
+ *  of the tools. */
+function messageFor(anonymousScopes: readonly Scope[]): object {
+  const { name, scopes } = findInstruments;
+  const isAllowed = scopes.every((scope) => anonymousScopes.includes(scope));
+  const isForbidden = anonymousScopes.length > 0 && !isAllowed;
+  return isForbidden
+    ? { jsonrpc: "2.0", id: 1, method: "tools/list" }
+    : {
+        ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+        params: { name, arguments: { limit: 1 } },
+      };
+}
+
+/** Commands that need no more than curl and sed: an answer is JSON in one line, without quotes in the
+ *  members that are read. A failure does not end the shell that they are pasted into. */
+const tokenScript = (baseUrl: string): string => String.raw`base="${baseUrl}"
+member() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
+new_token() {
+  agent=$(curl -fsS "$base${paths.register}" \
+    -H "Content-Type: application/json" \
+    -d '{"client_name": "My agent", "grant_types": ["client_credentials"]}')
+  curl -fsS "$base${paths.token}" \
+    -d grant_type=client_credentials \
+    -d "client_id=$(printf '%s\n' "$agent" | member client_id)" \
+    -d "client_secret=$(printf '%s\n' "$agent" | member client_secret)" |
+    member access_token
+}
+token=${"${"}${KEY_VARIABLE}:-$(new_token)}`;
+
+/** What a command asks: texts in double quotes of a shell, and the message. */
+interface Asked {
+  readonly endpoint: string;
+  readonly token: string;
+  readonly message: object;
+}
+
+const askScript = ({
+  endpoint,
+  token,
+  message,
+}: Asked): string => String.raw`curl -fsS "${endpoint}" \
+  -H "Authorization: Bearer ${token}" \
+  -H "Content-Type: application/json" \
+  -H "Accept: application/json, text/event-stream" \
+  -d '${JSON.stringify(message)}'`;

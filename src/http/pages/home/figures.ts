@@ -1,0 +1,94 @@
+import { memo } from "../../../lib/memo.ts";
+import { type Html, html } from "../html.ts";
+
+/** What stands where a figure is missing. */
+const NONE = html`<span class="quiet" title="not known">–</span>`;
+
+/** A figure in the form that people read, with the one of the answer beside it. */
+const figure = (value: number, text: string): Html => html`<data value="${value}">${text}</data>`;
+
+/** A figure that may be missing. */
+const orNone =
+  (format: (value: number) => string) =>
+  (value: number | null): Html =>
+    value === null ? NONE : figure(value, withMinus(format(value)));
+
+/** A minus as wide as a plus, in place of each hyphen that stands for one. */
+export const withMinus = (text: string): string => text.replaceAll(/(?<![\w.])-(?=[\d.$])/g, "−");
+
+/** With a fixed count of decimals. */
+export const fixed = (decimals: number): ((value: number | null) => Html) =>
+  orNone((value) => value.toFixed(decimals));
+
+/** With its sign and one decimal: points of score. */
+export const points = orNone((value) => {
+  const text = value.toFixed(1);
+  // What rounds to nothing has no sign.
+  if (Number(text) === 0) return text.replace("-", "");
+  return value > 0 ? `+${text}` : text;
+});
+
+/** A fraction in percent. */
+export const percent = (decimals: number): ((value: number | null) => Html) =>
+  orNone((value) => `${(100 * value).toFixed(decimals)}\u00a0%`);
+
+const wholes = memo(() => new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 }));
+
+/** A whole number with thousands. */
+export const whole = orNone((value) => wholes().format(value));
+
+const compacts = memo(
+  () =>
+    new Intl.NumberFormat("en-US", {
+      notation: "compact",
+      minimumFractionDigits: 1,
+      maximumFractionDigits: 1,
+    }),
+);
+
+/** US dollars, in short. */
+export const shortUsd = orNone((value) => `$${compacts().format(value)}`);
+
+const significant = memo(() => new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 }));
+
+/** From where on a number is shown in millions or billions. */
+const LARGE = 1e6;
+
+/** Any number, with four digits that count. */
+export const plain = orNone((value) =>
+  (Math.abs(value) >= LARGE ? compacts() : significant()).format(value),
+);
+
+/** A price with the code of its currency; small ones keep four digits that count. */
+export function price(value: number, currency: string): Html {
+  const digits = new Intl.NumberFormat("en-US", {
+    style: "currency",
+    currency,
+    ...(Math.abs(value) < 1 && { maximumSignificantDigits: 4 }),
+  });
+  return figure(value, digits.format(value));
+}
+
+const date = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
+
+const days = memo(() => new Intl.DateTimeFormat("en-GB", date));
+
+const toMinutes = { hour: "2-digit", minute: "2-digit" } as const;
+
+const minutes = memo(() => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes }));
+
+const seconds = memo(
+  () => new Intl.DateTimeFormat("en-GB", { ...date, ...toMinutes, second: "2-digit" }),
+);
+
+/** An instant of an answer, or the date of a session, as short as a table needs it. */
+export function when(iso: string | null): Html {
+  if (iso === null) return NONE;
+  const isDate = iso.length === "2026-11-21".length;
+  const text = (isDate ? days() : minutes()).format(Date.parse(iso));
+  return html`<time datetime="${iso}">${text}</time>`;
+}
+
+/** The same to the second. */
+export const toTheSecond = (iso: string): Html =>
+  html`<time datetime="${iso}">${seconds().format(Date.parse(iso))}</time>`;

@@ -1,0 +1,37 @@
+import type { Request, Response } from "express";
+import { paths } from "../../../../wellknown/paths.ts";
+import type { Site } from "../../../../wellknown/site.ts";
+import type { MarketMode } from "../../../market/market.ts";
+import type { ToolContext } from "../../../tool.ts";
+import type { PageAnswer } from "../answer.ts";
+import { type Html, html } from "../html.ts";
+import type { PageLink } from "../layout.ts";
+import { ACCOUNT_PATH } from "../return-to.ts";
+import type { Reader, ReaderOf } from "./reader.ts";
+
+/** What the pages about the market are shown with. */
+export interface Surroundings {
+  readonly site: Site;
+  readonly context: ToolContext;
+  readonly readerOf: ReaderOf;
+  /** Sends a page, or the Markdown that stands for it to whoever prefers that. */
+  readonly send: (req: Request, res: Response, page: PageAnswer, markdown?: string) => void;
+}
+
+/** Links at the top of the pages about the market. */
+export const homeLinks = ({ isSignedIn }: Reader): readonly PageLink[] => [
+  { href: "/#market", text: "Market" },
+  { href: "/#connect", text: "Connect" },
+  { href: paths.reference, text: "API" },
+  { href: paths.contactPage, text: "Contact" },
+  { href: ACCOUNT_PATH, text: isSignedIn ? "Your account" : "Sign in" },
+];
+
+/** A part of a page that the script keeps up to date. */
+export const live = (id: string, inside: Html): Html =>
+  html`<div id="${id}" data-live>${inside}</div>`;
+
+/** Where the script says what a person would not notice. It asks for news only where there can be some:
+ *  recorded history stands still, and a refused form stays refused. */
+export const news = ({ status = 200 }: Pick<PageAnswer, "status">, market: MarketMode): Html =>
+  html`<p class="news" role="status" id="news"${status === 200 && market !== "files" && html` data-refresh`}></p>`;

@@ -1,0 +1,140 @@
+// Each part from its own file: the lists of all of them load all of them, which takes four times as long.
+import "echarts/lib/chart/line";
+import "echarts/lib/component/gridSimple";
+import "echarts/lib/component/markLine";
+import { type EChartsCoreOption, init, use } from "echarts/core";
+import { SVGRenderer } from "echarts/renderers";
+import { type Html, html } from "../html.ts";
+import type { History, SignalAnswer } from "./instrument.ts";
+
+use(SVGRenderer);
+
+/** Colours by meaning; the style sheet gives them values for light and for dark. */
+const COLOURS = {
+  quiet: "var(--quiet)",
+  line: "var(--line)",
+  score: "var(--faint)",
+  smoothed: "var(--accent)",
+  long: "var(--up)",
+  short: "var(--down)",
+} as const;
+
+/** Sizes in CSS pixels: text keeps its size on a phone and on a desktop. */
+const sizes = { narrow: [340, 220], wide: [1040, 280] } as const;
+
+/** What a chart of scores is drawn from. */
+export interface ChartData {
+  readonly history: History;
+  readonly thresholds: SignalAnswer["thresholds"];
+  /** Length of a market day in milliseconds. */
+  readonly dayMs: number;
+}
+
+/** Scores and smoothed scores over time, with where signals begin, in a drawing for each width. */
+export function historyDrawings(data: ChartData): Html {
+  const drawings = Object.entries(sizes).map(
+    ([name, size]) =>
+      html`<div class="drawing ${name}">${markup(draw(optionOf(data), size))}</div>`,
+  );
+  return html`<div aria-hidden="true">${drawings}</div>`;
+}
+
+function draw(option: EChartsCoreOption, [width, height]: readonly [number, number]): string {
+  const instance = init(null, null, { renderer: "svg", ssr: true, width, height });
+  instance.setOption(option);
+  const svg = instance.renderToSVGString();
+  instance.dispose();
+  return plain(svg);
+}
+
+/** The page decides on size and type, and its policy lets no element have a style of its own. */
+const plain = (svg: string): string =>
+  svg
+    .replace(/^<svg width="\d+" height="\d+"/, "<svg")
+    .replaceAll(/ (?:ecmeta_[a-z_]+|class|style|xml:space)="[^"]*"/g, "")
+    .replaceAll(/<style ?>[\s\S]*?<\/style>/g, "");
+
+/** The chart library writes markup and escapes every text that it is given. */
+const markup = (svg: string): Html => html(Object.assign([svg], { raw: [svg] }));
+
+function optionOf({ history, thresholds, dayMs }: ChartData): EChartsCoreOption {
+  return {
+    animation: false,
+    textStyle: { color: COLOURS.quiet },
+    grid: { left: 4, right: 12, top: 8, bottom: 4, outerBoundsMode: "same" },
+    xAxis: {
+      type: "category",
+      boundaryGap: false,
+      data: history.map(({ asOf }) => labelOf(asOf, dayMs)),
+      axisLabel: { color: COLOURS.quiet, hideOverlap: true, ...labelling(history, dayMs) },
+      axisLine: { onZero: false, lineStyle: { color: COLOURS.line } },
+      axisTick: { show: false },
+    },
+    yAxis: {
+      type: "value",
+      min: 0,
+      max: 100,
+      interval: 25,
+      axisLabel: { color: COLOURS.quiet },
+      splitLine: { lineStyle: { color: COLOURS.line } },
+    },
+    series: [
+      line(
+        history.map(({ scoreRaw }) => scoreRaw),
+        { color: COLOURS.score, width: 1 },
+      ),
+      {
+        ...line(
+          history.map(({ scoreSmoothed }) => scoreSmoothed),
+          { color: COLOURS.smoothed, width: 2 },
+        ),
+        markLine: {
+          silent: true,
+          symbol: "none",
+          label: { show: false },
+          data: [
+            { yAxis: thresholds.enterLong, lineStyle: { color: COLOURS.long, type: "dashed" } },
+            { yAxis: thresholds.enterShort, lineStyle: { color: COLOURS.short, type: "dashed" } },
+          ],
+        },
+      },
+    ],
+  };
+}
+
+const line = (
+  data: readonly number[],
+  lineStyle: { readonly color: string; readonly width: number },
+) => ({
+  type: "line" as const,
+  data: [...data],
+  showSymbol: false,
+  silent: true,
+  lineStyle,
+  itemStyle: { color: lineStyle.color },
+});
+
+const DAY_MS = 86_400_000;
+
+const dates = new Intl.DateTimeFormat("en-GB", {
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+const times = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZone: "UTC",
+});
+
+/** A month is marked where it begins, so that none stands there twice. */
+function labelling(history: History, dayMs: number) {
+  if (dayMs < DAY_MS) return {};
+  const labels = history.map(({ asOf }) => labelOf(asOf, dayMs));
+  return { interval: (index: number) => labels[index] !== labels[index - 1] };
+}
+
+/** Short market days are told apart by the time. */
+const labelOf = (iso: string, dayMs: number): string =>
+  (dayMs < DAY_MS ? times : dates).format(Date.parse(iso));

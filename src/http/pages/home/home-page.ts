@@ -1,0 +1,136 @@
+import { getFactors } from "../../../../tools/get-factors.ts";
+import { paths } from "../../../../wellknown/paths.ts";
+import { marketNotes, type Site, SUMMARY } from "../../../../wellknown/site.ts";
+import type { MarketMode } from "../../../market/market.ts";
+import type { PageAnswer } from "../answer.ts";
+import { APPLY_PATH } from "../apply.ts";
+import { errorSummary, facts, moment } from "../elements.ts";
+import { type Html, html } from "../html.ts";
+import { withReturn } from "../return-to.ts";
+import { connectSection } from "./connect-section.ts";
+import { type Asked, addressOf } from "./filter.ts";
+import { filterForm } from "./filter-form.ts";
+import { homeLinks, live, news } from "./frame.ts";
+import type { MarketList } from "./market-list.ts";
+import { marketTable } from "./market-table.ts";
+import type { Reader } from "./reader.ts";
+
+/** How the running service stands, as everyone may know. */
+interface Standing {
+  /** Instant up to which everything is known, in milliseconds since the epoch. */
+  readonly asOf: number;
+  readonly instruments: number;
+  readonly source: { readonly name: string };
+}
+
+/** What the home page is made from. */
+export interface HomeView {
+  readonly site: Site;
+  readonly reader: Reader;
+  readonly standing: Standing;
+  readonly asked: Asked;
+  /** Absent for readers who may not see the market, and where the form is wrong. */
+  readonly list: MarketList | undefined;
+  readonly scriptPath: string;
+}
+
+/** The home page: what this is, what it is worth, what it serves, and how to connect. */
+export function homePage(view: HomeView): PageAnswer {
+  const { site, reader, asked, scriptPath } = view;
+  const isWrong = reader.scopes.has("signals:read") && asked.errors.length > 0;
+  const status = isWrong ? 400 : 200;
+  return {
+    status,
+    hasErrors: isWrong,
+    heading: "What the evidence says about a stock or a coin",
+    ...(addressOf(asked.filter) === "/" && !isWrong && { description: SUMMARY }),
+    isWide: true,
+    links: homeLinks(reader),
+    scriptPath,
+    body: html`${isWrong && errorSummary(asked.errors)}
+<div class="hero">
+<div>
+<p class="lead">${site.name} gives AI agents, and people, a score from 0 to 100 for each instrument, the signal LONG, SHORT or WAIT that follows from it, and the four factors behind both. ${wayOfAgents(site)} Every answer says what was known, when, and from which source.</p>
+<p class="buttons"><a class="main" href="#connect">Connect your agent</a> <a class="second" href="${paths.reference}">API reference</a></p>
+</div>
+${worth}
+</div>
+${standingSection(view)}
+${marketSection(view)}
+${connectSection(site)}
+${documentsSection}
+${news({ status }, site.market)}`,
+  };
+}
+
+/** As docs/method-and-backtest.md says, with its figures. */
+const worth = html`<aside class="note warning" aria-label="What a score is worth">
+<p><strong>Not investment advice.</strong> A score is a percentile of evidence, not a probability.</p>
+<p>In the published backtest, ten years of 369 large US stocks and five of 13 coins, it could not be told from chance: no power to predict returns. What it is good for is to see openly how the evidence stands, and to <a href="${paths.reference}#/Market/${getFactors.name}">work every number out again</a>.</p>
+</aside>`;
+
+/** What markets are called. */
+const marketKinds: Readonly<Record<MarketMode, string>> = {
+  sandbox: "Simulated",
+  files: "Recorded history",
+  replay: "Recorded history, played",
+  live: "Live",
+};
+
+function standingSection({ site, standing }: HomeView): Html {
+  const { asOf, instruments, source } = standing;
+  const entries = facts([
+    ["Market", html`${marketKinds[site.market]} <code>${site.market}</code>`],
+    ["Known up to", moment(asOf)],
+    ["Instruments", instruments],
+    ["Source", source.name],
+  ]);
+  return html`<section aria-labelledby="state" class="standing">
+<h2 id="state">This service now</h2>
+<p class="quiet">${withCode(marketNotes[site.market])}</p>
+${live("standing", entries)}
+</section>`;
+}
+
+/** What a document in Markdown puts into backticks is code here too. */
+const withCode = (text: string): readonly (string | Html)[] =>
+  text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+
+function marketSection({ reader, asked, list }: HomeView): Html {
+  return html`<section aria-labelledby="market">
+<h2 id="market">The market</h2>
+${
+  reader.scopes.has("signals:read")
+    ? html`${filterForm(asked)}${list && live("instruments", marketTable(list, asked.filter))}`
+    : forMembers("/")
+}
+</section>`;
+}
+
+/** In place of what a reader may not see. @param place Where they come back to. */
+export const forMembers = (place: string): Html => html`<div class="empty">
+<p>Scores and signals of this service are for people who have an account, and for their agents.</p>
+<p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>
+</div>`;
+
+const wayOfAgents = ({ anonymousScopes }: Site): string =>
+  anonymousScopes.length > 0
+    ? "Agents register themselves and ask by MCP or REST."
+    : "Agents ask by MCP or REST for the people who answer for them.";
+
+const documents: readonly (readonly [path: string, title: string, note: string])[] = [
+  [paths.reference, "API reference", "every operation, to read and to try"],
+  [paths.llms, "llms.txt", "what agents read first"],
+  [paths.authMd, "auth.md", "how agents get access, and how people answer for them"],
+  [paths.apiCatalog, "API catalog", "all endpoints as a link set"],
+  [paths.openapi, "OpenAPI description", "for programs that make clients"],
+  [APPLY_PATH, "Early access", "apply for a seat"],
+];
+
+const documentsSection = html`<section aria-labelledby="documents">
+<h2 id="documents">For agents and those who build them</h2>
+<ul class="documents">${documents.map(
+  ([path, title, note]) =>
+    html`<li><a href="${path}">${title}</a> <span class="quiet">${note}</span></li>`,
+)}</ul>
+</section>`;

@@ -1,0 +1,124 @@
+import { getDarkpool } from "../../../../tools/get-darkpool.ts";
+import { getFactors } from "../../../../tools/get-factors.ts";
+import { getSignal } from "../../../../tools/get-signal.ts";
+import { table } from "../../../../wellknown/markdown.ts";
+import { paths } from "../../../../wellknown/paths.ts";
+import type { Site } from "../../../../wellknown/site.ts";
+import type { Instrument } from "../../../market/instrument.ts";
+import { escaped } from "../../markdown.ts";
+import { ACCOUNT_PATH } from "../return-to.ts";
+import type { Darkpool, FactorsAnswer, InstrumentView, SignalAnswer } from "./instrument.ts";
+import type { FactorName } from "./market-list.ts";
+import { instrumentPath } from "./market-table.ts";
+import { factorNames, statusWords } from "./marks.ts";
+
+/** The page of an instrument for agents: figures as the tools answer them, and where to ask for more. */
+export function instrumentMarkdown(view: InstrumentView, site: Site): string {
+  const { signal, factors, darkpool } = view;
+  const parts = [
+    `# ${escaped(signal.symbol)}: ${escaped(signal.name)}`,
+    `> ${signal.signal} since ${signal.since}, with a score of ${signal.score} of 100, where 50 is no view.`,
+    figures(signalRows(signal)),
+    factors && factorsPart(factors),
+    darkpool && `## Dark pool\n\n${escaped(darkpool.note)}\n\n${figures(darkpoolRows(darkpool))}`,
+    `## As data\n\n${calls(view)}\n\nWith \`from\`, the first answers with the history. Each needs a token: ${site.baseUrl}${paths.authMd}`,
+    "Not investment advice. A score is a percentile of evidence, not a probability.",
+  ];
+  return textOf(parts);
+}
+
+/** In place of an instrument, for readers who may not see it: the same for every symbol. */
+export const closedMarkdown = ({ baseUrl }: Site): string =>
+  textOf([
+    "# For people who have an account",
+    "Scores and signals of this service are for people who have an account, and for their agents.",
+    `A person signs in at ${baseUrl}${ACCOUNT_PATH}. How their agents get access: ${baseUrl}${paths.authMd}`,
+  ]);
+
+/** In place of an instrument that is not covered. @param why Follows the words "is covered". */
+export const unknownMarkdown = (
+  { symbol, why }: { readonly symbol: string; readonly why: string },
+  candidates: readonly Instrument[],
+  { baseUrl }: Site,
+): string =>
+  textOf([
+    "# No such instrument",
+    `Nothing with the symbol ${escaped(symbol)} is covered${why}.`,
+    candidates.length > 0 &&
+      `Did you mean one of these?\n\n${candidates
+        .map(
+          (one) => `- [${escaped(one.symbol)}](${instrumentPath(one.symbol)}) ${escaped(one.name)}`,
+        )
+        .join("\n")}`,
+    `All instruments: ${baseUrl}${paths.home}`,
+  ]);
+
+const textOf = (parts: readonly (string | false | undefined)[]): string =>
+  `${parts.filter((part) => typeof part === "string").join("\n\n")}\n`;
+
+type Figure = string | number | null;
+
+/** A table of what is known. */
+const figures = (rows: readonly (readonly [name: string, value: Figure])[]): string =>
+  table(
+    ["Figure", "Value"],
+    rows.map(([name, value]) => [name, value === null ? "not known" : escaped(String(value))]),
+  );
+
+function signalRows(signal: SignalAnswer): readonly (readonly [string, Figure])[] {
+  const { price, sources, forcedWait } = signal;
+  return [
+    ["Signal", signal.signal],
+    ["Previous signal", signal.previousSignal],
+    ["Score, 0 to 100 points", signal.scoreRaw],
+    ["Score smoothed over sessions, which the signal follows", signal.scoreSmoothed],
+    ["Confidence, 0 to 1", signal.confidence],
+    ["Coverage, 0 to 1", signal.coverage],
+    ["Status", signal.status],
+    ...(forcedWait === null ? [] : ([["WAIT whatever the score", forcedWait]] as const)),
+    ["Price", price === null ? null : `${price.value} ${price.currency} at ${price.at}`],
+    ["Horizon", signal.horizon],
+    ["As of", signal.asOf],
+    ["Source", sources.map(({ name }) => name).join(", ")],
+  ];
+}
+
+function factorsPart({ factors }: FactorsAnswer): string {
+  const all = Object.entries(factors) as [FactorName, FactorsAnswer["factors"][FactorName]][];
+  const rows = all.map(([name, { contribution, z, confidence, weight, status, summary }]) => [
+    factorNames[name],
+    String(contribution),
+    z === null ? statusWords[status] : String(z),
+    String(confidence),
+    String(weight),
+    escaped(summary),
+  ]);
+  return `## The four factors
+
+Points add up to the score less 50. z is in standard deviations: more is bullish, less is bearish.
+
+${table(["Factor", "Points", "z", "Confidence", "Weight", "Summary"], rows)}`;
+}
+
+const darkpoolRows = ({ feeds, summary }: Darkpool): readonly (readonly [string, Figure])[] => [
+  ["Feed of prints", feeds.prints],
+  ["Feed of short volume", feeds.shortVolume],
+  ["Sessions", summary.sessions],
+  ["Prints", summary.prints],
+  ["Shares", summary.shares],
+  ["Value, US dollars", summary.notionalUsd],
+  ["Average price, US dollars", summary.vwap],
+  ["Blocks", summary.blocks],
+  ["Value of blocks, US dollars", summary.blockNotionalUsd],
+  ["Share of volume, 0 to 1", summary.shareOfVolume],
+  ["Share marked short, 0 to 1", summary.shortVolumeRatio],
+];
+
+/** The calls that answer with what is shown. */
+function calls({ signal, factors, darkpool }: InstrumentView): string {
+  const tools = [getSignal, ...(factors ? [getFactors] : []), ...(darkpool ? [getDarkpool] : [])];
+  const query = new URLSearchParams({ symbol: signal.symbol });
+  return tools
+    .map(({ name, routes: [route] }) => `- \`${name}\`, or \`GET ${route?.path}?${query}\``)
+    .join("\n");
+}

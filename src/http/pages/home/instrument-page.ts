@@ -1,0 +1,104 @@
+import type { Site } from "../../../../wellknown/site.ts";
+import type { PageAnswer } from "../answer.ts";
+import { type Fact, facts, stranger } from "../elements.ts";
+import { type Html, html } from "../html.ts";
+import { darkpoolSection } from "./darkpool-section.ts";
+import { factorsSection } from "./factor-cards.ts";
+import { fixed, percent, price, when } from "./figures.ts";
+import { homeLinks, live, news } from "./frame.ts";
+import { historySection } from "./history-section.ts";
+import type { InstrumentView, SignalAnswer } from "./instrument.ts";
+import { answerWords, classNames, scoreBar, signalMark } from "./marks.ts";
+import type { Reader } from "./reader.ts";
+
+/** What the page of an instrument is shown with. */
+export interface InstrumentPageOptions {
+  readonly site: Site;
+  readonly reader: Reader;
+  readonly scriptPath: string;
+}
+
+/** The page of one instrument: its signal, why, since when, and its off-exchange trades. */
+export function instrumentPage(
+  view: InstrumentView,
+  { site, reader, scriptPath }: InstrumentPageOptions,
+): PageAnswer {
+  const { signal, factors, darkpool } = view;
+  return {
+    heading: signal.symbol,
+    isWide: true,
+    links: homeLinks(reader),
+    scriptPath,
+    body: html`<p class="lead under">${stranger(signal.name)}</p>
+${live(
+  "instrument",
+  html`${signalSection(view)}
+${factors && factorsSection(factors)}
+${historySection(view)}
+${darkpool && darkpoolSection(darkpool)}`,
+)}
+<p class="quiet">Not investment advice. A score is a percentile of evidence, not a probability.</p>
+${news({}, site.market)}`,
+  };
+}
+
+function signalSection({ signal: answer, factors }: InstrumentView): Html {
+  const { signal, score, scoreRaw, status } = answer;
+  const warning = answerWords[status];
+  return html`<section class="verdict card" aria-labelledby="signal">
+<h2 id="signal" class="unseen">Signal and score</h2>
+<div class="verdict-signal">${signalMark(signal)}${warning && html`<span class="tag">${warning}</span>`}
+<p>${sinceWords(answer)}</p>
+<p class="quiet">${reasonWords(answer)}</p></div>
+<div class="verdict-score">
+<p class="big"><data value="${scoreRaw}">${score}</data> <span class="quiet">of 100, where 50 is no view</span></p>
+${scoreBar(scoreRaw)}
+<p class="scale" aria-hidden="true"><span>0 bearish</span><span>50</span><span>100 bullish</span></p>
+</div>
+<div class="columns">${facts(factsOf(answer, factors?.sector ?? null))}</div>
+</section>`;
+}
+
+function factsOf(answer: SignalAnswer, sector: string | null): readonly (Fact | false)[] {
+  const { assetClass, exchange, confidence, coverage, pOutperform, horizon, asOf } = answer;
+  const origin = answer.sources.map(({ name }) => name).join(", ");
+  const kind = [classNames[assetClass], exchange, sector].filter((part) => part !== null);
+  return [
+    ["Instrument", stranger(kind.join(", "))],
+    answer.price !== null && [
+      "Price",
+      html`${price(answer.price.value, answer.price.currency)} <span class="quiet">${when(answer.price.at)}</span>`,
+    ],
+    [
+      "Confidence",
+      html`${percent(0)(confidence)} <span class="quiet">weight of the evidence</span>`,
+    ],
+    [
+      "Coverage",
+      html`${percent(0)(coverage)} <span class="quiet">of the weight is measured</span>`,
+    ],
+    pOutperform !== null && [
+      "Probability",
+      html`${percent(1)(pOutperform)} <span class="quiet">to beat the median of its class</span>`,
+    ],
+    ["Horizon", horizon],
+    ["As of", html`${when(asOf)} <span class="quiet">${origin}</span>`],
+  ];
+}
+
+const sinceWords = ({ since, previousSignal }: SignalAnswer): Html =>
+  html`Since ${when(since)}${
+    previousSignal === null ? ", where the record begins" : html`, before it was ${previousSignal}`
+  }.`;
+
+const forcedWords: Readonly<Record<NonNullable<SignalAnswer["forcedWait"]>, string>> = {
+  too_young: "It is WAIT whatever the score, because its history is too short.",
+  not_trading: "It is WAIT whatever the score, because it does not trade just now.",
+  low_confidence: "It is WAIT whatever the score, because the evidence is too thin.",
+};
+
+/** Why a score of 72 may still be WAIT. */
+function reasonWords({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAnswer): Html {
+  const { enterLong, exitLong, enterShort, exitShort, enterConfidence } = thresholds;
+  return html`${forcedWait !== null && `${forcedWords[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)}.${frozen && " While trading pauses, it stays what it was."}`;
+}

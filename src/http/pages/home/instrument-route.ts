@@ -1,0 +1,78 @@
+import type { RequestHandler } from "express";
+import { SymbolInput, whyNotCovered } from "../../../answers/common.ts";
+import type { Instrument } from "../../../market/instrument.ts";
+import { type Resolution, resolveSymbol } from "../../../market/symbols.ts";
+import { linkToMarkdown } from "../../discovery/link-headers.ts";
+import type { PageAnswer } from "../answer.ts";
+import { stranger } from "../elements.ts";
+import { html } from "../html.ts";
+import { homeLinks, type Surroundings } from "./frame.ts";
+import { forMembers } from "./home-page.ts";
+import { permitted, viewInstrument } from "./instrument.ts";
+import { closedMarkdown, instrumentMarkdown, unknownMarkdown } from "./instrument-markdown.ts";
+import { instrumentPage } from "./instrument-page.ts";
+import { instrumentPath } from "./market-table.ts";
+import type { Reader } from "./reader.ts";
+import { remembered } from "./remember.ts";
+import { scriptAddress } from "./script-route.ts";
+
+/** Shows one instrument, under one spelling of its symbol. */
+export function showInstrument({ site, context, readerOf, send }: Surroundings): RequestHandler {
+  const viewOf = remembered(context, (symbol) => viewInstrument(symbol, context));
+  return async (req, res) => {
+    const reader = await readerOf(req);
+    const asked = String(req.params.symbol);
+    if (!reader.scopes.has("signals:read")) {
+      return send(req, res, closedPage(asked, reader), closedMarkdown(site));
+    }
+
+    const found = find(asked, context);
+    if (found.kind !== "found") {
+      const { candidates } = found;
+      const why = whyNotCovered(context.market);
+      const markdown = unknownMarkdown({ symbol: asked, why }, candidates, site);
+      return send(req, res, unknownPage({ symbol: asked, why }, candidates, reader), markdown);
+    }
+    const { symbol } = found.instrument;
+    if (symbol !== asked) return res.redirect(instrumentPath(symbol));
+
+    const view = permitted(await viewOf(symbol), reader.scopes);
+    const page = instrumentPage(view, { site, reader, scriptPath: scriptAddress });
+    res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
+    send(req, res, page, instrumentMarkdown(view, site));
+  };
+}
+
+/** What no symbol can be is not compared with those that are there. */
+const find = (asked: string, { market }: Surroundings["context"]): Resolution =>
+  SymbolInput.safeParse(asked).success
+    ? resolveSymbol(market.instruments(), asked)
+    : { kind: "unknown", candidates: [] };
+
+/** The same for every symbol: whether there is such an instrument is not said. */
+const closedPage = (asked: string, reader: Reader): PageAnswer => ({
+  status: 403,
+  heading: "For people who have an account",
+  links: homeLinks(reader),
+  body: forMembers(instrumentPath(asked)),
+});
+
+const unknownPage = (
+  { symbol: asked, why }: { readonly symbol: string; readonly why: string },
+  candidates: readonly Instrument[],
+  reader: Reader,
+): PageAnswer => ({
+  status: 404,
+  heading: "No such instrument",
+  links: homeLinks(reader),
+  body: html`<p class="lead">Nothing with the symbol ${stranger(asked)} is covered${why}.</p>
+${
+  candidates.length > 0 &&
+  html`<p>Did you mean one of these?</p>
+<ul class="candidates">${candidates.map(
+    ({ symbol, name }) =>
+      html`<li><a href="${instrumentPath(symbol)}">${symbol}</a> ${stranger(name)}</li>`,
+  )}</ul>`
+}
+<p class="buttons"><a class="main" href="/#market">Look at all instruments</a></p>`,
+});

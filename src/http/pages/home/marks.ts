@@ -1,0 +1,71 @@
+import type { z } from "zod";
+import type { AnswerStatus } from "../../../answers/common.ts";
+import type { Direction } from "../../../answers/signal.ts";
+import type { AssetClass } from "../../../market/instrument.ts";
+import { type Html, html } from "../html.ts";
+import type { FactorName, Factors } from "./market-list.ts";
+
+type Signal = z.infer<typeof Direction>;
+
+/** Shapes by signal in a square of 10, so that colour alone tells nothing. */
+const shapes: Readonly<Record<Signal, string>> = {
+  LONG: "M5 1.5 9.5 8.5H.5Z",
+  SHORT: "M5 8.5.5 1.5h9Z",
+  WAIT: "M1 4h8v2H1Z",
+};
+
+/** A signal as word and shape. */
+export function signalMark(signal: Signal): Html {
+  return html`<span class="signal ${signal.toLowerCase()}"><svg viewBox="0 0 10 10" aria-hidden="true"><path d="${shapes[signal]}"/></svg>${signal}</span>`;
+}
+
+/** Where a score of 0 to 100 points lies to either side of 50, which is no view. */
+export const scoreBar = (score: number): Html => bar(score - 50, 50);
+
+/** Points of a factor that fill half a bar: as many as part a score from 50 at most. A factor can have
+ *  more where others pull the other way. */
+const MOST_POINTS = 50;
+
+/** What a factor adds to the score or takes from it. */
+export const pointsBar = (points: number): Html => bar(points, MOST_POINTS);
+
+/** A bar from the middle to the right or left. One for which there is no room has a gap near its end. */
+function bar(value: number, most: number): Html {
+  const length = Math.min(Math.abs(value), most) / (2 * most);
+  const width = Number((100 * length).toFixed(1));
+  const x = value < 0 ? 50 - width : 50;
+  const gap =
+    Math.abs(value) > most &&
+    html`<rect class="gap" x="${value < 0 ? 5 : 92}" width="3" height="6"/>`;
+  return html`<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="100" height="6"/><rect class="${value < 0 ? "down" : "up"}" x="${x}" width="${width}" height="6"/>${gap}<rect class="middle" x="49.5" width="1" height="6"/></svg>`;
+}
+
+/** What factors are called, in their order. */
+export const factorNames: Readonly<Record<FactorName, string>> = {
+  momentum: "Momentum",
+  valuation: "Valuation",
+  social: "Social",
+  darkpool: "Dark pool",
+};
+
+/** Why a factor has no value, or one that is to be taken with care. */
+export const statusWords: Readonly<Record<Factors[FactorName]["status"], string>> = {
+  ok: "measured",
+  stale: "old data",
+  no_activity: "no activity",
+  not_observed: "no feed",
+  insufficient_data: "too little data",
+};
+
+/** What classes are called. */
+export const classNames: Readonly<Record<AssetClass, string>> = {
+  stock: "Stock",
+  etf: "Fund",
+  crypto: "Coin",
+};
+
+/** Of answers that are less than they could be, what a reader must know. */
+export const answerWords: Readonly<Partial<Record<z.infer<typeof AnswerStatus>, string>>> = {
+  stale: "old price",
+  insufficient_data: "short history",
+};

@@ -1,0 +1,19 @@
+import type { Snapshot } from "../../../score/snapshot.ts";
+import type { ToolContext } from "../../../tool.ts";
+
+/**
+ * Remembers what is slow to make of an instrument for as long as its newest snapshot is the newest:
+ * until then every tool answers the same. The symbol must be a listed one.
+ */
+export function remembered<T>(
+  { snapshots }: ToolContext,
+  make: (symbol: string) => T,
+): (symbol: string) => T {
+  const made = new WeakMap<Snapshot, { readonly value: T }>();
+  return (symbol) => {
+    const snapshot = snapshots.newest(symbol);
+    const known = made.get(snapshot) ?? { value: make(symbol) };
+    made.set(snapshot, known);
+    return known.value;
+  };
+}

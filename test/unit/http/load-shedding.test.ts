@@ -1,0 +1,327 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createAdmission, type Effort } from "../../../src/http/load-shedding.ts";
+
+interface Begun {
+  readonly path: string;
+  readonly res: ServerResponse;
+}
+
+/** A request takes so long that a turn of the event loop has no time for another, in milliseconds. */
+const WHOLE_TURN_MS = 5;
+
+/** A server that answers when the test says so, and a clock that the test moves. */
+async function startAdmission(
+  answer: (res: ServerResponse) => void = () => {},
+  { tookMs = WHOLE_TURN_MS, proxyHops = 0 } = {},
+) {
+  const begun: Begun[] = [];
+  const shed: Effort[] = [];
+  const clock = { now: 0 };
+  const admit = createAdmission({
+    handle(req, res) {
+      begun.push({ path: req.url ?? "", res });
+      clock.now += tookMs;
+      answer(res);
+    },
+    now: () => clock.now,
+    proxyHops,
+    onShed: (effort) => shed.push(effort),
+  });
+  const arrived: string[] = [];
+  const server = createServer((req, res) => {
+    arrived.push(req.url ?? "");
+    admit(req, res);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+
+  /** Sends requests in one piece. What they are answered is collected. */
+  async function send(...requests: readonly string[]): Promise<Sent> {
+    const socket = connect(port, "127.0.0.1");
+    let said = "";
+    socket.on("data", (chunk) => {
+      said += chunk;
+    });
+    socket.on("error", () => {});
+    const wanted = arrived.length + requests.length;
+    socket.write(requests.join(""));
+    while (arrived.length < wanted) await turn();
+    return { socket, statuses: () => Array.from(said.matchAll(/HTTP\/1\.1 (\d+)/g), ([, s]) => s) };
+  }
+  return { send, begun, shed, clock, arrived, port };
+}
+
+interface Sent {
+  readonly socket: Socket;
+  statuses(): readonly (string | undefined)[];
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+
+const post = (path: string, body = ""): string =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+const some = (count: number, request: string): readonly string[] =>
+  Array.from({ length: count }, () => request);
+
+/** Lets everything go as far as it can. */
+async function settle(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await turn();
+}
+
+describe("admission", () => {
+  it("begins at once what comes alone", async () => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    await send(get("/api/signals"));
+    expect(begun.map(({ path }) => path)).toEqual(["/api/signals"]);
+  });
+
+  it("begins together what has time in one turn of the event loop", async () => {
+    const { send, begun } = await startAdmission((res) => res.end(), { tookMs: 1 });
+    await send(...some(20, get("/a")));
+    expect(begun).toHaveLength(WHOLE_TURN_MS);
+    await turn();
+    expect(begun.length).toBeLessThanOrEqual(2 * WHOLE_TURN_MS);
+    await settle(() => begun.length === 20);
+  });
+
+  it("begins no more than eight of those that wait in a turn, however short they are", async () => {
+    const started = await startAdmission(
+      (res) => {
+        if (started.begun.length === 1) started.clock.now += WHOLE_TURN_MS;
+        res.end();
+      },
+      { tookMs: 0 },
+    );
+    const { send, begun } = started;
+    await send(...some(50, get("/a")));
+    for (let seen = begun.length; begun.length < 50; seen = begun.length) {
+      await turn();
+      expect(begun.length - seen).toBeLessThanOrEqual(8);
+    }
+  });
+
+  it("begins one request in a turn when it takes so long, in the order in which they came", async () => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    const paths = Array.from({ length: 20 }, (_, at) => `/${at}`);
+    await send(...paths.map(get));
+    // One was begun when it came; the others wait for turns of their own.
+    expect(begun).toHaveLength(1);
+    await settle(() => begun.length === 20);
+    expect(begun.map(({ path }) => path)).toEqual(paths);
+  });
+
+  it("lets a turn pass between two, in which others are heard", async () => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    await send(...some(5, get("/a")));
+    for (let seen = begun.length; begun.length < 5; seen = begun.length) {
+      await turn();
+      expect(begun.length - seen).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it("lets in who connects before it begins the next", async () => {
+    const { send, begun, arrived, port } = await startAdmission((res) => res.end());
+    await send(...some(90, get("/waiting")));
+    const sockets = Array.from({ length: 12 }, () => connect(port, "127.0.0.1"));
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    for (const socket of sockets) socket.write(get("/new"));
+    await settle(() => arrived.includes("/new"));
+    const before = begun.length;
+    await settle(() => arrived.filter((path) => path === "/new").length === 12);
+    expect(begun.length - before).toBeLessThanOrEqual(6);
+  });
+
+  it.each(["/api/health", "/livez", "/readyz", "/api/health?a=b"])(
+    "begins nothing else before %s",
+    async (path) => {
+      const { send, begun } = await startAdmission();
+      await send(...some(300, get("/a")), get(path));
+      await settle(() => begun.some((one) => one.path === path));
+      expect(begun.length).toBeLessThanOrEqual(3);
+    },
+  );
+
+  it("lets others through where many ask how the process is", async () => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    await send(...some(100, get("/api/health")), ...some(10, get("/a")));
+    await settle(() => begun.filter(({ path }) => path === "/a").length === 10);
+    expect(begun.length).toBeLessThan(25);
+  });
+
+  it("begins quick ones before slow ones, but eight at most", async () => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    const slow = [post("/oauth/token"), get("/api/signals?limit=500"), post("/api/apply")];
+    await send(get("/first"), ...slow, ...some(20, get("/quick")), ...some(2, post("/mcp?x")));
+    await settle(() => begun.length === 26);
+    const order = begun.map(({ path }) => (/quick|mcp|first/.test(path) ? "q" : "S")).join("");
+    expect(order).toBe("qqqqqqqqSqqqqqqqqSqqqqqqqS");
+  });
+
+  /** An admission that has learnt how long each request takes, in milliseconds. */
+  async function startBusy(request: string, { tookMs = 20, proxyHops = 0 } = {}) {
+    const started = await startAdmission((res) => res.end(), { tookMs, proxyHops });
+    for (const count of [50, 100, 150, 200]) {
+      await started.send(...some(50, request));
+      await settle(() => started.begun.length === count);
+    }
+    return started;
+  }
+
+  it("refuses at once what would wait too long, but for a hundred", async () => {
+    const { send, shed } = await startBusy(get("/a"));
+    const late = await send(...some(300, get("/b")));
+    // In 1,500 ms it begins 75 or a few more.
+    expect(shed).toEqual(some(199, "quick"));
+    await settle(() => late.statuses().length === 300);
+    expect(late.statuses().filter((status) => status === "503")).toHaveLength(shed.length);
+  });
+
+  it("keeps room for one kind when the other has none", async () => {
+    const { send, begun, shed } = await startBusy(post("/oauth/token"));
+    await send(...some(300, post("/oauth/token")), get("/a"));
+    expect(new Set(shed)).toEqual(new Set(["slow"]));
+    await settle(() => begun.some(({ path }) => path === "/a"));
+    expect(begun.length).toBeLessThan(205);
+  });
+
+  it("refuses less of what is done sooner", async () => {
+    const { send, shed } = await startBusy(get("/a"), { tookMs: 10 });
+    await send(...some(300, get("/b")));
+    // In 1,500 ms it begins 150 or a few more.
+    expect(shed.length).toBeGreaterThan(120);
+    expect(shed.length).toBeLessThan(150);
+  });
+
+  it("is not misled by one long pause", async () => {
+    const { send, begun, shed, clock } = await startAdmission((res) => {
+      clock.now += begun.length === 3 ? 2_000 : 1;
+      res.end();
+    });
+    await send(...some(10, get("/a")));
+    await settle(() => begun.length === 10);
+    await send(...some(500, get("/b")));
+    expect(shed).toEqual([]);
+  });
+
+  it("refuses what has waited too long", async () => {
+    const { send, begun, shed, clock } = await startAdmission();
+    // Nobody is answered, as when the database is silent.
+    const sent = await send(...some(300, get("/a")));
+    await settle(() => begun.length === 200);
+    clock.now += 3_000;
+    await settle(() => shed.length === 100);
+    for (const { res } of begun) res.end();
+    await settle(() => sent.statuses().length === 300);
+    expect(sent.statuses().slice(200)).toEqual(some(100, "503"));
+  });
+
+  it("begins no more than 200 that are not answered", async () => {
+    const { send, begun } = await startAdmission();
+    await send(...some(250, get("/a")));
+    await settle(() => begun.length === 200);
+    for (let turns = 0; turns < 50; turns++) await turn();
+    expect(begun).toHaveLength(200);
+    for (const { res } of begun.slice(0, 30)) res.end();
+    await settle(() => begun.length === 230);
+  });
+
+  it("does not count streams, nor bodies that are still on their way", async () => {
+    const { send, begun } = await startAdmission((res) => {
+      if (res.req.method === "GET") res.flushHeaders();
+      else res.req.resume();
+    });
+    const slow = "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\na";
+    for (let each = 0; each < 250; each++) await send(slow);
+    await send(...some(250, get("/stream")));
+    await settle(() => begun.length === 500);
+  });
+
+  it("counts a body once it is there", async () => {
+    const { send, begun } = await startAdmission((res) => res.req.resume());
+    await send(...some(250, post("/mcp", "hello")));
+    await settle(() => begun.length === 200);
+    for (let turns = 0; turns < 50; turns++) await turn();
+    expect(begun.length).toBeLessThan(210);
+  });
+
+  it("does not begin what nobody waits for any more", async () => {
+    const { send, begun } = await startAdmission();
+    const gone = await send(...some(260, get("/gone")));
+    await settle(() => begun.length === 200);
+    const there = await send(get("/there"));
+    gone.socket.destroy();
+    await settle(() => begun.length === 201);
+    expect(begun.at(-1)?.path).toBe("/there");
+    expect(there.socket.destroyed).toBe(false);
+  });
+
+  it("keeps no more than 5,000 of a kind", async () => {
+    const { send, shed } = await startAdmission();
+    await send(...some(5_300, get("/a")));
+    expect(shed.length).toBeGreaterThanOrEqual(50);
+  });
+
+  it("does not listen to whom it refused until they may come again", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { send, shed, arrived } = await startBusy(get("/a"));
+    const refused = await send(...some(300, get("/a")));
+    await settle(() => refused.statuses().length === 300);
+    expect(shed).toContain("quick");
+    refused.socket.write(get("/again"));
+    // Others are heard meanwhile.
+    for (let each = 0; each < 20; each++) await send(get("/other"));
+    expect(arrived).not.toContain("/again");
+    vi.advanceTimersByTime(3_000);
+    await settle(() => arrived.includes("/again"));
+  });
+
+  it("goes on listening to a proxy, which brings others' requests", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { send, shed, arrived } = await startBusy(get("/a"), { proxyHops: 1 });
+    const refused = await send(...some(300, get("/a")));
+    await settle(() => refused.statuses().length === 300);
+    expect(shed).toContain("quick");
+    refused.socket.write(get("/of-somebody-else"));
+    await settle(() => arrived.includes("/of-somebody-else"));
+  });
+
+  it.each([
+    ...["/api/signals?limit=100", "/api/signals?limit=0000000500", "/api/signals?a=b&limit=1e3"],
+    ...["/api/signals?%6cimit=500", "/api/signals?limit=%35%30%30", "/api/signals?limit="],
+  ])("takes %s for a wide page", async (path) => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    await send(get("/first"), get(path), ...some(7, get("/quick")));
+    await settle(() => begun.length === 9);
+    expect(begun.at(-1)?.path).toBe(path);
+  });
+
+  it("takes a page of less than a hundred for a quick one", async () => {
+    const { send, begun } = await startAdmission((res) => res.end());
+    await send(get("/first"), get("/api/signals?limit=99&a=b"), ...some(7, get("/quick")));
+    await settle(() => begun.length === 9);
+    expect(begun[1]?.path).toBe("/api/signals?limit=99&a=b");
+  });
+
+  it("answers in the words of OAuth where its clients ask", async () => {
+    const { send, begun, clock } = await startAdmission();
+    await send(...some(200, post("/oauth/token")));
+    await settle(() => begun.length === 200);
+    const { socket } = await send(post("/oauth/token"));
+    clock.now += 3_000;
+    const [said] = await once(socket, "data");
+    expect(String(said)).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: \d+\r\n/s);
+    expect(String(said)).toContain('"error":"temporarily_unavailable"');
+    expect(String(said)).toContain('"code":"overloaded"');
+  });
+});

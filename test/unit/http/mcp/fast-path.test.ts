@@ -1,0 +1,275 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isJSONRPCRequest, McpServer, type ProtocolEra } from "@modelcontextprotocol/server";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createFastPath } from "../../../../src/http/mcp/fast-path.ts";
+import { type Received, usualRequest } from "../../../../src/http/mcp/fast-request.ts";
+import { jsonOf, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
+import { jsonSchema } from "../../../../src/lib/json-schema.ts";
+import { tools } from "../../../../tools/index.ts";
+
+const VERSION = "io.modelcontextprotocol/protocolVersion";
+const META = { [VERSION]: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
+const ACCEPT = "application/json, text/event-stream";
+const names = { "tools/call": new Set(["get"]) };
+
+const modern = {
+  headers: {
+    "content-type": "application/json",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "get",
+  },
+  body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get", _meta: META } },
+};
+const legacy = {
+  headers: { "content-type": "application/json", accept: ACCEPT },
+  body: { jsonrpc: "2.0", id: "a", method: "tools/call", params: { name: "get" } },
+};
+
+interface Change {
+  readonly headers?: object;
+  readonly body?: object;
+  readonly params?: object;
+  readonly meta?: object;
+}
+
+/** A request with changes. */
+const changed = (
+  { headers, body }: { readonly headers: object; readonly body: { readonly params: object } },
+  change: Change,
+): Received => {
+  const { _meta } = body.params as { readonly _meta?: object };
+  const meta = change.meta && { _meta: { ..._meta, ...change.meta } };
+  return {
+    headers: { ...headers, ...change.headers },
+    body: { ...body, params: { ...body.params, ...change.params, ...meta }, ...change.body },
+  };
+};
+
+describe("the fast path", () => {
+  it("is for requests of both eras", () => {
+    expect(usualRequest(modern, names)).toEqual({ era: "modern", message: modern.body });
+    expect(usualRequest(legacy, names)).toEqual({ era: "legacy", message: legacy.body });
+  });
+
+  it.each<[string, Change]>([
+    ["an id that is a text", { body: { id: "x" } }],
+    [
+      "another spelling of the content type",
+      { headers: { "content-type": "application/json; charset=UTF-8" } },
+    ],
+    [
+      "who the client is",
+      { meta: { "io.modelcontextprotocol/clientInfo": { name: "c", version: "1" } } },
+    ],
+    [
+      "a trace",
+      { meta: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" } },
+    ],
+    ["arguments", { params: { arguments: { a: 1 } } }],
+  ])("is for requests with %s", (_what, change) => {
+    expect(usualRequest(changed(modern, change), names)).toBeDefined();
+  });
+
+  it.each<[string, string | undefined]>([
+    ["both forms by name", "text/event-stream, application/json"],
+    ["anything", "*/*"],
+    ["what it does not say", undefined],
+  ])("is for requests of older revisions whose client accepts %s", (_what, accept) => {
+    expect(usualRequest(changed(legacy, { headers: { accept } }), names)).toBeDefined();
+  });
+
+  const odd: readonly (readonly [string, Change])[] = [
+    ["no id", { body: { id: undefined } }],
+    ["a fraction as id", { body: { id: 1.5 } }],
+    ["an id that is no safe number", { body: { id: 2 ** 53 } }],
+    ["null as id", { body: { id: null } }],
+    ["another version of JSON-RPC", { body: { jsonrpc: "1.0" } }],
+    ["a member that JSON-RPC does not have", { body: { more: 1 } }],
+    ["a method with an answer that stays open", { body: { method: "subscriptions/listen" } }],
+    ["a method of the life of a session", { body: { method: "initialize" } }],
+    ["a notification", { body: { method: "notifications/cancelled", id: undefined } }],
+    ["a tool of others", { params: { name: "other" } }],
+    ["no name", { params: { name: undefined } }],
+    ["a wish for progress", { meta: { progressToken: 1 } }],
+    ["a wish for logs", { meta: { "io.modelcontextprotocol/logLevel": "info" } }],
+    ["a task that it belongs to", { meta: { "io.modelcontextprotocol/related-task": {} } }],
+    ["answers to questions", { params: { inputResponses: {} } }],
+    ["a state", { params: { requestState: "x" } }],
+    ["a task", { params: { task: {} } }],
+    ["parameters in a list", { body: { params: [] } }],
+    ["another content type", { headers: { "content-type": "application/json; a=b" } }],
+    ["no content type", { headers: { "content-type": undefined } }],
+  ];
+  it.each(odd)("leaves requests with %s to the SDK's handler", (_what, change) => {
+    expect(usualRequest(changed(modern, change), names)).toBeUndefined();
+    expect(usualRequest(changed(legacy, change), names)).toBeUndefined();
+  });
+
+  it.each<[string, Change]>([
+    ["no header for the revision", { headers: { "mcp-protocol-version": undefined } }],
+    ["another revision in the header", { headers: { "mcp-protocol-version": "2025-11-25" } }],
+    ["another revision in the message", { meta: { [VERSION]: "2025-11-25" } }],
+    ["a revision that is no text", { meta: { [VERSION]: null } }],
+    ["no header for the method", { headers: { "mcp-method": undefined } }],
+    ["another method in the header", { headers: { "mcp-method": "tools/list" } }],
+    ["no header for the name", { headers: { "mcp-name": undefined } }],
+    ["another name in the header", { headers: { "mcp-name": "got" } }],
+    ["two names in the header", { headers: { "mcp-name": "get, get" } }],
+    ["an encoded name", { headers: { "mcp-name": "=?base64?Z2V0?=" } }],
+  ])("leaves requests of the newest revision with %s to the SDK's handler", (_what, change) => {
+    expect(usualRequest(changed(modern, change), names)).toBeUndefined();
+  });
+
+  it.each(["=?base64?Zm9v?=", "two words", "größe", ""])(
+    "leaves a name that a header does not hold as it is to the SDK's handler: %o",
+    (uri) => {
+      const body = { method: "resources/read", params: { uri, _meta: META } };
+      const headers = { "mcp-method": "resources/read", "mcp-name": uri };
+      expect(usualRequest(changed(modern, { headers, body }), names)).toBeUndefined();
+    },
+  );
+
+  it.each<[string, Change]>([
+    ["a revision that is not known", { headers: { "mcp-protocol-version": "2024-01-01" } }],
+    [
+      "the newest revision in the header alone",
+      { headers: { "mcp-protocol-version": "2026-07-28" } },
+    ],
+    ["no wish for events", { headers: { accept: "application/json" } }],
+    ["no wish for JSON", { headers: { accept: "text/event-stream" } }],
+  ])("leaves requests of older revisions with %s to the SDK's handler", (_what, change) => {
+    expect(usualRequest(changed(legacy, change), names)).toBeUndefined();
+  });
+
+  it.each([[[legacy.body]], [null], ["x"], [1], [{}]])("leaves %o to the SDK's handler", (body) => {
+    expect(usualRequest({ ...legacy, body }, names)).toBeUndefined();
+  });
+});
+
+/** The SDK's handler compares such arguments with headers; the fast path does not. */
+it("is right for every tool: none has arguments that are headers as well", () => {
+  for (const { input } of tools)
+    expect(JSON.stringify(jsonSchema(input, "input"))).not.toContain("x-mcp-header");
+});
+
+/** A server on the fast path alone, with a tool that waits for the test. */
+async function serve() {
+  const begun: PromiseWithResolvers<void>[] = [];
+  const newServer = ({ era }: { readonly era: ProtocolEra }) => {
+    const versions = era === "modern" ? { supportedProtocolVersions: ["2026-07-28"] } : {};
+    const server = new McpServer({ name: "test", version: "1" }, versions);
+    server.registerTool("get", { description: "Waits.", inputSchema: z.object({}) }, async () => {
+      const waiting = Promise.withResolvers<void>();
+      begun.push(waiting);
+      await waiting.promise;
+      return { content: [] };
+    });
+    return server;
+  };
+  const reported: unknown[] = [];
+  const answer = createFastPath({ newServer, onReport: (error) => reported.push(error) });
+  const written: Promise<void>[] = [];
+  const server = createServer(async (req: IncomingMessage, res: ServerResponse) => {
+    const body = JSON.parse(Buffer.concat(await req.toArray()).toString());
+    res.once("close", () => server.emit("left"));
+    const auth = { token: "", clientId: "ann", scopes: [] };
+    const usual = usualRequest({ headers: req.headers, body }, names);
+    const answering = usual && answer(usual, auth);
+    written.push((async () => (await answering)?.(res))());
+    server.emit("taken");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  afterAll(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { server, url, begun, written, reported };
+}
+
+it("goes on when a caller leaves before the answer, and answers the next", async () => {
+  const { server, url, begun, written, reported } = await serve();
+  const send = () => {
+    const sent = request(url, { method: "POST", headers: legacy.headers });
+    sent.on("error", () => {});
+    sent.end(JSON.stringify(legacy.body));
+    return sent;
+  };
+  const [left] = [send(), await once(server, "taken")];
+  await new Promise((resolve) => setImmediate(resolve));
+  const gone = once(server, "left");
+  left.destroy();
+  await gone;
+  begun[0]?.resolve();
+  await expect(written[0]).resolves.toBeUndefined();
+
+  const next = send();
+  await once(server, "taken");
+  await new Promise((resolve) => setImmediate(resolve));
+  begun[1]?.resolve();
+  const [answer] = (await once(next, "response")) as [IncomingMessage];
+  expect(answer.statusCode).toBe(200);
+  expect(Buffer.concat(await answer.toArray()).toString()).toContain('"id":"a"');
+  expect(reported).toEqual([]);
+});
+
+it("is only for what the SDK takes for a request as well: another would never be answered", () => {
+  const values = fc.jsonValue({ maxDepth: 2 });
+  const some = (usual: unknown) => fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, values);
+  const requests = fc.record(
+    {
+      jsonrpc: some("2.0"),
+      id: some(1),
+      method: some("tools/list"),
+      params: fc.oneof(
+        {
+          weight: 3,
+          arbitrary: fc.record({ _meta: some({}), cursor: values }, { requiredKeys: [] }),
+        },
+        values,
+      ),
+      more: values,
+    },
+    { requiredKeys: ["jsonrpc", "id", "method"] },
+  );
+  const isUsual = (body: unknown) => usualRequest({ ...legacy, body }, names) !== undefined;
+  const seen = { usual: 0, odd: 0 };
+  fc.assert(
+    fc.property(requests, (body) => {
+      seen[isUsual(body) ? "usual" : "odd"]++;
+      return !isUsual(body) || isJSONRPCRequest(body);
+    }),
+    { seed: 9, numRuns: 2_000 },
+  );
+  expect(seen.usual).toBeGreaterThan(100);
+  expect(seen.odd).toBeGreaterThan(200);
+});
+
+describe("JSON of a response", () => {
+  const value = { symbol: 'A"B', score: 1, text: "\u2028\n" };
+  const result = toolResult(value, JSON.stringify(value));
+  const response = (given: object) => ({
+    jsonrpc: "2.0" as const,
+    id: 'x"1',
+    result: { ...given },
+  });
+
+  it.each<[string, object]>([
+    ["a tool's result", result],
+    ["a tool's result with more about it", { ...result, resultType: "complete", _meta: { a: 1 } }],
+    ["a result of another kind", { tools: [] }],
+    ["a tool's result with another text", { ...result, content: [] }],
+    ["an object that was copied", { ...result, structuredContent: { ...value, score: 2 } }],
+    ["a refusal", { isError: true, content: [{ type: "text", text: "no" }] }],
+  ])("is that of the SDK for %s", (_what, given) => {
+    expect(JSON.parse(jsonOf(response(given)))).toEqual(response(given));
+  });
+
+  it("is that of the SDK for a failure", () => {
+    const failure = { jsonrpc: "2.0" as const, id: 1, error: { code: -32602, message: "no" } };
+    expect(JSON.parse(jsonOf(failure))).toEqual(failure);
+  });
+});

@@ -1,0 +1,129 @@
+import { type AuthInfo, type JSONRPCRequest, McpServer } from "@modelcontextprotocol/server";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { MODERN, MuxTransport } from "../../../../src/http/mcp/mux-transport.ts";
+
+const META = {
+  "io.modelcontextprotocol/protocolVersion": MODERN,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+const by = (clientId: string): AuthInfo => ({ token: "", clientId, scopes: [] });
+
+/** A server with tools that answer when the test says so, that throw, and that say what they must not. */
+async function start(era: "modern" | "legacy") {
+  const reported: Error[] = [];
+  const begun: { readonly who: string; readonly finish: () => void }[] = [];
+  const server = new McpServer(
+    { name: "test", version: "1" },
+    era === "modern" ? { supportedProtocolVersions: [MODERN] } : {},
+  );
+  server.server.onerror = (error) => reported.push(error);
+  server.registerTool("who", { description: "Waits." }, async ({ http }) => {
+    const who = http?.authInfo?.clientId ?? "nobody";
+    await new Promise<void>((finish) => begun.push({ who, finish }));
+    return { content: [{ type: "text", text: who }] };
+  });
+  server.registerTool("broken", { description: "Throws." }, () => {
+    throw new Error("broken");
+  });
+  server.registerTool(
+    "wrong",
+    { description: "Lies.", outputSchema: z.object({ score: z.number() }) },
+    () => ({ content: [], structuredContent: { score: "high" } as never }),
+  );
+  server.registerPrompt("broken", { description: "Throws." }, () => {
+    throw new Error("broken");
+  });
+  const transport = new MuxTransport(era);
+  await server.connect(transport);
+  const call = (name: string, id: string | number, more: Partial<JSONRPCRequest> = {}) => ({
+    ...{ jsonrpc: "2.0" as const, id, method: "tools/call" },
+    params: { name, ...(era === "modern" && { _meta: META }) },
+    ...more,
+  });
+  /** Lets everything go on that can. */
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  return { server, transport, call, begun, reported, settled };
+}
+
+describe.each(["modern", "legacy"] as const)("one %s server for many callers", (era) => {
+  it("answers each by its own id and in its own name, in whatever order it finishes", async () => {
+    const { transport, call, begun, settled } = await start(era);
+    const asked = ["ann", "bob", "cid"].map((who) => transport.dispatch(call("who", 1), by(who)));
+    await settled();
+    expect(transport.waiting).toBe(3);
+    for (const { finish } of begun.toReversed()) finish();
+    const answers = await Promise.all(asked);
+    expect(answers).toMatchObject(
+      ["ann", "bob", "cid"].map((text) => ({ id: 1, result: { content: [{ text }] } })),
+    );
+    expect(transport.waiting).toBe(0);
+  });
+
+  it("answers by a text as id as well, and by zero", async () => {
+    const { transport, call } = await start(era);
+    const ids = ["1", 0, ""];
+    const asked = ids.map((id) => transport.dispatch(call("broken", id), by("ann")));
+    expect((await Promise.all(asked)).map((answer) => answer?.id)).toEqual(ids);
+  });
+
+  it("lets nobody wait whose handler throws or says what its schema forbids", async () => {
+    const { transport, call, reported } = await start(era);
+    const get = call("broken", 3, { method: "prompts/get" });
+    const [thrown, wrong, prompt, unknown] = await Promise.all(
+      [call("broken", 1), call("wrong", 2), get, call("unknown", 4)].map((message) =>
+        transport.dispatch(message, by("ann")),
+      ),
+    );
+    expect(thrown).toMatchObject({ id: 1, result: { isError: true } });
+    expect(wrong).toMatchObject({ id: 2, result: { isError: true } });
+    expect(JSON.stringify(wrong)).toContain("Output validation error");
+    expect(prompt).toMatchObject({ id: 3, error: { message: "broken" } });
+    expect(unknown).toMatchObject({ id: 4, error: { code: -32602 } });
+    expect(transport.waiting).toBe(0);
+    expect(reported).toEqual([]);
+  });
+
+  it("hands back what it refuses before a handler sees it", async () => {
+    const { transport, call } = await start(era);
+    const unknown = call("who", 1, { method: "resources/read" });
+    expect(transport.dispatch(unknown, by("ann"))).toBeUndefined();
+    expect(transport.waiting).toBe(0);
+  });
+
+  it("refuses those who wait when it closes, and hands back who comes later", async () => {
+    const { server, transport, call, begun, settled } = await start(era);
+    const asked = transport.dispatch(call("who", 1), by("ann"));
+    await settled();
+    await server.close();
+    await expect(asked).rejects.toThrow("closed");
+    expect(transport.waiting).toBe(0);
+    begun[0]?.finish();
+    await settled();
+    expect(transport.dispatch(call("who", 2), by("bob"))).toBeUndefined();
+    expect(transport.waiting).toBe(0);
+  });
+
+  it("hands back what comes before there is a server", () => {
+    const message = { jsonrpc: "2.0" as const, id: 1, method: "tools/list" };
+    expect(new MuxTransport(era).dispatch(message, by("ann"))).toBeUndefined();
+  });
+
+  it("ignores what a server says to nobody", async () => {
+    const { transport } = await start(era);
+    await transport.send({ jsonrpc: "2.0", method: "notifications/message" });
+    await transport.send({ jsonrpc: "2.0", id: 99, result: {} });
+    expect(transport.waiting).toBe(0);
+  });
+});
+
+it("hands back a message of the newest revision whose envelope is wrong", async () => {
+  const { transport, call } = await start("modern");
+  const wrong = [{}, { ...META, "io.modelcontextprotocol/clientCapabilities": 4 }];
+  for (const _meta of wrong) {
+    const message = call("who", 1, { params: { name: "who", _meta } });
+    expect(transport.dispatch(message, by("ann"))).toBeUndefined();
+  }
+  expect(transport.waiting).toBe(0);
+});

@@ -1,0 +1,195 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { allScopes, anonymousCeiling } from "../../../../../src/auth/scopes.ts";
+import { type Client, connect } from "../../../../../src/http/pages/home/connect.ts";
+import { homeMarkdown } from "../../../../../src/http/pages/home/home-markdown.ts";
+import { tools } from "../../../../../tools/index.ts";
+import { getWith, postForm, postJson, type Registered } from "../../../../support/agent.ts";
+import { startTown } from "../../../../support/town.ts";
+import { sites } from "../../../wellknown/sites.ts";
+
+const town = await startTown();
+const { base } = town;
+const clients = connect({ baseUrl: base, anonymousScopes: anonymousCeiling });
+
+function client(name: string, of = clients): Client {
+  const found = of.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no client ${name}`);
+  return found;
+}
+
+const run = promisify(execFile);
+
+/** Runs the commands of a client in a plain shell with nothing set but what is given. */
+const sh = (code: string, env: Readonly<Record<string, string>> = {}) =>
+  run("sh", ["-c", code], { env: { PATH: process.env.PATH ?? "", ...env } });
+
+/** What a configuration of one table says. @throws {Error} For anything else that TOML has. */
+function readToml(text: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  const [head = "", ...lines] = text.split("\n");
+  const [, table] = /^\[([\w-]+(?:\.[\w-]+)*)\]$/.exec(head) ?? [];
+  if (table === undefined) throw new Error(`no table: ${head}`);
+  const pairs = lines.map((line) => {
+    const [, key, value] = /^([\w-]+) = ("(?:[^"\\]|\\["\\])*")$/.exec(line) ?? [];
+    if (key === undefined || value === undefined) throw new Error(`no pair: ${line}`);
+    return [key, JSON.parse(value)];
+  });
+  return { [table]: Object.fromEntries(pairs) };
+}
+
+describe("the configuration of a client", () => {
+  it.each(clients)("of $name is complete, and says how it gets its token", ({ intro, code }) => {
+    expect(intro).toMatch(/\b(?:token|key)\b/);
+    expect(intro).toMatch(/\.$/);
+    expect(code.trim()).toBe(code);
+    expect(code).toContain(base);
+  });
+
+  it("is of the form that each program reads", () => {
+    const url = `${base}/mcp`;
+    const json = (name: string) => JSON.parse(client(name).code);
+    expect(json("Cursor")).toEqual({ mcpServers: { "market-signal": { url } } });
+    expect(json("VS Code")).toEqual({ servers: { "market-signal": { type: "http", url } } });
+    expect(json("Gemini CLI")).toEqual({ mcpServers: { "market-signal": { httpUrl: url } } });
+    expect(readToml(client("OpenAI Codex").code)).toEqual({
+      "mcp_servers.market-signal": { url },
+    });
+    expect(client("Claude Desktop and claude.ai").code).toBe(url);
+    expect(client("Claude Code").code).toBe(`claude mcp add --transport http market-signal ${url}`);
+    expect(clients.map(({ language }) => language)).toEqual(
+      ["shell", "text", "json", "json", "toml", "json", "json", "shell"], // In their order.
+    );
+  });
+
+  it("leads by OAuth to where a client registers itself", async () => {
+    const { url } = JSON.parse(client("Cursor").code).mcpServers["market-signal"];
+    const refused = await postJson(url, { jsonrpc: "2.0", id: 1, method: "tools/list" });
+    const challenge = refused.headers.get("www-authenticate") ?? "";
+    const [, metadata = ""] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
+    const resource = await (await fetch(metadata)).json();
+    expect([refused.status, resource]).toEqual([401, expect.objectContaining({ resource: url })]);
+    const [issuer] = (resource as { authorization_servers: string[] }).authorization_servers;
+    const found = await fetch(`${issuer}/.well-known/oauth-authorization-server`);
+    expect(await found.json()).toMatchObject({
+      registration_endpoint: expect.stringContaining(base),
+      code_challenge_methods_supported: ["S256"],
+    });
+  });
+
+  it("takes an API key where it says so", async () => {
+    const { code, intro } = client("Other clients, with an API key");
+    const key = await town.person().createKey(["signals:read"]);
+    const { url, headers } = JSON.parse(code.replace("YOUR_API_KEY", key)).mcpServers[
+      "market-signal"
+    ];
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const accept = "application/json, text/event-stream";
+    expect((await postJson(url, list, { accept, ...headers })).status).toBe(200);
+    expect(intro).toContain(`${base}/account `);
+  });
+});
+
+describe("the commands for a shell", () => {
+  it("register an agent, get a token and call a tool as they stand", async () => {
+    const { stdout, stderr } = await sh(client("curl").code);
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/"symbol":"\w+\.SIM"/);
+    expect(stdout).not.toContain('"isError":true');
+  });
+
+  it.each(["factor:read", "darkpool:read"] as const)("ask what %s alone allows", async (scope) => {
+    const { base: baseUrl } = await startTown({ ANONYMOUS_SCOPES: scope });
+    const { code } = client("curl", connect({ baseUrl, anonymousScopes: [scope] }));
+    const { stdout, stderr } = await sh(code);
+    expect([stderr, stdout]).toEqual(["", expect.stringContaining('"name":"get_signal"')]);
+  });
+
+  it("take an API key that is set, and register nobody then", async () => {
+    const { code, intro } = client("curl");
+    const [, variable = ""] = /set (\w+) to it first/.exec(intro) ?? [];
+    const key = await town.person().createKey(["signals:read"]);
+    const { stdout } = await sh(code.replace("/oauth/register", "/nowhere"), { [variable]: key });
+    expect(stdout).toContain('"symbol"');
+  });
+
+  it("need an API key where nothing is given to agents, and say so", async () => {
+    const closed = await startTown({ ANONYMOUS_SCOPES: " " });
+    const { code, intro } = client("curl", connect({ baseUrl: closed.base, anonymousScopes: [] }));
+    await expect(sh(code)).rejects.toMatchObject({ stderr: expect.stringContaining("401") });
+    const [, variable = ""] = /Set (\w+) to an API key first/.exec(intro) ?? [];
+    const key = await closed.person().createKey(["signals:read"]);
+    expect((await sh(code, { [variable]: key })).stdout).toContain('"symbol"');
+  });
+
+  it("name the variable that the configuration of Codex names", () => {
+    const [, variable] = /set (\w+) to it first/.exec(client("curl").intro) ?? [];
+    expect(client("OpenAI Codex").intro).toContain(`bearer_token_env_var = "${variable}"`);
+  });
+});
+
+describe("the home page in Markdown", () => {
+  const { ordinary } = sites;
+  const markdown = homeMarkdown({ ...ordinary, baseUrl: base });
+
+  it("says what this is, then how to start, then what there is", () => {
+    expect(markdown.match(/^#+ .*$/gm)).toEqual([
+      ...[
+        "# Market Signal and Verification Service",
+        "## Start",
+        "## Access",
+        "## Interface",
+        "## Optional",
+      ],
+      ...["## Connect a client", ...clients.map(({ name }) => `### ${name}`), "## People"],
+    ]);
+    expect(markdown).toMatch(
+      /^# Market Signal and Verification Service\n\n> .*Not investment advice\.\n/,
+    );
+    for (const { name } of tools) expect(markdown).toMatch(new RegExp(`^- \`${name}\` \\(`, "m"));
+    for (const { code } of clients) expect(markdown).toContain(`\n${code}\n\`\`\`\n`);
+    expect(markdown).not.toContain("\n\n\n");
+  });
+
+  it("leads in three steps to a call", async () => {
+    const [, register = "", body = ""] =
+      /^1\. .*`POST (\S+)` with `(\{.*\})`/m.exec(markdown) ?? [];
+    const registered = await postJson(register, JSON.parse(body));
+    const { client_id, client_secret, scope } = (await registered.json()) as Registered & {
+      readonly scope: string;
+    };
+    expect(markdown).toContain(`It grants \`${scope}\`.`);
+    const [, token = "", grant_type = ""] =
+      /^2\. .*`POST (\S+)` with `grant_type=(\w+)`/m.exec(markdown) ?? [];
+    const answer = await postForm(token, { grant_type, client_id, client_secret });
+    const { access_token } = (await answer.json()) as { access_token: string };
+    const [, endpoint = ""] = /^3\. Call (\S+) /m.exec(markdown) ?? [];
+    const called = await postJson(
+      endpoint,
+      { jsonrpc: "2.0", id: 1, method: "tools/list" },
+      { accept: "application/json, text/event-stream", authorization: `Bearer ${access_token}` },
+    );
+    expect(called.status).toBe(200);
+  });
+
+  it("leads nowhere that is not there", async () => {
+    const prose = markdown.replace(/^```.*?^```$/gms, "");
+    const links = Array.from(prose.matchAll(/https?:\/\/[^\s)`"]+/g), ([link]) => link);
+    const addresses = [...new Set(links.map((link) => link.replace(/[.,]$/, "")))];
+    const key = await town.person().createKey([...allScopes]);
+    const statuses = await Promise.all(
+      addresses.map(async (address) => [address, (await getWith(key, address)).status] as const),
+    );
+    const isPosted = (address: string) => /\/(?:mcp|oauth\/\w+)$/.test(address);
+    expect(addresses.length).toBeGreaterThan(10);
+    expect(statuses).toEqual(
+      addresses.map((address) => [address, isPosted(address) ? 405 : 200] as const),
+    );
+  });
+
+  it("sends agents to a person where nothing is open to them", () => {
+    const closed = homeMarkdown(sites["for people only"]);
+    expect(closed).toContain("1. Ask the person you work for");
+    expect(closed).not.toMatch(/^\d\. Register/m);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { addressOf, filterOf, MAX_SEARCH } from "../../../../../src/http/pages/home/filter.ts";
+
+const asked = (query: string) => filterOf(new URLSearchParams(query));
+
+describe("the filter of an address", () => {
+  it("asks for everything when nothing is said, or fields are empty", () => {
+    for (const query of ["", "q=&class=&signal=&sort=&page=", "q=%20"]) {
+      const { filter, errors } = asked(query);
+      expect(errors).toEqual([]);
+      expect(addressOf(filter), query).toBe("/");
+    }
+  });
+
+  it("takes each field", () => {
+    const { filter } = asked("q=%20alder&class=stock&signal=LONG&sort=score&page=3");
+    expect(filter).toEqual({ q: "alder", class: "stock", signal: "LONG", sort: "score", page: 3 });
+  });
+
+  it("leaves alone what it does not know", () => {
+    expect(asked("utm_source=mail&__proto__=x&constructor=y").errors).toEqual([]);
+  });
+
+  it.each([
+    ["class=bond", "class"],
+    ["class=toString", "class"],
+    ["signal=long", "signal"],
+    ["sort=price", "sort"],
+    [`q=${"a".repeat(MAX_SEARCH + 1)}`, "q"],
+    ["page=0", "market"],
+    ["page=-1", "market"],
+    ["page=1.5", "market"],
+    ["page=1e3", "market"],
+    ["page=999999999999", "market"],
+    ["page=x", "market"],
+  ])("refuses %s and says where", (query, id) => {
+    const { filter, errors } = asked(query);
+    expect(errors).toEqual([{ id, text: expect.stringMatching(/\.$/) }]);
+    expect(filter).toEqual({});
+  });
+
+  it("says all that is wrong, and shows again what was typed, within bounds", () => {
+    const { errors, search } = asked(`q=${"b".repeat(10_000)}&class=bond&page=0`);
+    expect(errors.map(({ id }) => id)).toEqual(["q", "class", "market"]);
+    expect(search).toHaveLength(2 * MAX_SEARCH);
+  });
+
+  it("reads its own address", () => {
+    const { filter } = asked("q=a%26b%3Dc+d&signal=WAIT&page=2");
+    const address = addressOf(filter);
+    expect(filterOf(new URL(address, "http://localhost").searchParams).filter).toEqual(filter);
+  });
+});
