@@ -6,8 +6,8 @@ import { openSocialReader } from "./ingest/social-reader.ts";
 import type { Market } from "./market/market.ts";
 import { createEngine } from "./score/engine.ts";
 import { createSignalUpdates, type SignalUpdates } from "./score/signal-updates.ts";
+import { createSnapshotArchive, type MemoryArchive } from "./score/snapshot-archive.ts";
 import { openMarket } from "./sources/open-market.ts";
-import { createSnapshotArchive, type MemoryArchive } from "./store/snapshot-archive.ts";
 
 /** Sessions of a class that are scored at once when a market has moved on: usually there are none or
  *  a few. More of them are mostly all that are remembered: a walk that starts over. */

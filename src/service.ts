@@ -19,6 +19,7 @@ import { createStreams } from "./http/open-streams.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/served-routes.ts";
 import type { Setup } from "./ingest/setup.ts";
+import { schedule, startLoop } from "./lib/loop.ts";
 import { memoByVersion } from "./lib/memo.ts";
 import type { Repeat } from "./lib/repeat.ts";
 import type { Instrument } from "./market/instrument.ts";
@@ -27,9 +28,8 @@ import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
 import { openState, type State, type StateOptions } from "./state.ts";
-import { schedule, startLoop } from "./store/loop.ts";
+import type { LeadersWork } from "./store/maintenance.ts";
 import { createSessionArchive } from "./store/session-archive.ts";
-import type { LeadersWork } from "./store/upkeep.ts";
 import {
   createReport,
   openMetrics,

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type AuditEntry, audited } from "../store/audit.ts";
-import type { Operation } from "../store/records.ts";
+import { type AuditEntry, audited } from "../store/audit/entry.ts";
+import type { Operation } from "../store/port/records.ts";
 import { currentRequestId } from "../telemetry/request-id.ts";
 
 /** What the audit of the authorization server needs. */

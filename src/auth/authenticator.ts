@@ -1,5 +1,5 @@
 import type { AccessToken, ClientCredentials, Provider } from "oidc-provider";
-import type { Records, Stored } from "../store/records.ts";
+import type { Records, Stored } from "../store/port/records.ts";
 import type { Accounts } from "./accounts/accounts.ts";
 import { allowedAt, grants } from "./accounts/grants.ts";
 import { type ClientRecord, clients } from "./agents/agent.ts";

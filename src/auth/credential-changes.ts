@@ -1,6 +1,6 @@
-import { announce } from "../store/operations.ts";
-import type { Operation, Records } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import { announce } from "../store/port/operations.ts";
+import type { Operation, Records } from "../store/port/records.ts";
+import type { Store } from "../store/port/store.ts";
 import { accounts } from "./accounts/account-records.ts";
 import { grants } from "./accounts/grants.ts";
 import { clients } from "./agents/agent.ts";

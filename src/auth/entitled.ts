@@ -1,6 +1,6 @@
-import { unchanged } from "../store/operations.ts";
-import { readAll } from "../store/read-all.ts";
-import type { Operation, Records } from "../store/records.ts";
+import { unchanged } from "../store/port/operations.ts";
+import { readAll } from "../store/port/read-all.ts";
+import type { Operation, Records } from "../store/port/records.ts";
 import { accounts } from "./accounts/account-records.ts";
 import { allowedScopes, grants } from "./accounts/grants.ts";
 import { belongingTo, clients } from "./agents/agent.ts";

@@ -1,5 +1,5 @@
-import { put, remove } from "../store/operations.ts";
-import { collection, type Operation, type Records } from "../store/records.ts";
+import { put, remove } from "../store/port/operations.ts";
+import { collection, type Operation, type Records } from "../store/port/records.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import type { StoreChoice } from "../config/config.ts";
-import { splitLines } from "../store/copies/lines.ts";
-import type { OnProgress } from "../store/copies/progress.ts";
+import { splitLines } from "../store/backup/lines.ts";
+import type { OnProgress } from "../store/backup/progress.ts";
 import { AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./admin-protocol.ts";
 import { openSocketAddress } from "./admin-socket-file.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";

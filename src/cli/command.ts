@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { StoreChoice } from "../config/config.ts";
 import type { Site } from "../intake/decisions.ts";
-import type { OnProgress } from "../store/copies/progress.ts";
-import type { Keyring } from "../store/keyring.ts";
-import type { Store } from "../store/store.ts";
+import type { OnProgress } from "../store/backup/progress.ts";
+import type { Keyring } from "../store/keys/keyring.ts";
+import type { Store } from "../store/port/store.ts";
 import type { Report } from "../telemetry/report.ts";
 import type { ProgressLine } from "./progress-line.ts";
 

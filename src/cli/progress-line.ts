@@ -1,4 +1,4 @@
-import type { Progress } from "../store/copies/progress.ts";
+import type { Progress } from "../store/backup/progress.ts";
 import { counted } from "./text.ts";
 
 /** A command that is done before says nothing, in milliseconds. */

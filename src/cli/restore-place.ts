@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { link, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { StoreChoice } from "../config/config.ts";
-import { checkBackup, openBackup } from "../store/copies/backup.ts";
+import { syncFolder } from "../lib/sync-folder.ts";
+import { checkBackup, openBackup } from "../store/backup/backup.ts";
+import type { Store, StoreIdentity, StoreMode } from "../store/port/store.ts";
 import { openPostgres } from "../store/postgres/open.ts";
 import {
   createFolder,
@@ -14,8 +16,6 @@ import {
   settleNext,
 } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
-import type { Store, StoreIdentity, StoreMode } from "../store/store.ts";
-import { syncFolder } from "../store/sync-folder.ts";
 import type { OpenedStore } from "./command.ts";
 import { keeping, openExisting } from "./run-on-store.ts";
 

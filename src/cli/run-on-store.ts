@@ -1,13 +1,13 @@
 import { stat } from "node:fs/promises";
 import type { StoreChoice } from "../config/config.ts";
-import type { OnProgress } from "../store/copies/progress.ts";
-import { holdsKeys } from "../store/key-records.ts";
-import { openKeyring } from "../store/keyring.ts";
-import { readMasterKey } from "../store/master-key.ts";
+import type { OnProgress } from "../store/backup/progress.ts";
+import { holdsKeys } from "../store/keys/key-records.ts";
+import { openKeyring } from "../store/keys/keyring.ts";
+import { readMasterKey } from "../store/keys/master-key.ts";
+import type { Store } from "../store/port/store.ts";
 import { openPostgres } from "../store/postgres/open.ts";
 import { dataFilesOf, pathsIn } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
-import type { Store } from "../store/store.ts";
 import type { CommandContext, OpenedStore, Outcome, StoreCommand } from "./command.ts";
 
 /** A command and what it is given. */

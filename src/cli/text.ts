@@ -1,4 +1,4 @@
-import type { Counts } from "../store/store.ts";
+import type { Counts } from "../store/port/store.ts";
 
 /** A number for people, for example `12,345`. */
 export function counted(count: number): string {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isLoopbackHost } from "../auth/loopback.ts";
 import { anonymousCeiling, isScope, scopeNames } from "../auth/scopes.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/limits.ts";
-import { ENCODED_KEY } from "../store/master-key.ts";
+import { ENCODED_KEY } from "../store/keys/master-key.ts";
 import { liveVariables } from "./provider-settings.ts";
 import { parseReplay, REPLAY_FORM } from "./replay.ts";
 

@@ -1,7 +1,7 @@
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Datum, Reading, Rejected } from "../sources/live/provider.ts";
-import type { Archive, ArchiveRow } from "../store/archive.ts";
-import type { Operation } from "../store/records.ts";
+import type { Archive, ArchiveRow } from "../store/port/archive.ts";
+import type { Operation } from "../store/port/records.ts";
 import { idFault, NEWS_KEPT_MS, rejectedRow, rowOf, tellOf } from "./rows.ts";
 import { vet } from "./vet.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
-import { put } from "../store/operations.ts";
-import type { Records } from "../store/records.ts";
+import { put } from "../store/port/operations.ts";
+import type { Records } from "../store/port/records.ts";
 import { type Connection, connect, SILENCE_MS } from "./connection.ts";
 import { type KeepOptions, keep } from "./keep.ts";
 import { pauseMs } from "./pause.ts";

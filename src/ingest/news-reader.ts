@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
+import { schedule, startLoop } from "../lib/loop.ts";
 import type { Observed } from "../sources/live/ledger.ts";
-import type { Archive, ArchiveRow } from "../store/archive.ts";
-import { schedule, startLoop } from "../store/loop.ts";
-import { readAll } from "../store/read-all.ts";
-import type { Store } from "../store/store.ts";
+import type { Archive, ArchiveRow } from "../store/port/archive.ts";
+import { readAll } from "../store/port/read-all.ts";
+import type { Store } from "../store/port/store.ts";
 import {
   type DatumBody,
   kindOf,

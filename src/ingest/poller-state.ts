@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { quoted } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { PolledProvider, Series, Step } from "../sources/live/provider.ts";
-import { readAll } from "../store/read-all.ts";
-import type { Records } from "../store/records.ts";
+import { readAll } from "../store/port/read-all.ts";
+import type { Records } from "../store/port/records.ts";
 import { isNotedFirst, withSent } from "./budget.ts";
 import {
   believed,

@@ -1,7 +1,7 @@
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
-import { put } from "../store/operations.ts";
-import type { Operation } from "../store/records.ts";
+import { put } from "../store/port/operations.ts";
+import type { Operation } from "../store/port/records.ts";
 import type { AnswerCache } from "./answer-cache.ts";
 import type { Ask } from "./ask.ts";
 import { isNotedFirst, roomAt, withSent } from "./budget.ts";

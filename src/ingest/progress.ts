@@ -1,5 +1,5 @@
 import type { FaultKind } from "../sources/live/fault.ts";
-import { collection } from "../store/records.ts";
+import { collection } from "../store/port/records.ts";
 import { LONGEST_PAUSE_MS } from "./pause.ts";
 
 /** Longest that a series waits by itself, for the next file or filing, in milliseconds. */

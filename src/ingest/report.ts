@@ -1,6 +1,6 @@
-import type { Archive } from "../store/archive.ts";
-import { readAll } from "../store/read-all.ts";
-import type { Records } from "../store/records.ts";
+import type { Archive } from "../store/port/archive.ts";
+import { readAll } from "../store/port/read-all.ts";
+import type { Records } from "../store/port/records.ts";
 import {
   NEW_PROVIDER,
   NEW_SERIES,

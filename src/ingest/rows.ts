@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { Feed } from "../market/records.ts";
 import { neutralText } from "../outbound/neutral-text.ts";
 import type { Datum, Rejected } from "../sources/live/provider.ts";
-import type { ArchiveRow } from "../store/archive.ts";
-import { announce, put } from "../store/operations.ts";
-import { collection, type Operation } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import type { ArchiveRow } from "../store/port/archive.ts";
+import { announce, put } from "../store/port/operations.ts";
+import { collection, type Operation } from "../store/port/records.ts";
+import type { Store } from "../store/port/store.ts";
 
 /** Kind of the rows of a feed. */
 export const kindOf = (feed: Feed): string => `market-${feed}`;

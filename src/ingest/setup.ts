@@ -1,6 +1,6 @@
 import type { Instrument } from "../market/instrument.ts";
 import type { Provider } from "../sources/live/provider.ts";
-import { collection } from "../store/records.ts";
+import { collection } from "../store/port/records.ts";
 import type { Assigned } from "./assign.ts";
 
 /** One provider as the service found it when it started. */

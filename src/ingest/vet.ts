@@ -1,5 +1,5 @@
 import type { Datum, Reading, Rejected } from "../sources/live/provider.ts";
-import type { Archive } from "../store/archive.ts";
+import type { Archive } from "../store/port/archive.ts";
 import {
   type DatumBody,
   kindOf,

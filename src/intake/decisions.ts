@@ -3,8 +3,8 @@ import type { Auditor } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { Mailbox } from "../mail/mail.ts";
-import { remove, replace } from "../store/operations.ts";
-import type { Operation, Records, Stored } from "../store/records.ts";
+import { remove, replace } from "../store/port/operations.ts";
+import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Application } from "./intake.ts";
 import {
   APPLICATION_KEPT_MS,

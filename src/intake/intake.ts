@@ -4,9 +4,9 @@ import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { randomBase62 } from "../auth/keys/base62.ts";
 import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
 import { fingerprint } from "../auth/secrets.ts";
-import { insert, unchanged } from "../store/operations.ts";
-import type { Operation, Records, Stored } from "../store/records.ts";
-import type { StoreMode } from "../store/store.ts";
+import { insert, unchanged } from "../store/port/operations.ts";
+import type { Operation, Records, Stored } from "../store/port/records.ts";
+import type { StoreMode } from "../store/port/store.ts";
 import {
   APPLICATION_KEPT_MS,
   applications,

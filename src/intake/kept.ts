@@ -1,6 +1,6 @@
 import { fingerprint } from "../auth/secrets.ts";
-import { readAll } from "../store/read-all.ts";
-import { collection, type Records } from "../store/records.ts";
+import { readAll } from "../store/port/read-all.ts";
+import { collection, type Records } from "../store/port/records.ts";
 import type { Application } from "./intake.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { Problem } from "../problem.ts";
-import { insert } from "../store/operations.ts";
-import { collection, type Operation, type Placing, type Records } from "../store/records.ts";
+import { insert } from "../store/port/operations.ts";
+import { collection, type Operation, type Placing, type Records } from "../store/port/records.ts";
 
 /** How many of each kind strangers can have kept at the same time. An embedded store has all of
  *  them in memory, at about 3 kB each. */

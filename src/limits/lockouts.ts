@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { insert, replace, update } from "../store/operations.ts";
-import { collection, type Records, type Stored } from "../store/records.ts";
+import { insert, replace, update } from "../store/port/operations.ts";
+import { collection, type Records, type Stored } from "../store/port/records.ts";
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 
 const DAY_MS = 86_400_000;

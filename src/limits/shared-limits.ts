@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import type { Counters } from "../store/counters.ts";
-import { type Schedule, schedule as scheduleTimer } from "../store/loop.ts";
+import { type Schedule, schedule as scheduleTimer } from "../lib/loop.ts";
+import type { Counters } from "../store/port/counters.ts";
 import type { Limits, QuotaName, Remaining } from "./limits.ts";
 import type { LimitsOptions } from "./memory-limits.ts";
 import { afterCount, asItIs, forEachQuota, type Rule, steadyNow } from "./remaining.ts";

@@ -1,5 +1,5 @@
-import type { Addition, CountedWindow, Counters } from "../store/counters.ts";
-import type { Schedule } from "../store/loop.ts";
+import type { Schedule } from "../lib/loop.ts";
+import type { Addition, CountedWindow, Counters } from "../store/port/counters.ts";
 
 /** How long a caller waits for the database, in milliseconds. */
 const PATIENCE_MS = 250;

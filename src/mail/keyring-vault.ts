@@ -1,6 +1,6 @@
-import type { Key } from "../store/key-records.ts";
-import type { Keyring } from "../store/keyring.ts";
-import { createVault, type Vault } from "../store/vault.ts";
+import type { Key } from "../store/keys/key-records.ts";
+import type { Keyring } from "../store/keys/keyring.ts";
+import { createVault, type Vault } from "../store/keys/vault.ts";
 
 const vaultOf = ({ jwk }: Key<"secret-encryption">): Vault =>
   createVault(Buffer.from(jwk.k, "base64url"));

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { MailChoice } from "../config/config.ts";
-import { type Loop, schedule, startLoop } from "../store/loop.ts";
-import { removeAt, replace } from "../store/operations.ts";
-import type { Operation, Records, Stored } from "../store/records.ts";
-import type { Vault } from "../store/vault.ts";
+import { type Loop, schedule, startLoop } from "../lib/loop.ts";
+import type { Vault } from "../store/keys/vault.ts";
+import { removeAt, replace } from "../store/port/operations.ts";
+import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Email } from "./email.ts";
 import { MAIL_TOPIC, mails, openedEmail, type QueuedMail } from "./outbox.ts";
 import { createSmtp, isRefusedForGood, type Smtp } from "./smtp.ts";

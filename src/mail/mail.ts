@@ -1,4 +1,4 @@
-import type { Operation } from "../store/records.ts";
+import type { Operation } from "../store/port/records.ts";
 import type { Email } from "./email.ts";
 
 /** A message to one person. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { ofEmail } from "../auth/accounts/email-address.ts";
-import { announce, insert } from "../store/operations.ts";
-import { collection, type Stored } from "../store/records.ts";
-import type { Vault } from "../store/vault.ts";
+import type { Vault } from "../store/keys/vault.ts";
+import { announce, insert } from "../store/port/operations.ts";
+import { collection, type Stored } from "../store/port/records.ts";
 import { Email } from "./email.ts";
 import type { Mailbox } from "./mail.ts";
 

@@ -1,4 +1,4 @@
-import type { Keyring } from "./keyring.ts";
+import type { Keyring } from "./keys/keyring.ts";
 import { applyRetention, type Kept } from "./retention.ts";
 
 /** Expired records that are purged in one step, so that no commit waits long. */

@@ -1,6 +1,6 @@
-import { type Schedule, startLoop } from "./loop.ts";
-import { announce, insert, removeAt, replace } from "./operations.ts";
-import { collection, type Records } from "./records.ts";
+import { type Schedule, startLoop } from "../lib/loop.ts";
+import { announce, insert, removeAt, replace } from "./port/operations.ts";
+import { collection, type Records } from "./port/records.ts";
 
 /** How long the lease holds unless it is renewed, in milliseconds by the store's clock. With one
  *  pause after it another process has it: 8.5 s after a holder's death at the latest. */

@@ -1,8 +1,8 @@
-import type { Archive } from "./archive.ts";
-import { AUDIT_KIND } from "./audit.ts";
-import { chainPoints, PRUNED, pointOf, sealedEntry } from "./audit-chain.ts";
-import { insert, replace, update } from "./operations.ts";
-import type { Records } from "./records.ts";
+import { chainPoints, PRUNED, pointOf, sealedEntry } from "./audit/chain.ts";
+import { AUDIT_KIND } from "./audit/entry.ts";
+import type { Archive } from "./port/archive.ts";
+import { insert, replace, update } from "./port/operations.ts";
+import type { Records } from "./port/records.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import type { Archive, ArchiveRow } from "./archive.ts";
-import type { SignalRecord } from "./signal-records.ts";
-import type { MemoryArchive } from "./snapshot-archive.ts";
+import type { SignalRecord } from "../score/signal-records.ts";
+import type { MemoryArchive } from "../score/snapshot-archive.ts";
+import type { Archive, ArchiveRow } from "./port/archive.ts";
 
 /**
  * Kind of the rows. They are kept for ever, since they are the record that scores are judged by: a

@@ -1,7 +1,7 @@
 import type { Sender } from "../alerts/delivery/sender.ts";
 import type { Ask } from "../ingest/ask.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
-import type { Records } from "../store/records.ts";
+import type { Records } from "../store/port/records.ts";
 import { type Meters, statusClass } from "./meters.ts";
 import { fail, traced, tracedRequest } from "./traces.ts";
 

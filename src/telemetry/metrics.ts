@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { Backlog, StoreSize } from "../store/store.ts";
+import type { Backlog, StoreSize } from "../store/port/store.ts";
 import { durations } from "./durations.ts";
 import type { Meters } from "./meters.ts";
 import type { ProcessReport } from "./report.ts";

@@ -1,9 +1,9 @@
 import type { Desk } from "../../src/alerts/api/alert-service.ts";
 import { type Answers, createAnswers } from "../../src/http/api/answers.ts";
 import { createEngine } from "../../src/score/engine.ts";
+import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import type { Scoring } from "../../src/scoring.ts";
 import { toolContext } from "../../src/service.ts";
-import { createSnapshotArchive } from "../../src/store/snapshot-archive.ts";
 import type { Call } from "../../src/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";
 import { closeOf, createMarket, WARM_SESSIONS } from "./engine/made-market.ts";

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { put } from "../../src/store/operations.ts";
+import { put } from "../../src/store/port/operations.ts";
+import { collection, type Operation, type Records } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { collection, type Operation, type Records } from "../../src/store/records.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { postgresAvailable, startPostgres } from "../support/postgres.ts";
 

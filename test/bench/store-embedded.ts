@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeBackup } from "../../src/store/copies/backup.ts";
-import { put } from "../../src/store/operations.ts";
-import { collection, type Records } from "../../src/store/records.ts";
+import { writeBackup } from "../../src/store/backup/backup.ts";
+import { put } from "../../src/store/port/operations.ts";
+import { collection, type Records } from "../../src/store/port/records.ts";
 import { type EmbeddedStore, openEmbedded } from "../../src/store/sqlite/open.ts";
 
 /** Callers that each wait for their write before they make the next. */

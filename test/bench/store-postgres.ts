@@ -1,6 +1,6 @@
-import { insert, put } from "../../src/store/operations.ts";
+import { insert, put } from "../../src/store/port/operations.ts";
+import { collection, type Records } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { collection, type Records } from "../../src/store/records.ts";
 import { startPostgres } from "../support/postgres.ts";
 
 /** How long each figure is measured, in milliseconds. */

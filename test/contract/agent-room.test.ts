@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
-import type { Records } from "../../src/store/records.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import { EXAMPLE_REGISTRATION, postJson, type Registered, tokenOf } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts";

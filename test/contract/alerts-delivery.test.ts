@@ -5,9 +5,9 @@ import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery/delivery.ts"
 import { nextSecret } from "../../src/alerts/delivery/secrets.ts";
 import { type SignatureHeaders, verifiedBy } from "../../src/alerts/delivery/signing.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { unsealedAudit } from "../../src/store/audit.ts";
-import { replace } from "../../src/store/operations.ts";
-import type { Store } from "../../src/store/store.ts";
+import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import { replace } from "../../src/store/port/operations.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { receiver, startCourier } from "../support/delivery-worker.ts";
 import type { Received, Receiver } from "../support/receivers.ts";
 import {

@@ -9,11 +9,11 @@ import { countKnown } from "../../src/market/point-in-time.ts";
 import type { Bar, RecordList } from "../../src/market/records.ts";
 import { createEngine } from "../../src/score/engine.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
+import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
-import { removeGroup } from "../../src/store/operations.ts";
-import { readAll } from "../../src/store/read-all.ts";
-import { collection, type Records } from "../../src/store/records.ts";
-import { createSnapshotArchive } from "../../src/store/snapshot-archive.ts";
+import { removeGroup } from "../../src/store/port/operations.ts";
+import { readAll } from "../../src/store/port/read-all.ts";
+import { collection, type Records } from "../../src/store/port/records.ts";
 import {
   alertSteps,
   barsOf,

@@ -3,7 +3,7 @@ import addFormats from "ajv-formats";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ownedBy } from "../../src/alerts/alert.ts";
-import { removeGroup } from "../../src/store/operations.ts";
+import { removeGroup } from "../../src/store/port/operations.ts";
 import { tools } from "../../tools/index.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { startAlertApp } from "../support/alert-app.ts";

@@ -3,7 +3,7 @@ import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { newKeyText } from "../../src/auth/keys/key-text.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
-import { audited } from "../../src/store/audit.ts";
+import { audited } from "../../src/store/audit/entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
 import { LOOSE_LIMITS } from "../support/service.ts";
 import { startTown } from "../support/town.ts";

@@ -4,7 +4,7 @@ import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delive
 import { newMessageId, queuedDelivery } from "../../src/alerts/delivery/queue.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../src/auth/agents/agent.ts";
-import { announce, append, put, remove, replace } from "../../src/store/operations.ts";
+import { announce, append, put, remove, replace } from "../../src/store/port/operations.ts";
 import { postForm, postJson } from "../support/agent.ts";
 import { bearer, claimedAgent, type Headers, makeAlert } from "../support/alert-events.ts";
 import { receiver } from "../support/delivery-worker.ts";

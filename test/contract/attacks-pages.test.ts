@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Records } from "../../src/store/records.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import { getWith, postForm, postJson, register, tokenOf } from "../support/agent.ts";
 import { authorizationRequest, CALLBACK, type Person, registerPublic } from "../support/person.ts";
 import { SANDBOX_NOW } from "../support/service.ts";

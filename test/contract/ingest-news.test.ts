@@ -6,7 +6,7 @@ import { NEWS_KEPT_MS, newsKeptMs, newsRecords, tellOf } from "../../src/ingest/
 import type { Observed } from "../../src/sources/live/ledger.ts";
 import type { Datum } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/when.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
 import { describeStores, model, openStore, START } from "../support/stores.ts";
 

@@ -14,7 +14,7 @@ import {
 } from "../../src/ingest/progress.ts";
 import type { Datum, PolledProvider, Series } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
-import { put } from "../../src/store/operations.ts";
+import { put } from "../../src/store/port/operations.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
 import { contentOf, follow, pollerOf, rejectedIn } from "../support/providers/follow.ts";
 import { RIG_INSTRUMENTS } from "../support/providers/rigs.ts";

@@ -1,7 +1,7 @@
 import * as oauth from "oauth4webapi";
 import { afterAll, describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
-import { remove, replace } from "../../src/store/operations.ts";
+import { remove, replace } from "../../src/store/port/operations.ts";
 import { getWith, postForm, type Registered, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, CALLBACK, registerPublic } from "../support/person.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Operation, Records } from "../../src/store/records.ts";
+import type { Operation, Records } from "../../src/store/port/records.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,

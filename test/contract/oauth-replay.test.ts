@@ -1,9 +1,9 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { expect, it } from "vitest";
-import type { AuditEntry } from "../../src/store/audit.ts";
-import { unsealedAudit } from "../../src/store/audit.ts";
-import { collection, type Records } from "../../src/store/records.ts";
-import { storeUnavailable } from "../../src/store/unavailable.ts";
+import type { AuditEntry } from "../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import { collection, type Records } from "../../src/store/port/records.ts";
+import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { getWith, register } from "../support/agent.ts";
 import { type AuthServer, startAuthServer } from "../support/auth-server.ts";
 import { registerPublic } from "../support/person.ts";

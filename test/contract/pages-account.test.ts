@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Alert, alerts } from "../../src/alerts/alert.ts";
-import { put, replace } from "../../src/store/operations.ts";
+import { put, replace } from "../../src/store/port/operations.ts";
 import { getWith, register, tokenOf } from "../support/agent.ts";
 import {
   bearer,

@@ -1,6 +1,6 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Operation, Records } from "../../src/store/records.ts";
+import type { Operation, Records } from "../../src/store/port/records.ts";
 import { SANDBOX_NOW } from "../support/service.ts";
 import { startSmtp } from "../support/smtp.ts";
 import { startTown } from "../support/town.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
 import { fingerprint } from "../../src/auth/secrets.ts";
-import { replace } from "../../src/store/operations.ts";
-import { collection } from "../../src/store/records.ts";
+import { replace } from "../../src/store/port/operations.ts";
+import { collection } from "../../src/store/port/records.ts";
 import { type Registered, register } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { embedded } from "../support/stores.ts";

@@ -3,7 +3,7 @@ import { providerProgress, seriesGroup, seriesProgress } from "../../src/ingest/
 import type { Known } from "../../src/market/records.ts";
 import { createLiveMarket } from "../../src/sources/live/live-market.ts";
 import { providers } from "../../src/sources/live/providers.ts";
-import { readAll } from "../../src/store/read-all.ts";
+import { readAll } from "../../src/store/port/read-all.ts";
 import { contentOf, follow } from "../support/providers/follow.ts";
 import { wrongIn } from "../support/providers/record-shapes.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { providerProgress, seriesGroup, seriesProgress } from "../../src/ingest/progress.ts";
 import type { FaultKind } from "../../src/sources/live/fault.ts";
-import { readAll } from "../../src/store/read-all.ts";
+import { readAll } from "../../src/store/port/read-all.ts";
 import { follow } from "../support/providers/follow.ts";
 import { keptOf, NOW, publicBy, runRig, truthOf } from "../support/providers/rig-run.ts";
 import { type Rig, rigsFor } from "../support/providers/rigs.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit.ts";
-import { schedule, startLoop } from "../../src/store/loop.ts";
-import type { Store } from "../../src/store/store.ts";
+import { schedule, startLoop } from "../../src/lib/loop.ts";
+import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { currentRequestId, underRequestId } from "../../src/telemetry/request-id.ts";
 import {
   EXAMPLE_REGISTRATION,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { insert } from "../../src/store/operations.ts";
-import { collection } from "../../src/store/records.ts";
+import { insert } from "../../src/store/port/operations.ts";
+import { collection } from "../../src/store/port/records.ts";
 import { measuredRecords } from "../../src/telemetry/instrumented.ts";
 import { describeStores, openStore } from "../support/stores.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { SignUp } from "../../src/auth/accounts/sign-in.ts";
 import { createUpstream } from "../../src/auth/accounts/upstream.ts";
 import { Problem } from "../../src/problem.ts";
-import type { Records } from "../../src/store/records.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import { peopleOf } from "../support/account-parts.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { describeEngines, dumped, embedded, openStore, slowed } from "../support/stores.ts";

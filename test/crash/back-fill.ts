@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import { readObserved } from "../../src/ingest/news-reader.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import type { Observed } from "../../src/sources/live/ledger.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import type { Store } from "../../src/store/store.ts";
 import type { Serve } from "../support/providers/drive.ts";
 import { type BackFill, CLOCK_HEADER, rigsOf } from "./back-fill-plan.ts";
 

@@ -1,7 +1,7 @@
 import { openLine } from "../../src/ingest/ask.ts";
 import { createPoller } from "../../src/ingest/poller.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import type { Store } from "../../src/store/store.ts";
 import { follow } from "../support/providers/follow.ts";
 import type { Rig } from "../support/providers/rigs.ts";
 import { type BackFill, CLOCK_HEADER, endOf, optionsOf, rigsOf } from "./back-fill-plan.ts";

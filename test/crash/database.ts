@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { put, remove } from "../../src/store/operations.ts";
+import { put, remove } from "../../src/store/port/operations.ts";
 import { type Cluster, postgresAvailable, startPostgres } from "../support/postgres.ts";
 import { blackHole } from "./black-hole.ts";
 import { type Child, startChild } from "./child.ts";

@@ -6,17 +6,17 @@ import { createSender, type Sender } from "../../src/alerts/delivery/sender.ts";
 import { createCourier } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
+import { schedule } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { openKeyring } from "../../src/store/keyring.ts";
-import { schedule } from "../../src/store/loop.ts";
-import { put } from "../../src/store/operations.ts";
+import { openKeyring } from "../../src/store/keys/keyring.ts";
+import { startUpkeep } from "../../src/store/maintenance.ts";
+import { put } from "../../src/store/port/operations.ts";
+import { collection, type Records } from "../../src/store/port/records.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { collection, type Records } from "../../src/store/records.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import type { Store } from "../../src/store/store.ts";
-import { startUpkeep } from "../../src/store/upkeep.ts";
 
 // A process that queues events, or delivers them, or both, as the service does, until it is told to
 // stop or killed.

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
-import { openKeyring } from "../../src/store/keyring.ts";
+import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { startPostgres } from "../support/postgres.ts";
 import {

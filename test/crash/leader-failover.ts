@@ -1,6 +1,6 @@
 import { PROGRESS_KEY, progressRecords } from "../../src/alerts/rules/evaluation-state.ts";
 import { leases } from "../../src/store/lease.ts";
-import type { Records } from "../../src/store/records.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import { type Receiver, startReceiver } from "../support/receivers.ts";
 import { type Callers, startCallers, tellFailures } from "./callers.ts";
 import { type Cluster, openCluster } from "./cluster.ts";

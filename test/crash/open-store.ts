@@ -1,6 +1,6 @@
+import type { Store } from "../../src/store/port/store.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import type { Store } from "../../src/store/store.ts";
 
 /** Opens the store of a storm, and creates it the first time: a folder, or a database's URL. */
 export function openStore(address: string): Promise<Store> {

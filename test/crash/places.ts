@@ -1,5 +1,5 @@
-import { type Collection, collection, type Stored } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
+import { type Collection, collection, type Stored } from "../../src/store/port/records.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { COUNTER } from "./ledger.ts";
 import type { Seen, Standing } from "./reports.ts";
 

@@ -1,4 +1,4 @@
-import type { ArchiveRow } from "../../src/store/archive.ts";
+import type { ArchiveRow } from "../../src/store/port/archive.ts";
 import {
   append as archiveRow,
   consume,
@@ -8,9 +8,9 @@ import {
   removeAt,
   removeGroup,
   replace,
-} from "../../src/store/operations.ts";
-import type { Operation, Stored } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
+} from "../../src/store/port/operations.ts";
+import type { Operation, Stored } from "../../src/store/port/records.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import {
   contest,
   counter,

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { Problem } from "../../src/problem.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { nextStep, type Position } from "./recipes.ts";
 import type { Report } from "./reports.ts";
 

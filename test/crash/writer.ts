@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { insert } from "../../src/store/operations.ts";
-import type { Store } from "../../src/store/store.ts";
+import { insert } from "../../src/store/port/operations.ts";
+import type { Store } from "../../src/store/port/store.ts";
 import { openStore } from "./open-store.ts";
 import { contentsOf, documentOf, filler } from "./places.ts";
 import type { Standing } from "./reports.ts";

@@ -12,8 +12,8 @@ import { createSender, type Sender } from "../../src/alerts/delivery/sender.ts";
 import { newSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
 import { webhookKeySet } from "../../src/alerts/delivery/webhook-keys.ts";
 import { createWebhookPolicy } from "../../src/outbound/webhook-policy.ts";
-import type { Key } from "../../src/store/key-records.ts";
-import { keyUses } from "../../src/store/key-uses.ts";
+import type { Key } from "../../src/store/keys/key-records.ts";
+import { keyUses } from "../../src/store/keys/key-uses.ts";
 import { freePort, temporaryFolder } from "../support/process.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

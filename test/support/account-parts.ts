@@ -2,9 +2,9 @@ import { createAccounts } from "../../src/auth/accounts/account-store.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
-import { unsealedAudit } from "../../src/store/audit.ts";
-import { put } from "../../src/store/operations.ts";
-import { collection, type Records } from "../../src/store/records.ts";
+import { unsealedAudit } from "../../src/store/audit/entry.ts";
+import { put } from "../../src/store/port/operations.ts";
+import { collection, type Records } from "../../src/store/port/records.ts";
 import type { TestStore } from "./stores.ts";
 
 /** Something that was issued to a client or a person. */

@@ -14,10 +14,10 @@ import { apiKeys, ofKey } from "../../src/auth/keys/api-keys.ts";
 import { allScopes, type Scope } from "../../src/auth/scopes.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
-import { type AuditEntry, unsealedAudit } from "../../src/store/audit.ts";
-import { insert, put } from "../../src/store/operations.ts";
-import { readAll } from "../../src/store/read-all.ts";
-import type { Records } from "../../src/store/records.ts";
+import { type AuditEntry, unsealedAudit } from "../../src/store/audit/entry.ts";
+import { insert, put } from "../../src/store/port/operations.ts";
+import { readAll } from "../../src/store/port/read-all.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import type { TestStore } from "./stores.ts";
 import { vault } from "./webhook-alerts.ts";
 

@@ -25,7 +25,7 @@ import { sendProblem } from "../../src/http/errors.ts";
 import { createOAuth } from "../../src/http/oauth/endpoints.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
-import type { Records } from "../../src/store/records.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import { atFileEnd } from "./file-end.ts";
 
 /** Keys as the authorization server takes them. */

@@ -6,10 +6,10 @@ import type { Sender } from "../../src/alerts/delivery/sender.ts";
 import { type CourierOptions, createCourier } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
+import { schedule } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
-import { schedule } from "../../src/store/loop.ts";
-import { announce } from "../../src/store/operations.ts";
-import type { Records } from "../../src/store/records.ts";
+import { announce } from "../../src/store/port/operations.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import { type Receiver, type ReceiverOptions, startReceiver } from "./receivers.ts";
 import { loopbackSender, vault } from "./webhook-alerts.ts";
 

@@ -12,10 +12,10 @@ import type { Market } from "../../src/market/market.ts";
 import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
 import type { Direction } from "../../src/score/direction.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
-import { put } from "../../src/store/operations.ts";
-import { readAll } from "../../src/store/read-all.ts";
-import type { Records } from "../../src/store/records.ts";
-import { createSnapshotArchive } from "../../src/store/snapshot-archive.ts";
+import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
+import { put } from "../../src/store/port/operations.ts";
+import { readAll } from "../../src/store/port/read-all.ts";
+import type { Records } from "../../src/store/port/records.ts";
 import { looseLimits } from "./alert-service.ts";
 import type { TestStore } from "./stores.ts";
 

@@ -1,4 +1,4 @@
-import type { Archive, ArchiveRow, ArchiveSelection } from "../../src/store/archive.ts";
+import type { Archive, ArchiveRow, ArchiveSelection } from "../../src/store/port/archive.ts";
 import type {
   Collection,
   DueSelection,
@@ -7,9 +7,9 @@ import type {
   Records,
   Selection,
   Stored,
-} from "../../src/store/records.ts";
-import type { DumpRow, Store, StoreIdentity } from "../../src/store/store.ts";
-import { storeUnavailable } from "../../src/store/unavailable.ts";
+} from "../../src/store/port/records.ts";
+import type { DumpRow, Store, StoreIdentity } from "../../src/store/port/store.ts";
+import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 
 type RecordRow = Extract<DumpRow, { table: "record" }>;
 type HistoryRow = Extract<DumpRow, { table: "archive" }>;

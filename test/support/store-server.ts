@@ -1,13 +1,13 @@
 import { serveAdmin } from "../../src/cli/admin-socket.ts";
 import { readStoreChoice } from "../../src/config/config.ts";
-import { holdsKeys } from "../../src/store/key-records.ts";
-import { openKeyring } from "../../src/store/keyring.ts";
-import { readMasterKey } from "../../src/store/master-key.ts";
-import { put } from "../../src/store/operations.ts";
+import { holdsKeys } from "../../src/store/keys/key-records.ts";
+import { openKeyring } from "../../src/store/keys/keyring.ts";
+import { readMasterKey } from "../../src/store/keys/master-key.ts";
+import { startUpkeep } from "../../src/store/maintenance.ts";
+import { put } from "../../src/store/port/operations.ts";
+import { collection, type Records } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
-import { collection, type Records } from "../../src/store/records.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
-import { startUpkeep } from "../../src/store/upkeep.ts";
 
 // A server that holds a store and takes the operator's commands, as the service does. Started as a
 // process it says `ready`; with LOAD set, it writes on and on, and says how many records it has

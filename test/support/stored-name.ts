@@ -1,5 +1,5 @@
 import { clients } from "../../src/auth/agents/agent.ts";
-import { replace, update } from "../../src/store/operations.ts";
+import { replace, update } from "../../src/store/port/operations.ts";
 import type { Town } from "./town.ts";
 
 /** Gives a registered client a name that a registration is refused with, as one can have that was

@@ -1,5 +1,5 @@
 import { setImmediate as settled } from "node:timers/promises";
-import type { Schedule } from "../../src/store/loop.ts";
+import type { Schedule } from "../../src/lib/loop.ts";
 
 /** Timers that a test moves. */
 export interface ManualTimers {

@@ -5,9 +5,9 @@ import { newMessageId, type QueuedFor, queuedDelivery } from "../../src/alerts/d
 import { firstSecret } from "../../src/alerts/delivery/secrets.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/alerts/delivery/sender.ts";
 import type { PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
-import { insert } from "../../src/store/operations.ts";
-import type { Operation } from "../../src/store/records.ts";
-import { createVault, type Vault } from "../../src/store/vault.ts";
+import { createVault, type Vault } from "../../src/store/keys/vault.ts";
+import { insert } from "../../src/store/port/operations.ts";
+import type { Operation } from "../../src/store/port/records.ts";
 
 /** Vault of the signing secrets of one test file. */
 export const vault: Vault = createVault(randomBytes(32));

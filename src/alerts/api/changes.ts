@@ -1,6 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
-import { announce, remove, removeAt, removeGroup, replace } from "../../store/operations.ts";
-import type { Operation } from "../../store/records.ts";
+import { announce, remove, removeAt, removeGroup, replace } from "../../store/port/operations.ts";
+import type { Operation } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
   type Alert,

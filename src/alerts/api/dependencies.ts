@@ -1,9 +1,9 @@
 import type { Auditor } from "../../auth/auditor.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { UrlPolicy } from "../../outbound/url-policy.ts";
-import type { Archive } from "../../store/archive.ts";
-import type { Records } from "../../store/records.ts";
-import type { Vault } from "../../store/vault.ts";
+import type { Vault } from "../../store/keys/vault.ts";
+import type { Archive } from "../../store/port/archive.ts";
+import type { Records } from "../../store/port/records.ts";
 
 /** What the desk works with. */
 export interface DeskOptions {

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { ArchiveRow, ArchiveSelection } from "../../store/archive.ts";
+import type { ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";
 import { type Owner, ownedBy } from "../alert.ts";
 import { EVENT_KIND, EVENTS_KEPT_MS, type EventRow } from "../delivery/delivery.ts";
 import type { DeskOptions } from "./dependencies.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { Problem } from "../../problem.ts";
-import { insert } from "../../store/operations.ts";
-import { collection, type Operation, type Records } from "../../store/records.ts";
+import { insert } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import { type Owner, ownedBy } from "../alert.ts";
 
 /** How long a request can be repeated under its key, in milliseconds. */

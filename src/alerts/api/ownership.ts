@@ -3,7 +3,7 @@ import type { Caller } from "../../auth/caller.ts";
 import { ofKey } from "../../auth/keys/api-keys.ts";
 import { randomBase62 } from "../../auth/keys/base62.ts";
 import { Problem } from "../../problem.ts";
-import type { Records } from "../../store/records.ts";
+import type { Records } from "../../store/port/records.ts";
 import {
   alerts,
   answeredForBy,

@@ -1,8 +1,8 @@
 import type { Caller } from "../../auth/caller.ts";
 import { Problem } from "../../problem.ts";
-import type { ArchiveRow } from "../../store/archive.ts";
-import { readAll } from "../../store/read-all.ts";
-import type { Records } from "../../store/records.ts";
+import type { ArchiveRow } from "../../store/port/archive.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Records } from "../../store/port/records.ts";
 import {
   type Alert,
   type AlertStatus,

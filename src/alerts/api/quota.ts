@@ -1,8 +1,8 @@
 import { whileEntitled } from "../../auth/entitled.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
-import { insert, replace } from "../../store/operations.ts";
-import { collection, type Operation, type Records } from "../../store/records.ts";
+import { insert, replace } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import { accountedTo, alerts, type StoredAlert } from "../alert.ts";
 import type { QueuedFor } from "../delivery/queue.ts";
 import { groupsOf } from "./ownership.ts";

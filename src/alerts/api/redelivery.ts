@@ -1,6 +1,6 @@
 import { Problem } from "../../problem.ts";
-import { announce, replace, unchanged } from "../../store/operations.ts";
-import type { Operation } from "../../store/records.ts";
+import { announce, replace, unchanged } from "../../store/port/operations.ts";
+import type { Operation } from "../../store/port/records.ts";
 import { type AlertStatus, alerts, type StoredAlert, statusOf } from "../alert.ts";
 import { ATTEMPT_KIND, type Attempt, DELIVERIES_TOPIC, deliveries } from "../delivery/delivery.ts";
 import { newMessageId, queuedDelivery } from "../delivery/queue.ts";

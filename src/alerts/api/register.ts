@@ -1,8 +1,8 @@
 import type { Caller } from "../../auth/caller.ts";
 import { randomBase62 } from "../../auth/keys/base62.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import { announce, insert } from "../../store/operations.ts";
-import type { Operation } from "../../store/records.ts";
+import { announce, insert } from "../../store/port/operations.ts";
+import type { Operation } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
   type Alert,

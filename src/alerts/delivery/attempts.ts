@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { append } from "../../store/operations.ts";
-import type { Operation } from "../../store/records.ts";
+import { append } from "../../store/port/operations.ts";
+import type { Operation } from "../../store/port/records.ts";
 import type { StoredAlert } from "../alert.ts";
 import { CHALLENGE_TYPE, isEchoed } from "./challenge.ts";
 import { ATTEMPT_KIND, type Attempt, type StoredDelivery } from "./delivery.ts";

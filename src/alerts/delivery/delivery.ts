@@ -1,4 +1,4 @@
-import { collection, type Stored } from "../../store/records.ts";
+import { collection, type Stored } from "../../store/port/records.ts";
 
 /** Something that waits to be sent to a webhook. */
 export interface Delivery {

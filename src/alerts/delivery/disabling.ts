@@ -1,6 +1,6 @@
 import type { Auditor } from "../../auth/auditor.ts";
-import { announce, remove, removeGroup, replace } from "../../store/operations.ts";
-import type { Operation, Records } from "../../store/records.ts";
+import { announce, remove, removeGroup, replace } from "../../store/port/operations.ts";
+import type { Operation, Records } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
   alerts,

@@ -1,5 +1,5 @@
-import { insert, replace } from "../../store/operations.ts";
-import { collection, type Operation, type Stored } from "../../store/records.ts";
+import { insert, replace } from "../../store/port/operations.ts";
+import { collection, type Operation, type Stored } from "../../store/port/records.ts";
 import type { StoredAlert } from "../alert.ts";
 
 /** How the webhook of an alert has done since it last took something. */

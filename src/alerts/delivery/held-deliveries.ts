@@ -1,6 +1,6 @@
-import { type Loop, type Schedule, startLoop } from "../../store/loop.ts";
-import { announce, put, removeAt, replace } from "../../store/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
+import { announce, put, removeAt, replace } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { DELIVERIES_TOPIC, type Delivery, deliveries } from "./delivery.ts";
 import { type QueuedFor, waitingFor } from "./queue.ts";
 

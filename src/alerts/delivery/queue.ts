@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
-import { announce, insert } from "../../store/operations.ts";
-import type { Operation } from "../../store/records.ts";
+import { announce, insert } from "../../store/port/operations.ts";
+import type { Operation } from "../../store/port/records.ts";
 import { type Maker, makerKey, type StoredAlert } from "../alert.ts";
 import { CHALLENGE_TYPE, challengeBody, FIRST_CHALLENGE_MS } from "./challenge.ts";
 import { DELIVERIES_TOPIC, type Delivery, deliveries, EVENTS_KEPT_MS } from "./delivery.ts";

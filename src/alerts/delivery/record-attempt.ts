@@ -1,5 +1,5 @@
-import { announce, remove, removeAt, replace } from "../../store/operations.ts";
-import type { Operation, Records } from "../../store/records.ts";
+import { announce, remove, removeAt, replace } from "../../store/port/operations.ts";
+import type { Operation, Records } from "../../store/port/records.ts";
 import { ALERTS_TOPIC, alerts } from "../alert.ts";
 import { errorOf, noted, type Tried } from "./attempts.ts";
 import { CHALLENGE_TYPE, isCurrentChallenge, nextChallengeMs } from "./challenge.ts";

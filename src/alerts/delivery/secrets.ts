@@ -1,4 +1,4 @@
-import type { Vault } from "../../store/vault.ts";
+import type { Vault } from "../../store/keys/vault.ts";
 import { type Secrets, secretOf } from "../alert.ts";
 import { newSecret } from "./signing.ts";
 

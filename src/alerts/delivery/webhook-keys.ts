@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Key } from "../../store/key-records.ts";
-import { keyUses } from "../../store/key-uses.ts";
+import type { Key } from "../../store/keys/key-records.ts";
+import { keyUses } from "../../store/keys/key-uses.ts";
 
 /** What a public key of Standard Webhooks begins with. */
 const PUBLIC_KEY_PREFIX = "whpk_";

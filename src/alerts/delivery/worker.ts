@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Loop, type Schedule, startLoop } from "../../store/loop.ts";
-import { replace } from "../../store/operations.ts";
-import type { Records } from "../../store/records.ts";
+import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
+import { replace } from "../../store/port/operations.ts";
+import type { Records } from "../../store/port/records.ts";
 import { ownerIn } from "../alert.ts";
 import { type CarryOptions, carry } from "./attempt.ts";
 import { ROOM } from "./breaker.ts";

@@ -3,7 +3,7 @@ import type { AssetClass } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
 import type { Bar, RecordList } from "../../market/records.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
-import type { MemoryArchive } from "../../store/snapshot-archive.ts";
+import type { MemoryArchive } from "../../score/snapshot-archive.ts";
 import type { AlertKind } from "../alert.ts";
 import type { ClosedSession } from "./condition.ts";
 

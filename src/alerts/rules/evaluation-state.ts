@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
-import { insert, put, remove, removeGroup, replace } from "../../store/operations.ts";
-import { readAll } from "../../store/read-all.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import { insert, put, remove, removeGroup, replace } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { WatchState } from "./condition.ts";
 
 /** How far the decision has come. */

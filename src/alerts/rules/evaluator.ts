@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { Instrument } from "../../market/instrument.ts";
 import type { Market } from "../../market/market.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
-import { readAll } from "../../store/read-all.ts";
-import type { Records } from "../../store/records.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Records } from "../../store/port/records.ts";
 import { alerts } from "../alert.ts";
 import {
   type ClosedSessions,

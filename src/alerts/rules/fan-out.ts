@@ -3,8 +3,8 @@ import { isEntitled } from "../../auth/entitled.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { Market } from "../../market/market.ts";
-import { announce, append, put, unchanged } from "../../store/operations.ts";
-import { collection, type Operation, type Records } from "../../store/records.ts";
+import { announce, append, put, unchanged } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import {
   type Alert,
   type AlertStatus,

@@ -1,4 +1,4 @@
-import { collection } from "../../store/records.ts";
+import { collection } from "../../store/port/records.ts";
 import { fingerprint } from "../secrets.ts";
 import type { Account, Subject } from "./accounts.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { insert } from "../../store/operations.ts";
-import type { Records, Stored } from "../../store/records.ts";
+import { insert } from "../../store/port/operations.ts";
+import type { Records, Stored } from "../../store/port/records.ts";
 import { belongingTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import type { LastUse } from "../last-use.ts";

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { stringifySetCookie } from "cookie";
-import { insert, remove, unchanged } from "../../store/operations.ts";
-import { collection, type Records } from "../../store/records.ts";
+import { insert, remove, unchanged } from "../../store/port/operations.ts";
+import { collection, type Records } from "../../store/port/records.ts";
 import { belongingTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { fingerprint } from "../secrets.ts";

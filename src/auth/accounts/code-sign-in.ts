@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
 import type { Mailbox } from "../../mail/mail.ts";
-import { put, removeAt, replace } from "../../store/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import { put, removeAt, replace } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { Auditor } from "../auditor.ts";
 import { fingerprint } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";

@@ -1,5 +1,5 @@
-import { update } from "../../store/operations.ts";
-import type { Records, Stored } from "../../store/records.ts";
+import { update } from "../../store/port/operations.ts";
+import type { Records, Stored } from "../../store/port/records.ts";
 import { belongingTo, clients } from "../agents/agent.ts";
 import type { AccountsOptions } from "./account-store.ts";
 import type { Accounts, ConnectedApplication } from "./accounts.ts";

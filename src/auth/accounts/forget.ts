@@ -1,7 +1,7 @@
-import { audited } from "../../store/audit.ts";
-import { removeGroup } from "../../store/operations.ts";
-import { readAll } from "../../store/read-all.ts";
-import type { Collection, Records, Stored } from "../../store/records.ts";
+import { audited } from "../../store/audit/entry.ts";
+import { removeGroup } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Collection, Records, Stored } from "../../store/port/records.ts";
 import { belongingTo, claimedBy, clients } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { withoutLastUse } from "../last-use.ts";

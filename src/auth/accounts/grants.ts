@@ -1,6 +1,6 @@
-import { remove, removeAt, removeGroup } from "../../store/operations.ts";
-import { readAll } from "../../store/read-all.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import { remove, removeAt, removeGroup } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { belongingTo, through } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
 

@@ -1,5 +1,5 @@
-import { announce, removeAt, removeGroup, update } from "../../store/operations.ts";
-import type { Operation, Stored } from "../../store/records.ts";
+import { announce, removeAt, removeGroup, update } from "../../store/port/operations.ts";
+import type { Operation, Stored } from "../../store/port/records.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo } from "../agents/agent.ts";
 import { withoutLastUse } from "../last-use.ts";
 import type { AccountsOptions } from "./account-store.ts";

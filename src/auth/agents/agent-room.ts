@@ -1,5 +1,10 @@
 import { Problem } from "../../problem.ts";
-import { type Collection, collection, type Records, type Stored } from "../../store/records.ts";
+import {
+  type Collection,
+  collection,
+  type Records,
+  type Stored,
+} from "../../store/port/records.ts";
 import { grants } from "../accounts/grants.ts";
 import { REMOVED_TOPIC, withoutAgent } from "../accounts/own-agents.ts";
 import { askedBy, type ClientRecord, clients, issuedTo } from "./agent.ts";

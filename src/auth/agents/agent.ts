@@ -1,6 +1,6 @@
 import type { AdapterPayload } from "oidc-provider";
-import type { AuditEntry } from "../../store/audit.ts";
-import { collection } from "../../store/records.ts";
+import type { AuditEntry } from "../../store/audit/entry.ts";
+import { collection } from "../../store/port/records.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
 import { fingerprint } from "../secrets.ts";
 

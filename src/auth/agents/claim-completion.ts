@@ -1,6 +1,6 @@
 import type { Mailbox } from "../../mail/mail.ts";
-import { removeAt, removeGroup, replace, unchanged } from "../../store/operations.ts";
-import type { Operation, Records, Stored } from "../../store/records.ts";
+import { removeAt, removeGroup, replace, unchanged } from "../../store/port/operations.ts";
+import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grants, isUnderGrant, underGrant } from "../accounts/grants.ts";
 import { allScopes, type Scope, scopeNames } from "../scopes.ts";
 import {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { put, replace } from "../../store/operations.ts";
-import { collection, type Operation, type Records, type Stored } from "../../store/records.ts";
+import { put, replace } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { AccountRecord } from "../accounts/account-records.ts";
 import { ofEmail } from "../accounts/email-address.ts";
 import { fingerprint } from "../secrets.ts";

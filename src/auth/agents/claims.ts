@@ -1,4 +1,4 @@
-import type { Operation } from "../../store/records.ts";
+import type { Operation } from "../../store/port/records.ts";
 import type { Scope } from "../scopes.ts";
 import type { ActingApplication, IdentityType, Ownership } from "./agent.ts";
 

@@ -1,6 +1,6 @@
 import type { Mailbox } from "../../mail/mail.ts";
-import { unchanged } from "../../store/operations.ts";
-import type { Operation, Records, Stored } from "../../store/records.ts";
+import { unchanged } from "../../store/port/operations.ts";
+import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type AccountRecord, accounts } from "../accounts/account-records.ts";
 import type { Auditor } from "../auditor.ts";
 import type { Scope } from "../scopes.ts";

@@ -1,6 +1,6 @@
 import type { Mailbox } from "../../mail/mail.ts";
-import { replace, unchanged } from "../../store/operations.ts";
-import type { Operation, Records, Stored } from "../../store/records.ts";
+import { replace, unchanged } from "../../store/port/operations.ts";
+import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { accounts } from "../accounts/account-records.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";
 import { allScopes, type Scope } from "../scopes.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Records } from "../../store/records.ts";
+import type { Records } from "../../store/port/records.ts";
 import { fingerprint } from "../secrets.ts";
 import { clients } from "./agent.ts";
 

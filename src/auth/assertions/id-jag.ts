@@ -1,5 +1,5 @@
-import { remove, removeGroup } from "../../store/operations.ts";
-import { collection, type Operation, type Records } from "../../store/records.ts";
+import { remove, removeGroup } from "../../store/port/operations.ts";
+import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { Subject } from "../accounts/accounts.ts";
 import { withoutFamily } from "../accounts/grants.ts";
 import { clients, issuedTo } from "../agents/agent.ts";

@@ -1,7 +1,7 @@
-import { insert, removeAt, removeGroup, replace, unchanged } from "../../store/operations.ts";
-import { readAll } from "../../store/read-all.ts";
-import { collection, type Operation, type Records } from "../../store/records.ts";
-import type { StoreMode } from "../../store/store.ts";
+import { insert, removeAt, removeGroup, replace, unchanged } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import { collection, type Operation, type Records } from "../../store/port/records.ts";
+import type { StoreMode } from "../../store/port/store.ts";
 import { accounts } from "../accounts/account-records.ts";
 import { belongingTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";

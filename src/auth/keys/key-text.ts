@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { StoreMode } from "../../store/store.ts";
+import type { StoreMode } from "../../store/port/store.ts";
 import { randomBase62, toBase62 } from "./base62.ts";
 
 /** Random characters of a key: 190 bits. */

@@ -1,5 +1,5 @@
 import type { Adapter } from "oidc-provider";
-import type { Records } from "../../store/records.ts";
+import type { Records } from "../../store/port/records.ts";
 import type { AgentRoom } from "../agents/agent-room.ts";
 import type { Auditor } from "../auditor.ts";
 

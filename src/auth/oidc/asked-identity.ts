@@ -1,6 +1,6 @@
 import { errors } from "oidc-provider";
-import { insert } from "../../store/operations.ts";
-import type { Operation } from "../../store/records.ts";
+import { insert } from "../../store/port/operations.ts";
+import type { Operation } from "../../store/port/records.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import { EmailAddress } from "../accounts/email-address.ts";
 import type { Agent } from "../agents/agent.ts";

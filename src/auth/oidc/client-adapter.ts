@@ -1,8 +1,8 @@
 import { type AdapterPayload, errors, Provider } from "oidc-provider";
 import { networksOf } from "../../limits/address-key.ts";
-import { insert, replace, update } from "../../store/operations.ts";
-import { readAll } from "../../store/read-all.ts";
-import type { Operation, Stored } from "../../store/records.ts";
+import { insert, replace, update } from "../../store/port/operations.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Operation, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
 import { withoutAgent } from "../accounts/own-agents.ts";
 import { type Agent, type ClientRecord, clients, isAudited, issuedTo } from "../agents/agent.ts";

@@ -1,5 +1,5 @@
-import { replace, unchanged } from "../../store/operations.ts";
-import type { Operation, Placing, Replacing, Stored } from "../../store/records.ts";
+import { replace, unchanged } from "../../store/port/operations.ts";
+import type { Operation, Placing, Replacing, Stored } from "../../store/port/records.ts";
 import { ofEmail } from "../accounts/email-address.ts";
 import { type Agent, type ClientRecord, claimedBy, clients } from "../agents/agent.ts";
 

@@ -1,4 +1,4 @@
-import { update } from "../../store/operations.ts";
+import { update } from "../../store/port/operations.ts";
 import { grants, withoutFamily, withoutGrant } from "../accounts/grants.ts";
 import type { AdapterContext } from "./adapter-context.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors, type KoaContextWithOIDC, type Provider } from "oidc-provider";
-import type { Operation, Records } from "../../store/records.ts";
+import type { Operation, Records } from "../../store/port/records.ts";
 import { type Agent, clients, isClaimable } from "../agents/agent.ts";
 import type { ClaimStart, Claims } from "../agents/claims.ts";
 import { newRegistrationToken } from "../agents/registration-token.ts";

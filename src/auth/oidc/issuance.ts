@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type AdapterPayload, errors } from "oidc-provider";
-import { consume, insert, replace, unchanged } from "../../store/operations.ts";
-import type { Collection, Operation, Stored } from "../../store/records.ts";
-import { storeUnavailable } from "../../store/unavailable.ts";
+import { consume, insert, replace, unchanged } from "../../store/port/operations.ts";
+import type { Collection, Operation, Stored } from "../../store/port/records.ts";
+import { storeUnavailable } from "../../store/port/unavailable.ts";
 import { type GrantRecord, grants, withoutFamily } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext } from "./adapter-context.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors } from "oidc-provider";
-import { collection, type Stored } from "../../store/records.ts";
+import { collection, type Stored } from "../../store/port/records.ts";
 import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
 import { fingerprint, isSecretOf } from "../secrets.ts";

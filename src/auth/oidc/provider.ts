@@ -1,7 +1,7 @@
 import { type Configuration, type JWK, Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Limits } from "../../limits/limits.ts";
-import type { Records } from "../../store/records.ts";
+import type { Records } from "../../store/port/records.ts";
 import type { AgentRoom } from "../agents/agent-room.ts";
 import { JWT_BEARER } from "../assertions/names.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Stored } from "../../store/records.ts";
+import type { Stored } from "../../store/port/records.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { ClientRecord } from "../agents/agent.ts";
 

@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { widestNetwork } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
-import type { Records } from "../../store/records.ts";
+import type { Records } from "../../store/port/records.ts";
 import type { Auditor } from "../auditor.ts";
 
 /** Errors that say of what was presented that it is not good (RFC 6749 section 5.2). */

@@ -5,8 +5,8 @@ import {
   errors,
   Provider,
 } from "oidc-provider";
-import { consume, insert, removeAt, replace, update } from "../../store/operations.ts";
-import { type Collection, collection, type Stored } from "../../store/records.ts";
+import { consume, insert, removeAt, replace, update } from "../../store/port/operations.ts";
+import { type Collection, collection, type Stored } from "../../store/port/records.ts";
 import { underGrant, withoutFamily } from "../accounts/grants.ts";
 import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import { fingerprint } from "../secrets.ts";

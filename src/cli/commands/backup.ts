@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { writeBackup } from "../../store/copies/backup.ts";
+import { writeBackup } from "../../store/backup/backup.ts";
 import { defineStoreCommand } from "../command.ts";
 import { rowsText, sizeText } from "../text.ts";
 import { FileArgument } from "./shared.ts";

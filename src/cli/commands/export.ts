@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { writeExport } from "../../store/copies/export.ts";
-import { NOT_EXPORTED } from "../../store/copies/export-format.ts";
+import { writeExport } from "../../store/backup/export.ts";
+import { NOT_EXPORTED } from "../../store/backup/export-format.ts";
 import { defineStoreCommand } from "../command.ts";
 import { countsText, sizeText } from "../text.ts";
 import { FileArgument } from "./shared.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type ImportedCollection, importDocument, readExport } from "../../store/copies/import.ts";
-import { keyRecords } from "../../store/key-records.ts";
+import { type ImportedCollection, importDocument, readExport } from "../../store/backup/import.ts";
+import { keyRecords } from "../../store/keys/key-records.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { counted } from "../text.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";

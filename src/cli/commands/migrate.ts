@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { fractionOf } from "../../store/copies/progress.ts";
+import { fractionOf } from "../../store/backup/progress.ts";
+import type { Store } from "../../store/port/store.ts";
 import { migrate } from "../../store/postgres/migration.ts";
 import type { EmbeddedStore } from "../../store/sqlite/open.ts";
-import type { Store } from "../../store/store.ts";
 import { defineStoreCommand } from "../command.ts";
 import { counted, rowsText } from "../text.ts";
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { audited } from "../../store/audit.ts";
-import { type BackupFacts, checkBackup, openBackup } from "../../store/copies/backup.ts";
-import { fractionOf, type OnProgress } from "../../store/copies/progress.ts";
-import type { Operation } from "../../store/records.ts";
-import type { DumpRow } from "../../store/store.ts";
+import { audited } from "../../store/audit/entry.ts";
+import { type BackupFacts, checkBackup, openBackup } from "../../store/backup/backup.ts";
+import { fractionOf, type OnProgress } from "../../store/backup/progress.ts";
+import type { Operation } from "../../store/port/records.ts";
+import type { DumpRow } from "../../store/port/store.ts";
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
 import { openForRestore } from "../restore-place.ts";
 import { rowsText } from "../text.ts";

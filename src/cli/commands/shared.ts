@@ -7,7 +7,7 @@ import { createDecisions, type Decisions } from "../../intake/decisions.ts";
 import { createKeyringVault } from "../../mail/keyring-vault.ts";
 import type { Mailbox } from "../../mail/mail.ts";
 import { createOutbox } from "../../mail/outbox.ts";
-import { type AuditEntry, audited } from "../../store/audit.ts";
+import { type AuditEntry, audited } from "../../store/audit/entry.ts";
 import type { CommandContext } from "../command.ts";
 
 /** Names of scopes separated by spaces; they stay text on their way to a server. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { holdsKeys, KEYS_TOPIC, type KeyRecord, keyRecords } from "../../store/key-records.ts";
-import { type KeyUse, keyUses } from "../../store/key-uses.ts";
-import { announce } from "../../store/operations.ts";
+import { holdsKeys, KEYS_TOPIC, type KeyRecord, keyRecords } from "../../store/keys/key-records.ts";
+import { type KeyUse, keyUses } from "../../store/keys/key-uses.ts";
+import { announce } from "../../store/port/operations.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 
 /** More keys than there ever are. */

@@ -1,4 +1,4 @@
-import type { Backlog, Counts, Store, StoreSize } from "../../store/store.ts";
+import type { Backlog, Counts, Store, StoreSize } from "../../store/port/store.ts";
 import type { ProcessReport } from "../../telemetry/report.ts";
 import type { CommandContext } from "../command.ts";
 import { counted, durationText, rowsText, sizeText } from "../text.ts";

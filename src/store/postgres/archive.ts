@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Archive, ArchiveRow, ArchiveSelection } from "../archive.ts";
+import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
 import type { Connection, Statement } from "./connection.ts";
 import type { Once } from "./once.ts";
 import { checkNames, isName, jsonText } from "./text.ts";

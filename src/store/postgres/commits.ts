@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Operation, Replacing } from "../records.ts";
-import { storeUnavailable } from "../unavailable.ts";
+import type { Operation, Replacing } from "../port/records.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 import { encodeArchiveRow } from "./archive.ts";
 import type { Once } from "./once.ts";
 import { isRefused } from "./persistence.ts";

@@ -1,5 +1,5 @@
 import { Pool, type PoolClient, type QueryConfig, type QueryResult, type QueryResultRow } from "pg";
-import { storeUnavailable } from "../unavailable.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 import { ask } from "./ask.ts";
 import { persist } from "./persistence.ts";
 import type { Target } from "./target.ts";

@@ -1,4 +1,4 @@
-import type { DumpRow } from "../store.ts";
+import type { DumpRow } from "../port/store.ts";
 import { INSERT_RECORDS } from "./record-sql.ts";
 import { inTransaction } from "./schema.ts";
 import type { Session } from "./session.ts";

@@ -1,4 +1,4 @@
-import type { Addition, CountedWindow, Counters } from "../counters.ts";
+import type { Addition, CountedWindow, Counters } from "../port/counters.ts";
 import type { Connection } from "./connection.ts";
 import { COUNT, SWEEP } from "./counter-sql.ts";
 

@@ -1,4 +1,4 @@
-import type { DumpRow, StoreIdentity } from "../store.ts";
+import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { lockKey } from "./locks.ts";
 import { CHANNEL, INSERT_RECORDS } from "./record-sql.ts";
 import { changeEpoch, inTransaction, writeMeta } from "./schema.ts";

@@ -1,5 +1,5 @@
-import { type Digest, digestDump } from "../digest.ts";
-import type { Store } from "../store.ts";
+import { type Digest, digestDump } from "../backup/digest.ts";
+import type { Store } from "../port/store.ts";
 import { copyRows } from "./copy.ts";
 import { dumpRows, raiseRevision } from "./dump.ts";
 import { lockKey } from "./locks.ts";

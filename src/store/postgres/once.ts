@@ -1,4 +1,4 @@
-import { storeUnavailable } from "../unavailable.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 import { ask } from "./ask.ts";
 import type { Connection } from "./connection.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { QueryResultRow } from "pg";
-import type { Counts, Store, StoreIdentity, StoreMode } from "../store.ts";
-import { storeUnavailable } from "../unavailable.ts";
+import type { Counts, Store, StoreIdentity, StoreMode } from "../port/store.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 import { listen } from "./announcements.ts";
 import { postgresArchive } from "./archive.ts";
 import { createCommits } from "./commits.ts";
@@ -12,8 +12,8 @@ import { createOnce } from "./once.ts";
 import { postgresRecords } from "./records.ts";
 import { type Found, prepareSchema, type Wanted } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
-import { backlogOf, sizeOf } from "./standing.ts";
 import { explained } from "./start-errors.ts";
+import { backlogOf, sizeOf } from "./stats.ts";
 import { readTarget, type Target } from "./target.ts";
 
 /** How long work is tried again while the database is away, in milliseconds. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import { Problem } from "../../problem.ts";
-import { storeUnavailable } from "../unavailable.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 import { TOO_LATE } from "./once-sql.ts";
 
 /** Pauses between two attempts, in milliseconds: this, and up to as much again. */

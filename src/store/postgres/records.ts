@@ -1,4 +1,4 @@
-import type { Collection, DueSelection, Records, Selection, Stored } from "../records.ts";
+import type { Collection, DueSelection, Records, Selection, Stored } from "../port/records.ts";
 import type { Announcements } from "./announcements.ts";
 import type { Commits } from "./commits.ts";
 import type { Connection, Statement } from "./connection.ts";

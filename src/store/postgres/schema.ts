@@ -1,4 +1,4 @@
-import type { StoreIdentity } from "../store.ts";
+import type { StoreIdentity } from "../port/store.ts";
 import { archiveFunctions, archiveTables } from "./archive-sql.ts";
 import { claimFunction } from "./claim-sql.ts";
 import { counterTable } from "./counter-sql.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import type { Archive, ArchiveRow, ArchiveSelection } from "../archive.ts";
-import type { DumpRow } from "../store.ts";
+import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
+import type { DumpRow } from "../port/store.ts";
 import { damagedRow } from "./errors.ts";
 import { type Column, type StoreFile, sumOf } from "./file.ts";
 import type { Gate } from "./gate.ts";

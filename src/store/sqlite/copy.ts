@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import type { DumpRow, StoreIdentity } from "../store.ts";
-import { storeUnavailable } from "../unavailable.ts";
+import type { DumpRow, StoreIdentity } from "../port/store.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 import { ArchiveTable, archiveRowOf } from "./archive.ts";
 import { FORMAT, PAGE_BYTES, SCHEMA, StoreFile } from "./file.ts";
 import { createFile, nameNext, type Paths, removeNext, syncFile } from "./folder.ts";

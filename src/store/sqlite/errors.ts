@@ -1,5 +1,5 @@
 import type { Problem } from "../../problem.ts";
-import { storeUnavailable } from "../unavailable.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 
 /** An error of SQLite; `errcode` is its extended result code. */
 interface SqliteError extends Error {

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { syncFolder } from "../sync-folder.ts";
+import { syncFolder } from "../../lib/sync-folder.ts";
 import { inUse, isBusy } from "./errors.ts";
 
 /** Only the owner reads and writes. */

@@ -1,5 +1,5 @@
 import type { Problem } from "../../problem.ts";
-import { storeUnavailable } from "../unavailable.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 import { isUncertain, refusalOf } from "./errors.ts";
 
 /** Tells the operator; the cause is for the log. */

@@ -9,8 +9,8 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { isOutboxRecord, outboxRow } from "../outbox-records.ts";
-import { syncFolder } from "../sync-folder.ts";
+import { syncFolder } from "../../lib/sync-folder.ts";
+import { isOutboxRecord, outboxRow } from "../backup/outbox-records.ts";
 import { ArchiveTable } from "./archive.ts";
 import { checkBeforeOpening, placeOf } from "./check.ts";
 import { insertCopied } from "./copy.ts";

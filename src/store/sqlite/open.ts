@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { Archive } from "../archive.ts";
-import type { Collection } from "../records.ts";
+import { syncFolder } from "../../lib/sync-folder.ts";
+import type { Archive } from "../port/archive.ts";
+import type { Collection } from "../port/records.ts";
 import type {
   Backlog,
   Counts,
@@ -12,9 +13,8 @@ import type {
   StoreIdentity,
   StoreMode,
   StoreSize,
-} from "../store.ts";
-import { syncFolder } from "../sync-folder.ts";
-import { storeUnavailable } from "../unavailable.ts";
+} from "../port/store.ts";
+import { storeUnavailable } from "../port/unavailable.ts";
 import { ArchiveTable, createArchive } from "./archive.ts";
 import { checkAtStart, checkBeforeOpening, checkInBackground, placeOf } from "./check.ts";
 import { NextStore, REVISION_GAP, Snapshot } from "./copy.ts";

@@ -1,5 +1,5 @@
-import type { Stored } from "../records.ts";
-import type { Backlog, DumpRow } from "../store.ts";
+import type { Stored } from "../port/records.ts";
+import type { Backlog, DumpRow } from "../port/store.ts";
 import { damagedRow } from "./errors.ts";
 import { type Column, type StoreFile, sumOf } from "./file.ts";
 import type { Transactions, Work } from "./group-commit.ts";

@@ -6,7 +6,7 @@ import type {
   Records,
   Selection,
   Stored,
-} from "../records.ts";
+} from "../port/records.ts";
 import type { Gate, OnWarning } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";

@@ -1,4 +1,4 @@
-import type { Operation, Placing, Replacing } from "../records.ts";
+import type { Operation, Placing, Replacing } from "../port/records.ts";
 import { type ArchiveTable, archiveRowOf } from "./archive.ts";
 import type { RecordRow, RecordTable } from "./record-table.ts";
 import { checkInstant, checkName, checkRevision, jsonOf } from "./values.ts";

@@ -5,7 +5,7 @@ import { queuedDelivery } from "../../../src/alerts/delivery/queue.ts";
 import { createDecision } from "../../../src/alerts/rules/evaluator.ts";
 import { allScopes } from "../../../src/auth/scopes.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
-import type { Records } from "../../../src/store/records.ts";
+import type { Records } from "../../../src/store/port/records.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
 import { alertSteps, createStage, named } from "../../support/scripted-market.ts";
 import { median } from "../harness/numbers.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { announce, consume, put } from "../../../src/store/operations.ts";
-import { collection, type Records } from "../../../src/store/records.ts";
+import { announce, consume, put } from "../../../src/store/port/operations.ts";
+import { collection, type Records } from "../../../src/store/port/records.ts";
 import { describeStores, engines, openStore, PATIENT } from "../../support/stores.ts";
 
 const pages = collection<number>("pages");

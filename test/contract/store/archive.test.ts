@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Archive, ArchiveRow, ArchiveSelection } from "../../../src/store/archive.ts";
+import type { Archive, ArchiveRow, ArchiveSelection } from "../../../src/store/port/archive.ts";
 import { describeStores, openStore } from "../../support/stores.ts";
 
 const row = (at: number, id: string, more: Partial<ArchiveRow> = {}): ArchiveRow => ({

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { ArchiveRow, ArchiveSelection } from "../../../src/store/archive.ts";
-import type { Operation, Placing, Replacing } from "../../../src/store/records.ts";
+import type { ArchiveRow, ArchiveSelection } from "../../../src/store/port/archive.ts";
+import type { Operation, Placing, Replacing } from "../../../src/store/port/records.ts";
 
 /** A step that names a revision by its place in what its player has seen of the record. */
 export type Step =

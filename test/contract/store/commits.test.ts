@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ArchiveRow } from "../../../src/store/archive.ts";
+import type { ArchiveRow } from "../../../src/store/port/archive.ts";
 import {
   announce,
   append,
@@ -12,8 +12,8 @@ import {
   replace,
   unchanged,
   update,
-} from "../../../src/store/operations.ts";
-import { collection, type Operation, type Records } from "../../../src/store/records.ts";
+} from "../../../src/store/port/operations.ts";
+import { collection, type Operation, type Records } from "../../../src/store/port/records.ts";
 import { describeStores, dumped, openStore } from "../../support/stores.ts";
 
 const pages = collection<number>("pages");

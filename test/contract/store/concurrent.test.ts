@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { it } from "vitest";
-import { announce } from "../../../src/store/operations.ts";
-import type { Store, StoreIdentity } from "../../../src/store/store.ts";
+import { announce } from "../../../src/store/port/operations.ts";
+import type { Store, StoreIdentity } from "../../../src/store/port/store.ts";
 import { emptyDisk, type ModelDisk, openModel } from "../../support/store-model.ts";
 import { describeEngines, type Engine, inBatches, START } from "../../support/stores.ts";
 import { atomicCommand, type Command, random } from "./commands.ts";

@@ -7,9 +7,9 @@ import {
   remove,
   removeAt,
   replace,
-} from "../../../src/store/operations.ts";
-import { collection } from "../../../src/store/records.ts";
-import type { DumpRow, Store } from "../../../src/store/store.ts";
+} from "../../../src/store/port/operations.ts";
+import { collection } from "../../../src/store/port/records.ts";
+import type { DumpRow, Store } from "../../../src/store/port/store.ts";
 import {
   describeStores,
   dumped,

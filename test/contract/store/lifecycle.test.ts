@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { consume, insert, put, remove, removeGroup } from "../../../src/store/operations.ts";
-import { collection } from "../../../src/store/records.ts";
+import { consume, insert, put, remove, removeGroup } from "../../../src/store/port/operations.ts";
+import { collection } from "../../../src/store/port/records.ts";
 import { describeStores, dumped, inBatches, openStore } from "../../support/stores.ts";
 
 const pages = collection<unknown>("pages");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { StoreIdentity } from "../../../src/store/store.ts";
+import type { StoreIdentity } from "../../../src/store/port/store.ts";
 import { type Engine, embedded, inBatches, model, postgres, START } from "../../support/stores.ts";
 import { archiveCommand, type Command, random, recordCommand } from "./commands.ts";
 import { everything, newPlayer, type Player, played } from "./player.ts";

@@ -1,5 +1,5 @@
-import { collection, type Operation, type Stored } from "../../../src/store/records.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { collection, type Operation, type Stored } from "../../../src/store/port/records.ts";
+import type { Store } from "../../../src/store/port/store.ts";
 import { dumped } from "../../support/stores.ts";
 import type { Command, Step } from "./commands.ts";
 

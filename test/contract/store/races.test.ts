@@ -10,8 +10,8 @@ import {
   replace,
   unchanged,
   update,
-} from "../../../src/store/operations.ts";
-import { collection, type Operation, type Records } from "../../../src/store/records.ts";
+} from "../../../src/store/port/operations.ts";
+import { collection, type Operation, type Records } from "../../../src/store/port/records.ts";
 import { describeStores, type Engine, openStore, slowed } from "../../support/stores.ts";
 
 const codes = collection<number>("codes");

@@ -8,8 +8,8 @@ import {
   removeGroup,
   replace,
   unchanged,
-} from "../../../src/store/operations.ts";
-import { collection, type Records, type Stored } from "../../../src/store/records.ts";
+} from "../../../src/store/port/operations.ts";
+import { collection, type Records, type Stored } from "../../../src/store/port/records.ts";
 import { describeStores, openStore } from "../../support/stores.ts";
 
 const pages = collection<unknown>("pages");

@@ -10,7 +10,7 @@ import {
 } from "../../../src/ingest/progress.ts";
 import { rejectedRow } from "../../../src/ingest/rows.ts";
 import { type ProviderSetup, SETUP_KEY, setups } from "../../../src/ingest/setup.ts";
-import { put } from "../../../src/store/operations.ts";
+import { put } from "../../../src/store/port/operations.ts";
 import { model, openStore, START, type TestStore } from "../stores.ts";
 
 /** A provider of which nothing has been said. */

@@ -10,9 +10,9 @@ import {
   removeGroup,
   replace,
   unchanged,
-} from "../../../src/store/operations.ts";
-import { collection, type Operation } from "../../../src/store/records.ts";
-import type { Store } from "../../../src/store/store.ts";
+} from "../../../src/store/port/operations.ts";
+import { collection, type Operation } from "../../../src/store/port/records.ts";
+import type { Store } from "../../../src/store/port/store.ts";
 import { describeStores, dumped, type Engine, inBatches, openStore } from "../../support/stores.ts";
 
 const tokens = collection<object>("oidc:AccessToken");

@@ -5,8 +5,8 @@ import { belongingTo, clients } from "../../../src/auth/agents/agent.ts";
 import { heldScopes, isEntitled, whileEntitled } from "../../../src/auth/entitled.ts";
 import { apiKeys, ofKey } from "../../../src/auth/keys/api-keys.ts";
 import { alertScopes, allScopes, type Scope } from "../../../src/auth/scopes.ts";
-import { insert, put, removeGroup } from "../../../src/store/operations.ts";
-import type { Operation, Records } from "../../../src/store/records.ts";
+import { insert, put, removeGroup } from "../../../src/store/port/operations.ts";
+import type { Operation, Records } from "../../../src/store/port/records.ts";
 import { embedded, openStore } from "../../support/stores.ts";
 
 /** A client that came by a document, so that it is registered nowhere. */

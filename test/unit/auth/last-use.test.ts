@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createLastUse, withoutLastUse } from "../../../src/auth/last-use.ts";
-import type { Records } from "../../../src/store/records.ts";
+import type { Records } from "../../../src/store/port/records.ts";
 import { describeStores, openStore, START, type TestStore } from "../../support/stores.ts";
 
 const HOUR = 3_600_000;

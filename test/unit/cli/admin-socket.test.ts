@@ -21,11 +21,11 @@ import { askServer } from "../../../src/cli/admin-client.ts";
 import { serveAdmin } from "../../../src/cli/admin-socket.ts";
 import { listenAlone } from "../../../src/cli/admin-socket-file.ts";
 import { ConfirmationNeeded } from "../../../src/cli/command.ts";
-import type { Progress } from "../../../src/store/copies/progress.ts";
-import { put } from "../../../src/store/operations.ts";
-import { collection } from "../../../src/store/records.ts";
-import type { DumpRow, Store } from "../../../src/store/store.ts";
-import { storeUnavailable } from "../../../src/store/unavailable.ts";
+import type { Progress } from "../../../src/store/backup/progress.ts";
+import { put } from "../../../src/store/port/operations.ts";
+import { collection } from "../../../src/store/port/records.ts";
+import type { DumpRow, Store } from "../../../src/store/port/store.ts";
+import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
 import { dumped, model, openStore } from "../../support/stores.ts";
 
 const root = mkdtempSync(join(tmpdir(), "admin-"));

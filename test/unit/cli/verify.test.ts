@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { verify } from "../../../src/cli/commands/verify.ts";
-import { audited } from "../../../src/store/audit.ts";
-import { put } from "../../../src/store/operations.ts";
-import { collection } from "../../../src/store/records.ts";
-import { sealAudit } from "../../../src/store/sealer.ts";
-import type { DumpRow, Store } from "../../../src/store/store.ts";
-import { storeUnavailable } from "../../../src/store/unavailable.ts";
+import { audited } from "../../../src/store/audit/entry.ts";
+import { sealAudit } from "../../../src/store/audit/seal.ts";
+import { put } from "../../../src/store/port/operations.ts";
+import { collection } from "../../../src/store/port/records.ts";
+import type { DumpRow, Store } from "../../../src/store/port/store.ts";
+import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
 import { dumped, inBatches, model, openStore } from "../../support/stores.ts";
 
 const notes = collection<number>("notes");

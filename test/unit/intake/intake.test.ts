@@ -9,12 +9,12 @@ import { createIntake } from "../../../src/intake/intake.ts";
 import { applicationOfToken, readApplications, readInquiries } from "../../../src/intake/kept.ts";
 import { seats } from "../../../src/intake/seats.ts";
 import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
-import type { AuditEntry } from "../../../src/store/audit.ts";
-import { unsealedAudit } from "../../../src/store/audit.ts";
-import { put, removeGroup } from "../../../src/store/operations.ts";
-import type { Records } from "../../../src/store/records.ts";
-import type { StoreMode } from "../../../src/store/store.ts";
-import { createVault } from "../../../src/store/vault.ts";
+import type { AuditEntry } from "../../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../../src/store/audit/entry.ts";
+import { createVault } from "../../../src/store/keys/vault.ts";
+import { put, removeGroup } from "../../../src/store/port/operations.ts";
+import type { Records } from "../../../src/store/port/records.ts";
+import type { StoreMode } from "../../../src/store/port/store.ts";
 import { describeStores, dumped, type Engine, embedded, openStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;

@@ -7,7 +7,7 @@ import {
   type SharedLimitsOptions,
 } from "../../../src/limits/shared-limits.ts";
 import { Problem } from "../../../src/problem.ts";
-import type { Addition, CountedWindow, Counters } from "../../../src/store/counters.ts";
+import type { Addition, CountedWindow, Counters } from "../../../src/store/port/counters.ts";
 import { openStore, PATIENT, postgres, type TestStore } from "../../support/stores.ts";
 import { manualTimers } from "../../support/timers.ts";
 

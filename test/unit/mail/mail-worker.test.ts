@@ -5,9 +5,9 @@ import type { Email } from "../../../src/mail/email.ts";
 import type { Mail } from "../../../src/mail/mail.ts";
 import { createMailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
 import { createOutbox, MAIL_TOPIC, mails } from "../../../src/mail/outbox.ts";
-import { announce } from "../../../src/store/operations.ts";
-import type { Records } from "../../../src/store/records.ts";
-import { createVault } from "../../../src/store/vault.ts";
+import { createVault } from "../../../src/store/keys/vault.ts";
+import { announce } from "../../../src/store/port/operations.ts";
+import type { Records } from "../../../src/store/port/records.ts";
 import { startSmtp } from "../../support/smtp.ts";
 import { describeStores, openStore, type TestStore } from "../../support/stores.ts";
 

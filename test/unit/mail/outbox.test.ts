@@ -4,8 +4,8 @@ import { createKeyringVault } from "../../../src/mail/keyring-vault.ts";
 import type { Mail } from "../../../src/mail/mail.ts";
 import { createMailWorker } from "../../../src/mail/mail-worker.ts";
 import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
-import { openKeyring } from "../../../src/store/keyring.ts";
-import { createVault } from "../../../src/store/vault.ts";
+import { openKeyring } from "../../../src/store/keys/keyring.ts";
+import { createVault } from "../../../src/store/keys/vault.ts";
 import { startSmtp } from "../../support/smtp.ts";
 import { dumped, embedded, openStore, START } from "../../support/stores.ts";
 

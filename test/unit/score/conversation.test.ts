@@ -3,7 +3,7 @@ import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention } from "../../../src/market/records.ts";
 import { createTextReader } from "../../../src/score/conversation.ts";
 import { createEngine, type EngineOptions } from "../../../src/score/engine.ts";
-import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 
 const DAY_MS = 86_400_000;
 const AT = 40 * DAY_MS;

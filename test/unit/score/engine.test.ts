@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention, Print } from "../../../src/market/records.ts";
 import { createEngine } from "../../../src/score/engine.ts";
-import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 90;

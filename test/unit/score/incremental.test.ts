@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
 import { createEngine } from "../../../src/score/engine.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
 import { differences, marketOf } from "./markets.ts";
 
 const DAY_MS = 60_000;

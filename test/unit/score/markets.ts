@@ -4,7 +4,7 @@ import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
 import { createEngine } from "../../../src/score/engine.ts";
-import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import type { ToolContext } from "../../../src/tool.ts";
 
 type Lists = Omit<InstrumentRecords, "instrument">;

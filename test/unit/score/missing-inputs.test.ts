@@ -4,8 +4,8 @@ import type { Market } from "../../../src/market/market.ts";
 import type { Bar, Fundamental, InstrumentRecords } from "../../../src/market/records.ts";
 import { createEngine } from "../../../src/score/engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import { createSnapshotArchive } from "../../../src/store/snapshot-archive.ts";
 import { marketOf } from "./markets.ts";
 
 /** The newest snapshot of every instrument at an instant. */

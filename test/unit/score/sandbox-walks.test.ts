@@ -2,8 +2,8 @@
 
 import { expect, it } from "vitest";
 import { createEngine } from "../../../src/score/engine.ts";
+import { createSnapshotArchive, type MemoryArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
-import { createSnapshotArchive, type MemoryArchive } from "../../../src/store/snapshot-archive.ts";
 
 const DAY_MS = 60_000;
 const YEAR_DAYS = 252;

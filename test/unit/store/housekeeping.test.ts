@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { audited } from "../../../src/store/audit.ts";
+import { audited } from "../../../src/store/audit/entry.ts";
+import { sealAudit } from "../../../src/store/audit/seal.ts";
+import { verifyAudit } from "../../../src/store/audit/verify.ts";
 import { keepHouse } from "../../../src/store/housekeeping.ts";
-import { keyUses } from "../../../src/store/key-uses.ts";
-import { openKeyring } from "../../../src/store/keyring.ts";
-import { put } from "../../../src/store/operations.ts";
-import { collection } from "../../../src/store/records.ts";
-import { sealAudit } from "../../../src/store/sealer.ts";
-import { verifyAudit } from "../../../src/store/verify-audit.ts";
+import { keyUses } from "../../../src/store/keys/key-uses.ts";
+import { openKeyring } from "../../../src/store/keys/keyring.ts";
+import { put } from "../../../src/store/port/operations.ts";
+import { collection } from "../../../src/store/port/records.ts";
 import { embedded, openStore, type TestStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;

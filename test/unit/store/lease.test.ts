@@ -2,9 +2,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createLease, type Lease, leases } from "../../../src/store/lease.ts";
-import { put } from "../../../src/store/operations.ts";
-import type { Records } from "../../../src/store/records.ts";
-import { storeUnavailable } from "../../../src/store/unavailable.ts";
+import { put } from "../../../src/store/port/operations.ts";
+import type { Records } from "../../../src/store/port/records.ts";
+import { storeUnavailable } from "../../../src/store/port/unavailable.ts";
 import { describeStores, model, openStore, type TestStore } from "../../support/stores.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Archive } from "../../../src/store/archive.ts";
+import type { Archive } from "../../../src/store/port/archive.ts";
 import {
   createSessionArchive,
   type SessionArchiveOptions,

@@ -6,8 +6,8 @@ import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.
 import { queuedDelivery } from "../../../../src/alerts/delivery/queue.ts";
 import { signingSecrets } from "../../../../src/alerts/delivery/secrets.ts";
 import type { Caller } from "../../../../src/auth/caller.ts";
-import { put, replace } from "../../../../src/store/operations.ts";
-import type { Records } from "../../../../src/store/records.ts";
+import { put, replace } from "../../../../src/store/port/operations.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
 import {
   auditedIn,
   deskOn,

@@ -4,7 +4,7 @@ import { alerts } from "../../../../src/alerts/alert.ts";
 import { type EventsAsked, endOfEvents } from "../../../../src/alerts/api/event-log.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
 import { queuedDelivery } from "../../../../src/alerts/delivery/queue.ts";
-import { put } from "../../../../src/store/operations.ts";
+import { put } from "../../../../src/store/port/operations.ts";
 import {
   attempted,
   deskOn,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Alert, alerts } from "../../../../src/alerts/alert.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
 import { queuedDelivery } from "../../../../src/alerts/delivery/queue.ts";
-import { remove, replace } from "../../../../src/store/operations.ts";
+import { remove, replace } from "../../../../src/store/port/operations.ts";
 import {
   attempted,
   auditedIn,

@@ -4,8 +4,8 @@ import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
 import { signingSecrets } from "../../../../src/alerts/delivery/secrets.ts";
 import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
 import { apiKeys, ofKey } from "../../../../src/auth/keys/api-keys.ts";
-import { remove, removeGroup } from "../../../../src/store/operations.ts";
-import type { Records } from "../../../../src/store/records.ts";
+import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
 import {
   auditedIn,
   deskOn,

@@ -6,7 +6,7 @@ import {
   signingSecrets,
 } from "../../../../src/alerts/delivery/secrets.ts";
 import { isSecret } from "../../../../src/alerts/delivery/signing.ts";
-import { createVault } from "../../../../src/store/vault.ts";
+import { createVault } from "../../../../src/store/keys/vault.ts";
 
 const vault = createVault(Buffer.alloc(32, 7));
 const place = { alertId: "alert_0123456789abcdef", vault };

@@ -6,8 +6,8 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { WebhookKeySet, webhookKeySet } from "../../../../src/alerts/delivery/webhook-keys.ts";
 import { webhookKeysRouter } from "../../../../src/http/discovery/webhook-key-set.ts";
 import { sendProblem } from "../../../../src/http/errors.ts";
-import type { Key } from "../../../../src/store/key-records.ts";
-import { keyUses } from "../../../../src/store/key-uses.ts";
+import type { Key } from "../../../../src/store/keys/key-records.ts";
+import { keyUses } from "../../../../src/store/keys/key-uses.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 

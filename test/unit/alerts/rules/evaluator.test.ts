@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { alerts, ofAlert } from "../../../../src/alerts/alert.ts";
 import { allScopes } from "../../../../src/auth/scopes.ts";
-import { put, remove, removeGroup } from "../../../../src/store/operations.ts";
-import { readAll } from "../../../../src/store/read-all.ts";
-import { collection, type Records } from "../../../../src/store/records.ts";
+import { put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
+import { readAll } from "../../../../src/store/port/read-all.ts";
+import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { looseLimits } from "../../../support/alert-service.ts";
 import {
   alertSteps,

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
 import { type GrantRecord, grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
-import { put } from "../../../../src/store/operations.ts";
+import { put } from "../../../../src/store/port/operations.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
 import { describeStores, openStore, START, slowed } from "../../../support/stores.ts";
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
 import { createSessions } from "../../../../src/auth/accounts/browser-sessions.ts";
 import { belongingTo } from "../../../../src/auth/agents/agent.ts";
-import { remove, removeGroup } from "../../../../src/store/operations.ts";
+import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {
   describeStores,

@@ -5,9 +5,9 @@ import type { SignUp } from "../../../../src/auth/accounts/sign-in.ts";
 import { fingerprint } from "../../../../src/auth/secrets.ts";
 import type { Email } from "../../../../src/mail/email.ts";
 import { createOutbox, MAIL_TOPIC, mails, openedEmail } from "../../../../src/mail/outbox.ts";
-import { announce, put } from "../../../../src/store/operations.ts";
-import type { Operation, Records } from "../../../../src/store/records.ts";
-import { createVault } from "../../../../src/store/vault.ts";
+import { createVault } from "../../../../src/store/keys/vault.ts";
+import { announce, put } from "../../../../src/store/port/operations.ts";
+import type { Operation, Records } from "../../../../src/store/port/records.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
 import {
   describeStores,

@@ -9,9 +9,9 @@ import { grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
 import { apiKeys, createApiKeys } from "../../../../src/auth/keys/api-keys.ts";
 import { createOutbox, mails } from "../../../../src/mail/outbox.ts";
-import { put } from "../../../../src/store/operations.ts";
-import { collection, type Records } from "../../../../src/store/records.ts";
-import { createVault } from "../../../../src/store/vault.ts";
+import { createVault } from "../../../../src/store/keys/vault.ts";
+import { put } from "../../../../src/store/port/operations.ts";
+import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { auditOf, claimedAgent, peopleOf, tokens } from "../../../support/account-parts.ts";
 import {
   describeStores,

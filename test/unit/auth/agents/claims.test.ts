@@ -17,11 +17,17 @@ import { calledFrom } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/auth/secrets.ts";
 import { createOutbox, mails, openedEmail } from "../../../../src/mail/outbox.ts";
-import type { AuditEntry } from "../../../../src/store/audit.ts";
-import { unsealedAudit } from "../../../../src/store/audit.ts";
-import { insert, put, remove, removeGroup, replace } from "../../../../src/store/operations.ts";
-import { collection, type Records } from "../../../../src/store/records.ts";
-import { createVault } from "../../../../src/store/vault.ts";
+import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { createVault } from "../../../../src/store/keys/vault.ts";
+import {
+  insert,
+  put,
+  remove,
+  removeGroup,
+  replace,
+} from "../../../../src/store/port/operations.ts";
+import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { describeStores, type Engine, openStore, slowed } from "../../../support/stores.ts";
 
 const MINUTE_MS = 60_000;

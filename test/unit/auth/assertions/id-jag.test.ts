@@ -6,7 +6,7 @@ import {
   usedAssertions,
 } from "../../../../src/auth/assertions/id-jag.ts";
 import { createAuditor } from "../../../../src/auth/auditor.ts";
-import { insert } from "../../../../src/store/operations.ts";
+import { insert } from "../../../../src/store/port/operations.ts";
 import {
   type Claims,
   claimsFor,

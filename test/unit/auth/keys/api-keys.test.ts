@@ -4,9 +4,9 @@ import { belongingTo } from "../../../../src/auth/agents/agent.ts";
 import { createApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
 import { newKeyText } from "../../../../src/auth/keys/key-text.ts";
 import { createLastUse } from "../../../../src/auth/last-use.ts";
-import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/audit.ts";
-import { insert, remove, removeGroup } from "../../../../src/store/operations.ts";
-import type { Records } from "../../../../src/store/records.ts";
+import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
 import {
   describeStores,
   dumped,

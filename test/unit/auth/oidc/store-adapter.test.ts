@@ -5,10 +5,10 @@ import { createAgentRoom } from "../../../../src/auth/agents/agent-room.ts";
 import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
 import { asRequest } from "../../../../src/auth/oidc/reads.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
-import type { AuditEntry } from "../../../../src/store/audit.ts";
-import { unsealedAudit } from "../../../../src/store/audit.ts";
-import { removeGroup, replace } from "../../../../src/store/operations.ts";
-import type { Records } from "../../../../src/store/records.ts";
+import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
+import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
 import { describeStores, dumped, type Engine, openStore, slowed } from "../../../support/stores.ts";
 
 const HOUR_MS = 3_600_000;

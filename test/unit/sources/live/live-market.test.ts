@@ -3,11 +3,11 @@ import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { InstrumentRecords } from "../../../../src/market/records.ts";
 import { createEngine } from "../../../../src/score/engine.ts";
+import { createSnapshotArchive } from "../../../../src/score/snapshot-archive.ts";
 import type { Observed } from "../../../../src/sources/live/ledger.ts";
 import { createLiveMarket, type LiveMarket } from "../../../../src/sources/live/live-market.ts";
 import { MOST_OF_AN_AUTHOR } from "../../../../src/sources/live/message-bound.ts";
 import { addDays, coinBarKnown, stockBarKnown } from "../../../../src/sources/live/when.ts";
-import { createSnapshotArchive } from "../../../../src/store/snapshot-archive.ts";
 import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);

@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import type { ArchiveRow } from "../../../../src/store/archive.ts";
+import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 

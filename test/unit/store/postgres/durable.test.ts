@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { put } from "../../../../src/store/operations.ts";
-import { collection } from "../../../../src/store/records.ts";
+import { put } from "../../../../src/store/port/operations.ts";
+import { collection } from "../../../../src/store/port/records.ts";
 import { describeOwnPostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 

@@ -1,10 +1,16 @@
 import { EventEmitter, once } from "node:events";
 import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import { announce, consume, insert, put, removeGroup } from "../../../../src/store/operations.ts";
+import {
+  announce,
+  consume,
+  insert,
+  put,
+  removeGroup,
+} from "../../../../src/store/port/operations.ts";
+import { collection } from "../../../../src/store/port/records.ts";
+import type { Store } from "../../../../src/store/port/store.ts";
 import { lockKey } from "../../../../src/store/postgres/locks.ts";
-import { collection } from "../../../../src/store/records.ts";
-import type { Store } from "../../../../src/store/store.ts";
 import { startProxy } from "./proxy.ts";
 import { describeOwnPostgres, describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { expect, it, onTestFinished } from "vitest";
-import { insert, put } from "../../../../src/store/operations.ts";
-import { collection } from "../../../../src/store/records.ts";
+import { insert, put } from "../../../../src/store/port/operations.ts";
+import { collection } from "../../../../src/store/port/records.ts";
 import { startProxy } from "./proxy.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";

@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
-import { put, remove, removeAt, replace, unchanged } from "../../../../src/store/operations.ts";
-import { collection } from "../../../../src/store/records.ts";
-import type { DumpRow, Store } from "../../../../src/store/store.ts";
+import {
+  put,
+  remove,
+  removeAt,
+  replace,
+  unchanged,
+} from "../../../../src/store/port/operations.ts";
+import { collection } from "../../../../src/store/port/records.ts";
+import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 

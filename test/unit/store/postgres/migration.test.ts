@@ -2,13 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { digestDump } from "../../../../src/store/digest.ts";
-import { consume, put, remove, removeGroup } from "../../../../src/store/operations.ts";
+import { digestDump } from "../../../../src/store/backup/digest.ts";
+import { consume, put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
+import { collection } from "../../../../src/store/port/records.ts";
+import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { migrate } from "../../../../src/store/postgres/migration.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
-import { collection } from "../../../../src/store/records.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
-import type { DumpRow, Store } from "../../../../src/store/store.ts";
 import { describePostgres, open } from "./server.ts";
 
 const pages = collection<unknown>("pages");

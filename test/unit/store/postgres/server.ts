@@ -1,6 +1,6 @@
 import { beforeAll, describe, onTestFinished } from "vitest";
+import type { Store } from "../../../../src/store/port/store.ts";
 import { openPostgres, type PostgresOptions } from "../../../../src/store/postgres/open.ts";
-import type { Store } from "../../../../src/store/store.ts";
 import {
   type Cluster,
   postgresAvailable,

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
-import { put, unchanged } from "../../../../src/store/operations.ts";
+import { put, unchanged } from "../../../../src/store/port/operations.ts";
+import { collection } from "../../../../src/store/port/records.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
-import { collection } from "../../../../src/store/records.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { put, remove } from "../../../../src/store/operations.ts";
+import { put, remove } from "../../../../src/store/port/operations.ts";
+import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { openEmbedded } from "../../../../src/store/sqlite/open.ts";
-import type { DumpRow } from "../../../../src/store/store.ts";
 import { batchOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
 const OTHER = { id: "another-store", mode: "sandbox" } as const;

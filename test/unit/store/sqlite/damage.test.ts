@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { DumpRow } from "../../../../src/store/store.ts";
+import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { copyOf, fill, namesIn, newFolder, openIn, rowsOf } from "./folders.ts";
 
 /** A closed store with something of everything in it. */

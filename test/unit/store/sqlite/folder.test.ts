@@ -14,11 +14,11 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { put } from "../../../../src/store/operations.ts";
+import { put } from "../../../../src/store/port/operations.ts";
+import type { DumpRow } from "../../../../src/store/port/store.ts";
 import { NextStore } from "../../../../src/store/sqlite/copy.ts";
 import { lockFolder, pathsIn, replaceFile } from "../../../../src/store/sqlite/folder.ts";
 import { openEmbedded } from "../../../../src/store/sqlite/open.ts";
-import type { DumpRow } from "../../../../src/store/store.ts";
 import { copyOf, fill, NOW, namesIn, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
 const OPENER = fileURLToPath(new URL("../../../../src/store/sqlite/open.ts", import.meta.url));

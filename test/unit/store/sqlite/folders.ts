@@ -2,10 +2,10 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { consume, put } from "../../../../src/store/operations.ts";
-import { collection } from "../../../../src/store/records.ts";
+import { consume, put } from "../../../../src/store/port/operations.ts";
+import { collection } from "../../../../src/store/port/records.ts";
+import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
-import type { DumpRow, Store } from "../../../../src/store/store.ts";
 
 /** Where the clock of these tests stands. */
 export const NOW = Date.UTC(2026, 10, 21, 12);

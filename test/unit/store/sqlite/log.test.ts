@@ -1,7 +1,7 @@
 import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { put } from "../../../../src/store/operations.ts";
+import { put } from "../../../../src/store/port/operations.ts";
 import { copyOf, fill, newFolder, openIn, pages, rowsOf } from "./folders.ts";
 
 const FRAME_BYTES = 24 + 4096;

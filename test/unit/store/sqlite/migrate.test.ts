@@ -1,11 +1,11 @@
 import { copyFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { unsealedAudit } from "../../../../src/store/audit.ts";
-import { put } from "../../../../src/store/operations.ts";
-import { sealAudit } from "../../../../src/store/sealer.ts";
+import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { sealAudit } from "../../../../src/store/audit/seal.ts";
+import { verifyAudit } from "../../../../src/store/audit/verify.ts";
+import { put } from "../../../../src/store/port/operations.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";
-import { verifyAudit } from "../../../../src/store/verify-audit.ts";
 import { copyOf, NOW, namesIn, newFolder, pages, rowsOf } from "./folders.ts";
 import { type Format1Content, writeFormat1 } from "./format1.ts";
 

@@ -1,0 +1,75 @@
+import { FACTORS } from "../factors/reading.ts";
+import type { Instrument } from "../market/instrument.ts";
+import { createPackedList, type PackedList, type Packing } from "../market/packed-list.ts";
+import { DIRECTIONS, FORCED_WAITS, type SignalState } from "./direction.ts";
+import { type Snapshot, STATUSES } from "./snapshot.ts";
+
+/** A snapshot without its factors, nor what they were compared with. */
+export type SignalRecord = Omit<Snapshot, "factors">;
+
+/** Every list of missing factors, by the bits of what is missing. */
+const MISSING = Array.from({ length: 2 ** FACTORS.length }, (_, bits) =>
+  FACTORS.filter((_, place) => bits & (1 << place)),
+);
+
+const bitsOf = ({ missingFactors }: SignalRecord): number =>
+  missingFactors.reduce((bits, factor) => bits | (1 << FACTORS.indexOf(factor)), 0);
+
+/** Bytes of a signal. */
+const SIGNAL_BYTES = 20;
+
+function writeSignal(view: DataView, at: number, signal: SignalState): void {
+  const { direction, since, previous, smoothed, frozen, forcedWait } = signal;
+  view.setFloat64(at, since);
+  view.setFloat64(at + 8, smoothed);
+  view.setUint8(at + 16, DIRECTIONS.indexOf(direction));
+  // What is none is the place before the first.
+  view.setInt8(at + 17, previous === null ? -1 : DIRECTIONS.indexOf(previous));
+  view.setInt8(at + 18, forcedWait === null ? -1 : FORCED_WAITS.indexOf(forcedWait));
+  view.setUint8(at + 19, Number(frozen));
+}
+
+const readSignal = (view: DataView, at: number): SignalState => ({
+  direction: DIRECTIONS[view.getUint8(at + 16)] as SignalState["direction"],
+  since: view.getFloat64(at),
+  previous: DIRECTIONS[view.getInt8(at + 17)] ?? null,
+  smoothed: view.getFloat64(at + 8),
+  frozen: view.getUint8(at + 19) === 1,
+  forcedWait: FORCED_WAITS[view.getInt8(at + 18)] ?? null,
+});
+
+/** How the records of one instrument are kept: a quarter of what they take as objects. */
+const packedSignals = (instrument: Instrument): Packing<SignalRecord, SignalRecord> => ({
+  bytes: 50 + SIGNAL_BYTES,
+  write(view, at, record) {
+    const { score, confidence, coverage, price, status, signal } = record;
+    view.setFloat64(at, record.at);
+    view.setFloat64(at + 8, score);
+    view.setFloat64(at + 16, confidence);
+    view.setFloat64(at + 24, coverage);
+    view.setFloat64(at + 32, price?.value ?? Number.NaN);
+    view.setFloat64(at + 40, price?.at ?? Number.NaN);
+    view.setUint8(at + 48, STATUSES.indexOf(status));
+    view.setUint8(at + 49, bitsOf(record));
+    writeSignal(view, at + 50, signal);
+  },
+  read(view, at) {
+    const price = { value: view.getFloat64(at + 32), at: view.getFloat64(at + 40) };
+    return {
+      instrument,
+      at: view.getFloat64(at),
+      status: STATUSES[view.getUint8(at + 48)] as SignalRecord["status"],
+      score: view.getFloat64(at + 8),
+      confidence: view.getFloat64(at + 16),
+      coverage: view.getFloat64(at + 24),
+      signal: readSignal(view, at + 50),
+      missingFactors: MISSING[view.getUint8(at + 49)] as SignalRecord["missingFactors"],
+      price: Number.isNaN(price.at) ? null : price,
+    };
+  },
+});
+
+/** Keeps the signals of an instrument, oldest first. */
+export const createSignalRecords = (
+  instrument: Instrument,
+): PackedList<SignalRecord, SignalRecord> => createPackedList(packedSignals(instrument));

@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import type { ArchiveRow } from "../port/archive.ts";
+import { collection } from "../port/records.ts";
+import { AUDIT_KIND, type AuditEntry } from "./entry.ts";
+
+/** A place in the chain: how many rows it has up to there, and the hash of the last of them. */
+export interface ChainPoint {
+  /** 1 for the first row that was ever sealed. */
+  readonly position: number;
+  /** sha256, in hexadecimal. */
+  readonly hash: string;
+  /** When that row was sealed, in milliseconds since the epoch. */
+  readonly sealedAt: number;
+}
+
+/** Where the chain ends, and where it begins since retention removed older rows. */
+export const chainPoints = collection<ChainPoint>("audit-chain");
+
+/** Key of the point that names the newest row. */
+export const HEAD = "head";
+
+/** Key of the point that names the newest row that retention has removed. */
+export const PRUNED = "pruned";
+
+/** The point before the first row. */
+export const CHAIN_START: ChainPoint = { position: 0, hash: "0".repeat(64), sealedAt: 0 };
+
+/** What a sealed row holds. */
+export interface SealedEntry extends AuditEntry {
+  /** When it was done, in milliseconds since the epoch. */
+  readonly doneAt: number;
+  readonly position: number;
+  readonly previousHash: string;
+  /** sha256, in hexadecimal, of the previous hash and the rest of the row. */
+  readonly hash: string;
+}
+
+/** @returns What the row holds, or `undefined` when it has no place in the chain. */
+export function sealedEntry({ kind, body }: ArchiveRow): SealedEntry | undefined {
+  if (kind !== AUDIT_KIND) return undefined;
+  const { position, previousHash, hash } = (body ?? {}) as Partial<SealedEntry>;
+  const isSealed = Number.isSafeInteger(position) && previousHash !== undefined && hash;
+  return isSealed ? (body as SealedEntry) : undefined;
+}
+
+/** Whether an audit row still has to be chained. */
+export function isUnsealed(row: ArchiveRow): boolean {
+  return row.kind === AUDIT_KIND && sealedEntry(row) === undefined;
+}
+
+/**
+ * Chains an audit row to the ones before it. Its instant becomes that of the sealing, which never
+ * goes back, and its id its position: so the archive gives the rows in the order of the chain.
+ *
+ * @param after The end of the chain.
+ * @param now Milliseconds since the epoch.
+ */
+export function sealed(row: ArchiveRow, after: ChainPoint, now: number): ArchiveRow {
+  const position = after.position + 1;
+  const entry = {
+    ...(row.body as AuditEntry),
+    ...{ doneAt: row.at, position, previousHash: after.hash },
+  };
+  const placed = { ...row, at: Math.max(now, after.sealedAt), id: idOf(position), body: entry };
+  return { ...placed, body: { ...entry, hash: hashOf(placed) } };
+}
+
+/** The place of a sealed row. */
+export function pointOf({ at, body }: ArchiveRow): ChainPoint {
+  const { position, hash } = body as SealedEntry;
+  return { position, hash, sealedAt: at };
+}
+
+/** Whether all of a sealed row is what its own hash says. */
+export function isUnchanged(row: ArchiveRow): boolean {
+  const { hash, ...entry } = row.body as SealedEntry;
+  return row.id === idOf(entry.position) && hash === hashOf({ ...row, body: entry });
+}
+
+/** Sixteen digits hold every safe integer, so that text order is number order. */
+const idOf = (position: number): string => String(position).padStart(16, "0");
+
+/** sha256 over the hash before and the canonical JSON (RFC 8785) of the row without its own hash. */
+function hashOf({ kind, at, id, subject, body }: ArchiveRow): string {
+  const { previousHash } = body as SealedEntry;
+  const text = `${previousHash}${canonicalize({ kind, at, id, subject, body })}`;
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,231 @@
+import { createHash, type Hash } from "node:crypto";
+import { z } from "zod";
+import type { DumpRow, StoreIdentity } from "../port/store.ts";
+import { isJson } from "./json-text.ts";
+import { MAX_LINE_BYTES } from "./lines.ts";
+import { isOutboxRecord, outboxRow } from "./outbox-records.ts";
+
+/** Name and version of the format, first in every backup. */
+const BACKUP_FORMAT = "market-signal-backup";
+
+/** Rises when older programs could not read what newer ones write. Version 1 has records of the
+ *  outbox, which version 2 has not. */
+const BACKUP_VERSION = 2;
+
+/** Rows that are handed on together when a backup is read. */
+const BATCH_ROWS = 500;
+
+/** First line of a backup. */
+const BackupHeader = z.strictObject({
+  format: z.literal(BACKUP_FORMAT),
+  version: z.union([z.literal(1), z.literal(BACKUP_VERSION)]),
+  storeId: z.string().min(1),
+  mode: z.enum(["sandbox", "files", "replay", "live"]),
+  /** When the writing began. */
+  createdAt: z.iso.datetime(),
+});
+type BackupHeader = z.infer<typeof BackupHeader>;
+
+const Instant = z.number().nullable();
+
+/** JSON text; a store takes it as it is. */
+const JsonText = z.string().refine(isJson, "is not JSON");
+
+/** Every line between the first and the last. */
+const Row = z.discriminatedUnion("table", [
+  z.strictObject({
+    table: z.literal("record"),
+    collection: z.string().min(1),
+    key: z.string(),
+    text: JsonText,
+    revision: z.int().positive(),
+    groups: z.array(z.string()),
+    expiresAt: Instant,
+    dueAt: Instant,
+    consumedAt: Instant,
+  }),
+  z.strictObject({
+    table: z.literal("archive"),
+    kind: z.string().min(1),
+    at: z.number(),
+    id: z.string(),
+    subject: z.string().nullable(),
+    text: JsonText,
+  }),
+]) satisfies z.ZodType<DumpRow>;
+
+/** Last line of a backup. */
+const BackupFooter = z.strictObject({
+  /** Rows of each table. */
+  rows: z.strictObject({ record: z.int(), archive: z.int() }),
+  /** Of every byte before this line, in hexadecimal. */
+  sha256: z.string(),
+});
+
+/** How many rows of each table. */
+export type RowCounts = z.infer<typeof BackupFooter>["rows"];
+
+/** A backup that is being read. */
+export interface Backup {
+  readonly identity: StoreIdentity;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** The rows; only who has read them to the end knows that all of them are sound. */
+  readonly batches: AsyncIterable<readonly DumpRow[]>;
+  /** Ends reading before the end. */
+  close(): Promise<unknown>;
+}
+
+/** What a backup is made of. */
+export interface BackupContent {
+  readonly identity: StoreIdentity;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly batches: AsyncIterable<readonly DumpRow[]>;
+}
+
+/**
+ * The text of a backup: a line about the store, a line for each row, and a line with the counts
+ * and the hash of all lines before it. Each line is JSON.
+ *
+ * @param onRows Told the counts so far.
+ * @throws {Error} That names a row that is too long to be read again.
+ */
+export async function* encodeBackup(
+  { identity, createdAt, batches }: BackupContent,
+  onRows: (rows: RowCounts) => void,
+): AsyncGenerator<string> {
+  const hash = createHash("sha256");
+  const rows = { record: 0, archive: 0 };
+  const lines = (values: readonly (BackupHeader | DumpRow)[]) => {
+    const text = values.map(lineOf).join("");
+    hash.update(text);
+    return text;
+  };
+  const header: BackupHeader = {
+    format: BACKUP_FORMAT,
+    version: BACKUP_VERSION,
+    storeId: identity.id,
+    mode: identity.mode,
+    createdAt: new Date(createdAt).toISOString(),
+  };
+  yield lines([header]);
+  for await (const batch of batches) {
+    for (const { table } of batch) rows[table] += 1;
+    // One by one, since a batch of long rows may be longer than a string can be.
+    for (const row of batch) yield lines([row]);
+    onRows(rows);
+  }
+  yield `${JSON.stringify({ rows, sha256: hash.digest("hex") })}\n`;
+}
+
+function lineOf(value: BackupHeader | DumpRow): string {
+  const text = JSON.stringify(value);
+  if (Buffer.byteLength(text) <= MAX_LINE_BYTES) return `${text}\n`;
+  throw new Error(`The row ${nameOf(value)} is longer than 64 MiB, which no backup can hold.`);
+}
+
+function nameOf(value: BackupHeader | DumpRow): string {
+  if (!("table" in value)) return value.format;
+  return value.table === "record"
+    ? `${value.collection}/${value.key}`
+    : `${value.kind}/${value.id}`;
+}
+
+/**
+ * Reads a backup; the rows are checked as they are read.
+ *
+ * @param name Of the file, for messages.
+ * @throws {Error} That names the line, when a line, the counts or the hash are not as they were
+ *   written, now or while the rows are read.
+ */
+export async function decodeBackup(lines: AsyncGenerator<Buffer>, name: string): Promise<Backup> {
+  const first = await lines.next();
+  if (first.done) throw damaged(name, 1, "the file is empty");
+  const header = BackupHeader.safeParse(parsed(first.value));
+  if (!header.success) throw damaged(name, 1, `no backup of a store: ${why(header.error)}`);
+  const { storeId: id, mode, createdAt } = header.data;
+  const hash = createHash("sha256").update(first.value).update("\n");
+  return {
+    identity: { id, mode },
+    createdAt,
+    batches: decodeRows({ lines, name, hash }),
+    close: () => lines.return(undefined),
+  };
+}
+
+interface RowReading {
+  /** Everything after the first line. */
+  readonly lines: AsyncIterator<Buffer>;
+  readonly name: string;
+  /** Of the first line. */
+  readonly hash: Hash;
+}
+
+async function* decodeRows({ lines, name, hash }: RowReading): AsyncGenerator<readonly DumpRow[]> {
+  const next = rowReader(name, hash);
+  let batch: DumpRow[] = [];
+  let number = 2;
+  for (; ; number += 1) {
+    const { value: line, done } = await lines.next();
+    if (done) throw damaged(name, number, "the file ends before its last line: it was cut off");
+    const row = next(line, number);
+    if (row === undefined) break;
+    batch.push(row);
+    if (batch.length < BATCH_ROWS) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+  if (!(await lines.next()).done) throw damaged(name, number + 1, "a line after the last one");
+}
+
+/** @returns Reads the next line: a row, or `undefined` for a last line that fits what was read. */
+function rowReader(name: string, hash: Hash) {
+  const rows = { record: 0, archive: 0 };
+  return (line: Buffer, number: number): DumpRow | undefined => {
+    const value = parsed(line);
+    if (isFooter(value)) {
+      const fault = footerFault(value, { rows, sha256: hash.digest("hex") });
+      if (fault !== undefined) throw damaged(name, number, fault);
+      return undefined;
+    }
+    const row = Row.safeParse(value);
+    if (!row.success) throw damaged(name, number, why(row.error));
+    rows[row.data.table] += 1;
+    hash.update(line).update("\n");
+    return isOutboxRecord(row.data) ? outboxRow(row.data) : row.data;
+  };
+}
+
+function isFooter(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "sha256" in value;
+}
+
+function footerFault(value: unknown, actual: z.infer<typeof BackupFooter>): string | undefined {
+  const { success, data, error } = BackupFooter.safeParse(value);
+  if (!success) return why(error);
+  const { record, archive } = data.rows;
+  if (record !== actual.rows.record || archive !== actual.rows.archive) {
+    return `it counts ${record} records and ${archive} archive rows, there are ${actual.rows.record} and ${actual.rows.archive}`;
+  }
+  return data.sha256 === actual.sha256 ? undefined : "the hash of the lines before it differs";
+}
+
+function damaged(name: string, line: number, what: string): Error {
+  return new Error(`${name}, line ${line}: ${what}. Nothing was changed; use another backup.`);
+}
+
+function why(error: z.ZodError): string {
+  const [issue] = error.issues;
+  return `${issue?.path.join(".") || "the line"}: ${issue?.message ?? "is not valid"}`;
+}
+
+/** @returns `undefined` when the line is not JSON, which no schema accepts. */
+function parsed(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { pipeline } from "node:stream";
+import { createGunzip, createGzip } from "node:zlib";
+import type { Store, StoreIdentity } from "../port/store.ts";
+import { type Backup, decodeBackup, encodeBackup, type RowCounts } from "./backup-format.ts";
+import { splitLines } from "./lines.ts";
+import { writeNewFile } from "./new-file.ts";
+import { fractionOf, type OnProgress } from "./progress.ts";
+
+/** What is known of a backup that was written, or read to its end. */
+export interface BackupFacts {
+  readonly identity: StoreIdentity;
+  /** When it was begun; ISO 8601. */
+  readonly createdAt: string;
+  readonly rows: RowCounts;
+  /** Size of the file. */
+  readonly bytes: number;
+}
+
+/** Where a backup comes from and goes to. */
+export interface BackupTask {
+  readonly store: Store;
+  /** A new file. */
+  readonly file: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * Writes everything as it is at one instant into a new file, a batch at a time.
+ *
+ * @throws {Error} When the file exists or cannot be written; nothing of it is left then.
+ */
+export async function writeBackup(
+  { store, file, now }: BackupTask,
+  onProgress: OnProgress,
+): Promise<BackupFacts> {
+  const { records, archive } = await store.counts();
+  const { identity } = store;
+  const createdAt = now();
+  let rows: RowCounts = { record: 0, archive: 0 };
+  const chunks = encodeBackup({ identity, createdAt, batches: store.dump() }, (counts) => {
+    rows = counts;
+    const done = counts.record + counts.archive;
+    const fraction = fractionOf(done, records + archive);
+    onProgress({ doing: "writing the backup", rows: done, fraction });
+  });
+  const bytes = await writeNewFile({ path: file, chunks, through: [createGzip()] });
+  return { identity, createdAt: new Date(createdAt).toISOString(), rows, bytes };
+}
+
+/**
+ * Begins to read a backup.
+ *
+ * @throws {Error} That names file and line, when it is not a backup; reading its rows throws the
+ *   same way where it is damaged.
+ */
+export function openBackup(file: string): Promise<Backup> {
+  return decodeBackup(
+    readLines(file, () => {}),
+    file,
+  );
+}
+
+/**
+ * Reads a backup to its end and changes nothing.
+ *
+ * @throws {Error} That names file and line, when it is damaged.
+ */
+export async function checkBackup(file: string, onProgress: OnProgress): Promise<BackupFacts> {
+  const { size: bytes } = await stat(file).catch((error) => {
+    throw readingFault(error, file, 0);
+  });
+  const rows = { record: 0, archive: 0 };
+  const onBytes = (done: number) => {
+    const fraction = fractionOf(done, bytes);
+    onProgress({ doing: "checking the backup", rows: rows.record + rows.archive, fraction });
+  };
+  const backup = await decodeBackup(readLines(file, onBytes), file);
+  for await (const batch of backup.batches) {
+    for (const { table } of batch) rows[table] += 1;
+  }
+  return { identity: backup.identity, createdAt: backup.createdAt, rows, bytes };
+}
+
+/** @param onBytes Told how many bytes of the file have been used. */
+async function* readLines(
+  file: string,
+  onBytes: (done: number) => void,
+): AsyncGenerator<Buffer, void, undefined> {
+  const gunzip = createGunzip();
+  let number = 0;
+  try {
+    for await (const line of splitLines(pipeline(createReadStream(file), gunzip, () => {}))) {
+      number += 1;
+      onBytes(gunzip.bytesWritten);
+      yield line;
+    }
+  } catch (error) {
+    throw readingFault(error, file, number);
+  }
+}
+
+function readingFault(error: unknown, file: string, line: number): Error {
+  const { message, code = "" } = error as NodeJS.ErrnoException;
+  if (!code.startsWith("Z_")) return new Error(`${file} cannot be read: ${message}.`);
+  return new Error(
+    `${file}, after line ${line}: the compressed data is damaged (${message}). Nothing was changed; use another backup.`,
+  );
+}

@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { chainPoints } from "../audit/chain.ts";
+import { unsealedAudit } from "../audit/entry.ts";
+import { leases } from "../lease.ts";
+import { probes } from "../probes.ts";
+import { parseJson } from "./json-text.ts";
+
+/** Name of the format, first in every export. */
+export const EXPORT_FORMAT = "market-signal-export";
+
+/** Rises when older programs could not read what newer ones write. */
+export const EXPORT_VERSION = 1;
+
+/** Collections of work under way, which mean nothing in another store or at another time. */
+export const NOT_EXPORTED: readonly string[] = [
+  ...[unsealedAudit, chainPoints, leases, probes].map(({ name }) => name),
+  // Where earlier versions kept what was on its way to the archive.
+  "outbox",
+];
+
+/** Longest key or group, in UTF-16 units, as in `records.ts`. */
+const MAX_NAME_LENGTH = 512;
+
+const Name = z
+  .string()
+  .max(MAX_NAME_LENGTH)
+  .refine((text) => !text.includes("\0"), "must not contain NUL");
+
+const Instant = z.iso.datetime().transform((text) => Date.parse(text));
+
+/** A record; its key stands before it. */
+const ExportedRecord = z.strictObject({
+  /** Any JSON. */
+  value: z.unknown(),
+  groups: z.array(Name).optional(),
+  expiresAt: Instant.optional(),
+  dueAt: Instant.optional(),
+  consumedAt: Instant.optional(),
+});
+
+/** A record that was exported; instants are milliseconds since the epoch. */
+export type ExportedRecord = z.infer<typeof ExportedRecord>;
+
+/** Everything before the records. */
+const Head = z.object({
+  format: z.literal(EXPORT_FORMAT),
+  version: z.literal(EXPORT_VERSION),
+  storeId: z.string().min(1),
+  mode: z.enum(["sandbox", "files", "replay", "live"]),
+  exportedAt: z.iso.datetime(),
+  collections: z.custom<Readonly<Record<string, unknown>>>(isObject, "is no object"),
+});
+
+/** An export that was read; collections and keys in the order of the file. */
+export interface ExportDocument extends Omit<z.infer<typeof Head>, "collections"> {
+  readonly collections: ReadonlyMap<string, ReadonlyMap<string, ExportedRecord>>;
+}
+
+/**
+ * Reads an export.
+ *
+ * @param name Of the file, for messages.
+ * @throws {Error} That names the file and the line and column, or the path inside the document.
+ */
+export function parseExport(text: string, name: string): ExportDocument {
+  const path: string[] = [];
+  const checked = <T extends z.ZodType>(schema: T, value: unknown): z.output<T> => {
+    const result = schema.safeParse(value);
+    if (result.success) return result.data;
+    const [issue] = result.error.issues;
+    const at = [...path, ...(issue?.path ?? [])].join(".") || "the document";
+    throw new Error(`${name}: ${at}: ${issue?.message}. Nothing was changed.`);
+  };
+  const { collections, ...head } = checked(Head, parseJson(text, name));
+  path.push("collections");
+  // By entries, since zod's records leave out a key named `__proto__`.
+  const mapped = <V>(object: unknown, read: (value: unknown) => V): ReadonlyMap<string, V> => {
+    const entries = Object.entries(checked(z.custom<object>(isObject, "is no object"), object));
+    return new Map(
+      entries.map(([key, value]) => {
+        path.push(key);
+        const entry = [checked(Name, key), read(value)] as const;
+        path.pop();
+        return entry;
+      }),
+    );
+  };
+  return {
+    ...head,
+    collections: mapped(collections, (records) =>
+      mapped(records, (record) => checked(ExportedRecord, record)),
+    ),
+  };
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

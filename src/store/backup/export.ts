@@ -1,0 +1,124 @@
+import type { DumpRow, Store, StoreIdentity } from "../port/store.ts";
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  type ExportedRecord,
+  NOT_EXPORTED,
+} from "./export-format.ts";
+import { writeNewFile } from "./new-file.ts";
+import { fractionOf, type OnProgress } from "./progress.ts";
+
+/** 9999-12-31T23:59:59.999Z, the latest instant with four digits for the year (ISO 8601). */
+const LATEST_INSTANT = 253_402_300_799_999;
+
+/** Records in the order of their keys, by collection. */
+type Collections = Map<string, Map<string, ExportedRecord>>;
+
+/** What was exported. */
+export interface ExportFacts {
+  readonly identity: StoreIdentity;
+  /** ISO 8601. */
+  readonly exportedAt: string;
+  /** Records by collection. */
+  readonly collections: Readonly<Record<string, number>>;
+  /** Size of the file. */
+  readonly bytes: number;
+}
+
+/** Where an export comes from and goes to. */
+export interface ExportTask {
+  readonly store: Store;
+  /** A new file. */
+  readonly file: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * Writes the records as they are at one instant as one JSON document that people can read, sorted
+ * by collection and key. Holds all of them in memory meanwhile.
+ *
+ * @throws {Error} When the file exists or cannot be written; nothing of it is left then.
+ */
+export async function writeExport(
+  { store, file, now }: ExportTask,
+  onProgress: OnProgress,
+): Promise<ExportFacts> {
+  const at = now();
+  const { identity } = store;
+  const collections = await readRecords(store, at, onProgress);
+  const head = {
+    format: EXPORT_FORMAT,
+    version: EXPORT_VERSION,
+    storeId: identity.id,
+    mode: identity.mode,
+    exportedAt: new Date(at).toISOString(),
+  };
+  const bytes = await writeNewFile({ path: file, chunks: documentText(head, collections) });
+  const sizes = sorted(collections).map(([name, records]) => [name, records.size]);
+  return { identity, exportedAt: head.exportedAt, collections: Object.fromEntries(sizes), bytes };
+}
+
+async function readRecords(store: Store, at: number, onProgress: OnProgress): Promise<Collections> {
+  const collections: Collections = new Map();
+  const total = (await store.counts()).records;
+  let rows = 0;
+  for await (const batch of store.dump()) {
+    const records = batch.filter((row) => row.table === "record");
+    for (const row of records) if (isExported(row, at)) add(collections, row);
+    rows += records.length;
+    onProgress({ doing: "reading the records", rows, fraction: fractionOf(rows, total) });
+    // A dump gives the records before the archive.
+    if (records.length < batch.length) break;
+  }
+  return collections;
+}
+
+type RecordRow = Extract<DumpRow, { readonly table: "record" }>;
+
+function isExported({ collection, expiresAt }: RecordRow, at: number): boolean {
+  return !NOT_EXPORTED.includes(collection) && (expiresAt === null || expiresAt > at);
+}
+
+function add(collections: Collections, row: RecordRow): void {
+  const { collection, key, text, groups, expiresAt, dueAt, consumedAt } = row;
+  const records = collections.get(collection) ?? new Map();
+  collections.set(collection, records);
+  records.set(key, {
+    value: JSON.parse(text),
+    ...(groups.length > 0 && { groups }),
+    ...(expiresAt !== null && { expiresAt }),
+    ...(dueAt !== null && { dueAt }),
+    ...(consumedAt !== null && { consumedAt }),
+  });
+}
+
+/** The document bit by bit: all of it may be longer than a string can be. */
+async function* documentText(head: object, collections: Collections): AsyncGenerator<string> {
+  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "collections": {`;
+  for (const [at, [name, records]] of sorted(collections).entries()) {
+    yield `${at > 0 ? "," : ""}\n    ${JSON.stringify(name)}: {`;
+    for (const [at, [key, record]] of sorted(records).entries()) {
+      yield `${at > 0 ? "," : ""}\n      ${JSON.stringify(key)}: ${recordText(record)}`;
+    }
+    yield "\n    }";
+  }
+  yield "\n  }\n}\n";
+}
+
+function recordText(record: ExportedRecord): string {
+  const { expiresAt, dueAt, consumedAt } = record;
+  const readable = {
+    ...record,
+    ...(expiresAt !== undefined && { expiresAt: iso(expiresAt) }),
+    ...(dueAt !== undefined && { dueAt: iso(dueAt) }),
+    ...(consumedAt !== undefined && { consumedAt: iso(consumedAt) }),
+  };
+  return JSON.stringify(readable, null, 2).replaceAll("\n", "\n      ");
+}
+
+const iso = (at: number) => new Date(Math.min(at, LATEST_INSTANT)).toISOString();
+
+function sorted<V>(map: ReadonlyMap<string, V>): readonly (readonly [string, V])[] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,124 @@
+import { readFile, stat } from "node:fs/promises";
+import { audited } from "../audit/entry.ts";
+import { consume, put, remove } from "../port/operations.ts";
+import { collection, type Operation, type Records } from "../port/records.ts";
+import type { Store } from "../port/store.ts";
+import {
+  type ExportDocument,
+  type ExportedRecord,
+  NOT_EXPORTED,
+  parseExport,
+} from "./export-format.ts";
+
+/** A document is read as a whole, and a server does nothing else meanwhile. Larger ones belong into a
+ *  backup, which is read line by line. */
+const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
+
+/** Records that are listed at once. */
+const PAGE = 10_000;
+
+/** What an import did to a collection. */
+export interface ImportedCollection {
+  readonly written: number;
+  /** Records that were there and are not in the document. */
+  readonly removed: number;
+  /** Records of the document whose time is over. */
+  readonly expired: number;
+}
+
+/** Where the records of a document go. */
+export interface ImportTask {
+  readonly store: Store;
+  readonly document: ExportDocument;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * Reads an export and holds it against the store.
+ *
+ * @throws {Error} That names the file and the place in it; or says that the document is of a store
+ *   of another mode.
+ */
+export async function readExport(file: string, store: Store): Promise<ExportDocument> {
+  const { size } = await stat(file).catch((error: Error) => {
+    throw new Error(`${file} cannot be read: ${error.message}.`);
+  });
+  if (size > MAX_DOCUMENT_BYTES) {
+    throw new Error(`${file} is larger than 64 MiB; use backup and restore for so much.`);
+  }
+  const document = parseExport(await readFile(file, "utf8"), file);
+  const { mode } = store.identity;
+  if (document.mode !== mode) {
+    throw new Error(
+      `${file} is of a store of the mode ${document.mode}; this one belongs to ${mode}. Nothing was changed.`,
+    );
+  }
+  const odd = [...document.collections.keys()].find((name) => NOT_EXPORTED.includes(name));
+  if (odd !== undefined) {
+    throw new Error(`${file}: collections.${odd}: is never imported. Nothing was changed.`);
+  }
+  return document;
+}
+
+/**
+ * Replaces the records of the collections that are in a document, and of no others, in one commit
+ * with its audit row. A record that a server writes into one of them meanwhile may stay.
+ *
+ * @returns What was done, by collection.
+ */
+export async function importDocument({
+  store,
+  document,
+  now,
+}: ImportTask): Promise<Readonly<Record<string, ImportedCollection>>> {
+  const at = now();
+  const done = new Map<string, ImportedCollection>();
+  const operations: Operation[] = [];
+  for (const [name, records] of document.collections) {
+    const alive = [...records].filter(([, { expiresAt = at + 1 }]) => expiresAt > at);
+    const kept = new Set(alive.map(([key]) => key));
+    const gone = (await keysOf(store.records, name)).filter((key) => !kept.has(key));
+    operations.push(...gone.map((key) => remove(collection(name), key)));
+    for (const [key, record] of alive) operations.push(...written(name, { key, record, at }));
+    const expired = records.size - alive.length;
+    done.set(name, { written: alive.length, removed: gone.length, expired });
+  }
+  const entry = {
+    ...{ action: "store.imported", actor: "operator", target: store.identity.id },
+    detail: { from: document.storeId, collections: [...done.keys()].join(" ") },
+  };
+  await store.records.commit([...operations, ...audited(entry, at)]);
+  return Object.fromEntries(done);
+}
+
+async function keysOf(records: Records, name: string): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for (let after = 0; ; ) {
+    const page = await records.list(collection(name), { after, limit: PAGE });
+    for (const { key, revision } of page) {
+      keys.push(key);
+      after = revision;
+    }
+    if (page.length < PAGE) return keys;
+  }
+}
+
+interface Writing {
+  readonly key: string;
+  readonly record: ExportedRecord;
+  /** Milliseconds since the epoch; times of the record become times from now. */
+  readonly at: number;
+}
+
+/** A use that was made is made again: at the instant of the import, since that is what is kept. */
+function written(name: string, { key, record, at }: Writing): readonly Operation[] {
+  const { value, groups, expiresAt, dueAt, consumedAt } = record;
+  const placed = put(collection(name), {
+    ...{ key, value },
+    ...(groups && { groups }),
+    ...(expiresAt !== undefined && { ttlMs: expiresAt - at }),
+    ...(dueAt !== undefined && { dueInMs: dueAt - at }),
+  });
+  return consumedAt === undefined ? [placed] : [placed, consume(collection(name), key)];
+}

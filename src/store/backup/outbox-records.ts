@@ -1,0 +1,22 @@
+import { isUnsealed } from "../audit/chain.ts";
+import { unsealedAudit } from "../audit/entry.ts";
+import type { ArchiveRow } from "../port/archive.ts";
+import type { DumpRow } from "../port/store.ts";
+
+type RecordRow = Extract<DumpRow, { table: "record" }>;
+
+/**
+ * Earlier versions committed archive rows as records of the collection `outbox` and moved them into
+ * the archive later. Stores and backups of these versions may hold some.
+ */
+export function isOutboxRecord(row: DumpRow): row is RecordRow {
+  return row.table === "record" && row.collection === "outbox";
+}
+
+/** What an outbox record is now: an audit row that waits to be chained, or a row of the archive. */
+export function outboxRow(record: RecordRow): DumpRow {
+  const row = JSON.parse(record.text) as ArchiveRow;
+  if (isUnsealed(row)) return { ...record, collection: unsealedAudit.name };
+  const { kind, at, id, subject = null, body } = row;
+  return { table: "archive", kind, at, id, subject, text: JSON.stringify(body) };
+}

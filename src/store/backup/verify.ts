@@ -1,0 +1,118 @@
+import { type AuditReport, verifyAudit } from "../audit/verify.ts";
+import type { DumpRow, Store } from "../port/store.ts";
+import { faultText, isStoreFault } from "./fault-text.ts";
+import { isJson } from "./json-text.ts";
+import { fractionOf, type OnProgress } from "./progress.ts";
+
+/** So many problems of rows are told; a store that has more is no better known by them. */
+const MAX_PROBLEMS = 100;
+
+/** What is known about a store that was read from end to end. */
+export interface VerifyReport {
+  /** Records by collection. */
+  readonly records: Readonly<Record<string, number>>;
+  /** Archive rows by kind. */
+  readonly archive: Readonly<Record<string, number>>;
+  readonly audit: AuditReport;
+  /** What is wrong with rows and with the chain of audit rows; empty when nothing is. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Checks the files of a store where there are any, reads every row and the whole chain of audit rows,
+ * and says what is wrong. What cannot be read is a problem, and the rest is read all the same. A
+ * server may be writing meanwhile.
+ */
+export async function verifyStore(store: Store, onProgress: OnProgress): Promise<VerifyReport> {
+  const faults = canCheck(store) ? [...(await store.check())] : [];
+  const rows = await readRows(store, onProgress);
+  const audit = await readAudit(store, onProgress);
+  const { records, archive, problems } = rows;
+  return {
+    records: sorted(records),
+    archive: sorted(archive),
+    audit,
+    problems: [...faults, ...problems, ...audit.problems],
+  };
+}
+
+/** A store of files, which can be damaged where reading the rows does not show it. */
+interface Checkable extends Store {
+  /** @returns What is wrong with the files, by name. */
+  check(): Promise<readonly string[]>;
+}
+
+const canCheck = (store: Store): store is Checkable => "check" in store;
+
+/** A chain that cannot be read has one problem and no rows. */
+async function readAudit(store: Store, onProgress: OnProgress): Promise<AuditReport> {
+  try {
+    return await verifyAudit(store, (done, total) => {
+      const fraction = fractionOf(done, total);
+      onProgress({ doing: "checking the audit rows", rows: done, fraction });
+    });
+  } catch (error) {
+    const problems = [unread("The chain of audit rows", error)];
+    const none = { firstPosition: undefined, lastPosition: undefined, lastHash: undefined };
+    return { rows: 0, ...none, unsealed: 0, problems };
+  }
+}
+
+/** @throws The error, unless the store could not answer. */
+function unread(what: string, error: unknown): string {
+  if (!isStoreFault(error)) throw error;
+  return `${what} could not be read to the end: ${faultText(error)}`;
+}
+
+interface RowsRead {
+  readonly records: Map<string, number>;
+  readonly archive: Map<string, number>;
+  readonly problems: string[];
+}
+
+async function readRows(store: Store, onProgress: OnProgress): Promise<RowsRead> {
+  const read: RowsRead = { records: new Map(), archive: new Map(), problems: [] };
+  try {
+    await readInto(read, store, onProgress);
+  } catch (error) {
+    read.problems.push(unread("The rows", error));
+  }
+  return read;
+}
+
+async function readInto(read: RowsRead, store: Store, onProgress: OnProgress): Promise<void> {
+  const counts = await store.counts();
+  const total = counts.records + counts.archive;
+  let rows = 0;
+  let revision = 0;
+  for await (const batch of store.dump()) {
+    for (const row of batch) {
+      const fault = faultOf(row, revision);
+      if (fault !== undefined && read.problems.length < MAX_PROBLEMS) read.problems.push(fault);
+      revision = row.table === "record" ? row.revision : revision;
+      count(read, row);
+    }
+    rows += batch.length;
+    onProgress({ doing: "reading the rows", rows, fraction: fractionOf(rows, total) });
+  }
+}
+
+/** @param after Revision of the record before, which is lower. */
+function faultOf(row: DumpRow, after: number): string | undefined {
+  const name =
+    row.table === "record"
+      ? `Record ${JSON.stringify(row.key)} of ${row.collection}`
+      : `Archive row ${row.kind} ${row.id}`;
+  if (!isJson(row.text)) return `${name} is not JSON.`;
+  const isLate = row.table === "record" && row.revision <= after;
+  return isLate ? `${name} has the revision ${row.revision}, after ${after}.` : undefined;
+}
+
+function count({ records, archive }: RowsRead, row: DumpRow): void {
+  const [counts, name] = row.table === "record" ? [records, row.collection] : [archive, row.kind];
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+function sorted(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

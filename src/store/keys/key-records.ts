@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import { type AuditEntry, audited } from "../audit/entry.ts";
+import { announce, insert, removeAt, replace } from "../port/operations.ts";
+import { collection, type Operation, type Records, type Stored } from "../port/records.ts";
+import { type JwkOf, type KeyUse, keyUses } from "./key-uses.ts";
+import type { Vault } from "./vault.ts";
+
+/** Topic that is announced when keys were made or removed. */
+export const KEYS_TOPIC = "keys";
+
+const KID_BYTES = 9;
+
+/** A key in memory. */
+export interface Key<U extends KeyUse = KeyUse> {
+  /** Goes with what is made with the key, so that it is found again. */
+  readonly kid: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** When another took its place, in milliseconds since the epoch: since then it only verifies, or
+   *  opens. `null` for the newest. */
+  readonly retiredAt: number | null;
+  readonly jwk: JwkOf[U] & { readonly kid: string };
+}
+
+/** A key as it is stored; nothing secret is in plain. */
+export interface KeyRecord extends Omit<Key, "jwk"> {
+  readonly use: KeyUse;
+  /** Counts the keys of the use from 1. */
+  readonly generation: number;
+  /** The JWK, sealed. */
+  readonly sealed: string;
+}
+
+/** Who asked for a change of keys. */
+export type KeyChanger = Pick<AuditEntry, "actor" | "addressHash" | "requestId">;
+
+/** What a change of keys is made with. */
+export interface KeyChange {
+  readonly vault: Vault;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly by: KeyChanger;
+}
+
+export const keyRecords = collection<KeyRecord>("keys");
+
+/** Whether the store has keys, which only its own master key opens. */
+export async function holdsKeys(records: Records): Promise<boolean> {
+  return (await records.list(keyRecords, { limit: 1 })).length > 0;
+}
+
+/** @throws {Error} When the master key is another, or the record was changed. */
+export function openedKey(
+  { kid, createdAt, retiredAt, use, sealed }: KeyRecord,
+  vault: Vault,
+): Key {
+  const jwk = { ...JSON.parse(vault.open(sealed, contextOf(use, kid))), kid };
+  return { kid, createdAt, retiredAt, jwk };
+}
+
+/** The steps that make the first key of a use; they do not hold when there is one. */
+export function firstKey(use: KeyUse, change: KeyChange): readonly Operation[] {
+  return made(newRecord(use, 1, change), "key.created", change);
+}
+
+/** The steps that put a new key before the newest of its use; they do not hold when another one
+ *  already is. */
+export function nextKey(newest: Stored<KeyRecord>, change: KeyChange) {
+  const { use, generation } = newest.value;
+  const record = newRecord(use, generation + 1, change);
+  const value = { ...newest.value, retiredAt: change.now };
+  const retire = replace(keyRecords, newest, { value });
+  return { kid: record.kid, steps: [retire, ...made(record, "key.rotated", change)] };
+}
+
+/** The steps that remove a key. */
+export function endedKey(ended: Stored<KeyRecord>, now: number): readonly Operation[] {
+  const { kid, use } = ended.value;
+  const entry = { action: "key.removed", actor: "system", target: kid, detail: { use } };
+  return [removeAt(keyRecords, ended), ...audited(entry, now), announce(KEYS_TOPIC)];
+}
+
+/** Whether nothing that is in use can have been made with the key. */
+export function hasEnded({ use, retiredAt }: KeyRecord, now: number): boolean {
+  return retiredAt !== null && retiredAt + keyUses[use].keptMs <= now;
+}
+
+function newRecord(use: KeyUse, generation: number, { vault, now }: KeyChange): KeyRecord {
+  const kid = randomBytes(KID_BYTES).toString("base64url");
+  const sealed = vault.seal(JSON.stringify(keyUses[use].generate()), contextOf(use, kid));
+  return { use, generation, kid, createdAt: now, retiredAt: null, sealed };
+}
+
+/** The place of a record follows from its generation, so that of several processes that make the
+ *  next key at once only one does. */
+function made(value: KeyRecord, action: string, { now, by }: KeyChange): readonly Operation[] {
+  const { use, generation, kid } = value;
+  const entry = { ...by, action, target: kid, detail: { use } };
+  const key = `${use}:${generation}`;
+  return [insert(keyRecords, { key, value }), ...audited(entry, now), announce(KEYS_TOPIC)];
+}
+
+/** A sealed key opens only as the key that it is. */
+const contextOf = (use: KeyUse, kid: string): string => `${use}:${kid}`;

@@ -1,0 +1,109 @@
+import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import { AUDIT_KEPT_MS } from "../retention.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Bytes of a key that is no key pair: as many as HMAC-SHA256 and AES-256 take. */
+const SECRET_BYTES = 32;
+
+/** A secret key as JWK (RFC 7518 section 6.4). */
+interface SecretJwk {
+  readonly kty: "oct";
+  /** The bytes in URL-safe base64. */
+  readonly k: string;
+}
+
+/** A private key of an elliptic curve as JWK (RFC 7518 section 6.2, RFC 8037 section 2). */
+interface PrivateJwk {
+  readonly kty: "EC" | "OKP";
+  readonly crv: string;
+  readonly x: string;
+  readonly y?: string;
+  readonly d: string;
+  readonly alg: string;
+  readonly use: "sig";
+}
+
+/** A private RSA key as JWK (RFC 7518 section 6.3). */
+interface RsaPrivateJwk {
+  readonly kty: "RSA";
+  readonly n: string;
+  readonly e: string;
+  readonly d: string;
+  readonly p: string;
+  readonly q: string;
+  readonly dp: string;
+  readonly dq: string;
+  readonly qi: string;
+  readonly alg: "RS256";
+  readonly use: "sig";
+}
+
+/** What the keys of a use are. */
+export interface JwkOf {
+  /** ES256, for ID tokens of clients that registered for it. */
+  readonly "token-signing": PrivateJwk;
+  /** RS256, for all other ID tokens (OpenID Connect Dynamic Client Registration 1.0 section 2). */
+  readonly "token-signing-rsa": RsaPrivateJwk;
+  readonly "cookie-signing": SecretJwk;
+  /** Ed25519, for the `v1a` signatures of Standard Webhooks. */
+  readonly "webhook-signing": PrivateJwk;
+  /** Key of a vault for the secrets of single records. */
+  readonly "secret-encryption": SecretJwk;
+  /** HMAC key for callers' network addresses in audit rows. */
+  readonly "address-hash": SecretJwk;
+}
+
+/** What a key is for. */
+export type KeyUse = keyof JwkOf;
+
+interface Use<U extends KeyUse> {
+  /** How long a key is kept after another took its place, in milliseconds. */
+  readonly keptMs: number;
+  generate(): JwkOf[U];
+}
+
+const secret = (): SecretJwk => ({
+  kty: "oct",
+  k: randomBytes(SECRET_BYTES).toString("base64url"),
+});
+
+const signing = <T>(privateKey: KeyObject, alg: string): T =>
+  ({ ...privateKey.export({ format: "jwk" }), alg, use: "sig" }) as T;
+
+/** Length of an RSA modulus, in bits (RFC 7518 section 3.3). */
+const RSA_BITS = 2048;
+
+/** Every use of a key. What was made with a key must not outlive it. */
+export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
+  "token-signing": {
+    // ID tokens end after an hour; clients may keep the key set for some hours more.
+    keptMs: DAY_MS,
+    generate: () => signing(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey, "ES256"),
+  },
+  "token-signing-rsa": {
+    keptMs: DAY_MS,
+    generate: () =>
+      signing(generateKeyPairSync("rsa", { modulusLength: RSA_BITS }).privateKey, "RS256"),
+  },
+  "cookie-signing": {
+    // The longest session.
+    keptMs: 14 * DAY_MS,
+    generate: secret,
+  },
+  "webhook-signing": {
+    // Deliveries are tried for three days, and receivers may keep the key for some days more.
+    keptMs: 7 * DAY_MS,
+    generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
+  },
+  "secret-encryption": {
+    // Something may still be sealed with it.
+    keptMs: Number.POSITIVE_INFINITY,
+    generate: secret,
+  },
+  "address-hash": {
+    // The rows in which an address may have to be found again.
+    keptMs: AUDIT_KEPT_MS,
+    generate: secret,
+  },
+};

@@ -1,0 +1,170 @@
+import { createHmac } from "node:crypto";
+import type { Records, Stored } from "../port/records.ts";
+import {
+  endedKey,
+  firstKey,
+  hasEnded,
+  type Key,
+  type KeyChanger,
+  type KeyRecord,
+  keyRecords,
+  nextKey,
+  openedKey,
+} from "./key-records.ts";
+import { type KeyUse, keyUses } from "./key-uses.ts";
+import { createVault, type Vault } from "./vault.ts";
+
+/** More keys than there ever are. */
+const ALL = 10_000;
+
+/** Too many for two addresses to share them by chance. */
+const ADDRESS_HASH_BYTES = 16;
+
+/** What a keyring is opened with. */
+export interface KeyringOptions {
+  readonly records: Records;
+  /** 32 bytes. */
+  readonly masterKey: Uint8Array;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** The keys of the service, in memory. */
+export interface Keyring {
+  /** The newest first; there is always one. */
+  keys<U extends KeyUse>(use: U): readonly [Key<U>, ...Key<U>[]];
+
+  /** HMAC-SHA256 of a network address, cut to 16 bytes, in URL-safe base64. */
+  hashAddress(address: string): string;
+
+  /**
+   * Makes a new key; the one before is kept until nothing in use was made with it.
+   *
+   * @returns The kid of the new one.
+   */
+  rotate(use: KeyUse, by: KeyChanger): Promise<string>;
+
+  /** Removes the keys that have been kept long enough. @returns How many went. */
+  removeEnded(): Promise<number>;
+
+  /** Reads what other processes changed. */
+  reload(): Promise<void>;
+
+  /** Listens to changes of the keys in memory. @returns Stops listening. */
+  onChange(listener: () => void): () => void;
+}
+
+/**
+ * Opens the keys of a store and makes the first of every use that has none. Processes that start at
+ * the same time end with the same keys.
+ *
+ * @throws {Error} When the master key is not the one that the store's keys are kept under.
+ */
+export async function openKeyring({ records, masterKey, now }: KeyringOptions): Promise<Keyring> {
+  const vault = createVault(masterKey);
+  const shelf = createShelf(records, vault);
+  await makeMissing(shelf, { records, vault, now });
+
+  const keys = <U extends KeyUse>(use: U) =>
+    shelf.of(use).map(({ key }) => key) as unknown as readonly [Key<U>, ...Key<U>[]];
+  return {
+    keys,
+    hashAddress(address) {
+      const secret = Buffer.from(keys("address-hash")[0].jwk.k, "base64url");
+      const hash = createHmac("sha256", secret).update(address).digest();
+      return hash.subarray(0, ADDRESS_HASH_BYTES).toString("base64url");
+    },
+    async rotate(use, by) {
+      for (;;) {
+        await shelf.reload();
+        const [newest] = shelf.of(use) as [Entry];
+        const { kid, steps } = nextKey(newest.stored, { vault, now: now(), by });
+        if (!(await records.commit(steps))) continue;
+        await shelf.reload();
+        return kid;
+      }
+    },
+    async removeEnded() {
+      const ended = shelf.all().filter(({ stored }) => hasEnded(stored.value, now()));
+      const steps = ended.flatMap(({ stored }) => endedKey(stored, now()));
+      if (steps.length === 0 || !(await records.commit(steps))) return 0;
+      await shelf.reload();
+      return ended.length;
+    },
+    reload: shelf.reload,
+    onChange: shelf.onChange,
+  };
+}
+
+/** A key and the record it came from. */
+interface Entry {
+  readonly stored: Stored<KeyRecord>;
+  readonly key: Key;
+}
+
+interface Shelf {
+  all(): readonly Entry[];
+  /** The newest first. */
+  of(use: KeyUse): readonly Entry[];
+  reload(): Promise<void>;
+  onChange(listener: () => void): () => void;
+}
+
+function createShelf(records: Records, vault: Vault): Shelf {
+  const listeners = new Set<() => void>();
+  let entries: readonly Entry[] = [];
+  let loading = Promise.resolve();
+  const load = async (): Promise<void> => {
+    const found = await records.list(keyRecords, { limit: ALL });
+    // A later version of the service may have added uses.
+    const stored = found.filter(({ value }) => value.use in keyUses);
+    if (isSame(stored, entries)) return;
+    entries = stored.map((each) => ({ stored: each, key: opened(each.value, vault) }));
+    for (const listener of listeners) listener();
+  };
+  return {
+    all: () => entries,
+    of: (use) =>
+      entries
+        .filter(({ stored }) => stored.value.use === use)
+        .toSorted((a, b) => b.stored.value.generation - a.stored.value.generation),
+    reload() {
+      // One after the other, so that what was read first does not come last.
+      loading = loading.then(load, load);
+      return loading;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+function isSame(stored: readonly Stored<KeyRecord>[], entries: readonly Entry[]): boolean {
+  const before = entries.map((entry) => entry.stored.revision);
+  return stored.map(({ revision }) => revision).join() === before.join();
+}
+
+function opened(record: KeyRecord, vault: Vault): Key {
+  try {
+    return openedKey(record, vault);
+  } catch (cause) {
+    const what = "the keys of this store were made under another master key";
+    const todo = "put back the master.key, or set the MASTER_KEY, that it was created with";
+    throw new Error(`${what}: ${todo}`, { cause });
+  }
+}
+
+async function makeMissing(
+  shelf: Shelf,
+  { records, vault, now }: { records: Records; vault: Vault; now: () => number },
+): Promise<void> {
+  const by = { actor: "system" };
+  for (;;) {
+    await shelf.reload();
+    const missing = Object.keys(keyUses).filter((use) => shelf.of(use as KeyUse).length === 0);
+    if (missing.length === 0) return;
+    const change = { vault, now: now(), by };
+    await records.commit(missing.flatMap((use) => firstKey(use as KeyUse, change)));
+  }
+}

@@ -1,0 +1,76 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { syncFolder } from "../../lib/sync-folder.ts";
+
+const KEY_BYTES = 32;
+
+/** 32 bytes in base64 or URL-safe base64 (RFC 4648), with or without padding. */
+export const ENCODED_KEY = /^[A-Za-z0-9+/_-]{43}=?$/;
+
+/** Where the master key may come from. */
+export interface MasterKeyPlaces {
+  /** The setting `MASTER_KEY`, which goes before the file. */
+  readonly fromEnv: string | undefined;
+  /** Folder of the file `master.key`. */
+  readonly folder: string;
+  /** Whether the store already holds keys; when it does, no new master key is made up. */
+  readonly holdsKeys: boolean;
+}
+
+/**
+ * The key under which all other keys are kept. Without the setting, it is in a file of its own that
+ * is made at the first start; it belongs neither in backups nor in exports.
+ *
+ * @returns 32 bytes.
+ * @throws {Error} When it is missing, malformed, or readable by others; says what to do.
+ */
+export function readMasterKey({ fromEnv, folder, holdsKeys }: MasterKeyPlaces): Buffer {
+  if (fromEnv !== undefined) {
+    return decoded(fromEnv, "MASTER_KEY: must be 32 bytes in base64 (openssl rand -base64 32)");
+  }
+  const file = join(folder, "master.key");
+  if (!existsSync(file)) {
+    if (holdsKeys) throw new Error(`${file} is missing: put it back or set MASTER_KEY`);
+    create(folder, file);
+  }
+  refuseReadable(file);
+  const text = readFileSync(file, "utf8").trim();
+  return decoded(text, `${file} is damaged: put back a good copy or set MASTER_KEY`);
+}
+
+function decoded(text: string, otherwise: string): Buffer {
+  if (!ENCODED_KEY.test(text)) throw new Error(otherwise);
+  return Buffer.from(text, "base64");
+}
+
+/** Windows has no such permissions. */
+function refuseReadable(file: string): void {
+  if (process.platform === "win32" || (statSync(file).mode & 0o077) === 0) return;
+  throw new Error(`${file} can be read by others: run chmod 600 ${file}`);
+}
+
+/** The file appears whole and on disk, or not at all; when another process was first, its file
+ *  stays, which is why it is linked and not renamed. */
+function create(folder: string, file: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    const text = `${randomBytes(KEY_BYTES).toString("base64")}\n`;
+    writeFileSync(draft, text, { flag: "wx", mode: 0o600, flush: true });
+    linkSync(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  syncFolder(folder);
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { schedule, startLoop } from "../../../src/lib/loop.ts";
+import { manualTimers } from "../../support/timers.ts";
+
+/** A step that finds what was put there, and can be held up. */
+function work(...found: number[]) {
+  const errors: unknown[] = [];
+  let steps = 0;
+  let gate = Promise.resolve();
+  return {
+    errors,
+    steps: () => steps,
+    found,
+    holdUp(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return resolve;
+    },
+    async step(): Promise<number> {
+      steps += 1;
+      await gate;
+      const next = found.shift() ?? 0;
+      if (Number.isNaN(next)) throw new Error("failed");
+      return next;
+    },
+    onError: (error: unknown) => void errors.push(error),
+  };
+}
+
+describe("a loop", () => {
+  it("steps at once, then after every pause", async () => {
+    const timers = manualTimers();
+    const todo = work();
+    startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
+    expect(todo.steps()).toBe(1);
+    await timers.advance(999);
+    expect(todo.steps()).toBe(1);
+    await timers.advance(1);
+    expect(todo.steps()).toBe(2);
+    await timers.advance(10_000);
+    expect(todo.steps()).toBe(12);
+  });
+
+  it("goes on without a pause while there is something", async () => {
+    const timers = manualTimers();
+    const todo = work(500, 500, 3);
+    startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
+    await timers.advance(0);
+    expect(todo.steps()).toBe(4);
+  });
+
+  it("steps when woken, and pauses anew from there", async () => {
+    const timers = manualTimers();
+    const todo = work();
+    const loop = startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
+    await timers.advance(900);
+    loop.wake();
+    await timers.advance(999);
+    expect(todo.steps()).toBe(2);
+    await timers.advance(1);
+    expect(todo.steps()).toBe(3);
+  });
+
+  it("never takes two steps at once, and misses no wake during one", async () => {
+    const timers = manualTimers();
+    const todo = work();
+    const letGo = todo.holdUp();
+    const loop = startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
+    loop.wake();
+    loop.wake();
+    await timers.advance(5_000);
+    expect(todo.steps()).toBe(1);
+    letGo();
+    await timers.advance(0);
+    expect(todo.steps()).toBe(2);
+    await timers.advance(999);
+    expect(todo.steps()).toBe(2);
+  });
+
+  it("tells of a failed step, and tries again after the pause", async () => {
+    const timers = manualTimers();
+    const todo = work(Number.NaN, 0);
+    startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
+    await timers.advance(0);
+    expect(todo.errors).toEqual([new Error("failed")]);
+    expect(todo.steps()).toBe(1);
+    await timers.advance(1_000);
+    expect(todo.steps()).toBe(2);
+  });
+
+  it("stops after the step under way, and stays stopped", async () => {
+    const timers = manualTimers();
+    const todo = work(500, 500);
+    const letGo = todo.holdUp();
+    const loop = startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
+    let isStopped = false;
+    const stopped = loop.stop().then(() => {
+      isStopped = true;
+    });
+    await timers.advance(0);
+    expect(isStopped).toBe(false);
+    letGo();
+    await stopped;
+    loop.wake();
+    await timers.advance(5_000);
+    expect(todo.steps()).toBe(1);
+    await loop.stop();
+  });
+
+  it("runs on the timers of the process", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    schedule(resolve, 0);
+    const stop = schedule(() => expect.unreachable("it was stopped"), 0);
+    stop();
+    const keepAlive = setInterval(() => {}, 1_000);
+    await promise;
+    clearInterval(keepAlive);
+  });
+});

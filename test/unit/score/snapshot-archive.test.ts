@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FACTORS, unread } from "../../../src/factors/reading.ts";
+import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/direction.ts";
+import { type Snapshot, STATUSES } from "../../../src/score/snapshot.ts";
+import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
+
+const missing = { ...unread("not_observed"), weight: 0.25, contribution: 0, inputs: [] };
+
+const snapshot = (symbol: string, at: number): Snapshot => ({
+  instrument: {
+    symbol,
+    name: symbol,
+    assetClass: "stock",
+    exchange: null,
+    currency: "USD",
+    sector: null,
+  },
+  at,
+  status: "insufficient_data",
+  score: 50,
+  confidence: 0,
+  coverage: 0,
+  signal: {
+    direction: "WAIT",
+    since: 0,
+    previous: null,
+    smoothed: 50,
+    frozen: false,
+    forcedWait: "low_confidence",
+  },
+  missingFactors: ["momentum", "valuation", "social", "darkpool"],
+  price: null,
+  factors: { momentum: missing, valuation: missing, social: missing, darkpool: missing },
+});
+
+describe("the archive of snapshots", () => {
+  it("gives the last one at or before an instant and none before the first", () => {
+    const archive = createSnapshotArchive();
+    for (const at of [10, 20, 30]) archive.addClosed(snapshot("A", at));
+    expect(archive.lastAt("A", 9)).toBeUndefined();
+    expect(archive.lastAt("A", 20)?.at).toBe(20);
+    expect(archive.lastAt("A", 29)?.at).toBe(20);
+    expect(archive.lastAt("A", 99)?.at).toBe(30);
+    expect(archive.lastAt("B", 99)).toBeUndefined();
+  });
+
+  it("replaces an interim snapshot and keeps it out of the history", () => {
+    const archive = createSnapshotArchive();
+    archive.addClosed(snapshot("A", 10));
+    archive.setNewest(snapshot("A", 12));
+    archive.setNewest(snapshot("A", 14));
+    expect(archive.newest("A")?.at).toBe(14);
+    archive.addClosed(snapshot("A", 20));
+    expect([...archive.history("A", 0, 99)].map(({ at }) => at)).toEqual([10, 20]);
+    expect([...archive.history("A", 11, 20)].map(({ at }) => at)).toEqual([20]);
+  });
+
+  it("keeps factors for the last 30 sessions and the signal for all", () => {
+    const archive = createSnapshotArchive();
+    for (let at = 1; at <= 100; at++) archive.addClosed(snapshot("A", at));
+    const kept = [...archive.history("A", 0, 100)].filter((record) => "factors" in record);
+    expect(kept.map(({ at }) => at)).toEqual(Array.from({ length: 30 }, (_, i) => i + 71));
+    expect(archive.history("A", 0, 100)).toHaveLength(100);
+  });
+
+  it("ends up with the same when it is told how many sessions follow", () => {
+    const [told, untold] = [createSnapshotArchive(), createSnapshotArchive()];
+    for (let at = 1; at <= 100; at++) {
+      told.addClosed(snapshot("A", at), 100 - at);
+      untold.addClosed(snapshot("A", at));
+    }
+    expect([...told.history("A", 0, 100)]).toEqual([...untold.history("A", 0, 100)]);
+    expect(told.newest("A")).toEqual(untold.newest("A"));
+  });
+
+  it("takes no factors from its readers while many sessions follow", () => {
+    const archive = createSnapshotArchive();
+    for (let at = 1; at <= 40; at++) archive.addClosed(snapshot("A", at));
+    for (let at = 41; at <= 100; at++) {
+      archive.addClosed(snapshot("A", at), 100 - at);
+      expect(archive.lastAt("A", at - 29)).toHaveProperty("factors");
+    }
+  });
+
+  it("keeps every figure of an old signal as it was", () => {
+    const orNull = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: null });
+    const figure = fc.double();
+    const record = fc.record({
+      status: fc.constantFrom(...STATUSES),
+      score: figure,
+      confidence: figure,
+      coverage: figure,
+      signal: fc.record({
+        direction: fc.constantFrom(...DIRECTIONS),
+        since: figure,
+        previous: orNull(fc.constantFrom(...DIRECTIONS)),
+        smoothed: figure,
+        frozen: fc.boolean(),
+        forcedWait: orNull(fc.constantFrom(...FORCED_WAITS)),
+      }),
+      missingFactors: fc.subarray([...FACTORS]),
+      price: orNull(fc.record({ value: figure, at: fc.integer({ min: 0 }) })),
+    });
+    fc.assert(
+      fc.property(record, (drawn) => {
+        const archive = createSnapshotArchive();
+        const first = { ...snapshot("A", 1), ...drawn };
+        archive.addClosed(first);
+        for (let at = 2; at <= 31; at++) archive.addClosed(snapshot("A", at));
+        const { factors: _, ...kept } = first;
+        expect(archive.lastAt("A", 1)).toEqual(kept);
+      }),
+      { seed: 5, numRuns: 100 },
+    );
+  });
+
+  it("gives those that closed after an instant, whole or not", () => {
+    const archive = createSnapshotArchive();
+    for (let at = 1; at <= 40; at++) archive.addClosed(snapshot("A", at));
+    const closedAfter = (at: number) => archive.closedAfter("A", at).map((closed) => closed.at);
+    expect(closedAfter(0)).toHaveLength(40);
+    expect(closedAfter(8.5)).toEqual(Array.from({ length: 32 }, (_, index) => index + 9));
+    expect(closedAfter(38)).toEqual([39, 40]);
+    expect(closedAfter(40)).toEqual([]);
+    expect(archive.closedAfter("B", 0)).toEqual([]);
+  });
+
+  it("lists the newest by symbol", () => {
+    const archive = createSnapshotArchive();
+    for (const symbol of ["B", "A", "C"]) archive.addClosed(snapshot(symbol, 1));
+    expect(archive.allNewest().map(({ instrument }) => instrument.symbol)).toEqual(["A", "B", "C"]);
+  });
+
+  it("serves what it had until what is kept anew is whole", () => {
+    const archive = createSnapshotArchive();
+    for (const symbol of ["A", "B"]) archive.addClosed(snapshot(symbol, 1));
+    archive.clear();
+    archive.addClosed(snapshot("A", 2));
+    expect(archive.allNewest().map(({ at }) => at)).toEqual([1, 1]);
+    expect([...archive.history("A", 0, 9)].map(({ at }) => at)).toEqual([1]);
+    archive.clear();
+    archive.addClosed(snapshot("A", 3));
+    archive.publish?.();
+    expect(archive.allNewest().map(({ at }) => at)).toEqual([3]);
+    expect([...archive.history("A", 0, 9)].map(({ at }) => at)).toEqual([3]);
+    archive.addClosed(snapshot("A", 4));
+    expect(archive.newest("A")?.at).toBe(4);
+    expect(archive.newest("B")).toBeUndefined();
+  });
+});

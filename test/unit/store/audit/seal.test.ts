@@ -1,0 +1,180 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { sealAudit } from "../../../../src/store/audit/seal.ts";
+import { verifyAudit } from "../../../../src/store/audit/verify.ts";
+import type { Records } from "../../../../src/store/port/records.ts";
+import type { Store } from "../../../../src/store/port/store.ts";
+import { describeStores, model, openStore, type TestStore } from "../../../support/stores.ts";
+
+/** Lets every call of a store through, or not. */
+type Gate = <T>(call: () => Promise<T>) => Promise<T>;
+
+const gated = (records: Records, gate: Gate): Records => ({
+  ...records,
+  get: (from, key) => gate(() => records.get(from, key)),
+  list: (from, selection) => gate(() => records.list(from, selection)),
+  commit: (operations) => gate(() => records.commit(operations)),
+});
+
+/** The process ends at one call, either before the store has done it or before it is told. */
+function crash(at: number, moment: "before" | "after"): Gate {
+  let calls = 0;
+  return async (call) => {
+    calls += 1;
+    if (calls < at) return call();
+    if (calls === at && moment === "after") await call();
+    throw new Error("crashed");
+  };
+}
+
+const entry = (number: number) => ({
+  ...{ action: "tested", actor: "system", target: `row ${number}` },
+  detail: { number },
+});
+
+function add(store: TestStore, number: number): Promise<boolean> {
+  return store.records.commit(audited(entry(number), store.clock.now));
+}
+
+const sealerOf =
+  ({ clock }: TestStore, records: Records) =>
+  () =>
+    sealAudit(records, () => clock.now);
+
+async function drain(store: TestStore): Promise<void> {
+  const seal = sealerOf(store, store.records);
+  while ((await seal()) > 0);
+}
+
+async function numbers({ archive }: Pick<Store, "archive">): Promise<readonly number[]> {
+  const rows = await archive.read("audit", { order: "oldest", limit: 10_000 });
+  return rows.map(({ body }) => (body as { detail: { number: number } }).detail.number);
+}
+
+describeStores("the sealer", (engine) => {
+  it("puts rows into the archive in the order of their commits", async () => {
+    const store = await openStore(engine);
+    for (let number = 1; number <= 5; number++) await add(store, number);
+    await drain(store);
+    expect(await numbers(store)).toEqual([1, 2, 3, 4, 5]);
+    expect(await store.records.list(unsealedAudit, { limit: 10 })).toEqual([]);
+    expect(await verifyAudit(store)).toMatchObject({ rows: 5, firstPosition: 1, problems: [] });
+  });
+
+  it("chains a row by sha256 over the hash before and its canonical JSON", async () => {
+    const store = await openStore(engine);
+    const at = store.clock.now;
+    await add(store, 1);
+    store.clock.now += 250;
+    await drain(store);
+    const [row] = await store.archive.read("audit", { order: "oldest", limit: 1 });
+    const zeros = "0".repeat(64);
+    const body =
+      `{"action":"tested","actor":"system","detail":{"number":1},"doneAt":${at},"position":1,` +
+      `"previousHash":"${zeros}","target":"row 1"}`;
+    const text =
+      `${zeros}{"at":${at + 250},"body":${body},"id":"0000000000000001","kind":"audit",` +
+      `"subject":"row 1"}`;
+    const digest = await crypto.subtle.digest("SHA-256", Buffer.from(text));
+    expect(row?.body).toMatchObject({ hash: Buffer.from(digest).toString("hex") });
+  });
+
+  it("keeps the order when the clock is set back", async () => {
+    const store = await openStore(engine);
+    for (let number = 1; number <= 12; number++) {
+      await add(store, number);
+      await drain(store);
+      store.clock.now -= 10_000;
+    }
+    expect(await numbers(store)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    expect((await verifyAudit(store)).problems).toEqual([]);
+  });
+
+  it("is held up by no text that a stranger put into a row", async () => {
+    const store = await openStore(engine);
+    const text = "a\0b\ud800c";
+    const strange = { ...entry(1), target: text, detail: { text } };
+    await store.records.commit(audited(strange, store.clock.now));
+    await add(store, 2);
+    await drain(store);
+    const rows = await store.archive.read("audit", { order: "oldest", limit: 10 });
+    expect(rows.map(({ subject }) => subject)).toEqual(["a\uFFFDb\uFFFDc", "row 2"]);
+  });
+
+  it("goes on with the chain after a restart", async () => {
+    const store = await openStore(engine);
+    await add(store, 1);
+    await drain(store);
+    await add(store, 2);
+    const again = await store.reopen();
+    await drain(again);
+    expect(await verifyAudit(again)).toMatchObject({ rows: 2, lastPosition: 2, problems: [] });
+  });
+
+  const title = "loses, doubles and forks nothing, whatever ends a step and whoever else runs one";
+  it(title, { timeout: 60_000 }, async () => {
+    const runs = engine === model ? 300 : 12;
+    const property = fc.asyncProperty(fc.array(action, { maxLength: 12 }), fc.scheduler(), inOrder);
+    await fc.assert(property, { numRuns: runs, seed: 3 });
+
+    async function inOrder(actions: readonly Action[], scheduler: fc.Scheduler): Promise<void> {
+      const world = { store: await openStore(engine), scheduler, added: 0 };
+      for (const { kind, ...how } of actions) await events[kind](world, how);
+      await drain(world.store);
+      const expected = Array.from({ length: world.added }, (_, number) => number);
+      expect(await numbers(world.store)).toEqual(expected);
+      expect(await verifyAudit(world.store)).toMatchObject({ unsealed: 0, problems: [] });
+    }
+  });
+});
+
+interface World {
+  readonly store: TestStore;
+  readonly scheduler: fc.Scheduler;
+  added: number;
+}
+
+interface How {
+  readonly count: number;
+  readonly moment: "before" | "after";
+}
+
+/** What can happen between the commits of a service. */
+const events = {
+  async add(world: World, { count }: How) {
+    for (let n = 0; n < count; n++) await add(world.store, world.added++);
+  },
+  async setClockBack({ store }: World, { count }: How) {
+    store.clock.now -= count * 1_000;
+  },
+  async crash({ store }: World, { count, moment }: How) {
+    const seal = sealerOf(store, gated(store.records, crash(count, moment)));
+    // Where nothing waits, one call is made.
+    const ended = seal().then(seal).then(seal).then(seal);
+    await expect(ended).rejects.toThrow("crashed");
+  },
+  /** Several sealers at once, of which any may be held up at any call. */
+  async race({ store, scheduler }: World, { count }: How) {
+    const gate: Gate = async (call) => {
+      await scheduler.schedule(Promise.resolve());
+      return call();
+    };
+    const sealers = Array.from({ length: count }, () =>
+      sealerOf(store, gated(store.records, gate)),
+    );
+    await scheduler.waitFor(Promise.all(sealers.map((seal) => seal().then(seal))));
+  },
+};
+
+const kinds = ["add", "setClockBack", "crash", "race"] as const;
+
+interface Action extends How {
+  readonly kind: (typeof kinds)[number];
+}
+
+const action: fc.Arbitrary<Action> = fc.record({
+  kind: fc.constantFrom(...kinds),
+  count: fc.integer({ min: 1, max: 4 }),
+  moment: fc.constantFrom("before" as const, "after" as const),
+});

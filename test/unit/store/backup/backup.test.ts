@@ -1,0 +1,276 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { afterAll, describe, expect, it } from "vitest";
+import { checkBackup, openBackup, writeBackup } from "../../../../src/store/backup/backup.ts";
+import { insert, put } from "../../../../src/store/port/operations.ts";
+import { collection } from "../../../../src/store/port/records.ts";
+import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
+import { dumped, inBatches, model, openStore } from "../../../support/stores.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "backup-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function newFile(): string {
+  files += 1;
+  return join(folder, `${files}.gz`);
+}
+
+const notes = collection<{ text: string }>("notes");
+const quiet = () => {};
+
+/** A store with a few of everything that a row can hold. */
+async function filledStore() {
+  const opened = await openStore(model);
+  const { records, archive, clock } = opened;
+  await records.commit([
+    put(notes, { key: "plain", value: { text: "line\nbreak \u2028 ünïcode \ud83d\ude00" } }),
+    put(notes, {
+      key: "timed",
+      value: { text: "" },
+      ttlMs: 60_000,
+      dueInMs: 5,
+      groups: ["g", "h"],
+    }),
+    insert(collection<unknown>("__proto__"), { key: "__proto__", value: { constructor: null } }),
+    { kind: "consume", collection: "notes", key: "timed" },
+  ]);
+  await archive.append(
+    Array.from({ length: 1_200 }, (_, at) => ({
+      ...{ kind: "price", at, id: `row ${at}`, body: { at } },
+      ...(at % 2 === 0 && { subject: "X.SIM" }),
+    })),
+  );
+  return { ...opened, now: () => clock.now };
+}
+
+async function readAll(file: string): Promise<readonly DumpRow[]> {
+  const rows: DumpRow[] = [];
+  for await (const batch of (await openBackup(file)).batches) rows.push(...batch);
+  return rows;
+}
+
+async function backedUp() {
+  const { store, now } = await filledStore();
+  const file = newFile();
+  const facts = await writeBackup({ store, file, now }, quiet);
+  return { store, now, file, facts };
+}
+
+/** Writes a changed copy of a backup. */
+function changed(file: string, change: (text: string) => string): string {
+  const copy = newFile();
+  writeFileSync(copy, gzipSync(change(gunzipSync(readFileSync(file)).toString())));
+  return copy;
+}
+
+async function loadRefused(store: Store, file: string): Promise<Error> {
+  try {
+    const { identity, batches } = await openBackup(file);
+    await store.load(identity, batches);
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error("the damaged backup was taken");
+}
+
+describe("a backup", () => {
+  it("gives every row of the store back as it was", async () => {
+    const { store, file, facts } = await backedUp();
+    expect(await readAll(file)).toEqual(await dumped(store));
+    expect(facts.rows).toEqual({ record: 3, archive: 1_200 });
+    expect((await openBackup(file)).identity).toEqual(store.identity);
+  });
+
+  it("loads into another store, which then is equal and has the identity", async () => {
+    const { store, file } = await backedUp();
+    const { store: other } = await openStore(model);
+    const { identity, batches } = await openBackup(file);
+    await other.load(identity, batches);
+    expect(await dumped(other)).toEqual(await dumped(store));
+    expect(other.identity).toEqual(store.identity);
+  });
+
+  it("is for its owner only, and leaves nothing else behind", async () => {
+    const { file } = await backedUp();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
+  });
+
+  it("never takes the place of a file that comes while it is written", async () => {
+    const { store, now } = await filledStore();
+    const file = newFile();
+    const onProgress = () => writeFileSync(file, "mine");
+    await expect(writeBackup({ store, file, now }, onProgress)).rejects.toThrow("is there already");
+    expect(readFileSync(file, "utf8")).toBe("mine");
+    expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
+  });
+
+  it("never takes the place of a link that leads nowhere", async () => {
+    const { store, now } = await filledStore();
+    const file = newFile();
+    symlinkSync(join(folder, "nowhere"), file);
+    await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow("is there already");
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+  });
+
+  it("is not written when it could not be read again", async () => {
+    const { store } = await openStore(model);
+    const text = JSON.stringify("x".repeat(64 * 1024 * 1024));
+    const row: DumpRow = { table: "archive", kind: "k", at: 1, id: "long", subject: null, text };
+    const dump = () => inBatches([row], 1);
+    const file = newFile();
+    const writing = writeBackup(
+      { store: { ...store, identity: store.identity, dump }, file, now: () => 0 },
+      quiet,
+    );
+    await expect(writing).rejects.toThrow("The row k/long is longer than 64 MiB");
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it("never takes the place of a file", async () => {
+    const { store, now, file } = await backedUp();
+    const before = readFileSync(file);
+    await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow(
+      `${file} is there already`,
+    );
+    expect(readFileSync(file)).toEqual(before);
+  });
+
+  it("says where it could not be written", async () => {
+    const { store, now } = await filledStore();
+    const file = join(folder, "absent", "b.gz");
+    await expect(writeBackup({ store, file, now }, quiet)).rejects.toThrow(
+      `${file} cannot be written: ENOENT`,
+    );
+  });
+
+  it("leaves nothing when the store fails half-way", async () => {
+    const { store, now } = await filledStore();
+    const file = newFile();
+    const failing: Store = {
+      ...store,
+      identity: store.identity,
+      async *dump() {
+        for await (const batch of store.dump()) yield batch;
+        throw new Error("the disk is gone");
+      },
+    };
+    await expect(writeBackup({ store: failing, file, now }, quiet)).rejects.toThrow("disk is gone");
+    expect(readdirSync(folder).filter((name) => file.endsWith(name))).toEqual([]);
+    expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
+  });
+
+  it("of an empty store is a backup too", async () => {
+    const { store, clock } = await openStore(model);
+    const file = newFile();
+    await writeBackup({ store, file, now: () => clock.now }, quiet);
+    expect((await checkBackup(file, quiet)).rows).toEqual({ record: 0, archive: 0 });
+    expect(await readAll(file)).toEqual([]);
+  });
+
+  it("is written and checked with progress up to the end", async () => {
+    const { store, now } = await filledStore();
+    const file = newFile();
+    const told: number[] = [];
+    await writeBackup({ store, file, now }, ({ fraction }) => told.push(fraction));
+    expect(told.at(-1)).toBe(1);
+    told.length = 0;
+    await checkBackup(file, ({ fraction }) => told.push(fraction));
+    expect(told.at(-1)).toBe(1);
+    expect(told).toEqual(told.toSorted((a, b) => a - b));
+  });
+});
+
+describe("a damaged backup", () => {
+  it.each<[string, (text: string) => string, string]>([
+    ["an empty file", () => "", "line 1: the file is empty"],
+    [
+      "another format",
+      (text) => text.replace("signal-backup", "signal-export"),
+      "line 1: no backup",
+    ],
+    ["a later version", (text) => text.replace('"version":2', '"version":3'), "line 1: no backup"],
+    [
+      "another mode",
+      (text) => text.replace('"mode":"sandbox"', '"mode":"toy"'),
+      "line 1: no backup",
+    ],
+    ["a line that is not JSON", (text) => text.replace('{"table"', '{table"'), "line 2"],
+    ["a row of no table", (text) => text.replace('"record"', '"rekord"'), "line 2: table"],
+    ["a row without a key", (text) => text.replace('"key":"plain",', ""), "line 2: key"],
+    ["a value that is not JSON", (text) => text.replace('"text":"{', '"text":"{{'), "line 2: text"],
+    ["a missing row", (text) => text.replace(/\n.*row 7".*/, ""), "line 1204: it counts"],
+    ["a changed value", (text) => text.replace("row 7", "row 8"), "line 1205: the hash"],
+    [
+      "a changed header",
+      (text) => text.replace(/"storeId":"./, '"storeId":"_'),
+      "line 1205: the hash",
+    ],
+    [
+      "a cut at a line",
+      (text) => `${text.split("\n").slice(0, 9).join("\n")}\n`,
+      "line 10: the file ends",
+    ],
+    ["a line too many", (text) => `${text}{}\n`, "line 1206: a line after the last"],
+    ["two backups in one", (text) => text + text, "line 1206: a line after the last"],
+  ])(
+    "with %s is refused with its name and line, and nothing is changed",
+    async (_, change, said) => {
+      const { file, store } = await backedUp();
+      const before = await dumped(store);
+      const copy = changed(file, change);
+      await expect(checkBackup(copy, quiet)).rejects.toThrow(`${copy}, ${said}`);
+      expect((await loadRefused(store, copy)).message).toContain(`${copy}, ${said}`);
+      expect(await dumped(store)).toEqual(before);
+    },
+  );
+
+  it("is refused wherever its bytes were cut", async () => {
+    const { file } = await backedUp();
+    const whole = readFileSync(file);
+    for (let length = 0; length < whole.length; length += 97) {
+      const copy = newFile();
+      writeFileSync(copy, whole.subarray(0, length));
+      await expect(checkBackup(copy, quiet), `cut at ${length}`).rejects.toThrow(copy);
+    }
+  });
+
+  it("is refused wherever a bit was flipped in what is compressed", async () => {
+    const { file } = await backedUp();
+    const whole = readFileSync(file);
+    // The first ten bytes (RFC 1952, 2.3) hold no data: a time and a system that nobody reads.
+    for (let at = 10; at < whole.length; at += 61) {
+      const copy = newFile();
+      const bytes = Buffer.from(whole);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << (at % 8));
+      writeFileSync(copy, bytes);
+      await expect(checkBackup(copy, quiet), `flipped at ${at}`).rejects.toThrow(copy);
+    }
+  });
+
+  it("with a zeroed header, and a file of something else, are refused by name", async () => {
+    const { file } = await backedUp();
+    const zeroed = newFile();
+    writeFileSync(zeroed, readFileSync(file).fill(0, 0, 100));
+    await expect(checkBackup(zeroed, quiet)).rejects.toThrow(`${zeroed}, after line 0`);
+    const text = newFile();
+    writeFileSync(text, "not a backup");
+    await expect(checkBackup(text, quiet)).rejects.toThrow(`${text}, after line 0`);
+    await expect(checkBackup(join(folder, "absent.gz"), quiet)).rejects.toThrow(
+      "absent.gz cannot be read",
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { digestDump } from "../../../../src/store/backup/digest.ts";
+import type { DumpRow } from "../../../../src/store/port/store.ts";
+
+const record: DumpRow = {
+  ...{ table: "record", collection: "pages", key: "a", text: '{"b":1}', revision: 3 },
+  ...{ groups: ["g", "h"], expiresAt: 1, dueAt: 2, consumedAt: null },
+};
+const history: DumpRow = {
+  ...{ table: "archive", kind: "audit", at: 5, id: "x", subject: null, text: "1" },
+};
+
+async function digest(...batches: readonly (readonly DumpRow[])[]) {
+  async function* dump() {
+    yield* batches;
+  }
+  return Object.fromEntries(await digestDump(dump()));
+}
+
+describe("the digest of a dump", () => {
+  it("is by collection and archive kind, whatever the batches", async () => {
+    const other = { ...record, collection: "notes" };
+    const one = await digest([record, other], [record, history]);
+    expect(await digest([record], [other, record], [], [history])).toEqual(one);
+    expect(Object.keys(one)).toEqual(["archive/audit", "record/notes", "record/pages"]);
+    expect(Object.values(one).map(({ rows }) => rows)).toEqual([1, 1, 2]);
+  });
+
+  // Computed apart, with `sha256sum`.
+  it("is the SHA-256 of the rows as lines of JSON", async () => {
+    expect((await digest([record]))["record/pages"]?.sha256).toBe(
+      "6db04241332ac1189a33b75d57443b9242120118bcf665890d0e50a9aace7072",
+    );
+  });
+
+  it.each<[string, DumpRow]>([
+    ["a key", { ...record, key: "b" }],
+    ["a value", { ...record, text: '{"b": 1}' }],
+    ["a revision", { ...record, revision: 4 }],
+    ["the order of groups", { ...record, groups: ["h", "g"] }],
+    ["the end of its life", { ...record, expiresAt: null }],
+    ["the instant it is due", { ...record, dueAt: 3 }],
+    ["its use", { ...record, consumedAt: 4 }],
+    ["an instant", { ...history, at: 6 }],
+    ["an id", { ...history, id: "y" }],
+    ["a subject", { ...history, subject: "" }],
+    ["a body", { ...history, text: "2" }],
+  ])("tells a difference in %s", async (_, changed) => {
+    const same = changed.table === "record" ? record : history;
+    expect(await digest([changed])).not.toEqual(await digest([same]));
+  });
+
+  it("tells a difference in the order of rows", async () => {
+    const later = { ...record, key: "b" };
+    expect(await digest([record, later])).not.toEqual(await digest([later, record]));
+  });
+});

@@ -1,0 +1,42 @@
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createVault } from "../../../../src/store/keys/vault.ts";
+
+const key = randomBytes(32);
+const vault = createVault(key);
+
+describe("the vault", () => {
+  it("opens any text that it sealed, in its context", () => {
+    const anyText = fc.string({ unit: "grapheme" });
+    const property = fc.property(anyText, anyText, (secret, context) => {
+      expect(createVault(key).open(vault.seal(secret, context), context)).toBe(secret);
+    });
+    fc.assert(property, { seed: 3 });
+  });
+
+  it("seals the same text differently each time, and shows nothing of it", () => {
+    const sealed = Array.from({ length: 100 }, () => vault.seal("secret", "here"));
+    expect(new Set(sealed).size).toBe(100);
+    expect(sealed[0]).toMatch(/^v1\.[\w-]+$/);
+    expect(Buffer.from(sealed[0]?.slice(3) ?? "", "base64url").includes("secret")).toBe(false);
+  });
+
+  it("does not open under another key or in another context", () => {
+    const sealed = vault.seal("secret", "here");
+    expect(() => createVault(randomBytes(32)).open(sealed, "here")).toThrow();
+    expect(() => vault.open(sealed, "there")).toThrow();
+  });
+
+  it("does not open what was changed, cut or is no sealed value", () => {
+    const sealed = vault.seal("secret", "here");
+    const bytes = Buffer.from(sealed.slice(3), "base64url");
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes.with(at, (bytes[at] ?? 0) ^ 1)).toString("base64url");
+      expect(() => vault.open(`v1.${changed}`, "here")).toThrow();
+      const cut = bytes.subarray(0, at).toString("base64url");
+      expect(() => vault.open(`v1.${cut}`, "here")).toThrow();
+    }
+    expect(() => vault.open(sealed.replace("v1.", "v2."), "here")).toThrow("unknown version");
+  });
+});

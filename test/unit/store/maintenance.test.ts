@@ -1,0 +1,94 @@
+import { randomBytes } from "node:crypto";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { audited } from "../../../src/store/audit/entry.ts";
+import { verifyAudit } from "../../../src/store/audit/verify.ts";
+import { keyUses } from "../../../src/store/keys/key-uses.ts";
+import { openKeyring } from "../../../src/store/keys/keyring.ts";
+import { startUpkeep } from "../../../src/store/maintenance.ts";
+import type { Store } from "../../../src/store/port/store.ts";
+import { describeStores, type Engine, openStore, type TestStore } from "../../support/stores.ts";
+
+/** Less than any pause but that of the sealer, so that only what was told at once is in time. */
+const AT_ONCE = { timeout: 2_500 };
+
+/** Keys that a new keyring makes, each with an audit row. */
+const KEYS_MADE = Object.keys(keyUses).length;
+
+const masterKey = randomBytes(32);
+const entry = { action: "tested", actor: "system", target: "a row" };
+
+/** One process of a service. */
+async function start(of: TestStore, engine: Store["engine"]) {
+  const { records, archive } = of;
+  const now = () => of.clock.now;
+  const errors: unknown[] = [];
+  const keyring = await openKeyring({ records, masterKey, now });
+  const upkeep = startUpkeep({
+    ...{ store: { engine, records, archive }, keyring, now },
+    onError: (error) => void errors.push(error),
+  });
+  onTestFinished(() => upkeep.stop());
+  return { keyring, upkeep, errors, leads: () => upkeep.leadership.isHeld() };
+}
+
+async function twoProcesses(engine: Engine) {
+  const store = await openStore(engine);
+  const beside = engine.isShared ? await store.openBeside() : store;
+  const processes = [await start(store, "postgres"), await start(beside, "postgres")] as const;
+  await vi.waitUntil(() => processes.some(({ leads }) => leads()), AT_ONCE);
+  const [leader, other] = processes[0].leads() ? processes : processes.toReversed();
+  if (leader === undefined || other === undefined) throw new Error("there are two");
+  return { store, leader, other };
+}
+
+const record = (store: TestStore) => store.records.commit(audited(entry, store.clock.now));
+
+describeStores("the upkeep of a store", (engine) => {
+  it("seals what is recorded, and goes on with what is recorded later", async () => {
+    const store = await openStore(engine);
+    const { upkeep, errors } = await start(store, "embedded");
+    const sealed = (rows: number) =>
+      vi.waitUntil(async () => (await verifyAudit(store)).rows === rows, AT_ONCE);
+    await sealed(KEYS_MADE);
+    await record(store);
+    await sealed(KEYS_MADE + 1);
+    expect(await verifyAudit(store)).toMatchObject({ unsealed: 0, problems: [] });
+    await upkeep.stop();
+    expect(errors).toEqual([]);
+  });
+
+  it("does nothing any more once it was stopped", async () => {
+    const store = await openStore(engine);
+    const { upkeep, leads } = await start(store, "embedded");
+    await vi.waitUntil(leads, AT_ONCE);
+    await upkeep.stop();
+    expect(leads()).toBe(false);
+    await record(store);
+    const told = new Promise((resolve) => store.records.onAnnounce("audit", resolve));
+    await record(store);
+    await told;
+    expect((await verifyAudit(store)).unsealed).toBeGreaterThanOrEqual(2);
+  });
+
+  it("is led by a restarted embedded store at once", async () => {
+    const store = await openStore(engine);
+    await vi.waitUntil((await start(store, "embedded")).leads, AT_ONCE);
+    const again = await start(store, "embedded");
+    await vi.waitUntil(again.leads, AT_ONCE);
+  });
+
+  it("is led by one of several processes, and by another when that stops", async () => {
+    const { leader, other } = await twoProcesses(engine);
+    expect([leader.leads(), other.leads()]).toEqual([true, false]);
+    await leader.upkeep.stop();
+    await vi.waitUntil(other.leads, AT_ONCE);
+    expect([...leader.errors, ...other.errors]).toEqual([]);
+  });
+
+  it("gives every process the keys that one has made", async () => {
+    const { leader, other } = await twoProcesses(engine);
+    const kid = await other.keyring.rotate("cookie-signing", { actor: "operator" });
+    const newest = () => leader.keyring.keys("cookie-signing")[0].kid;
+    await vi.waitUntil(() => newest() === kid, AT_ONCE);
+  });
+});
