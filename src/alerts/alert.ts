@@ -1,7 +1,7 @@
 import type { Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
 import type { AssetClass } from "../market/instrument.ts";
-import type { Direction } from "../score/direction.ts";
+import type { Direction } from "../score/signal-hysteresis.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 
 /** What an alert can tell of (method 3.3), by events `signal.shift` and `volatility.alert`. */

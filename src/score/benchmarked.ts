@@ -1,4 +1,4 @@
-import type { Track } from "./track.ts";
+import type { Track } from "./instrument-state.ts";
 
 /** The class's market is made of this many instruments with the largest turnover. */
 export const BENCHMARK_SIZE = 500;

@@ -2,9 +2,9 @@ import { type AuthorActivity, createAuthorActivity } from "../factors/message-we
 import { AssetClass } from "../market/instrument.ts";
 import type { Market } from "../market/market.ts";
 import type { InstrumentRecords } from "../market/records.ts";
-import { type ClassWalk, createClassWalk, type SnapshotSink } from "./class-walk.ts";
-import { createTextReader, type TextReader } from "./conversation.ts";
-import { createGroupReader, createSessions, type Sessions } from "./sessions.ts";
+import { type ClassWalk, createClassWalk, type SnapshotSink } from "./class-scorer.ts";
+import { createTextReader, type TextReader } from "./message-stream.ts";
+import { createGroupReader, createSessions, type Sessions } from "./session-closes.ts";
 
 /** Keeps the snapshots of the walk; the store implements it. */
 export interface SnapshotArchive extends SnapshotSink {

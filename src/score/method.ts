@@ -21,9 +21,9 @@ import { OWN_HISTORY } from "../factors/yield-history.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
 import { BENCHMARK_SIZE } from "./benchmarked.ts";
 import { WEIGHTS } from "./composite.ts";
-import { MIN_BARS, SMOOTHING_HALF_LIFE, THRESHOLDS } from "./direction.ts";
 import { EVENT_RULES } from "./events.ts";
 import { CALIBRATION } from "./p-outperform.ts";
+import { MIN_BARS, SMOOTHING_HALF_LIFE, THRESHOLDS } from "./signal-hysteresis.ts";
 import { METHOD_VERSION } from "./snapshot.ts";
 
 /** Every number that a score is made with, as the code reads it; plain data, ready for JSON. */

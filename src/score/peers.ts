@@ -4,7 +4,7 @@ import { freezeSocial } from "../factors/social.ts";
 import type { Norm } from "../factors/statistics.ts";
 import { freezeValuation, type ValuationTables } from "../factors/valuation.ts";
 import type { AssetClass } from "../market/instrument.ts";
-import type { Measurement } from "./track.ts";
+import type { Measurement } from "./instrument-state.ts";
 
 /** The cross-section of an asset class, frozen at the close of one session for the next. */
 export interface PeerTables {

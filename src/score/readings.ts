@@ -4,8 +4,8 @@ import { type Reading, unread } from "../factors/reading.ts";
 import { readSocial } from "../factors/social.ts";
 import { readValuation } from "../factors/valuation.ts";
 import type { Readings } from "./composite.ts";
+import type { Measurement, Track } from "./instrument-state.ts";
 import type { PeerTables } from "./peers.ts";
-import type { Measurement, Track } from "./track.ts";
 
 /** What the readings of a class have in common; instants in Unix milliseconds. */
 export interface ReadingContext {

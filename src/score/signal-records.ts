@@ -1,7 +1,7 @@
 import { FACTORS } from "../factors/reading.ts";
 import type { Instrument } from "../market/instrument.ts";
 import { createPackedList, type PackedList, type Packing } from "../market/packed-list.ts";
-import { DIRECTIONS, FORCED_WAITS, type SignalState } from "./direction.ts";
+import { DIRECTIONS, FORCED_WAITS, type SignalState } from "./signal-hysteresis.ts";
 import { type Snapshot, STATUSES } from "./snapshot.ts";
 
 /** A snapshot without its factors, nor what they were compared with. */

@@ -9,8 +9,8 @@ import {
 import type { Instrument } from "../market/instrument.ts";
 import type { Bar } from "../market/records.ts";
 import { type Composite, type Readings, WEIGHTS } from "./composite.ts";
-import type { SessionScore, SignalState } from "./direction.ts";
 import type { PeerTables } from "./peers.ts";
+import type { SessionScore, SignalState } from "./signal-hysteresis.ts";
 
 /** Version of formulas, weights and thresholds together; it changes whenever a score could. */
 export const METHOD_VERSION = "1.0.0";

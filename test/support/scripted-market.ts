@@ -10,7 +10,7 @@ import { unread } from "../../src/factors/reading.ts";
 import type { AssetClass } from "../../src/market/instrument.ts";
 import type { Market } from "../../src/market/market.ts";
 import type { Bar, InstrumentRecords } from "../../src/market/records.ts";
-import type { Direction } from "../../src/score/direction.ts";
+import type { Direction } from "../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { put } from "../../src/store/port/operations.ts";

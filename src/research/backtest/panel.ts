@@ -1,6 +1,6 @@
 import { normalQuantile } from "../../factors/statistics.ts";
-import { THRESHOLDS } from "../../score/direction.ts";
 import type { SnapshotArchive } from "../../score/engine.ts";
+import { THRESHOLDS } from "../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { Subject } from "./question.ts";
 import type { ReturnGrid } from "./return-grid.ts";

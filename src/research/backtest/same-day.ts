@@ -1,7 +1,7 @@
 import { bullishness, socialHalfLifeMs } from "../../factors/message-counters.ts";
 import { type AuthorActivity, createAuthorActivity } from "../../factors/message-weight.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
-import { createConversation } from "../../score/conversation.ts";
+import { createConversation } from "../../score/message-stream.ts";
 import type { DateFigure } from "./outcomes.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";

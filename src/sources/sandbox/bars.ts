@@ -1,9 +1,9 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar } from "../../market/records.ts";
-import { normal } from "./draw.ts";
-import { dividendYieldOn } from "./eras.ts";
+import type { Scene, Stage } from "./day-context.ts";
+import { dividendYieldOn } from "./price-regimes.ts";
 import type { Profile } from "./profile.ts";
-import type { Scene, Stage } from "./scene.ts";
+import { normal } from "./rng.ts";
 
 /** Share of a day's move that happens before the open. */
 const OVERNIGHT_SHARE = 0.3;

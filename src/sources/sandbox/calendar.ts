@@ -1,4 +1,4 @@
-import type { Traits } from "./cast.ts";
+import type { Traits } from "./universe.ts";
 
 /** Every day is a session; a sandbox year has as many as a year of US sessions. */
 const YEAR_DAYS = 252;

@@ -1,9 +1,9 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Mention } from "../../market/records.ts";
-import { ROLES } from "./cast.ts";
-import { clamp, type Draw, eventCount, normal, whole } from "./draw.ts";
+import { idPrefixes, type Scene, type Stage } from "./day-context.ts";
 import type { Profile } from "./profile.ts";
-import { idPrefixes, type Scene, type Stage } from "./scene.ts";
+import { clamp, type Draw, eventCount, normal, whole } from "./rng.ts";
+import { ROLES } from "./universe.ts";
 
 /** A quiet instrument is talked about for 20 of 200 days. */
 const QUIET_CYCLE_DAYS = 200;

@@ -1,7 +1,7 @@
 import type { Instrument } from "../../market/instrument.ts";
-import { ROLES, type Role, SECTOR_NAMES, type Traits } from "./cast.ts";
-import { type Draw, type Draws, logUniform } from "./draw.ts";
 import { phrasesFor } from "./phrases.ts";
+import { type Draw, type Draws, logUniform } from "./rng.ts";
+import { ROLES, type Role, SECTOR_NAMES, type Traits } from "./universe.ts";
 
 /** One instrument and the figures around which its records move. */
 export interface Profile {

@@ -1,4 +1,4 @@
-import { type Draw, normal, whole } from "./draw.ts";
+import { type Draw, normal, whole } from "./rng.ts";
 
 /** Daily drift and standard deviation of log returns while a regime lasts. */
 interface Regime {

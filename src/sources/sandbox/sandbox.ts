@@ -3,13 +3,13 @@ import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
 import { barOf, packedBars } from "./bars.ts";
 import { listedFrom, walkDayOf, type Year, yearOf } from "./calendar.ts";
-import { createDraws } from "./draw.ts";
-import { createEras } from "./eras.ts";
-import { filingsOf, onChainOf, packedOnChain } from "./figures.ts";
+import type { Scene, Stage } from "./day-context.ts";
+import { filingsOf, onChainOf, packedOnChain } from "./fundamentals.ts";
 import { mentionsOf, packedMentions } from "./mentions.ts";
-import { packedPrints, printsOf } from "./off-exchange.ts";
+import { createEras } from "./price-regimes.ts";
+import { packedPrints, printsOf } from "./prints.ts";
 import { createProfiles, type Profile } from "./profile.ts";
-import type { Scene, Stage } from "./scene.ts";
+import { createDraws } from "./rng.ts";
 import { packedShortVolumes, shortVolumeOf } from "./short-volumes.ts";
 
 const SOURCE: Source = {

@@ -1,7 +1,7 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, ShortVolume } from "../../market/records.ts";
-import { clamp, normal } from "./draw.ts";
-import type { Scene, Stage } from "./scene.ts";
+import type { Scene, Stage } from "./day-context.ts";
+import { clamp, normal } from "./rng.ts";
 
 /** Short share of off-exchange volume: mean .47, sd .08, of which a part lasts for days. */
 const SHORT_RATIO = { mean: 0.47, ownSd: 0.03, levelSd: 0.05, dailySd: 0.055 } as const;

@@ -6,8 +6,8 @@ import {
   VolatilityAlertEvent,
 } from "../../../src/answers/event.ts";
 import type { Market } from "../../../src/market/market.ts";
-import { DIRECTIONS } from "../../../src/score/direction.ts";
 import type { EventPoint, SignalShift, VolatilityAlert } from "../../../src/score/events.ts";
+import { DIRECTIONS } from "../../../src/score/signal-hysteresis.ts";
 import { METHOD_VERSION, STATUSES } from "../../../src/score/snapshot.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 

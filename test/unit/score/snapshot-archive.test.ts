@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FACTORS, unread } from "../../../src/factors/reading.ts";
-import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/direction.ts";
+import { DIRECTIONS, FORCED_WAITS } from "../../../src/score/signal-hysteresis.ts";
 import { type Snapshot, STATUSES } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 

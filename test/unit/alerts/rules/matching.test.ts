@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { StoredAlert, Watched } from "../../../../src/alerts/alert.ts";
 import { type Audience, audiencesOf, isMeant } from "../../../../src/alerts/rules/matching.ts";
 import { AssetClass } from "../../../../src/market/instrument.ts";
-import { DIRECTIONS } from "../../../../src/score/direction.ts";
+import { DIRECTIONS } from "../../../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../../src/score/snapshot.ts";
 import { alertOf, named, snapshotOf, type Wanted } from "../../../support/scripted-market.ts";
 

@@ -3,7 +3,7 @@ import {
   type ChartData,
   historyDrawings,
 } from "../../../../../src/http/pages/home/history-chart.ts";
-import { THRESHOLDS } from "../../../../../src/score/direction.ts";
+import { THRESHOLDS } from "../../../../../src/score/signal-hysteresis.ts";
 import { heightsOf } from "../../../../support/drawn.ts";
 
 const point = (day: number, scoreRaw: number, scoreSmoothed: number) => ({

@@ -1,8 +1,8 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, Print } from "../../market/records.ts";
-import { clamp, type Draw, eventCount, logUniform, normal, whole } from "./draw.ts";
+import { idPrefixes, type Scene, type Stage, type TradedScene } from "./day-context.ts";
 import type { Profile } from "./profile.ts";
-import { idPrefixes, type Scene, type Stage, type TradedScene } from "./scene.ts";
+import { clamp, type Draw, eventCount, logUniform, normal, whole } from "./rng.ts";
 
 /** More would let reports overtake each other. */
 const MAX_PRINTS = 30;

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { nextSignal, type SessionScore, type SignalState } from "../../../src/score/direction.ts";
+import {
+  nextSignal,
+  type SessionScore,
+  type SignalState,
+} from "../../../src/score/signal-hysteresis.ts";
 
 const session = (score: number, values: Partial<SessionScore> = {}): SessionScore => ({
   at: 1,

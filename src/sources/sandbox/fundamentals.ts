@@ -1,9 +1,9 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, Fundamental, FundamentalMetric, OnChain } from "../../market/records.ts";
 import { QUARTER_DAYS } from "./calendar.ts";
-import { normal } from "./draw.ts";
-import { ERA_DAYS } from "./eras.ts";
-import type { Scene, Stage } from "./scene.ts";
+import type { Scene, Stage } from "./day-context.ts";
+import { ERA_DAYS } from "./price-regimes.ts";
+import { normal } from "./rng.ts";
 
 /** A quarter is published 20..50 days after its end. */
 const SHORTEST_LAG_DAYS = 20;

@@ -26,8 +26,8 @@ import type {
   RecordList,
   ShortVolume,
 } from "../market/records.ts";
-import { type Conversation, createConversation, type TextReader } from "./conversation.ts";
-import type { SignalState } from "./direction.ts";
+import { type Conversation, createConversation, type TextReader } from "./message-stream.ts";
+import type { SignalState } from "./signal-hysteresis.ts";
 
 /** What one instrument measures at one instant, before it is compared with its peers. */
 export interface Measurement {

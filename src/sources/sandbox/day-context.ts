@@ -1,7 +1,7 @@
 import type { Bar } from "../../market/records.ts";
-import type { Draws } from "./draw.ts";
-import type { EraOf } from "./eras.ts";
+import type { EraOf } from "./price-regimes.ts";
 import type { Profile } from "./profile.ts";
+import type { Draws } from "./rng.ts";
 
 /** What does not change while a sandbox runs. */
 export interface Stage {

@@ -6,11 +6,6 @@ import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
 import { chooseBenchmark } from "./benchmarked.ts";
 import { type Composite, compose, WEIGHTS } from "./composite.ts";
-import type { TextReader } from "./conversation.ts";
-import { nextSignal, type SessionScore, type SignalState } from "./direction.ts";
-import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
-import { type Observed, type ReadingContext, readFactors } from "./readings.ts";
-import { createSnapshot, type Evaluation, type Snapshot, sessionScore } from "./snapshot.ts";
 import {
   advanceTrack,
   beginSession,
@@ -20,7 +15,12 @@ import {
   type Measurement,
   measureTrack,
   type Track,
-} from "./track.ts";
+} from "./instrument-state.ts";
+import type { TextReader } from "./message-stream.ts";
+import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
+import { type Observed, type ReadingContext, readFactors } from "./readings.ts";
+import { nextSignal, type SessionScore, type SignalState } from "./signal-hysteresis.ts";
+import { createSnapshot, type Evaluation, type Snapshot, sessionScore } from "./snapshot.ts";
 
 /** Receives every snapshot of a walk. */
 export interface SnapshotSink {

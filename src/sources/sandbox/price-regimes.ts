@@ -1,6 +1,4 @@
 import { QUARTER_DAYS } from "./calendar.ts";
-import { SECTOR_NAMES } from "./cast.ts";
-import { clamp, type Draws, normal, whole } from "./draw.ts";
 import type { Profile } from "./profile.ts";
 import {
   COIN_REGIMES,
@@ -9,6 +7,8 @@ import {
   regimeReturns,
   SECTOR_REGIMES,
 } from "./regimes.ts";
+import { clamp, type Draws, normal, whole } from "./rng.ts";
+import { SECTOR_NAMES } from "./universe.ts";
 
 /** Prices are anchored this often, so that none needs to be walked from the first day on. */
 export const ERA_DAYS = 1024;

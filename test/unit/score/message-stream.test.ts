@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention } from "../../../src/market/records.ts";
-import { createTextReader } from "../../../src/score/conversation.ts";
 import { createEngine, type EngineOptions } from "../../../src/score/engine.ts";
+import { createTextReader } from "../../../src/score/message-stream.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 
 const DAY_MS = 86_400_000;
