@@ -1,12 +1,8 @@
 import type { RequestListener } from "node:http";
 import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
-import type { Desk } from "./alerts/api/alert-service.ts";
-import {
-  type AlertService,
-  type AlertServiceOptions,
-  createAlertService,
-} from "./alerts/create.ts";
+import type { AlertService } from "./alerts/api/alert-service.ts";
+import { type Alerts, type AlertsOptions, createAlerts } from "./alerts/create.ts";
 import { snapshotId } from "./answers/signal.ts";
 import { type Access, type AccessOptions, createAccess } from "./auth/create.ts";
 import type { Config } from "./config/config.ts";
@@ -58,7 +54,7 @@ export interface ServiceOptions
     Pick<AppOptions, "mcpAddition"> {
   readonly config: Pick<Config, "store" | "proxyHops" | "mcpFastPath" | "metricsPort"> &
     AccessOptions["config"] &
-    AlertServiceOptions["config"] &
+    AlertsOptions["config"] &
     ScoringOptions["config"];
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
@@ -129,7 +125,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const { log } = options;
   const scoring = await openScoring({ ...options, store: state.store });
   const access = await createAccess({ ...options, state, name: NAME });
-  const alerts = createAlertService({
+  const alerts = createAlerts({
     ...{ ...options, ...scoring, state, limits: access.limits },
     standsStill: () => scoring.untilNextRefresh() === undefined,
   });
@@ -140,7 +136,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
   };
   const streams = createStreams(repeat);
-  const context = toolContext(scoring, alerts.desk);
+  const context = toolContext(scoring, alerts.service);
   const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
   const { market } = context;
   const { denials } = access;
@@ -176,7 +172,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
 interface Surface extends Pick<AppOptions, "context" | "readiness" | "streams" | "repeat"> {
   readonly options: Measured;
   readonly access: Access;
-  readonly alerts: AlertService;
+  readonly alerts: Alerts;
   readonly scoring: Scoring;
 }
 
@@ -199,7 +195,7 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
     routers: [
       claimRouter({ ...access, baseUrl, now }),
       pagesRouter({
-        ...{ ...access, alerts: alerts.desk, name: NAME, baseUrl, now, onError },
+        ...{ ...access, alerts: alerts.service, name: NAME, baseUrl, now, onError },
         mailHint: config.mail === undefined,
         signUp: config.signUp,
       }),
@@ -235,7 +231,7 @@ function recording(
  */
 export function toolContext(
   { market, analyser, snapshots, marketNow, knownUntil }: Scoring,
-  alerts: Desk,
+  alerts: AlertService,
 ): ToolContext {
   const perEdition = <T>(make: () => T) => memoByVersion(snapshots.edition, make);
   const list = perEdition(() => market.recordsUntil(knownUntil()));

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Desk } from "./alerts/api/alert-service.ts";
+import type { AlertService } from "./alerts/api/alert-service.ts";
 import type { Analyser } from "./answers/method.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
@@ -13,7 +13,7 @@ export type PastSnapshot = Omit<Snapshot, "factors"> & Partial<Pick<Snapshot, "f
 
 /** What a tool may reach: members that a file in tools/ uses, and what tells how long answers hold. */
 export interface ToolContext {
-  readonly alerts: Desk;
+  readonly alerts: AlertService;
   /** Who reads the messages. */
   readonly analyser: Analyser;
   readonly market: {

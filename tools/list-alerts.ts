@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ALERT_STATUSES, isMadeBy } from "../src/alerts/alert.ts";
-import type { SeenAlert } from "../src/alerts/api/queries.ts";
+import type { AlertView } from "../src/alerts/api/queries.ts";
 import { AlertAnswer, AlertDetail, alertAnswer, alertDetail } from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
@@ -73,7 +73,7 @@ export const listAlerts = defineTool({
   },
 });
 
-function madeBy({ alert: { owner } }: SeenAlert, caller: Caller): z.input<typeof Made> {
+function madeBy({ alert: { owner } }: AlertView, caller: Caller): z.input<typeof Made> {
   if (isMadeBy(owner, caller)) return {};
   const { kind, id, clientId = "" } = owner;
   switch (kind) {
@@ -87,7 +87,7 @@ function madeBy({ alert: { owner } }: SeenAlert, caller: Caller): z.input<typeof
 }
 
 /** Rises through the list, so that it goes on behind an alert that was deleted meanwhile. */
-const placeOf = ({ id, alert }: SeenAlert): string => `${isoInstant(alert.createdAt)} ${id}`;
+const placeOf = ({ id, alert }: AlertView): string => `${isoInstant(alert.createdAt)} ${id}`;
 
 /** @throws {Problem} `invalid_request` for what chooses among several. */
 function refuseFilters(filters: Readonly<Record<string, string | undefined>>): void {

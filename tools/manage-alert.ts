@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Confided } from "../src/alerts/api/alert-service.ts";
-import type { Changes, Wanted } from "../src/alerts/api/changes.ts";
+import type { AlertWithSecret } from "../src/alerts/api/alert-service.ts";
+import type { AlertChanges, AlertRequest } from "../src/alerts/api/changes.ts";
 import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
 import {
   AlertFields,
@@ -134,11 +134,11 @@ export const manageAlert = defineTool({
 /** What an alert of the caller is asked to do. */
 interface Task {
   readonly wish: Wish;
-  readonly wanted: Wanted;
+  readonly wanted: AlertRequest;
   readonly context: ToolContext;
 }
 
-type Managed = Confided & Partial<z.input<typeof Sent>>;
+type Managed = AlertWithSecret & Partial<z.input<typeof Sent>>;
 
 /** What each action but delete does. */
 const actions: Readonly<Record<Exclude<Action, "delete">, (task: Task) => Promise<Managed>>> = {
@@ -163,7 +163,7 @@ async function redeliver({ wish, wanted, context }: Task): Promise<Managed> {
   return { ...done, nextSince: isoInstantOrNull(next ?? null) };
 }
 
-function changesOf(wish: Wish, context: ToolContext): Changes {
+function changesOf(wish: Wish, context: ToolContext): AlertChanges {
   const { symbols, kinds, scoreMove, volatilityZ, cooldownDays, url, label } = wish;
   const [expiresAt, snoozedUntil] = [millisOf(wish.expiresAt), millisOf(wish.snoozedUntil)];
   return given({

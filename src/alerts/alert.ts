@@ -112,27 +112,28 @@ export const ALERTS_TOPIC = "alerts";
 
 /** Group of the alerts of one agent, key or person, who has them by several clients, and of what
  *  waits to be sent for them. */
-export const ownedBy = ({ kind, id }: Pick<Owner, "kind" | "id">): string => `alerts:${kind}:${id}`;
+export const ownerGroup = ({ kind, id }: Pick<Owner, "kind" | "id">): string =>
+  `alerts:${kind}:${id}`;
 
 /** Group of the alerts that a person answers for: their own, their agents' and their keys'. */
-export const answeredForBy = (accountId: string): string => `alerts:account:${accountId}`;
+export const accountGroup = (accountId: string): string => `alerts:account:${accountId}`;
 
 /** Group of all alerts of whoever answers for an owner: of a person with all their agents and keys, or
  *  of a caller that nobody answers for. */
-export const accountedTo = (owner: Owner): string =>
-  owner.accountId === undefined ? ownedBy(owner) : answeredForBy(owner.accountId);
+export const quotaGroup = (owner: Owner): string =>
+  owner.accountId === undefined ? ownerGroup(owner) : accountGroup(owner.accountId);
 
 /** Of the groups of something that waits, the one of whoever answers for it. */
-export const ownerIn = (groups: readonly string[]): string =>
-  groups.find((group) => group.startsWith(answeredForBy(""))) ??
+export const quotaGroupIn = (groups: readonly string[]): string =>
+  groups.find((group) => group.startsWith(accountGroup(""))) ??
   groups.find((group) => group.startsWith("alerts:")) ??
   "";
 
 /** Group of everything that goes with one alert. */
-export const ofAlert = (alertId: string): string => `alert:${alertId}`;
+export const alertGroup = (alertId: string): string => `alert:${alertId}`;
 
 /** Where a signing secret is sealed for. */
-export const secretOf = (alertId: string): string => `alert-secret:${alertId}`;
+export const secretContext = (alertId: string): string => `alert-secret:${alertId}`;
 
 /** What an alert is doing, for its owner. */
 export const ALERT_STATUSES = [

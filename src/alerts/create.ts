@@ -13,25 +13,25 @@ import type { LeadersWork } from "../store/maintenance.ts";
 import { measuredSender } from "../telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "../telemetry/meters.ts";
 import type { Owner } from "./alert.ts";
-import { createDesk, type Desk } from "./api/alert-service.ts";
-import type { DeskOptions } from "./api/dependencies.ts";
+import { type AlertService, createAlertService } from "./api/alert-service.ts";
+import type { AlertDependencies } from "./api/dependencies.ts";
 import { cursorOf, endOfEvents, eventPage, type LogOptions } from "./api/event-log.ts";
 import { EVENTS_TOPIC } from "./delivery/delivery.ts";
-import { queuedDelivery } from "./delivery/queue.ts";
+import { enqueueDelivery } from "./delivery/queue.ts";
 import { createSender } from "./delivery/sender.ts";
 import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
-import { createCourier } from "./delivery/worker.ts";
-import { createDecision, type DecisionOptions } from "./rules/evaluator.ts";
+import { createDeliveryWorker } from "./delivery/worker.ts";
+import { createEvaluator, type EvaluatorOptions } from "./rules/evaluator.ts";
 
 /** Pause between two looks for sessions that closed and are not decided about yet, in milliseconds. */
 const DECIDE_EVERY_MS = 100;
 
 /** What alerts are built from. */
-export interface AlertServiceOptions extends Pick<DeskOptions, "now" | "baseUrl" | "standsStill"> {
+export interface AlertsOptions extends Pick<AlertDependencies, "now" | "baseUrl" | "standsStill"> {
   readonly config: Pick<Config, "webhooks">;
   readonly state: State;
-  readonly market: DecisionOptions["market"];
-  readonly snapshots: DecisionOptions["snapshots"];
+  readonly market: EvaluatorOptions["market"];
+  readonly snapshots: EvaluatorOptions["snapshots"];
   /** Instant up to which sessions have been scored, Unix milliseconds, never falling. */
   readonly knownUntil: () => number;
   readonly limits: Limits;
@@ -43,8 +43,8 @@ export interface AlertServiceOptions extends Pick<DeskOptions, "now" | "baseUrl"
 }
 
 /** Everything about alerts that runs. */
-export interface AlertService {
-  readonly desk: Desk;
+export interface Alerts {
+  readonly service: AlertService;
   readonly eventLog: EventLog;
   /** The public keys of what is sent. */
   readonly keySet: () => WebhookKeySet;
@@ -58,7 +58,7 @@ export interface AlertService {
 
 /** Builds the desk that takes alerts, the decision that finds events, and the courier that sends
  *  them. */
-export function createAlertService(options: AlertServiceOptions): AlertService {
+export function createAlerts(options: AlertsOptions): Alerts {
   const { config, state, limits, now, log } = options;
   const { records, archive } = state.store;
   const { keys, hashAddress } = state.keyring;
@@ -72,15 +72,15 @@ export function createAlertService(options: AlertServiceOptions): AlertService {
 
   const outbound = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });
   const sender = measuredSender(outbound, options.meters ?? NO_METERS);
-  const courier = createCourier({
+  const courier = createDeliveryWorker({
     ...{ ...common, sender, schedule, random: Math.random },
     keys: () => keys("webhook-signing").map(({ jwk }) => jwk),
     monotonic: () => performance.now(),
     onError: (error) => log.error({ err: error }, "a delivery could not be carried; it is retried"),
   });
-  const decide = createDecision({ ...options, ...common, queueDelivery: queuedDelivery });
+  const decide = createEvaluator({ ...options, ...common, queueDelivery: enqueueDelivery });
   return {
-    desk: createDesk({ ...options, ...common, urlPolicy }),
+    service: createAlertService({ ...options, ...common, urlPolicy }),
     eventLog: eventLogOf({ records, archive, now }, state),
     keySet: () => webhookKeySet(keys("webhook-signing")),
     leadersWork: { step: decide, everyMs: DECIDE_EVERY_MS },

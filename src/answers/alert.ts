@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ALERT_KINDS, ALERT_STATUSES, type Way } from "../alerts/alert.ts";
-import type { KeptEvent } from "../alerts/api/event-rows.ts";
-import type { InspectedAlert, SeenAlert, SeenAttempt } from "../alerts/api/queries.ts";
+import type { AlertEvent } from "../alerts/api/event-rows.ts";
+import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
 import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { Instant, isoInstant, isoInstantOrNull } from "./common.ts";
@@ -65,7 +65,7 @@ export const AlertDetail = z.object({
 });
 
 /** An alert in an answer. */
-export function alertAnswer({ id, alert, status }: SeenAlert): z.input<typeof AlertAnswer> {
+export function alertAnswer({ id, alert, status }: AlertView): z.input<typeof AlertAnswer> {
   const { label, kinds, watched, thresholds, way, createdAt, expiresAt, snoozedUntil } = alert;
   const { assetClass, signal } =
     watched.by === "filter" ? watched : { assetClass: null, signal: null };
@@ -99,7 +99,7 @@ function deliveryAnswer(way: Way): z.input<typeof DeliveryAnswer> {
 }
 
 /** An alert with the health of its webhook, in an answer. */
-export function alertDetail(alert: InspectedAlert): z.input<typeof AlertDetail> {
+export function alertDetail(alert: AlertDetails): z.input<typeof AlertDetail> {
   const { health, waiting } = alert;
   return {
     ...alertAnswer(alert),
@@ -119,7 +119,7 @@ export const EventAnswer = z.object({
 });
 
 /** An event in an answer: the payload that webhooks get. */
-export const eventAnswer = ({ id, body }: KeptEvent): z.input<typeof EventAnswer> => ({
+export const eventAnswer = ({ id, body }: AlertEvent): z.input<typeof EventAnswer> => ({
   id,
   ...(JSON.parse(body) as Omit<z.input<typeof EventAnswer>, "id">),
 });
@@ -149,7 +149,7 @@ export const AttemptAnswer = z.object({
 });
 
 /** An attempt in an answer. */
-export const attemptAnswer = (attempt: SeenAttempt): z.input<typeof AttemptAnswer> => {
+export const attemptAnswer = (attempt: AttemptView): z.input<typeof AttemptAnswer> => {
   const { at, eventId, type, number, status, latencyMs, error, response, nextInMs } = attempt;
   return {
     at: isoInstant(at),

@@ -3,7 +3,7 @@ import { CHALLENGE_TYPE } from "../alerts/delivery/challenge.ts";
 import {
   type PublicKeyJwk,
   type SignatureHeaders,
-  verifiedBy,
+  verifySignatures,
 } from "../alerts/delivery/signing.ts";
 import { neutralText } from "../outbound/neutral-text.ts";
 
@@ -75,7 +75,7 @@ function checked(signed: SignatureHeaders, body: Uint8Array, { now, ...trusted }
   if (trusted.secrets.length + trusted.keys.length === 0) {
     return { isTaken: true, text: "NOT VERIFIED, no secret" };
   }
-  const by = verifiedBy(signed, body, trusted);
+  const by = verifySignatures(signed, body, trusted);
   if (by.length === 0) return { isTaken: false, text: "NOT VERIFIED" };
   const age = Math.abs(now - Number(signed["webhook-timestamp"]) * 1000);
   if (!(age <= TOLERANCE_MS)) return { isTaken: false, text: "NOT VERIFIED, old" };

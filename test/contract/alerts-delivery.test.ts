@@ -3,12 +3,12 @@ import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery/delivery.ts";
 import { nextSecret } from "../../src/alerts/delivery/secrets.ts";
-import { type SignatureHeaders, verifiedBy } from "../../src/alerts/delivery/signing.ts";
+import { type SignatureHeaders, verifySignatures } from "../../src/alerts/delivery/signing.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { replace } from "../../src/store/port/operations.ts";
 import type { Store } from "../../src/store/port/store.ts";
-import { receiver, startCourier } from "../support/delivery-worker.ts";
+import { receiver, startWorker } from "../support/delivery-worker.ts";
 import type { Received, Receiver } from "../support/receivers.ts";
 import {
   describeStores,
@@ -71,7 +71,7 @@ describeStores("a receiver that is down", (engine) => {
     const inbox = await receiver({ behaviour: "reset" });
     const alert = hooked({ url: inbox.url });
     await store.records.commit([kept(alert)]);
-    const { look, errors } = startCourier(store, { random: chance(11) });
+    const { look, errors } = startWorker(store, { random: chance(11) });
     const start = store.clock.now;
     const tried: number[] = [];
     const step = async (): Promise<void> => {
@@ -103,11 +103,11 @@ describeStores("a receiver that is down", (engine) => {
     const alert = hooked({ url: inbox.url });
     await store.records.commit([kept(alert), kept(hooked({ url: other.url }))]);
     const random = chance(12);
-    const couriers = [startCourier(store, { random }), startCourier(store, { random })];
+    const workers = [startWorker(store, { random }), startWorker(store, { random })];
     const start = store.clock.now;
     const told: number[] = [];
     const step = async (): Promise<void> => {
-      for (const { look } of couriers) await look();
+      for (const { look } of workers) await look();
       if (noticesIn(other).size > told.length) told.push(store.clock.now);
     };
     for (let event = 1; event <= 24; event++) {
@@ -148,7 +148,8 @@ describeStores("a secret that is rotated under load", (engine) => {
     const byKey = ({ body, headers }: Received) => {
       const trusted = { secrets: [], keys: [oldKey] };
       const signed = headers as unknown as SignatureHeaders;
-      if (verifiedBy(signed, Buffer.from(body), trusted).length === 0) throw new Error("forged");
+      if (verifySignatures(signed, Buffer.from(body), trusted).length === 0)
+        throw new Error("forged");
     };
     const secrets = { before: "", after: "", moving: "" };
     const inboxes = {
@@ -161,7 +162,7 @@ describeStores("a secret that is rotated under load", (engine) => {
     ) as [Hooked, Hooked, Hooked];
     await store.records.commit(made.map(kept));
     [secrets.before, secrets.moving] = [made[0].secret, made[1].secret];
-    const { look, errors } = startCourier(store, { keys: () => keys });
+    const { look, errors } = startWorker(store, { keys: () => keys });
     let queued = 0;
     const load = async (rounds: number): Promise<void> => {
       for (let round = 0; round < rounds; round++, queued++) {
@@ -195,14 +196,15 @@ describeStores("a secret that is rotated under load", (engine) => {
     const alert = hooked({ url: inbox.url });
     await store.records.commit([kept(alert)]);
     const secret = await rotated(store, alert);
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     const byWhich = async () => {
       await store.records.commit(queuedEvent(alert));
       await look();
       const last = inbox.received.at(-1);
       const signed = last?.headers as unknown as SignatureHeaders;
       const isBy = (one: string) =>
-        verifiedBy(signed, Buffer.from(last?.body ?? ""), { secrets: [one], keys: [] }).length > 0;
+        verifySignatures(signed, Buffer.from(last?.body ?? ""), { secrets: [one], keys: [] })
+          .length > 0;
       return { old: isBy(alert.secret), new: isBy(secret) };
     };
     expect(await byWhich()).toEqual({ old: true, new: true });
@@ -213,12 +215,12 @@ describeStores("a secret that is rotated under load", (engine) => {
   });
 });
 
-/** Gives an alert another secret, as the desk does. @returns The new one. */
+/** Gives an alert another secret, as the service does. @returns The new one. */
 async function rotated({ records, clock }: TestStore, { key }: Hooked): Promise<string> {
   const alert = await records.get(alerts, key);
   const way = alert?.value.way;
   if (alert === undefined || way?.by !== "webhook") throw new Error("There is no webhook.");
-  const { secret, kept: next } = nextSecret(way.secrets, { alertId: key, vault }, clock.now);
+  const { secret, sealed: next } = nextSecret(way.secrets, { alertId: key, vault }, clock.now);
   const value = { ...alert.value, way: { ...way, secrets: next } };
   expect(await records.commit([replace(alerts, alert, { value })])).toBe(true);
   return secret;
@@ -257,7 +259,7 @@ describeStores("a wall clock that jumps", (engine) => {
     const inbox = await receiver({ behaviour: 500 });
     const alert = hooked({ url: inbox.url });
     await records.commit([kept(alert)]);
-    const { look } = startCourier(store, {
+    const { look } = startWorker(store, {
       monotonic: () => clocks.monotonic,
     });
     await store.records.commit(queuedEvent(alert, "msg_1"));

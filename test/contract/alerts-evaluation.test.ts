@@ -1,8 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { alerts, ofAlert, type Thresholds } from "../../src/alerts/alert.ts";
+import { alertGroup, alerts, type Thresholds } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_KIND } from "../../src/alerts/delivery/delivery.ts";
-import { look, type WatchState, watchOf } from "../../src/alerts/rules/condition.ts";
+import {
+  type ConditionState,
+  conditionOf,
+  evaluateCondition,
+} from "../../src/alerts/rules/condition.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { createVolatility } from "../../src/factors/volatility.ts";
 import { countKnown } from "../../src/market/point-in-time.ts";
@@ -293,7 +297,7 @@ describeStores("the decision about alerts", (engine) => {
     const stage = lively();
     let isGone = false;
     const scopesOf = async () => {
-      if (!isGone) await store.records.commit([removeGroup(ofAlert("all"))]);
+      if (!isGone) await store.records.commit([removeGroup(alertGroup("all"))]);
       isGone = true;
       return new Set(allScopes);
     };
@@ -301,7 +305,7 @@ describeStores("the decision about alerts", (engine) => {
     await leaderOf(store, stage, { scopesOf }).run();
     expect(await heardIn(store)).toEqual(["polled C@301 direction"]);
     for (const kind of [alerts, deliveries, collection("alert-sequences")]) {
-      expect(await readAll(store.records, kind, ofAlert("all"))).toEqual([]);
+      expect(await readAll(store.records, kind, alertGroup("all"))).toEqual([]);
     }
   });
 
@@ -360,13 +364,13 @@ describe("the decision in the sandbox", () => {
 
   /** The same events, decided in one go from all sessions as they came. */
   function createOracle({ market, snapshots }: ReturnType<typeof sandbox>) {
-    const watches = [watchOf("signal_shift", LOW), watchOf("volatility", LOW)];
-    const states = new Map<string, WatchState | undefined>();
+    const watches = [conditionOf("signal_shift", LOW), conditionOf("volatility", LOW)];
+    const states = new Map<string, ConditionState | undefined>();
     const decided = (snapshot: Snapshot, bars: RecordList<Bar>): readonly string[] =>
       watches.flatMap((watch) => {
         const { at, instrument } = snapshot;
         const key = `${watch.key} ${instrument.symbol}`;
-        const { after, event } = look(watch, states.get(key), {
+        const { after, event } = evaluateCondition(watch, states.get(key), {
           ...{ snapshot, session: String(at), dayMs: DAY },
           reading: createVolatility().add(...bars.slice(0, countKnown(bars, at))),
         });

@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ownedBy } from "../../src/alerts/alert.ts";
+import { ownerGroup } from "../../src/alerts/alert.ts";
 import { removeGroup } from "../../src/store/port/operations.ts";
 import { tools } from "../../tools/index.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
@@ -15,7 +15,7 @@ const { as, base, callers, records, archive, clock, failures } = await startAler
 
 /** A caller can have 20 webhooks. */
 afterEach(() =>
-  records.commit(Object.values(callers).map((caller) => removeGroup(ownedBy(caller)))),
+  records.commit(Object.values(callers).map((caller) => removeGroup(ownerGroup(caller)))),
 );
 
 const SYMBOLS = { symbols: ["ALDER.SIM"] };

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { alerts, ownedBy, type StoredAlert, type Way } from "../../src/alerts/alert.ts";
+import { alerts, ownerGroup, type StoredAlert, type Way } from "../../src/alerts/alert.ts";
 import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery/delivery.ts";
-import { newMessageId, queuedDelivery } from "../../src/alerts/delivery/queue.ts";
+import { enqueueDelivery, newMessageId } from "../../src/alerts/delivery/queue.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../src/auth/agents/agent.ts";
 import { announce, append, put, remove, replace } from "../../src/store/port/operations.ts";
@@ -62,11 +62,11 @@ async function tell(alertId: string): Promise<string> {
   const body = JSON.stringify({ type, timestamp: new Date(lastAt).toISOString(), data });
   const { clientId } = owner;
   const row: EventRow = { alertId, ...(clientId && { clientId }), type, body };
-  const subject = ownedBy(owner);
+  const subject = ownerGroup(owner);
   await records.commit([
     append({ kind: EVENT_KIND, at: lastAt, id: eventId, subject, body: row }),
     announce(EVENTS_TOPIC),
-    ...queuedDelivery(alert, { eventId, type, body, at: lastAt }),
+    ...enqueueDelivery(alert, { eventId, type, body, at: lastAt }),
   ]);
   return eventId;
 }
@@ -426,7 +426,7 @@ describe("an alert of a store of before", () => {
     lastAt += 1;
     const body = JSON.stringify({ type: "signal.shift", data: { alertId: id } });
     const row: EventRow = { alertId: id, type: "signal.shift", body };
-    const subject = ownedBy(alert.value.owner);
+    const subject = ownerGroup(alert.value.owner);
     await records.commit([
       append({ kind: EVENT_KIND, at: lastAt, id: "msg_of_before", subject, body: row }),
     ]);

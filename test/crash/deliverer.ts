@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { alerts, type StoredAlert } from "../../src/alerts/alert.ts";
 import { ATTEMPT_KIND, deliveries, EVENTS_KEPT_MS } from "../../src/alerts/delivery/delivery.ts";
-import { queuedDelivery, waitingFor } from "../../src/alerts/delivery/queue.ts";
+import { enqueueDelivery, queueGroup } from "../../src/alerts/delivery/queue.ts";
 import { createSender, type Sender } from "../../src/alerts/delivery/sender.ts";
-import { createCourier } from "../../src/alerts/delivery/worker.ts";
+import { createDeliveryWorker } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { schedule } from "../../src/lib/loop.ts";
@@ -96,7 +96,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     }),
   );
   const now = () => new Date();
-  const courier = createCourier({
+  const worker = createDeliveryWorker({
     ...{ records, sender, vault: createKeyringVault(keyring), now, random: Math.random },
     keys: () => keyring.keys("webhook-signing").map(({ jwk }) => jwk),
     scopesOf: async () => new Set(allScopes),
@@ -104,7 +104,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     ...{ monotonic: () => performance.now(), schedule, onError },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
   });
-  if (options.delivers) courier.start();
+  if (options.delivers) worker.start();
   const timers = [
     setInterval(() => say({ is: "sent", sent: sender.sent() }), REPORT_EVERY_MS.sent),
     setInterval(() => void reportLeft(records, options).catch(onError), REPORT_EVERY_MS.left),
@@ -114,7 +114,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
   return async () => {
     for (const timer of timers) clearInterval(timer);
     reportMemory();
-    const stopped = options.delivers ? courier.stop() : undefined;
+    const stopped = options.delivers ? worker.stop() : undefined;
     await sender.close();
     await stopped;
     await upkeep.stop();
@@ -142,7 +142,7 @@ async function reportLeft(
   { watches }: Pick<DelivererOptions, "watches">,
 ): Promise<void> {
   const some = await Promise.all(
-    watches.map((id) => records.list(deliveries, { group: waitingFor(id), limit: 1 })),
+    watches.map((id) => records.list(deliveries, { group: queueGroup(id), limit: 1 })),
   );
   say({ is: "left", left: some.flat().length });
 }
@@ -181,7 +181,7 @@ function eventFor(alert: StoredAlert, number: number) {
   const eventId = `msg_${number}_${alert.key}`;
   const data = { alertId: alert.key, number, padding: PADDING };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return queuedDelivery(alert, { eventId, type, body, at });
+  return enqueueDelivery(alert, { eventId, type, body, at });
 }
 
 if (import.meta.main) {

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
-import { createDesk } from "../../src/alerts/api/alert-service.ts";
+import { createAlertService } from "../../src/alerts/api/alert-service.ts";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
@@ -14,7 +14,13 @@ import type { Instrument } from "../../src/market/instrument.ts";
 import { NO_METERS } from "../../src/telemetry/meters.ts";
 import type { ToolContext } from "../../src/tool.ts";
 import { peopleOf } from "./account-parts.ts";
-import { deskOptions, looseLimits, newAgent, newKeyHolder, newPerson } from "./alert-service.ts";
+import {
+  alertDependencies,
+  looseLimits,
+  newAgent,
+  newKeyHolder,
+  newPerson,
+} from "./alert-service.ts";
 import { atFileEnd } from "./file-end.ts";
 import { embedded, START, type TestStore } from "./stores.ts";
 
@@ -30,7 +36,7 @@ interface Choice extends Partial<Pick<AppOptions, "onSignal">> {
   readonly limits?: Readonly<Partial<Record<QuotaName, Quota>>>;
 }
 
-/** The application over a desk, without accounts and tokens: a caller's token is their name. */
+/** The application over a service, without accounts and tokens: a caller's token is their name. */
 export interface AlertApp extends Pick<TestStore, "records" | "archive" | "clock"> {
   readonly base: string;
   readonly callers: Readonly<Record<string, Caller>>;
@@ -74,7 +80,9 @@ export async function startAlertApp({
   const app = createApp({
     ...{ name: "Test", version: "1", baseUrl: base, proxyHops: 0, routers: [], now },
     tokens: { before: (express) => express },
-    context: contextOf(createDesk(deskOptions({ records, archive, clock }, { limits }))),
+    context: contextOf(
+      createAlertService(alertDependencies({ records, archive, clock }, { limits })),
+    ),
     tables: () => [],
     authenticate: async (token) => callers[token] && { ...callers[token], resource: base },
     ...{ accounts, sessions: createSessions({ ...people, records, secure: false }) },

@@ -1,4 +1,4 @@
-import { alerts, type Owner, ownedBy } from "../../src/alerts/alert.ts";
+import { alerts, type Owner, ownerGroup } from "../../src/alerts/alert.ts";
 import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery/delivery.ts";
 import { newMessageId } from "../../src/alerts/delivery/queue.ts";
 import { announce, append } from "../../src/store/port/operations.ts";
@@ -70,7 +70,7 @@ export async function writeEvents(
   const rows = ats.map((at) => {
     const type = "signal.shift";
     const body: EventRow = { alertId, type, body: JSON.stringify({ type, data: { at } }) };
-    return { kind: EVENT_KIND, at, id: newMessageId(), subject: ownedBy(owner), body };
+    return { kind: EVENT_KIND, at, id: newMessageId(), subject: ownerGroup(owner), body };
   });
   await service.state.store.records.commit([...rows.map(append), announce(EVENTS_TOPIC)]);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type Owner, ownedBy } from "../../src/alerts/alert.ts";
-import { createDesk, type Desk } from "../../src/alerts/api/alert-service.ts";
-import type { DeskOptions } from "../../src/alerts/api/dependencies.ts";
+import { type Owner, ownerGroup } from "../../src/alerts/alert.ts";
+import { type AlertService, createAlertService } from "../../src/alerts/api/alert-service.ts";
+import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
 import type { NewAlert } from "../../src/alerts/api/register.ts";
 import { ATTEMPT_KIND, type Attempt, EVENT_KIND } from "../../src/alerts/delivery/delivery.ts";
 import { newMessageId } from "../../src/alerts/delivery/queue.ts";
@@ -26,8 +26,8 @@ const LOOSE: Quota = { points: 100_000, windowSeconds: 3_600 };
 /** Some limits; all others are out of reach. */
 type SomeLimits = Readonly<Partial<Record<QuotaName, Quota>>>;
 
-/** What a test chooses about a desk. */
-interface Choice extends Partial<Pick<DeskOptions, "records" | "standsStill">> {
+/** What a test chooses about a service. */
+interface Choice extends Partial<Pick<AlertDependencies, "records" | "standsStill">> {
   readonly limits?: SomeLimits;
 }
 
@@ -37,11 +37,11 @@ export function looseLimits(overrides: SomeLimits = {}): Limits {
   return createLimits({ overrides: { ...loose, ...overrides } });
 }
 
-/** What a desk on a store works with; the clock of the store is the wall clock too. */
-export function deskOptions(
+/** What a service on a store works with; the clock of the store is the wall clock too. */
+export function alertDependencies(
   { records, archive, clock }: Pick<TestStore, "records" | "archive" | "clock">,
   { limits, ...choice }: Choice = {},
-): DeskOptions {
+): AlertDependencies {
   const now = () => new Date(clock.now);
   return {
     ...{ records, archive, now, vault, urlPolicy: {}, baseUrl: "https://signals.test" },
@@ -52,9 +52,11 @@ export function deskOptions(
   };
 }
 
-/** A desk on a store. */
-export const deskOn = (store: Parameters<typeof deskOptions>[0], choice: Choice = {}): Desk =>
-  createDesk(deskOptions(store, choice));
+/** A service on a store. */
+export const alertServiceOn = (
+  store: Parameters<typeof alertDependencies>[0],
+  choice: Choice = {},
+): AlertService => createAlertService(alertDependencies(store, choice));
 
 /** A caller with every scope. */
 const caller = (kind: Caller["kind"], id: string, accountId: string | undefined): Caller => ({
@@ -131,8 +133,8 @@ export const POLLED: NewAlert = {
 export const HOOKED: NewAlert = { ...POLLED, url: "https://hooks.example.com/in" };
 
 /** Makes an alert. */
-export const made = (desk: Desk, by: Caller, wanted: NewAlert = HOOKED) =>
-  desk.register(by, { wanted, idempotencyKey: undefined });
+export const made = (service: AlertService, by: Caller, wanted: NewAlert = HOOKED) =>
+  service.register(by, { wanted, idempotencyKey: undefined });
 
 /** What the audit says was done, in the order in which it was. */
 export async function auditedIn(records: Records): Promise<readonly AuditEntry[]> {
@@ -153,12 +155,12 @@ export async function toldEvent(
   const type = "signal.shift";
   const data = { alertId, eventId: id, sequence: 1 };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  const subject = ownedBy(owner);
+  const subject = ownerGroup(owner);
   await archive.append([{ kind: EVENT_KIND, at, id, subject, body: { alertId, type, body } }]);
   return id;
 }
 
-/** Puts an attempt into the archive as the courier does. */
+/** Puts an attempt into the archive as the worker does. */
 export async function attempted(
   { archive }: Pick<TestStore, "archive">,
   { at, ...attempt }: Partial<Attempt> & Pick<Attempt, "alertId" | "eventId"> & { at: number },

@@ -3,7 +3,10 @@ import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { DELIVERIES_TOPIC, deliveries } from "../../src/alerts/delivery/delivery.ts";
 import type { Sender } from "../../src/alerts/delivery/sender.ts";
-import { type CourierOptions, createCourier } from "../../src/alerts/delivery/worker.ts";
+import {
+  createDeliveryWorker,
+  type DeliveryWorkerOptions,
+} from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { schedule } from "../../src/lib/loop.ts";
@@ -20,7 +23,7 @@ export async function receiver(options: ReceiverOptions = {}): Promise<Receiver>
   return started;
 }
 
-/** A courier at work. */
+/** A worker at work. */
 export interface Working {
   /** What it could not do. */
   readonly errors: unknown[];
@@ -31,22 +34,22 @@ export interface Working {
   look(): Promise<void>;
 }
 
-/** What a courier needs of a store and its clock. */
+/** What a worker needs of a store and its clock. */
 interface Place {
   readonly records: Records;
   readonly clock: { readonly now: number };
 }
 
-/** Starts a courier that ends with the test; all of its time is the clock of the store. */
-export function startCourier(
+/** Starts a worker that ends with the test; all of its time is the clock of the store. */
+export function startWorker(
   { records, clock }: Place,
-  options: Partial<CourierOptions> = {},
+  options: Partial<DeliveryWorkerOptions> = {},
 ): Working {
   const errors: unknown[] = [];
   const now = () => new Date(clock.now);
   const sender = loopbackSender({ now: () => clock.now });
   const watch = watching(records, options.sender ?? sender);
-  const courier = createCourier({
+  const worker = createDeliveryWorker({
     ...{ vault, now, monotonic: () => clock.now, schedule },
     ...{ keys: () => [], scopesOf: async () => new Set(allScopes), limits: createLimits() },
     ...{ random: () => 0.5, onError: (error) => void errors.push(error) },
@@ -54,13 +57,13 @@ export function startCourier(
     ...options,
     ...{ records: watch.records, sender: watch.sender },
   });
-  courier.start();
+  worker.start();
   onTestFinished(async () => {
-    const stopped = courier.stop();
+    const stopped = worker.stop();
     await sender.close();
     await stopped;
   });
-  return { errors, stop: courier.stop, quiet: watch.quiet, look: watch.look };
+  return { errors, stop: worker.stop, quiet: watch.quiet, look: watch.look };
 }
 
 /** Records and a sender that know whether somebody is at work with them. */

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { Alert, AlertKind, Owner, Thresholds, Watched, Way } from "../../src/alerts/alert.ts";
-import { alerts, ofAlert, ownedBy } from "../../src/alerts/alert.ts";
+import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_KIND, type EventRow } from "../../src/alerts/delivery/delivery.ts";
-import { queuedDelivery } from "../../src/alerts/delivery/queue.ts";
-import { createDecision, type DecisionOptions } from "../../src/alerts/rules/evaluator.ts";
+import { enqueueDelivery } from "../../src/alerts/delivery/queue.ts";
+import { createEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluator.ts";
 import type { SignalShiftEvent, VolatilityAlertEvent } from "../../src/answers/event.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { unread } from "../../src/factors/reading.ts";
@@ -160,7 +160,7 @@ export const named = (...symbols: string[]): Watched => ({ by: "symbols", symbol
 /** The steps that keep an alert, or change it. */
 export function alertSteps(id: string, wanted: Wanted = {}) {
   const value = alertOf(wanted);
-  return [put(alerts, { key: id, value, groups: [ofAlert(id), ownedBy(value.owner)] })];
+  return [put(alerts, { key: id, value, groups: [alertGroup(id), ownerGroup(value.owner)] })];
 }
 
 type Payload = z.infer<typeof SignalShiftEvent> | z.infer<typeof VolatilityAlertEvent>;
@@ -204,10 +204,10 @@ export interface Leader {
 export function leaderOf(
   { records, clock }: TestStore,
   { snapshots, market, knownUntil }: Pick<Stage, "snapshots" | "market" | "knownUntil">,
-  different: Partial<DecisionOptions> & { readonly records?: Records } = {},
+  different: Partial<EvaluatorOptions> & { readonly records?: Records } = {},
 ): Leader {
-  const step = createDecision({
-    ...{ records, snapshots, market, knownUntil, queueDelivery: queuedDelivery },
+  const step = createEvaluator({
+    ...{ records, snapshots, market, knownUntil, queueDelivery: enqueueDelivery },
     scopesOf: async () => new Set(allScopes),
     limits: looseLimits(),
     now: () => new Date(clock.now),

@@ -1,7 +1,11 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { type Alert, alerts, type Owner, type WebhookState } from "../../src/alerts/alert.ts";
 import { groupsOfAlert, newAlertId } from "../../src/alerts/api/ownership.ts";
-import { newMessageId, type QueuedFor, queuedDelivery } from "../../src/alerts/delivery/queue.ts";
+import {
+  type AlertTarget,
+  enqueueDelivery,
+  newMessageId,
+} from "../../src/alerts/delivery/queue.ts";
 import { firstSecret } from "../../src/alerts/delivery/secrets.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/alerts/delivery/sender.ts";
 import type { PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
@@ -20,7 +24,7 @@ export const newKey = (): PrivateKeyJwk =>
 export const OWNER: Owner = { kind: "agent", id: "agent-1", accountId: undefined };
 
 /** An alert with a webhook, as the desk would make it. */
-export interface Hooked extends QueuedFor {
+export interface Hooked extends AlertTarget {
   /** What its deliveries are signed with. */
   readonly secret: string;
 }
@@ -41,7 +45,7 @@ export function hooked(options: HookedOptions): Hooked {
   const { url, owner = OWNER, isPaused = false } = options;
   const { state = { is: "active", since: 0 } } = options;
   const key = newAlertId();
-  const { secret, kept: secrets } = firstSecret({ alertId: key, vault: options.vault ?? vault });
+  const { secret, sealed: secrets } = firstSecret({ alertId: key, vault: options.vault ?? vault });
   const value: Alert = {
     ...{ owner, label: "test", kinds: ["signal_shift"], isPaused },
     watched: { by: "symbols", symbols: ["AAPL"] },
@@ -57,11 +61,11 @@ export const kept = ({ key, value, groups }: Hooked): Operation =>
   insert(alerts, { key, value, groups });
 
 /** The steps that queue an event with a body of the size that events have. */
-export function queuedEvent(to: QueuedFor, eventId = newMessageId(), at = Date.now()) {
+export function queuedEvent(to: AlertTarget, eventId = newMessageId(), at = Date.now()) {
   const type = "signal.shift";
   const data = { alertId: to.key, eventId, padding: "x".repeat(1_500) };
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  return queuedDelivery(to, { eventId, type, body, at });
+  return enqueueDelivery(to, { eventId, type, body, at });
 }
 
 /** Sends to the loopback address too. */

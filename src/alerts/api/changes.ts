@@ -4,30 +4,30 @@ import type { Operation } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
   type Alert,
+  alertGroup,
   alerts,
-  ofAlert,
   type StoredAlert,
   type Thresholds,
   type Way,
 } from "../alert.ts";
 import { endpointHealth } from "../delivery/endpoint-health.ts";
-import { released } from "../delivery/held-deliveries.ts";
-import { queuedChallenge } from "../delivery/queue.ts";
+import { releaseHeld } from "../delivery/held-deliveries.ts";
+import { enqueueChallenge } from "../delivery/queue.ts";
 import { nextSecret } from "../delivery/secrets.ts";
-import type { DeskOptions } from "./dependencies.ts";
-import { ownAlert } from "./ownership.ts";
-import { unverified } from "./register.ts";
-import { checkedUrl, checkTimes } from "./validation.ts";
-import { polled } from "./wrong-state.ts";
+import type { AlertDependencies } from "./dependencies.ts";
+import { requireOwnAlert } from "./ownership.ts";
+import { pendingState } from "./register.ts";
+import { validateTimes, validateWebhookUrl } from "./validation.ts";
+import { noWebhook } from "./wrong-state.ts";
 
 /** An alert and who wants something of it. */
-export interface Wanted {
+export interface AlertRequest {
   readonly caller: Caller;
   readonly alertId: string;
 }
 
 /** What of an alert is to be another; what is absent stays. */
-export interface Changes
+export interface AlertChanges
   extends Partial<
     Pick<Alert, "label" | "kinds" | "watched" | "expiresAt" | "snoozedUntil" | "isPaused">
   > {
@@ -50,19 +50,19 @@ interface Outcome {
  * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` for the address of none.
  */
 export function update(
-  options: DeskOptions,
-  wanted: Wanted,
-  { thresholds, url, ...changes }: Changes,
+  options: AlertDependencies,
+  wanted: AlertRequest,
+  { thresholds, url, ...changes }: AlertChanges,
 ): Promise<StoredAlert> {
   const { now, urlPolicy } = options;
-  return changed(options, wanted, ({ key, value }) => {
+  return applyChange(options, wanted, ({ key, value }) => {
     const at = now().getTime();
-    checkTimes(changes, at);
+    validateTimes(changes, at);
     const { way, isMoved } =
       url === undefined
         ? { way: value.way, isMoved: false }
         : named(
-            { url: checkedUrl(url, urlPolicy), scopes: [...wanted.caller.scopes] },
+            { url: validateWebhookUrl(url, urlPolicy), scopes: [...wanted.caller.scopes] },
             value.way,
             at,
           );
@@ -88,21 +88,21 @@ function named(
   way: Way,
   at: number,
 ): { readonly way: Way; readonly isMoved: boolean } {
-  if (way.by === "poll") throw polled();
+  if (way.by === "poll") throw noWebhook();
   const isMoved = way.url !== place.url;
-  return { way: { ...way, ...place, ...(isMoved && { state: unverified(at) }) }, isMoved };
+  return { way: { ...way, ...place, ...(isMoved && { state: pendingState(at) }) }, isMoved };
 }
 
 /**
  * Lets a webhook that was disabled, or was not verified in time, be asked again whether it wants
  * events. An active one stays as it is.
  */
-export function enable(options: DeskOptions, wanted: Wanted): Promise<StoredAlert> {
+export function enable(options: AlertDependencies, wanted: AlertRequest): Promise<StoredAlert> {
   const at = options.now().getTime();
-  return changed(options, wanted, ({ key, value }) => {
+  return applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
-    if (way.by === "poll") throw polled();
-    const state = way.state.is === "active" ? way.state : unverified(at);
+    if (way.by === "poll") throw noWebhook();
+    const state = way.state.is === "active" ? way.state : pendingState(at);
     return {
       value: { ...value, way: { ...way, state } },
       action: "alert.enabled",
@@ -113,18 +113,18 @@ export function enable(options: DeskOptions, wanted: Wanted): Promise<StoredAler
 
 /** Gives a webhook another secret. */
 export async function rotateSecret(
-  options: DeskOptions,
-  wanted: Wanted,
+  options: AlertDependencies,
+  wanted: AlertRequest,
 ): Promise<{ readonly alert: StoredAlert; readonly secret: string }> {
   let told = "";
-  const alert = await changed(options, wanted, ({ key, value }) => {
+  const alert = await applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
-    if (way.by === "poll") throw polled();
+    if (way.by === "poll") throw noWebhook();
     const place = { alertId: key, vault: options.vault };
-    const { secret, kept } = nextSecret(way.secrets, place, options.now().getTime());
+    const { secret, sealed } = nextSecret(way.secrets, place, options.now().getTime());
     told = secret;
     return {
-      value: { ...value, way: { ...way, secrets: kept } },
+      value: { ...value, way: { ...way, secrets: sealed } },
       action: "alert.secret_rotated",
     };
   });
@@ -133,22 +133,22 @@ export async function rotateSecret(
 
 /** Writes what becomes of an alert until nobody else wrote in between. A webhook that becomes pending
  *  is sent its challenge, and one that becomes open whatever was held back for it. */
-async function changed(
-  options: DeskOptions,
-  { caller, alertId }: Wanted,
+async function applyChange(
+  options: AlertDependencies,
+  { caller, alertId }: AlertRequest,
   change: (alert: StoredAlert) => Outcome,
 ): Promise<StoredAlert> {
   const { records, audit, now } = options;
   for (;;) {
-    const before = await ownAlert(options, caller, alertId);
+    const before = await requireOwnAlert(options, caller, alertId);
     const { value, action, steps = [] } = change(before);
     const after = { ...before, value };
     const isAsked = challengeOf(after) !== undefined && challengeOf(after) !== challengeOf(before);
     const isDone = await records.commit([
       replace(alerts, before, { value }),
       ...steps,
-      ...(isAsked ? queuedChallenge(after, now().getTime()) : []),
-      ...(isOpen(value) && !isOpen(before.value) ? released(after) : []),
+      ...(isAsked ? enqueueChallenge(after, now().getTime()) : []),
+      ...(isOpen(value) && !isOpen(before.value) ? releaseHeld(after) : []),
       announce(ALERTS_TOPIC, alertId),
       ...audit({ action, actor: caller.id, target: alertId }),
     ]);
@@ -166,14 +166,14 @@ const isOpen = ({ isPaused, way }: Alert): boolean =>
 
 /** Removes an alert with everything that goes with it. */
 export async function removeAlert(
-  options: Pick<DeskOptions, "records" | "audit">,
+  options: Pick<AlertDependencies, "records" | "audit">,
   alert: StoredAlert,
   by: string,
 ): Promise<boolean> {
   const { records, audit } = options;
   return records.commit([
     removeAt(alerts, alert),
-    removeGroup(ofAlert(alert.key)),
+    removeGroup(alertGroup(alert.key)),
     announce(ALERTS_TOPIC, alert.key),
     ...audit({ action: "alert.deleted", actor: by, target: alert.key }),
   ]);

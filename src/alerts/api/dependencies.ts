@@ -6,7 +6,7 @@ import type { Archive } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
 
 /** What the desk works with. */
-export interface DeskOptions {
+export interface AlertDependencies {
   readonly records: Records;
   readonly archive: Pick<Archive, "read">;
   readonly audit: Auditor;

@@ -2,8 +2,8 @@ import { readableBody } from "../../answers/event.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { alerts, type Maker } from "../alert.ts";
-import type { DeskOptions } from "./dependencies.ts";
-import { eventRows, type KeptEvent } from "./event-rows.ts";
+import type { AlertDependencies } from "./dependencies.ts";
+import { type AlertEvent, readEvents } from "./event-rows.ts";
 
 /** Events that are looked at for one page. */
 const MOST_LOOKED_AT = 2_000;
@@ -12,16 +12,16 @@ const MOST_LOOKED_AT = 2_000;
 const CURSOR = /^\d{1,15}$/;
 
 /** Who reads events. */
-export interface Reader extends Maker {
+export interface EventReader extends Maker {
   /** What they may read. */
   readonly scopes: ReadonlySet<Scope>;
 }
 
 /** What events are read from. */
-export type LogOptions = Pick<DeskOptions, "archive" | "records" | "now">;
+export type LogOptions = Pick<AlertDependencies, "archive" | "records" | "now">;
 
 /** Which events a page has. */
-export interface EventsAsked {
+export interface EventQuery {
   /** Events after this one; absent: the oldest that are kept, 30 days. */
   readonly cursor: string | undefined;
   /** Without a cursor: events from this instant on, milliseconds since the epoch. */
@@ -33,7 +33,7 @@ export interface EventsAsked {
 
 /** Events in the order in which they were decided. */
 export interface EventPage {
-  readonly events: readonly KeptEvent[];
+  readonly events: readonly AlertEvent[];
   /** Where to go on, also when there is no more yet; `undefined`: at the beginning. */
   readonly cursor: string | undefined;
   /** Whether there is more already. */
@@ -41,21 +41,21 @@ export interface EventPage {
 }
 
 /** Names the place of an event among those of its owner. */
-export const cursorOf = ({ at }: Pick<KeptEvent, "at">): string => String(at);
+export const cursorOf = ({ at }: Pick<AlertEvent, "at">): string => String(at);
 
 /** A page of the events of a reader's alerts, as far as they may read them. @throws {Problem}
  *  `invalid_request` for a cursor that is none. */
 export async function eventPage(
   options: LogOptions,
-  reader: Reader,
-  { cursor, since = 0, alertId, limit }: EventsAsked,
+  reader: EventReader,
+  { cursor, since = 0, alertId, limit }: EventQuery,
 ): Promise<EventPage> {
-  const from = cursor === undefined ? since : placeOf(cursor) + 1;
+  const from = cursor === undefined ? since : parseCursor(cursor) + 1;
   const isOwn = ownEvents(options, reader);
-  const events: KeptEvent[] = [];
+  const events: AlertEvent[] = [];
   let lookedAt = 0;
   let reached = cursor;
-  for await (const event of eventRows(options, { owner: reader, from, order: "oldest" })) {
+  for await (const event of readEvents(options, { owner: reader, from, order: "oldest" })) {
     if (events.length === limit || lookedAt === MOST_LOOKED_AT) {
       return { events, cursor: reached, hasMore: true };
     }
@@ -70,7 +70,10 @@ export async function eventPage(
 }
 
 /** Tells events of the reader's own alerts from those of the same person's other clients. */
-function ownEvents({ records }: LogOptions, reader: Maker): (event: KeptEvent) => Promise<boolean> {
+function ownEvents(
+  { records }: LogOptions,
+  reader: Maker,
+): (event: AlertEvent) => Promise<boolean> {
   if (reader.kind !== "user") return async () => true;
   const clientIds = new Map<string, string | undefined>();
   return async ({ alertId, clientId }) => {
@@ -85,13 +88,13 @@ function ownEvents({ records }: LogOptions, reader: Maker): (event: KeptEvent) =
 
 /** The cursor after all of somebody's events so far. */
 export async function endOfEvents(options: LogOptions, owner: Maker): Promise<string> {
-  for await (const newest of eventRows(options, { owner, from: 0, order: "newest" })) {
+  for await (const newest of readEvents(options, { owner, from: 0, order: "newest" })) {
     return cursorOf(newest);
   }
   return "0";
 }
 
-function placeOf(cursor: string): number {
+function parseCursor(cursor: string): number {
   if (CURSOR.test(cursor)) return Number(cursor);
   throw new Problem("invalid_request", {
     detail: "cursor: it is not one of these events.",

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { Problem } from "../../problem.ts";
 import { insert } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
-import { type Owner, ownedBy } from "../alert.ts";
+import { type Owner, ownerGroup } from "../alert.ts";
 
 /** How long a request can be repeated under its key, in milliseconds. */
 const KEPT_MS = 24 * 3_600_000;
@@ -19,7 +19,7 @@ interface Request {
 const requests = collection<Request>("alert-requests");
 
 /** A request that may come twice (draft-ietf-httpapi-idempotency-key-header). */
-export interface Repeatable {
+export interface IdempotentRequest {
   readonly owner: Owner;
   readonly key: string;
   /** What is asked; JSON. */
@@ -31,9 +31,9 @@ export interface Repeatable {
  *
  * @throws {Problem} `idempotency_key_reused` when something else was asked then.
  */
-export async function alertMadeBy(
+export async function findEarlierAlert(
   records: Pick<Records, "get">,
-  repeatable: Repeatable,
+  repeatable: IdempotentRequest,
 ): Promise<string | undefined> {
   const earlier = await records.get(requests, keyOf(repeatable));
   if (earlier === undefined) return undefined;
@@ -45,8 +45,8 @@ export async function alertMadeBy(
 }
 
 /** The step that keeps a request; it does not hold when one under the same key is kept already. */
-export function keptRequest(
-  repeatable: Repeatable,
+export function rememberRequest(
+  repeatable: IdempotentRequest,
   { alertId, groups }: { readonly alertId: string; readonly groups: readonly string[] },
 ): Operation {
   const value = { input: hashOf(repeatable.input), alertId };
@@ -54,10 +54,10 @@ export function keptRequest(
 }
 
 /** Two clients of one person can use the same key. */
-function keyOf({ owner, key }: Repeatable): string {
+function keyOf({ owner, key }: IdempotentRequest): string {
   const { clientId } = owner;
   const name = clientId === undefined ? key : JSON.stringify([clientId, key]);
-  return `${ownedBy(owner)}:${hash("sha256", name, "base64url")}`;
+  return `${ownerGroup(owner)}:${hash("sha256", name, "base64url")}`;
 }
 
 const hashOf = (input: unknown): string => hash("sha256", JSON.stringify(input), "base64url");

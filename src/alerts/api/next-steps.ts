@@ -1,15 +1,15 @@
-import type { DeskOptions } from "./dependencies.ts";
-import type { SeenAlert } from "./queries.ts";
+import type { AlertDependencies } from "./dependencies.ts";
+import type { AlertView } from "./queries.ts";
 
 /** What advice depends on besides the alert. */
-type Setting = Pick<DeskOptions, "baseUrl" | "standsStill">;
+type Setting = Pick<AlertDependencies, "baseUrl" | "standsStill">;
 
 const POLL =
   "Poll with get_alert_events (GET /api/alerts/events), each time with nextCursor of the answer before.";
 
 /** What to do with an alert that was just made. */
 export function stepsAfterRegistration(
-  { status, alert }: SeenAlert,
+  { status, alert }: AlertView,
   setting: Setting,
 ): readonly string[] {
   const { by } = alert.way;
@@ -26,7 +26,7 @@ export function stepsAfterRegistration(
 }
 
 /** What to do with an alert that was changed so that its webhook must be verified. */
-export function stepsWhilePending({ status }: SeenAlert): readonly string[] {
+export function stepsWhilePending({ status }: AlertView): readonly string[] {
   return status === "pending" ? [challenge()] : [];
 }
 

@@ -5,13 +5,13 @@ import { randomBase62 } from "../../auth/keys/base62.ts";
 import { Problem } from "../../problem.ts";
 import type { Records } from "../../store/port/records.ts";
 import {
+  accountGroup,
+  alertGroup,
   alerts,
-  answeredForBy,
   isMadeBy,
   type Maker,
   type Owner,
-  ofAlert,
-  ownedBy,
+  ownerGroup,
   type StoredAlert,
 } from "../alert.ts";
 
@@ -30,20 +30,20 @@ export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
 });
 
 /** Groups of everything that a caller has because of alerts, and with which it goes. */
-export function groupsOf(owner: Owner): readonly string[] {
+export function groupsOfOwner(owner: Owner): readonly string[] {
   const { accountId } = owner;
-  const answering = accountId === undefined ? [] : [answeredForBy(accountId)];
-  return [ownedBy(owner), ...answering, ...endingWith(owner)];
+  const answering = accountId === undefined ? [] : [accountGroup(accountId)];
+  return [ownerGroup(owner), ...answering, ...lifetimeGroups(owner)];
 }
 
 /** Groups of an alert. */
 export const groupsOfAlert = (alertId: string, owner: Owner): readonly string[] => [
-  ofAlert(alertId),
-  ...groupsOf(owner),
+  alertGroup(alertId),
+  ...groupsOfOwner(owner),
 ];
 
 /** A person's key goes with the key and, where the key goes with the account, with that. */
-function endingWith({ kind, id, accountId, clientId }: Owner): readonly string[] {
+function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly string[] {
   switch (kind) {
     case "agent":
       return [issuedTo(id)];
@@ -63,7 +63,7 @@ interface Kept {
 }
 
 /** An alert if there is one of that id. */
-export async function alertBy(
+export async function findAlert(
   { records }: Kept,
   alertId: string,
 ): Promise<StoredAlert | undefined> {
@@ -75,8 +75,14 @@ export async function alertBy(
  *
  * @throws {Problem} `not_found` when another made it, too: nobody learns which there are.
  */
-export async function ownAlert(from: Kept, caller: Maker, alertId: string): Promise<StoredAlert> {
-  return given(await alertBy(from, alertId), ({ value }) => isMadeBy(value.owner, caller));
+export async function requireOwnAlert(
+  from: Kept,
+  caller: Maker,
+  alertId: string,
+): Promise<StoredAlert> {
+  return requireAllowed(await findAlert(from, alertId), ({ value }) =>
+    isMadeBy(value.owner, caller),
+  );
 }
 
 /**
@@ -85,25 +91,25 @@ export async function ownAlert(from: Kept, caller: Maker, alertId: string): Prom
  *
  * @throws {Problem} `not_found` as `ownAlert`.
  */
-export async function answerableAlert(
+export async function requireManageableAlert(
   from: Kept,
   caller: Caller,
   alertId: string,
 ): Promise<StoredAlert> {
-  const account = accountOf(caller);
-  return given(
-    await alertBy(from, alertId),
+  const account = managedAccount(caller);
+  return requireAllowed(
+    await findAlert(from, alertId),
     ({ value, groups }) =>
       isMadeBy(value.owner, caller) ||
-      (account !== undefined && groups.includes(answeredForBy(account))),
+      (account !== undefined && groups.includes(accountGroup(account))),
   );
 }
 
 /** The account whose alerts a caller may all see and end: the person's whose own key it is. */
-export const accountOf = ({ kind, accountId }: Caller): string | undefined =>
+export const managedAccount = ({ kind, accountId }: Caller): string | undefined =>
   kind === "service" ? accountId : undefined;
 
-function given(
+function requireAllowed(
   alert: StoredAlert | undefined,
   isAllowed: (alert: StoredAlert) => boolean,
 ): StoredAlert {

@@ -6,18 +6,18 @@ import type { Records } from "../../store/port/records.ts";
 import {
   type Alert,
   type AlertStatus,
+  accountGroup,
   alerts,
-  answeredForBy,
   isMadeBy,
-  ownedBy,
+  ownerGroup,
   type StoredAlert,
   statusOf,
 } from "../alert.ts";
 import { ATTEMPT_KIND, type Attempt, deliveries, EVENTS_KEPT_MS } from "../delivery/delivery.ts";
 import { type EndpointHealth, endpointHealth } from "../delivery/endpoint-health.ts";
-import { waitingFor } from "../delivery/queue.ts";
-import type { DeskOptions } from "./dependencies.ts";
-import { accountOf } from "./ownership.ts";
+import { queueGroup } from "../delivery/queue.ts";
+import type { AlertDependencies } from "./dependencies.ts";
+import { managedAccount } from "./ownership.ts";
 
 /** Deliveries that are counted at most. */
 const MOST_COUNTED = 100;
@@ -26,7 +26,7 @@ const MOST_COUNTED = 100;
 const MOST_TRIED = 100;
 
 /** An alert as its owner sees it. */
-export interface SeenAlert {
+export interface AlertView {
   readonly id: string;
   readonly alert: Alert;
   readonly status: AlertStatus;
@@ -41,86 +41,86 @@ interface Waiting {
 }
 
 /** An alert with what became of its events. */
-export interface InspectedAlert extends SeenAlert {
+export interface AlertDetails extends AlertView {
   /** `undefined`: nothing has failed since the last success. */
   readonly health: EndpointHealth | undefined;
   readonly waiting: Waiting;
 }
 
 /** An attempt and when it was made. */
-export interface SeenAttempt extends Attempt {
+export interface AttemptView extends Attempt {
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
 
 /** A page of attempts, newest first. */
 export interface AttemptPage {
-  readonly attempts: readonly SeenAttempt[];
+  readonly attempts: readonly AttemptView[];
   readonly cursor: string | undefined;
 }
 
 /** What an alert looks like now. */
-export function seen(
+export function viewOf(
   { key, value }: Pick<StoredAlert, "key" | "value">,
   now: () => Date,
-): SeenAlert {
+): AlertView {
   return { id: key, alert: value, status: statusOf(value, now().getTime()) };
 }
 
 /** The alerts that a caller may see whole. */
-export interface ListedAlerts {
+export interface AlertList {
   /** Those that the caller made; with a key of a person, all that the person answers for. Oldest
    *  first. */
-  readonly alerts: readonly SeenAlert[];
+  readonly alerts: readonly AlertView[];
   /** How many more the person has, made by other clients: their addresses are not for the caller. */
   readonly others: number;
 }
 
 /** The alerts of a caller. */
-export async function alertsOf(options: DeskOptions, caller: Caller): Promise<ListedAlerts> {
+export async function listAlerts(options: AlertDependencies, caller: Caller): Promise<AlertList> {
   const { accountId } = caller;
-  const group = accountId === undefined ? ownedBy(caller) : answeredForBy(accountId);
+  const group = accountId === undefined ? ownerGroup(caller) : accountGroup(accountId);
   const all = await alertsIn(options, group);
-  if (accountOf(caller) !== undefined) return { alerts: all, others: 0 };
+  if (managedAccount(caller) !== undefined) return { alerts: all, others: 0 };
   const own = all.filter(({ alert }) => isMadeBy(alert.owner, caller));
   return { alerts: own, others: all.length - own.length };
 }
 
 /** The alerts that a person answers for, oldest first. */
-export function answeredFor(
-  options: DeskOptions,
+export function listForAccount(
+  options: AlertDependencies,
   accountId: string,
-): Promise<readonly SeenAlert[]> {
-  return alertsIn(options, answeredForBy(accountId));
+): Promise<readonly AlertView[]> {
+  return alertsIn(options, accountGroup(accountId));
 }
 
 async function alertsIn(
-  { records, now }: DeskOptions,
+  { records, now }: AlertDependencies,
   group: string,
-): Promise<readonly SeenAlert[]> {
+): Promise<readonly AlertView[]> {
   const found = await readAll(records, alerts, group);
   return found
-    .map((alert) => seen(alert, now))
+    .map((alert) => viewOf(alert, now))
     .toSorted((a, b) => a.alert.createdAt - b.alert.createdAt || (a.id < b.id ? -1 : 1));
 }
 
 /** An alert with the health of its webhook and what waits. */
-export async function inspected(
-  { records, now }: DeskOptions,
+export async function detailsOf(
+  { records, now }: AlertDependencies,
   alert: StoredAlert,
-): Promise<InspectedAlert> {
+): Promise<AlertDetails> {
   const [health, waiting] = await Promise.all([
     records.get(endpointHealth, alert.key),
     waitingDeliveries(records, alert.key),
   ]);
-  return { ...seen(alert, now), health: health?.value, waiting };
+  return { ...viewOf(alert, now), health: health?.value, waiting };
 }
 
 async function waitingDeliveries(
   records: Pick<Records, "list">,
   alertId: string,
 ): Promise<Waiting> {
-  const selection = { group: waitingFor(alertId), limit: MOST_COUNTED };
+  const selection = { group: queueGroup(alertId), limit: MOST_COUNTED };
   const found = await records.list(deliveries, selection);
   const due = found.flatMap(({ dueAt }) => dueAt ?? []);
   return { count: found.length, nextAt: due.length === 0 ? null : Math.min(...due) };
@@ -131,8 +131,8 @@ async function waitingDeliveries(
  *
  * @throws {Problem} `invalid_request` for a cursor that is none.
  */
-export async function attemptsOf(
-  { archive, now }: DeskOptions,
+export async function listAttempts(
+  { archive, now }: AlertDependencies,
   alertId: string,
   { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
 ): Promise<AttemptPage> {
@@ -140,7 +140,7 @@ export async function attemptsOf(
     subject: alertId,
     from: now().getTime() - EVENTS_KEPT_MS,
     order: "newest",
-    ...(cursor !== undefined && { after: placeOf(cursor) }),
+    ...(cursor !== undefined && { after: parseCursor(cursor) }),
     limit: limit + 1,
   });
   const page = rows.slice(0, limit);
@@ -154,7 +154,7 @@ export async function attemptsOf(
 /** When a webhook last took something, milliseconds since the epoch; `undefined` when it has not, or
  *  has failed too often since. */
 export async function lastSuccess(
-  { records, archive }: Pick<DeskOptions, "records" | "archive">,
+  { records, archive }: Pick<AlertDependencies, "records" | "archive">,
   alertId: string,
 ): Promise<number | undefined> {
   const health = await records.get(endpointHealth, alertId);
@@ -168,7 +168,7 @@ export async function lastSuccess(
   return rows.find(({ body }) => (body as Attempt).error === "none")?.at;
 }
 
-function placeOf(cursor: string): Pick<ArchiveRow, "at" | "id"> {
+function parseCursor(cursor: string): Pick<ArchiveRow, "at" | "id"> {
   const [, at, id] = /^(\d{1,15})-([0-9a-f-]{36})$/.exec(cursor) ?? [];
   if (at !== undefined && id !== undefined) return { at: Number(at), id };
   throw new Problem("invalid_request", {

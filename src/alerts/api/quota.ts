@@ -3,9 +3,9 @@ import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { insert, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
-import { accountedTo, alerts, type StoredAlert } from "../alert.ts";
-import type { QueuedFor } from "../delivery/queue.ts";
-import { groupsOf } from "./ownership.ts";
+import { alerts, quotaGroup, type StoredAlert } from "../alert.ts";
+import type { AlertTarget } from "../delivery/queue.ts";
+import { groupsOfOwner } from "./ownership.ts";
 
 /** Alerts, and webhooks among them, that a person can have with all their agents and keys, or a caller
  *  that nobody answers for (reliability section 4). */
@@ -22,11 +22,11 @@ const turns = collection<{ readonly alertId: string }>("alert-turns");
  * @throws {Problem} `alert_limit` when there are as many as there may be; `insufficient_scope` when
  *   the owner may have none any more.
  */
-export async function roomFor(
+export async function reserveQuota(
   records: Pick<Records, "get" | "list">,
-  { key: alertId, value: { owner, way } }: QueuedFor,
+  { key: alertId, value: { owner, way } }: AlertTarget,
 ): Promise<readonly Operation[]> {
-  const key = accountedTo(owner);
+  const key = quotaGroup(owner);
   const turn = await records.get(turns, key);
   const own = await records.list(alerts, { group: key, limit: MAX_ALERTS });
   if (own.length === MAX_ALERTS) throw full(`${MAX_ALERTS} alerts`);
@@ -38,7 +38,7 @@ export async function roomFor(
   const value = { alertId };
   const taken =
     turn === undefined
-      ? insert(turns, { key, value, groups: groupsOf(owner) })
+      ? insert(turns, { key, value, groups: groupsOfOwner(owner) })
       : replace(turns, turn, { value });
   return [...entitled, taken];
 }

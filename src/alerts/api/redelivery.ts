@@ -3,12 +3,12 @@ import { announce, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { type AlertStatus, alerts, type StoredAlert, statusOf } from "../alert.ts";
 import { ATTEMPT_KIND, type Attempt, DELIVERIES_TOPIC, deliveries } from "../delivery/delivery.ts";
-import { newMessageId, queuedDelivery } from "../delivery/queue.ts";
-import type { Wanted } from "./changes.ts";
-import type { DeskOptions } from "./dependencies.ts";
-import { eventRows, type KeptEvent } from "./event-rows.ts";
-import { ownAlert } from "./ownership.ts";
-import { polled, sendsNothing } from "./wrong-state.ts";
+import { enqueueDelivery, newMessageId } from "../delivery/queue.ts";
+import type { AlertRequest } from "./changes.ts";
+import type { AlertDependencies } from "./dependencies.ts";
+import { type AlertEvent, readEvents } from "./event-rows.ts";
+import { requireOwnAlert } from "./ownership.ts";
+import { notSending, noWebhook } from "./wrong-state.ts";
 
 /** Events that one request sends again at most. */
 const MOST_EVENTS = 1_000;
@@ -31,8 +31,8 @@ const SILENT: readonly AlertStatus[] = [...LOST, "pending", "paused", "expired"]
  * @throws {Problem} `not_found` when there was no such event in 30 days; `wrong_state`.
  */
 export async function redeliver(
-  options: DeskOptions,
-  wanted: Wanted,
+  options: AlertDependencies,
+  wanted: AlertRequest,
   eventId: string,
 ): Promise<StoredAlert> {
   const { records } = options;
@@ -42,7 +42,7 @@ export async function redeliver(
     const waiting = await records.get(deliveries, eventId);
     const steps =
       waiting === undefined
-        ? queuedDelivery(alert, { ...event, eventId, at: options.now().getTime() })
+        ? enqueueDelivery(alert, { ...event, eventId, at: options.now().getTime() })
         : [
             replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 }),
             announce(DELIVERIES_TOPIC),
@@ -53,11 +53,11 @@ export async function redeliver(
 }
 
 async function eventOf(
-  options: DeskOptions,
+  options: AlertDependencies,
   { key, value: { owner } }: StoredAlert,
   eventId: string,
-): Promise<KeptEvent> {
-  for await (const event of eventRows(options, { owner, from: 0, order: "newest" })) {
+): Promise<AlertEvent> {
+  for await (const event of readEvents(options, { owner, from: 0, order: "newest" })) {
     if (event.id === eventId && event.alertId === key) return event;
   }
   throw new Problem("not_found", {
@@ -82,8 +82,8 @@ export interface Redelivered {
  * @throws {Problem} `not_found`, `wrong_state`.
  */
 export async function redeliverSince(
-  options: DeskOptions,
-  wanted: Wanted,
+  options: AlertDependencies,
+  wanted: AlertRequest,
   since: number,
 ): Promise<Redelivered> {
   const alert = await sendingAlert(options, wanted, LOST);
@@ -100,12 +100,12 @@ export async function redeliverSince(
 
 /** One more than are sent, so that it shows where to go on. */
 async function eventsSince(
-  options: DeskOptions,
+  options: AlertDependencies,
   { key, value: { owner } }: StoredAlert,
   since: number,
-): Promise<readonly KeptEvent[]> {
-  const found: KeptEvent[] = [];
-  for await (const event of eventRows(options, { owner, from: since, order: "oldest" })) {
+): Promise<readonly AlertEvent[]> {
+  const found: AlertEvent[] = [];
+  for await (const event of readEvents(options, { owner, from: since, order: "oldest" })) {
     if (event.alertId === key) found.push(event);
     if (found.length > MOST_EVENTS) break;
   }
@@ -114,7 +114,7 @@ async function eventsSince(
 
 /** Ids of what an alert's webhook has taken. */
 async function takenSince(
-  { archive }: DeskOptions,
+  { archive }: AlertDependencies,
   alertId: string,
   from: number,
 ): Promise<ReadonlySet<string>> {
@@ -133,9 +133,9 @@ async function takenSince(
 
 /** @returns How many of the events did not wait already. */
 async function queueBatch(
-  options: DeskOptions,
-  wanted: Wanted,
-  events: readonly KeptEvent[],
+  options: AlertDependencies,
+  wanted: AlertRequest,
+  events: readonly AlertEvent[],
 ): Promise<number> {
   const { records, now } = options;
   for (;;) {
@@ -143,7 +143,7 @@ async function queueBatch(
     const waiting = await Promise.all(events.map(({ id }) => records.get(deliveries, id)));
     const absent = events.filter((_, at) => waiting[at] === undefined);
     const steps = absent.flatMap((event) =>
-      queuedDelivery(alert, { ...event, eventId: event.id, at: now().getTime() }),
+      enqueueDelivery(alert, { ...event, eventId: event.id, at: now().getTime() }),
     );
     if (absent.length === 0) return 0;
     if (await records.commit([...steps, ...about(options, alert, "alert.redelivered")])) {
@@ -158,14 +158,14 @@ async function queueBatch(
  * @throws {Problem} `not_found`; `wrong_state` unless it would be sent at once.
  */
 export async function sendTest(
-  options: DeskOptions,
-  wanted: Wanted,
+  options: AlertDependencies,
+  wanted: AlertRequest,
 ): Promise<{ readonly alert: StoredAlert; readonly eventId: string }> {
   for (;;) {
     const alert = await sendingAlert(options, wanted, SILENT);
     const at = options.now().getTime();
     const message = testMessage(alert.key, at);
-    const steps = [...queuedDelivery(alert, message), ...about(options, alert, "alert.tested")];
+    const steps = [...enqueueDelivery(alert, message), ...about(options, alert, "alert.tested")];
     if (await options.records.commit(steps)) return { alert, eventId: message.eventId };
   }
 }
@@ -179,19 +179,23 @@ function testMessage(alertId: string, at: number) {
 }
 
 async function sendingAlert(
-  options: DeskOptions,
-  { caller, alertId }: Wanted,
+  options: AlertDependencies,
+  { caller, alertId }: AlertRequest,
   refused: readonly AlertStatus[],
 ): Promise<StoredAlert> {
-  const alert = await ownAlert(options, caller, alertId);
-  if (alert.value.way.by === "poll") throw polled();
+  const alert = await requireOwnAlert(options, caller, alertId);
+  if (alert.value.way.by === "poll") throw noWebhook();
   const status = statusOf(alert.value, options.now().getTime());
-  if (refused.includes(status)) throw sendsNothing(status);
+  if (refused.includes(status)) throw notSending(status);
   return alert;
 }
 
 /** Nothing is queued for an alert that is removed at the same time. */
-function about({ audit }: DeskOptions, alert: StoredAlert, action: string): readonly Operation[] {
+function about(
+  { audit }: AlertDependencies,
+  alert: StoredAlert,
+  action: string,
+): readonly Operation[] {
   const { owner } = alert.value;
   return [unchanged(alerts, alert), ...audit({ action, actor: owner.id, target: alert.key })];
 }

@@ -11,13 +11,13 @@ import {
   type StoredAlert,
   type Way,
 } from "../alert.ts";
-import { queuedChallenge } from "../delivery/queue.ts";
+import { enqueueChallenge } from "../delivery/queue.ts";
 import { firstSecret, signingSecrets } from "../delivery/secrets.ts";
-import type { DeskOptions } from "./dependencies.ts";
-import { alertMadeBy, keptRequest, type Repeatable } from "./idempotency.ts";
-import { groupsOfAlert, newAlertId, ownAlert, ownerOf } from "./ownership.ts";
-import { roomFor } from "./quota.ts";
-import { checkedUrl, checkTimes } from "./validation.ts";
+import type { AlertDependencies } from "./dependencies.ts";
+import { findEarlierAlert, type IdempotentRequest, rememberRequest } from "./idempotency.ts";
+import { groupsOfAlert, newAlertId, ownerOf, requireOwnAlert } from "./ownership.ts";
+import { reserveQuota } from "./quota.ts";
+import { validateTimes, validateWebhookUrl } from "./validation.ts";
 
 /** Random characters of a challenge, about 190 bits. */
 const CHALLENGE_LENGTH = 32;
@@ -37,14 +37,14 @@ export interface Registration {
 }
 
 /** An alert, and what its webhook is signed with. */
-export interface Registered {
+export interface RegisteredAlert {
   readonly alert: Pick<StoredAlert, "key" | "value">;
   /** Absent: it has no webhook. */
   readonly secret?: string;
 }
 
 /** The state of a webhook of which nobody knows yet whether it wants events. */
-export const unverified = (since: number) =>
+export const pendingState = (since: number) =>
   ({ is: "pending", since, challenge: randomBase62(CHALLENGE_LENGTH) }) as const;
 
 /**
@@ -55,26 +55,30 @@ export const unverified = (since: number) =>
  *   `insufficient_scope`.
  */
 export async function register(
-  options: DeskOptions,
+  options: AlertDependencies,
   caller: Caller,
   { wanted, idempotencyKey: key }: Registration,
-): Promise<Registered> {
+): Promise<RegisteredAlert> {
   const { records } = options;
   const owner = ownerOf(caller);
   const repeatable = key === undefined ? undefined : { owner, key, input: wanted };
   const wish = { owner, wanted, repeatable, scopes: caller.scopes };
   for (;;) {
-    const earlier = repeatable && (await alertMadeBy(records, repeatable));
+    const earlier = repeatable && (await findEarlierAlert(records, repeatable));
     if (earlier !== undefined) return known(options, caller, earlier);
     const { registered, steps } = made(options, wish);
-    const room = await roomFor(records, registered.alert);
+    const room = await reserveQuota(records, registered.alert);
     if (await records.commit([...room, ...steps])) return registered;
   }
 }
 
 /** An alert that was made before, as it is by now. */
-async function known(options: DeskOptions, caller: Caller, alertId: string): Promise<Registered> {
-  const alert = await ownAlert(options, caller, alertId);
+async function known(
+  options: AlertDependencies,
+  caller: Caller,
+  alertId: string,
+): Promise<RegisteredAlert> {
+  const alert = await requireOwnAlert(options, caller, alertId);
   const { way } = alert.value;
   if (way.by === "poll") return { alert };
   const place = { alertId, vault: options.vault };
@@ -85,15 +89,15 @@ async function known(options: DeskOptions, caller: Caller, alertId: string): Pro
 interface Wish {
   readonly owner: Owner;
   readonly wanted: NewAlert;
-  readonly repeatable: Repeatable | undefined;
+  readonly repeatable: IdempotentRequest | undefined;
   /** What the credential holds. */
   readonly scopes: ReadonlySet<Scope>;
 }
 
-function made(options: DeskOptions, { owner, wanted, repeatable, scopes }: Wish) {
+function made(options: AlertDependencies, { owner, wanted, repeatable, scopes }: Wish) {
   const { audit, now } = options;
   const at = now().getTime();
-  checkTimes(wanted, at);
+  validateTimes(wanted, at);
   const alertId = newAlertId();
   const { url, ...rest } = wanted;
   const { way, secret } = wayTo(url, { ...options, alertId, at, scopes });
@@ -102,16 +106,16 @@ function made(options: DeskOptions, { owner, wanted, repeatable, scopes }: Wish)
   const steps: readonly Operation[] = [
     ...(repeatable === undefined
       ? []
-      : [keptRequest(repeatable, { alertId, groups: alert.groups })]),
+      : [rememberRequest(repeatable, { alertId, groups: alert.groups })]),
     insert(alerts, alert),
-    ...queuedChallenge(alert, at),
+    ...enqueueChallenge(alert, at),
     announce(ALERTS_TOPIC, alertId),
     ...audit({ action: "alert.registered", actor: owner.id, target: alertId }),
   ];
   return { registered: { alert, ...(secret !== undefined && { secret }) }, steps };
 }
 
-interface WayOptions extends Pick<DeskOptions, "vault" | "urlPolicy"> {
+interface WayOptions extends Pick<AlertDependencies, "vault" | "urlPolicy"> {
   readonly alertId: string;
   readonly at: number;
   readonly scopes: ReadonlySet<Scope>;
@@ -122,13 +126,13 @@ function wayTo(
   { vault, urlPolicy, alertId, at, scopes }: WayOptions,
 ): { readonly way: Way; readonly secret?: string } {
   if (url === undefined) return { way: { by: "poll" } };
-  const { secret, kept } = firstSecret({ alertId, vault });
+  const { secret, sealed } = firstSecret({ alertId, vault });
   const way: Way = {
     by: "webhook",
-    url: checkedUrl(url, urlPolicy),
+    url: validateWebhookUrl(url, urlPolicy),
     scopes: [...scopes],
-    secrets: kept,
-    state: unverified(at),
+    secrets: sealed,
+    state: pendingState(at),
   };
   return { way, secret };
 }

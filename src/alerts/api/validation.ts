@@ -7,7 +7,7 @@ import { Problem } from "../../problem.ts";
  *
  * @throws {Problem} `invalid_request` when it may not be asked.
  */
-export function checkedUrl(url: string, policy: UrlPolicy): string {
+export function validateWebhookUrl(url: string, policy: UrlPolicy): string {
   const fault = urlFault(url, policy);
   if (fault === undefined) return new URL(url).href;
   throw new Problem("invalid_request", {
@@ -23,7 +23,7 @@ interface Times {
 }
 
 /** @throws {Problem} `invalid_request` when one of them has passed. */
-export function checkTimes(times: Times, now: number): void {
+export function validateTimes(times: Times, now: number): void {
   for (const name of ["expiresAt", "snoozedUntil"] as const) {
     const at = times[name] ?? null;
     if (at === null || at > now) continue;

@@ -2,7 +2,7 @@ import { Problem } from "../../problem.ts";
 import type { AlertStatus } from "../alert.ts";
 
 /** For what only a webhook has. */
-export function polled(): Problem {
+export function noWebhook(): Problem {
   return new Problem("wrong_state", {
     detail: "The alert has no webhook: its events are polled.",
     next: "Poll with get_alert_events, or register an alert with a webhook.",
@@ -20,7 +20,7 @@ const ways: Readonly<Record<AlertStatus, string>> = {
 };
 
 /** For what would send something now. */
-export function sendsNothing(status: AlertStatus): Problem {
+export function notSending(status: AlertStatus): Problem {
   return new Problem("wrong_state", {
     detail: `The alert is ${status}, so that nothing is sent.`,
     next: ways[status],

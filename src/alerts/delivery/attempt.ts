@@ -8,17 +8,17 @@ import type { Vault } from "../../store/keys/vault.ts";
 import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { type Alert, alerts, type Owner, type StoredAlert, type Way } from "../alert.ts";
-import { errorOf } from "./attempts.ts";
+import { attemptError } from "./attempts.ts";
 import { CHALLENGE_TYPE, isCurrentChallenge } from "./challenge.ts";
 import { deliveries, type StoredDelivery } from "./delivery.ts";
-import type { Verdict } from "./endpoint-queues.ts";
-import { type SettlementOptions, settle } from "./record-attempt.ts";
+import type { AttemptOutcome } from "./endpoint-queues.ts";
+import { type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
 import { signingSecrets } from "./secrets.ts";
-import type { Answered, Sender } from "./sender.ts";
+import type { Sender, WebhookResponse } from "./sender.ts";
 import { type PrivateKeyJwk, signatureHeaders } from "./signing.ts";
 
 /** What carrying works with. */
-export interface CarryOptions extends SettlementOptions {
+export interface AttemptOptions extends RecordAttemptOptions {
   readonly sender: Pick<Sender, "send">;
   /** The one that sealed the signing secrets. */
   readonly vault: Vault;
@@ -40,7 +40,10 @@ type Outgoing = Pick<StoredDelivery, "key" | "value">;
 
 /** Carries a delivery that this process has taken: one attempt, or none when it must not be sent
  *  now or ever. */
-export async function carry(delivery: StoredDelivery, options: CarryOptions): Promise<Verdict> {
+export async function attemptDelivery(
+  delivery: StoredDelivery,
+  options: AttemptOptions,
+): Promise<AttemptOutcome> {
   const { records, scopesOf } = options;
   const alert = await records.get(alerts, delivery.value.alertId);
   const held = alert && (await scopesOf(alert.value.owner));
@@ -58,8 +61,8 @@ export async function carry(delivery: StoredDelivery, options: CarryOptions): Pr
   const answer = await send(readableAt(webhook, delivery, held), webhook, options);
   if (options.signal.aborted) return "none";
   const tried = { delivery, alert, at, answer };
-  await settle(tried, options);
-  return errorOf(tried) === "none" ? "success" : "failure";
+  await recordAttempt(tried, options);
+  return attemptError(tried) === "none" ? "success" : "failure";
 }
 
 /** The delivery without what the owner, or whoever named the address, may not read. */
@@ -76,7 +79,7 @@ function readableAt(
 async function obstacleTo(
   delivery: StoredDelivery,
   { alert, webhook }: { readonly alert: StoredAlert; readonly webhook: Webhook },
-  { limits }: CarryOptions,
+  { limits }: AttemptOptions,
 ): Promise<readonly Operation[] | undefined> {
   if (delivery.value.type !== CHALLENGE_TYPE) {
     return isOpen(alert.value, webhook) ? undefined : heldBack(delivery, alert);
@@ -111,8 +114,8 @@ function later(delivery: StoredDelivery, dueInMs: number | null): Operation {
 async function send(
   { key, value }: Outgoing,
   { url, secrets }: Webhook,
-  { sender, vault, keys, now }: CarryOptions,
-): Promise<Answered | undefined> {
+  { sender, vault, keys, now }: AttemptOptions,
+): Promise<WebhookResponse | undefined> {
   const { alertId, body } = value;
   const at = now().getTime();
   const signing = signingSecrets(secrets, { alertId, vault }, at);

@@ -6,10 +6,10 @@ const FAILURES = 5;
 const PAUSES_MS = [5_000, 300_000, 1_800_000] as const;
 
 /** Attempts at an endpoint at a time while nothing is known against it. */
-export const ROOM = 5;
+export const MAX_CONCURRENT_ATTEMPTS = 5;
 
 /** What is known of an endpoint from the attempts at it. */
-export interface Breaker {
+export interface CircuitBreaker {
   /** In a row. */
   readonly failures: number;
   /** Pauses that have been made since the last success; 0: the breaker is closed. */
@@ -19,11 +19,11 @@ export interface Breaker {
 }
 
 /** How the breaker of every endpoint begins, and what a success makes of it. */
-export const CLOSED: Breaker = { failures: 0, pauses: 0, openUntil: 0 };
+export const CLOSED: CircuitBreaker = { failures: 0, pauses: 0, openUntil: 0 };
 
 /** How many attempts there may be at a time: 5, or one to try after a pause, or none. */
-export function roomIn({ pauses, openUntil }: Breaker, now: number): number {
-  if (pauses === 0) return ROOM;
+export function allowedAttempts({ pauses, openUntil }: CircuitBreaker, now: number): number {
+  if (pauses === 0) return MAX_CONCURRENT_ATTEMPTS;
   return now < openUntil ? 0 : 1;
 }
 
@@ -33,10 +33,10 @@ export function roomIn({ pauses, openUntil }: Breaker, now: number): number {
  * @param attempt `isTry`: it was made after a pause, to find out. Those that were under way when
  *   the breaker opened tell nothing new.
  */
-export function failed(
-  breaker: Breaker,
+export function afterFailedAttempt(
+  breaker: CircuitBreaker,
   { isTry, now }: { readonly isTry: boolean; readonly now: number },
-): Breaker {
+): CircuitBreaker {
   const failures = breaker.failures + 1;
   const opens = breaker.pauses === 0 ? failures >= FAILURES : isTry;
   if (!opens) return { ...breaker, failures };

@@ -5,14 +5,14 @@ import {
   ALERTS_TOPIC,
   alerts,
   isMadeBy,
-  ownedBy,
+  ownerGroup,
   type StoredAlert,
   statusOf,
   type Way,
   type WebhookState,
 } from "../alert.ts";
 import { endpointHealth } from "./endpoint-health.ts";
-import { newMessageId, queuedDelivery, waitingFor } from "./queue.ts";
+import { enqueueDelivery, newMessageId, queueGroup } from "./queue.ts";
 
 /** Why nothing is sent to a webhook any more. */
 export type DisabledReason = Extract<WebhookState, { is: "disabled" }>["reason"];
@@ -43,7 +43,7 @@ export interface Disabling {
  *
  * @returns `undefined` when its owner has changed or enabled it meanwhile.
  */
-export async function disabled(
+export async function disableWebhook(
   { records, audit }: DisablingOptions,
   disabling: Disabling,
 ): Promise<readonly Operation[] | undefined> {
@@ -54,7 +54,7 @@ export async function disabled(
   if (alert === undefined || way?.by !== "webhook") return undefined;
   if (!isAsBefore(way, tried.value.way)) return undefined;
   const state: WebhookState = { is: "disabled", since: at, reason };
-  const group = ownedBy(alert.value.owner);
+  const group = ownerGroup(alert.value.owner);
   const all = await records.list(alerts, { group, limit: MOST_ALERTS });
   const others = all.filter(
     ({ key, value }) =>
@@ -64,9 +64,9 @@ export async function disabled(
   );
   return [
     replace(alerts, alert, { value: { ...alert.value, way: { ...way, state } } }),
-    removeGroup(waitingFor(alertId)),
+    removeGroup(queueGroup(alertId)),
     remove(endpointHealth, alertId),
-    ...others.flatMap((other) => queuedDelivery(other, notice(alert, disabling))),
+    ...others.flatMap((other) => enqueueDelivery(other, notice(alert, disabling))),
     ...audit({ action: "alert.disabled", actor: "system", target: alertId }),
     announce(ALERTS_TOPIC, alertId),
   ];

@@ -23,7 +23,7 @@ export function afterFailure(before: EndpointHealth | undefined, now: number): E
 }
 
 /** The step that keeps the health of a webhook; it does not hold when another came before. */
-export function healthKept(
+export function writeHealth(
   { key, groups }: StoredAlert,
   before: Stored<EndpointHealth> | undefined,
   value: EndpointHealth,

@@ -1,22 +1,22 @@
-import { type Breaker, CLOSED, failed, roomIn } from "./breaker.ts";
+import { afterFailedAttempt, allowedAttempts, type CircuitBreaker, CLOSED } from "./breaker.ts";
 
 /** An endpoint of which nothing was heard for so long is forgotten, in milliseconds: longer than
  *  the longest pause of a breaker. */
 const FORGOTTEN_MS = 3_600_000;
 
 /** What came of an attempt, for the breaker; `none`: nothing was sent. */
-export type Verdict = "success" | "failure" | "none";
+export type AttemptOutcome = "success" | "failure" | "none";
 
 /** What lanes work with. */
-export interface LanesOptions<T> {
+export interface EndpointQueuesOptions<T> {
   /** Which endpoint a piece of work is for. */
   readonly endpointOf: (work: T) => string;
   /** Who answers for it; an endpoint has one owner. */
   readonly ownerOf: (work: T) => string;
   /** Does a piece of work; never rejects. */
-  readonly run: (work: T) => Promise<Verdict>;
+  readonly run: (work: T) => Promise<AttemptOutcome>;
   /** Told when there is room where there was none. */
-  readonly onRoom: () => void;
+  readonly onCapacity: () => void;
   /** Most pieces of work that are under way or wait, of all endpoints together. */
   readonly most: number;
   /** The same of one owner, so that nobody can take all the places. */
@@ -26,20 +26,20 @@ export interface LanesOptions<T> {
 }
 
 /** Work of one process, endpoint by endpoint, so that a slow or dead one keeps up nobody else. */
-export interface Lanes<T> {
+export interface EndpointQueues<T> {
   /** Endpoints and owners that must get no more work now. */
-  full(): readonly string[];
+  saturated(): readonly string[];
   /** Starts the work, or keeps it until there is room; drops it when the breaker has just opened. */
   add(work: T): void;
   /** How many more pieces of work there may be. */
-  readonly room: number;
+  readonly capacity: number;
   /** Starts nothing any more. @returns What waited, and the end of what is under way. */
   stop(): { readonly waiting: readonly T[]; readonly ended: Promise<unknown> };
 }
 
 interface Lane<T> {
   readonly owner: string;
-  breaker: Breaker;
+  breaker: CircuitBreaker;
   running: number;
   waiting: T[];
   /** When the last attempt ended, by the clock that is never set. */
@@ -47,8 +47,8 @@ interface Lane<T> {
 }
 
 /** Creates lanes without work. */
-export function createLanes<T>(options: LanesOptions<T>): Lanes<T> {
-  const { endpointOf, ownerOf, run, onRoom, most, mostOfOne, monotonic } = options;
+export function createEndpointQueues<T>(options: EndpointQueuesOptions<T>): EndpointQueues<T> {
+  const { endpointOf, ownerOf, run, onCapacity, most, mostOfOne, monotonic } = options;
   const lanes = new Map<string, Lane<T>>();
   const underway = new Set<Promise<void>>();
   let isStopped = false;
@@ -59,7 +59,7 @@ export function createLanes<T>(options: LanesOptions<T>): Lanes<T> {
   /** Starts as much as there is room for. */
   const start = (lane: Lane<T>): void => {
     if (isStopped) return;
-    const room = roomIn(lane.breaker, monotonic());
+    const room = allowedAttempts(lane.breaker, monotonic());
     // What is dropped comes again when its lease ends.
     if (room === 0) lane.waiting = [];
     for (const work of lane.waiting.splice(0, Math.max(0, room - lane.running))) {
@@ -74,10 +74,10 @@ export function createLanes<T>(options: LanesOptions<T>): Lanes<T> {
     const hadNoRoom = isFull(lane, monotonic()) || roomLeft() === 0 || isOwnerFull(lane.owner);
     hear(lane, { verdict, isTry, now: monotonic() });
     start(lane);
-    if (hadNoRoom) onRoom();
+    if (hadNoRoom) onCapacity();
   };
   return {
-    full() {
+    saturated() {
       const now = monotonic();
       for (const [endpoint, lane] of lanes) if (isForgotten(lane, now)) lanes.delete(endpoint);
       const endpoints = [...lanes].filter(([, lane]) => isFull(lane, now)).map(([name]) => name);
@@ -90,7 +90,7 @@ export function createLanes<T>(options: LanesOptions<T>): Lanes<T> {
       lane.waiting.push(work);
       start(lane);
     },
-    get room() {
+    get capacity() {
       return roomLeft();
     },
     stop() {
@@ -114,7 +114,7 @@ function sizeOf({ running, waiting }: Lane<unknown>): number {
 }
 
 function isFull(lane: Lane<unknown>, now: number): boolean {
-  return sizeOf(lane) >= roomIn(lane.breaker, now);
+  return sizeOf(lane) >= allowedAttempts(lane.breaker, now);
 }
 
 function isForgotten(lane: Lane<unknown>, now: number): boolean {
@@ -122,7 +122,7 @@ function isForgotten(lane: Lane<unknown>, now: number): boolean {
 }
 
 interface Heard {
-  readonly verdict: Verdict;
+  readonly verdict: AttemptOutcome;
   readonly isTry: boolean;
   readonly now: number;
 }
@@ -131,5 +131,5 @@ function hear(lane: Lane<unknown>, { verdict, ...attempt }: Heard): void {
   lane.running -= 1;
   lane.heardAt = attempt.now;
   if (verdict === "success") lane.breaker = CLOSED;
-  if (verdict === "failure") lane.breaker = failed(lane.breaker, attempt);
+  if (verdict === "failure") lane.breaker = afterFailedAttempt(lane.breaker, attempt);
 }

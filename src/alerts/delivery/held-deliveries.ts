@@ -2,7 +2,7 @@ import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
 import { announce, put, removeAt, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { DELIVERIES_TOPIC, type Delivery, deliveries } from "./delivery.ts";
-import { type QueuedFor, waitingFor } from "./queue.ts";
+import { type AlertTarget, queueGroup } from "./queue.ts";
 
 /** Alerts whose held deliveries are to be sent now, by their id. */
 const releases = collection<true>("alert-releases");
@@ -21,7 +21,10 @@ const PAGE = 500;
 
 /** The steps that make what was held back for an alert due, soon after the commit that they are
  *  part of: the one that makes the alert active, so that neither happens alone. */
-export function released({ key, groups }: Pick<QueuedFor, "key" | "groups">): readonly Operation[] {
+export function releaseHeld({
+  key,
+  groups,
+}: Pick<AlertTarget, "key" | "groups">): readonly Operation[] {
   return [put(releases, { key, value: true, groups, dueInMs: 0 }), announce(RELEASES_TOPIC)];
 }
 
@@ -34,7 +37,7 @@ export interface ReleaseOptions {
 }
 
 /** Carries releases out until it is stopped; every process may. */
-export function startReleases({ records, schedule, onError }: ReleaseOptions): Pick<Loop, "stop"> {
+export function startReleasing({ records, schedule, onError }: ReleaseOptions): Pick<Loop, "stop"> {
   const step = async (): Promise<number> => {
     const due = await records.claimDue(releases, { limit: 1, leaseMs: LEASE_MS });
     for (const release of due) {
@@ -55,7 +58,7 @@ export function startReleases({ records, schedule, onError }: ReleaseOptions): P
 
 /** Each by itself: one that was removed meanwhile must not keep the others. */
 async function releaseAll(records: Records, alertId: string): Promise<void> {
-  const group = waitingFor(alertId);
+  const group = queueGroup(alertId);
   for (let after = 0; ; ) {
     const page = await records.list(deliveries, { group, after, limit: PAGE });
     const held = page.filter(({ dueAt }) => dueAt === undefined);

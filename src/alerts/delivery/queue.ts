@@ -6,7 +6,7 @@ import { CHALLENGE_TYPE, challengeBody, FIRST_CHALLENGE_MS } from "./challenge.t
 import { DELIVERIES_TOPIC, type Delivery, deliveries, EVENTS_KEPT_MS } from "./delivery.ts";
 
 /** An alert that is there, or that the same commit makes. */
-export type QueuedFor = Pick<StoredAlert, "key" | "value" | "groups">;
+export type AlertTarget = Pick<StoredAlert, "key" | "value" | "groups">;
 
 /** What is to be sent. */
 export interface Message {
@@ -24,19 +24,19 @@ const ENDPOINT = "endpoint:";
 
 /** Group of what waits for one address of one maker of alerts: their alerts share its cap and its breaker, and
  *  nobody else can fill the one or trip the other. */
-export function endpointOf(owner: Maker, url: string): string {
+export function endpointGroup(owner: Maker, url: string): string {
   return (
     ENDPOINT + hash("sha256", JSON.stringify([makerKey(owner), new URL(url).href]), "base64url")
   );
 }
 
 /** The endpoint that a delivery was queued for. */
-export function endpointIn(groups: readonly string[]): string {
+export function endpointGroupIn(groups: readonly string[]): string {
   return groups.find((group) => group.startsWith(ENDPOINT)) ?? ENDPOINT;
 }
 
 /** Group of what waits for one alert, and of nothing else of it. */
-export const waitingFor = (alertId: string): string => `waiting:${alertId}`;
+export const queueGroup = (alertId: string): string => `waiting:${alertId}`;
 
 /** A new webhook id. */
 export const newMessageId = (): string => `msg_${randomUUID().replaceAll("-", "")}`;
@@ -46,7 +46,7 @@ export const newMessageId = (): string => `msg_${randomUUID().replaceAll("-", ""
  * webhook is in, the courier finds out and holds the message back. They do not hold while the same
  * message waits already.
  */
-export function queuedDelivery(alert: QueuedFor, message: Message): readonly Operation[] {
+export function enqueueDelivery(alert: AlertTarget, message: Message): readonly Operation[] {
   const placed = queued(alert, message, 0);
   return placed === undefined ? [] : [placed, announce(DELIVERIES_TOPIC)];
 }
@@ -57,7 +57,7 @@ export function queuedDelivery(alert: QueuedFor, message: Message): readonly Ope
  *
  * @param at Now, in milliseconds since the epoch.
  */
-export function queuedChallenge(alert: QueuedFor, at: number): readonly Operation[] {
+export function enqueueChallenge(alert: AlertTarget, at: number): readonly Operation[] {
   const { way } = alert.value;
   if (way.by !== "webhook" || way.state.is !== "pending") return [];
   const body = challengeBody(alert.key, way.state.challenge, at);
@@ -66,11 +66,11 @@ export function queuedChallenge(alert: QueuedFor, at: number): readonly Operatio
   return placed === undefined ? [] : [placed];
 }
 
-function queued(alert: QueuedFor, message: Message, dueInMs: number): Operation | undefined {
+function queued(alert: AlertTarget, message: Message, dueInMs: number): Operation | undefined {
   const { owner, way } = alert.value;
   if (way.by !== "webhook") return undefined;
   const { eventId, type, body, at } = message;
   const value: Delivery = { alertId: alert.key, type, body, attempts: 0, queuedAt: at };
-  const groups = [...alert.groups, endpointOf(owner, way.url), waitingFor(alert.key)];
+  const groups = [...alert.groups, endpointGroup(owner, way.url), queueGroup(alert.key)];
   return insert(deliveries, { key: eventId, value, groups, ttlMs: EVENTS_KEPT_MS, dueInMs });
 }

@@ -1,22 +1,22 @@
 import { announce, remove, removeAt, replace } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";
 import { ALERTS_TOPIC, alerts } from "../alert.ts";
-import { errorOf, noted, type Tried } from "./attempts.ts";
+import { attemptError, attemptRows, type CompletedAttempt } from "./attempts.ts";
 import { CHALLENGE_TYPE, isCurrentChallenge, nextChallengeMs } from "./challenge.ts";
 import { deliveries } from "./delivery.ts";
-import { type DisabledReason, type DisablingOptions, disabled } from "./disabling.ts";
+import { type DisabledReason, type DisablingOptions, disableWebhook } from "./disabling.ts";
 import {
   afterFailure,
   type EndpointHealth,
   endpointHealth,
-  healthKept,
   isGivenUp,
+  writeHealth,
 } from "./endpoint-health.ts";
-import { released } from "./held-deliveries.ts";
+import { releaseHeld } from "./held-deliveries.ts";
 import { nextAttemptMs } from "./retry-schedule.ts";
 
 /** What settling works with. */
-export interface SettlementOptions extends DisablingOptions {
+export interface RecordAttemptOptions extends DisablingOptions {
   readonly records: Records;
   /** A number from 0 to 1 by chance. */
   readonly random: () => number;
@@ -33,7 +33,10 @@ const GONE = 410;
  * attempt is noted, and the webhook is verified or disabled if that follows. When the delivery has
  * ended meanwhile, or another process has it, nothing is kept.
  */
-export async function settle(tried: Tried, options: SettlementOptions): Promise<void> {
+export async function recordAttempt(
+  tried: CompletedAttempt,
+  options: RecordAttemptOptions,
+): Promise<void> {
   const { records } = options;
   const { key, revision } = tried.delivery;
   for (;;) {
@@ -43,24 +46,28 @@ export async function settle(tried: Tried, options: SettlementOptions): Promise<
   }
 }
 
-async function stepsAfter(tried: Tried, options: SettlementOptions): Promise<readonly Operation[]> {
+async function stepsAfter(
+  tried: CompletedAttempt,
+  options: RecordAttemptOptions,
+): Promise<readonly Operation[]> {
   const { delivery } = tried;
-  if (errorOf(tried) !== "none") return stepsAfterFailure(tried, options);
+  if (attemptError(tried) !== "none") return stepsAfterFailure(tried, options);
   return [
     removeAt(deliveries, delivery),
     remove(endpointHealth, delivery.value.alertId),
-    ...noted(tried, null),
+    ...attemptRows(tried, null),
     ...(isChallenge(tried) ? await verified(tried, options) : []),
   ];
 }
 
-const isChallenge = ({ delivery }: Tried): boolean => delivery.value.type === CHALLENGE_TYPE;
+const isChallenge = ({ delivery }: CompletedAttempt): boolean =>
+  delivery.value.type === CHALLENGE_TYPE;
 
 /** The steps that let a webhook have its events, unless another challenge took the place of the one
  *  that it answered. */
 async function verified(
-  { delivery, at }: Tried,
-  { records, audit }: SettlementOptions,
+  { delivery, at }: CompletedAttempt,
+  { records, audit }: RecordAttemptOptions,
 ): Promise<readonly Operation[]> {
   const { alertId, body } = delivery.value;
   const alert = await records.get(alerts, alertId);
@@ -70,15 +77,15 @@ async function verified(
   const value = { ...alert.value, way: { ...way, state: { is: "active", since: at } as const } };
   return [
     replace(alerts, alert, { value }),
-    ...released(alert),
+    ...releaseHeld(alert),
     ...audit({ action: "alert.verified", actor: "system", target: alertId }),
     announce(ALERTS_TOPIC, alertId),
   ];
 }
 
 async function stepsAfterFailure(
-  tried: Tried,
-  options: SettlementOptions,
+  tried: CompletedAttempt,
+  options: RecordAttemptOptions,
 ): Promise<readonly Operation[]> {
   const { delivery, alert, at } = tried;
   const { value } = delivery;
@@ -86,19 +93,19 @@ async function stepsAfterFailure(
   const health = afterFailure(before?.value, at);
   const nextInMs = nextMs(tried, options.random);
   const reason = reasonToDisable(tried, health, nextInMs);
-  const end = reason && (await disabled(options, { tried: alert, reason, at }));
+  const end = reason && (await disableWebhook(options, { tried: alert, reason, at }));
   if (end !== undefined) {
-    return [removeAt(deliveries, delivery), ...noted(tried, null), ...end];
+    return [removeAt(deliveries, delivery), ...attemptRows(tried, null), ...end];
   }
   const again = { value: { ...value, attempts: value.attempts + 1 }, dueInMs: nextInMs ?? 0 };
   return [
     nextInMs === undefined ? removeAt(deliveries, delivery) : replace(deliveries, delivery, again),
-    ...(isChallenge(tried) ? [] : [healthKept(alert, before, health)]),
-    ...noted(tried, nextInMs ?? null),
+    ...(isChallenge(tried) ? [] : [writeHealth(alert, before, health)]),
+    ...attemptRows(tried, nextInMs ?? null),
   ];
 }
 
-function nextMs(tried: Tried, random: () => number): number | undefined {
+function nextMs(tried: CompletedAttempt, random: () => number): number | undefined {
   const { delivery, answer } = tried;
   const pausing = { failures: delivery.value.attempts + 1, random };
   if (isChallenge(tried)) return nextChallengeMs(pausing);
@@ -107,7 +114,7 @@ function nextMs(tried: Tried, random: () => number): number | undefined {
 }
 
 function reasonToDisable(
-  tried: Tried,
+  tried: CompletedAttempt,
   health: EndpointHealth,
   nextInMs: number | undefined,
 ): DisabledReason | undefined {

@@ -1,26 +1,29 @@
 import type { Vault } from "../../store/keys/vault.ts";
-import { type Secrets, secretOf } from "../alert.ts";
+import { type Secrets, secretContext } from "../alert.ts";
 import { newSecret } from "./signing.ts";
 
 /** How long the secret before goes on signing after a rotation, in milliseconds. */
-export const OVERLAP_MS = 86_400_000;
+export const SECRET_OVERLAP_MS = 86_400_000;
 
 /** Whose secrets, and what opens them. */
-export interface SecretPlace {
+export interface SecretContext {
   readonly alertId: string;
   readonly vault: Vault;
 }
 
 /** A new secret: to be told once, and as it is kept. */
-export interface MadeSecret {
+export interface NewSecret {
   readonly secret: string;
-  readonly kept: Secrets;
+  readonly sealed: Secrets;
 }
 
 /** Makes the first secret of a webhook. */
-export function firstSecret({ alertId, vault }: SecretPlace): MadeSecret {
+export function firstSecret({ alertId, vault }: SecretContext): NewSecret {
   const secret = newSecret();
-  return { secret, kept: { current: vault.seal(secret, secretOf(alertId)), previous: null } };
+  return {
+    secret,
+    sealed: { current: vault.seal(secret, secretContext(alertId)), previous: null },
+  };
 }
 
 /**
@@ -29,11 +32,11 @@ export function firstSecret({ alertId, vault }: SecretPlace): MadeSecret {
  *
  * @param now Milliseconds since the epoch.
  */
-export function nextSecret(before: Secrets, place: SecretPlace, now: number): MadeSecret {
-  const { secret, kept } = firstSecret(place);
+export function nextSecret(before: Secrets, place: SecretContext, now: number): NewSecret {
+  const { secret, sealed } = firstSecret(place);
   return {
     secret,
-    kept: { ...kept, previous: { sealed: before.current, until: now + OVERLAP_MS } },
+    sealed: { ...sealed, previous: { sealed: before.current, until: now + SECRET_OVERLAP_MS } },
   };
 }
 
@@ -45,10 +48,10 @@ export function nextSecret(before: Secrets, place: SecretPlace, now: number): Ma
  */
 export function signingSecrets(
   { current, previous }: Secrets,
-  { alertId, vault }: SecretPlace,
+  { alertId, vault }: SecretContext,
   now: number,
 ): readonly string[] {
   const isTwo = previous !== null && now < previous.until;
   const sealed = isTwo ? [current, previous.sealed] : [current];
-  return sealed.map((each) => vault.open(each, secretOf(alertId)));
+  return sealed.map((each) => vault.open(each, secretContext(alertId)));
 }

@@ -20,7 +20,7 @@ export interface SenderOptions extends GuardedAgentOptions {
 }
 
 /** What is sent. */
-interface Outgoing {
+interface WebhookRequest {
   readonly url: string;
   /** Besides those that every delivery has. */
   readonly headers: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ interface Outgoing {
 }
 
 /** What a webhook answered. */
-export interface Answered {
+export interface WebhookResponse {
   /** HTTP status, of any kind: a redirect is not followed. */
   readonly status: number;
   /** What it asks to wait, in milliseconds. */
@@ -47,7 +47,7 @@ export interface Sender {
    *
    * @throws {OutboundError} When no answer came, for whatever reason.
    */
-  send(outgoing: Outgoing): Promise<Answered>;
+  send(outgoing: WebhookRequest): Promise<WebhookResponse>;
   /** Ends what is under way. */
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ const HEADERS = {
 export function createSender(options: SenderOptions): Sender {
   const { totalMs, bodyMs, now } = { ...DEFAULTS, ...options };
   const client = lazy(() => openClient(options));
-  const ask = async ({ url, headers, body }: Outgoing, limit: AbortController) => {
+  const ask = async ({ url, headers, body }: WebhookRequest, limit: AbortController) => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);
     const { dispatcher, request } = await client.get();

@@ -28,7 +28,7 @@ export interface PrivateKeyJwk extends PublicKeyJwk {
 }
 
 /** One attempt to deliver, to be signed. */
-export interface Attempted {
+export interface SignedMessage {
   /** Webhook id without a dot; the same for every attempt. */
   readonly id: string;
   /** When it is attempted, milliseconds since the epoch. */
@@ -65,11 +65,11 @@ export function isSecret(text: string): boolean {
 }
 
 /** Signs one attempt in all the ways its receiver may verify (Standard Webhooks 1.0.0). */
-export function signatureHeaders({ id, at, body, secrets, keys }: Attempted): SignatureHeaders {
+export function signatureHeaders({ id, at, body, secrets, keys }: SignedMessage): SignatureHeaders {
   const timestamp = String(Math.floor(at / 1000));
   const content = contentOf(id, timestamp, Buffer.from(body));
   const signatures = [
-    ...secrets.map((secret) => `v1,${mac(content, secret).toString("base64")}`),
+    ...secrets.map((secret) => `v1,${hmac(content, secret).toString("base64")}`),
     ...keys.map((key) => `v1a,${signed(content, key).toString("base64")}`),
   ];
   return {
@@ -85,7 +85,7 @@ export function signatureHeaders({ id, at, body, secrets, keys }: Attempted): Si
  *
  * @param body Byte for byte as it came.
  */
-export function verifiedBy(
+export function verifySignatures(
   headers: SignatureHeaders,
   body: Uint8Array,
   trusted: { readonly secrets: readonly string[]; readonly keys: readonly PublicKeyJwk[] },
@@ -98,7 +98,7 @@ export function verifiedBy(
       .map(([, encoded = ""]) => Buffer.from(encoded, "base64"));
   const [macs, signs] = [given("v1"), given("v1a")];
   const byMac = trusted.secrets.some((secret) =>
-    macs.some((each) => isEqual(each, mac(content, secret))),
+    macs.some((each) => isEqual(each, hmac(content, secret))),
   );
   const byKey = trusted.keys.some((key) => signs.some((each) => isSigned(content, key, each)));
   return [...(byMac ? ["v1" as const] : []), ...(byKey ? ["v1a" as const] : [])];
@@ -109,7 +109,7 @@ const contentOf = (id: string, timestamp: string, body: Uint8Array): Buffer =>
 
 const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(SECRET_PREFIX.length), "base64");
 
-const mac = (content: Buffer, secret: string): Buffer =>
+const hmac = (content: Buffer, secret: string): Buffer =>
   createHmac("sha256", keyOf(secret)).update(content).digest();
 
 function signed(content: Buffer, { kty, crv, x, d }: PrivateKeyJwk): Buffer {

@@ -2,13 +2,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
 import { replace } from "../../store/port/operations.ts";
 import type { Records } from "../../store/port/records.ts";
-import { ownerIn } from "../alert.ts";
-import { type CarryOptions, carry } from "./attempt.ts";
-import { ROOM } from "./breaker.ts";
+import { quotaGroupIn } from "../alert.ts";
+import { type AttemptOptions, attemptDelivery } from "./attempt.ts";
+import { MAX_CONCURRENT_ATTEMPTS } from "./breaker.ts";
 import { DELIVERIES_TOPIC, deliveries, type StoredDelivery } from "./delivery.ts";
-import { createLanes } from "./endpoint-queues.ts";
-import { startReleases } from "./held-deliveries.ts";
-import { endpointIn } from "./queue.ts";
+import { createEndpointQueues } from "./endpoint-queues.ts";
+import { startReleasing } from "./held-deliveries.ts";
+import { endpointGroupIn } from "./queue.ts";
 
 /** What falls due later is announced by nobody, and announcements may be lost: so often is looked
  *  anyway, in milliseconds. A tenth of the shortest pause between two attempts. */
@@ -26,7 +26,7 @@ const LEASE_MS = 60_000;
 const STOP_MS = 2_000;
 
 /** What the courier works with. */
-export interface CourierOptions extends Omit<CarryOptions, "signal"> {
+export interface DeliveryWorkerOptions extends Omit<AttemptOptions, "signal"> {
   readonly records: Records;
   /** Milliseconds by a clock that is never set, such as `performance.now`. */
   readonly monotonic: () => number;
@@ -37,7 +37,7 @@ export interface CourierOptions extends Omit<CarryOptions, "signal"> {
 }
 
 /** Whoever brings deliveries to their webhooks. */
-export interface Courier {
+export interface DeliveryWorker {
   start(): void;
   /** Nothing is sent after this, and what was not sent is at once due for another process. */
   stop(): Promise<void>;
@@ -48,31 +48,31 @@ export interface Courier {
  * process at a time. One may come twice, under the same id: when a process ends, or the store is
  * gone, between the answer of the webhook and the note of it.
  */
-export function createCourier(options: CourierOptions): Courier {
+export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
   const { records, monotonic, schedule, onError } = options;
   const over = new AbortController();
   let loop: Loop | undefined;
   let releases: Pick<Loop, "stop"> | undefined;
   let stopListening = () => {};
 
-  const lanes = createLanes<StoredDelivery>({
-    endpointOf: ({ groups }) => endpointIn(groups),
-    ownerOf: ({ groups }) => ownerIn(groups),
+  const lanes = createEndpointQueues<StoredDelivery>({
+    endpointOf: ({ groups }) => endpointGroupIn(groups),
+    ownerOf: ({ groups }) => quotaGroupIn(groups),
     run: (delivery) =>
-      carry(delivery, { ...options, signal: over.signal }).catch((error) => {
+      attemptDelivery(delivery, { ...options, signal: over.signal }).catch((error) => {
         onError(error);
         return "none";
       }),
-    onRoom: () => loop?.wake(),
+    onCapacity: () => loop?.wake(),
     ...PLACES,
     monotonic,
   });
   const step = async (): Promise<number> => {
     // No more than one endpoint has room for: what is left over waits here while others could send
     // it, and a few can wait without the end of their lease in sight.
-    const limit = Math.min(ROOM, lanes.room);
+    const limit = Math.min(MAX_CONCURRENT_ATTEMPTS, lanes.capacity);
     if (limit <= 0) return 0;
-    const selection = { limit, leaseMs: LEASE_MS, except: lanes.full() };
+    const selection = { limit, leaseMs: LEASE_MS, except: lanes.saturated() };
     const due = await records.claimDue(deliveries, selection);
     due.forEach(lanes.add);
     // Fewer than asked for: there are no more.
@@ -88,7 +88,7 @@ export function createCourier(options: CourierOptions): Courier {
   return {
     start() {
       loop = startLoop({ step, everyMs: LOOK_EVERY_MS, onError, schedule });
-      releases = startReleases({ records, schedule, onError });
+      releases = startReleasing({ records, schedule, onError });
       stopListening = records.onAnnounce(DELIVERIES_TOPIC, loop.wake);
     },
     async stop() {

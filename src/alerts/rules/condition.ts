@@ -16,7 +16,7 @@ import type { AlertKind, Thresholds } from "../alert.ts";
 const REARM_DIVISOR = 3;
 
 /** Something that is looked for, whoever wants to know: alerts with equal thresholds share it. */
-export interface Watch {
+export interface Condition {
   /** The same for equal kinds and thresholds; has no spaces. */
   readonly key: string;
   readonly kind: AlertKind;
@@ -25,7 +25,7 @@ export interface Watch {
 
 /** What is remembered of an instrument, and the close of the session after which it was written,
  *  Unix milliseconds; nothing changed in those since. */
-export type WatchState = { readonly at: number } & (
+export type ConditionState = { readonly at: number } & (
   | { readonly kind: "signal_shift"; readonly state: ShiftState }
   | { readonly kind: "volatility"; readonly state: VolatilityState }
 );
@@ -37,17 +37,17 @@ export interface ClosedSession extends Sighting {
 }
 
 /** What a session changes. */
-export interface WatchStep {
+export interface ConditionResult {
   /** The state that was given when nothing changes; `undefined` where there is nothing to see. */
-  readonly after: WatchState | undefined;
+  readonly after: ConditionState | undefined;
   readonly event: SignalShift | VolatilityAlert | undefined;
 }
 
 /** The watch of an alert for one of its kinds. */
-export function watchOf(
+export function conditionOf(
   kind: AlertKind,
   { scoreMove, volatilityZ, cooldownDays }: Thresholds,
-): Watch {
+): Condition {
   const quiet = cooldownDays ?? "method";
   const rules = { ...EVENT_RULES, quietDays: cooldownDays };
   switch (kind) {
@@ -69,21 +69,21 @@ export function watchOf(
 }
 
 /** Looks at the next session of an instrument; the first is never news. */
-export function look(
-  watch: Watch,
-  before: WatchState | undefined,
+export function evaluateCondition(
+  watch: Condition,
+  before: ConditionState | undefined,
   session: ClosedSession,
-): WatchStep {
+): ConditionResult {
   return watch.kind === "signal_shift"
     ? lookAtSignal(watch, before, session)
     : lookAtVolatility(watch, before, session);
 }
 
 function lookAtSignal(
-  { rules }: Watch,
-  before: WatchState | undefined,
+  { rules }: Condition,
+  before: ConditionState | undefined,
   session: ClosedSession,
-): WatchStep {
+): ConditionResult {
   const known = before?.kind === "signal_shift" ? before.state : undefined;
   const { state, event } = signalShift(known, session, rules);
   const { at } = session.snapshot;
@@ -91,10 +91,10 @@ function lookAtSignal(
 }
 
 function lookAtVolatility(
-  { rules }: Watch,
-  before: WatchState | undefined,
+  { rules }: Condition,
+  before: ConditionState | undefined,
   session: ClosedSession,
-): WatchStep {
+): ConditionResult {
   const { reading, snapshot } = session;
   // Without trading there is no volatility to judge.
   if (reading === undefined || snapshot.status === "stale") {

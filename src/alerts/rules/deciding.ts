@@ -1,9 +1,9 @@
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { ClosedSessions } from "./closed-sessions.ts";
-import { look, type WatchState } from "./condition.ts";
-import { type Ledger, type Progress, stateKey } from "./evaluation-state.ts";
+import { type ConditionState, evaluateCondition } from "./condition.ts";
+import { type EvaluationState, type Progress, stateKey } from "./evaluation-state.ts";
 import type { createFanOut, Draft, Found } from "./fan-out.ts";
-import type { Audience } from "./matching.ts";
+import type { ConditionGroup } from "./matching.ts";
 
 /** Alerts that are told in one commit: some milliseconds of work. */
 const TOLD_PER_COMMIT = 100;
@@ -13,25 +13,25 @@ const STEPS_PER_COMMIT = 6 * TOLD_PER_COMMIT;
 
 /** An instrument that somebody watches, at the close of a session. */
 export interface Sighting {
-  readonly audience: Audience;
+  readonly audience: ConditionGroup;
   readonly snapshot: Snapshot;
 }
 
 /** What deciding works with. */
 export interface DecidingOptions {
-  readonly ledger: Ledger;
+  readonly ledger: EvaluationState;
   readonly closed: ClosedSessions;
   readonly tell: ReturnType<typeof createFanOut>;
 }
 
 /** A commit that is being put together. */
 export interface OpenEntry extends Draft {
-  readonly states: Map<string, WatchState | undefined>;
+  readonly states: Map<string, ConditionState | undefined>;
   toldThrough: Progress["toldThrough"];
 }
 
 /** An entry that changes nothing. */
-export const emptyEntry = ({ progress }: Ledger): OpenEntry => ({
+export const emptyEntry = ({ progress }: EvaluationState): OpenEntry => ({
   states: new Map(),
   steps: [],
   sequences: new Map(),
@@ -42,7 +42,7 @@ export const emptyEntry = ({ progress }: Ledger): OpenEntry => ({
 /** What a session changes of a watched instrument. */
 interface Change {
   readonly key: string;
-  readonly after: WatchState;
+  readonly after: ConditionState;
   readonly found: Found | undefined;
 }
 
@@ -108,8 +108,8 @@ function changeOf(
   const known = ledger.state(key);
   // It was decided already when the process ended before the rest of the session was.
   if (known !== undefined && known.at >= snapshot.at) return undefined;
-  const seen = (one: Snapshot, before: WatchState | undefined) =>
-    look(watch, before, closed.of(one, watch.kind));
+  const seen = (one: Snapshot, before: ConditionState | undefined) =>
+    evaluateCondition(watch, before, closed.of(one, watch.kind));
 
   // Watching begins with what was known before this close, so that the close can be news.
   const previous = known === undefined ? closed.before(snapshot) : undefined;
@@ -125,7 +125,7 @@ const nameOf = ({ key, after }: Change): string => `${key} ${after.at}`;
 function listenersOf(
   change: Change,
   { audience, snapshot }: Sighting,
-  { progress: { toldThrough } }: Ledger,
+  { progress: { toldThrough } }: EvaluationState,
 ): readonly string[] {
   if (change.found === undefined) return [];
   const through = toldThrough[nameOf(change)] ?? "";

@@ -3,7 +3,7 @@ import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { insert, put, remove, removeGroup, replace } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import type { WatchState } from "./condition.ts";
+import type { ConditionState } from "./condition.ts";
 
 /** How far the decision has come. */
 export interface Progress {
@@ -24,7 +24,7 @@ interface KeptProgress extends Progress {
 }
 
 /** What is remembered of watched instruments, by `stateKey`. */
-const watchStates = collection<WatchState>("watch-states");
+const watchStates = collection<ConditionState>("watch-states");
 
 /** Group of all of them. */
 const WATCH_STATES = "watch-states";
@@ -41,15 +41,15 @@ export const stateKey = (watchKey: string, symbol: string): string => `${watchKe
 /** What one commit is to write. */
 interface Entry extends Partial<Progress> {
   /** By `stateKey`; `undefined` forgets one. */
-  readonly states: ReadonlyMap<string, WatchState | undefined>;
+  readonly states: ReadonlyMap<string, ConditionState | undefined>;
   /** What happens besides. */
   readonly steps: readonly Operation[];
 }
 
 /** What the decision remembers, and how far it has come. */
-export interface Ledger {
+export interface EvaluationState {
   readonly progress: Progress;
-  state(key: string): WatchState | undefined;
+  state(key: string): ConditionState | undefined;
   /** Watch key and symbol of every state. */
   places(): readonly (readonly [watchKey: string, symbol: string])[];
   /**
@@ -77,7 +77,7 @@ export interface LedgerOptions {
  * replay that starts over, only what closes from now on is decided. What was decided by another
  * version of the method is forgotten, since its scores cannot be compared.
  */
-export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+export async function openEvaluationState(options: LedgerOptions): Promise<EvaluationState> {
   const { records } = options;
   for (;;) {
     const stored = await records.get(progressRecords, PROGRESS_KEY);
@@ -116,8 +116,8 @@ const kept = ({ until, newestEventAt, toldThrough }: Progress): KeptProgress => 
 function ledgerOf(
   records: Records,
   opened: KeptProgress,
-  stored: readonly Stored<WatchState>[],
-): Ledger {
+  stored: readonly Stored<ConditionState>[],
+): EvaluationState {
   const states = new Map(stored.map(({ key, value }) => [key, value]));
   let progress = opened;
   return {
@@ -143,7 +143,7 @@ function ledgerOf(
   };
 }
 
-const writing = (key: string, state: WatchState | undefined): Operation =>
+const writing = (key: string, state: ConditionState | undefined): Operation =>
   state === undefined
     ? remove(watchStates, key)
     : put(watchStates, { key, value: state, groups: [WATCH_STATES] });

@@ -17,16 +17,16 @@ import {
   type OpenEntry,
   type Sighting,
 } from "./deciding.ts";
-import { type Ledger, openLedger, stateKey } from "./evaluation-state.ts";
+import { type EvaluationState, openEvaluationState, stateKey } from "./evaluation-state.ts";
 import { createFanOut, type FanOutOptions } from "./fan-out.ts";
-import { type Audience, audiencesOf } from "./matching.ts";
+import { type ConditionGroup, groupByCondition } from "./matching.ts";
 
 /** Watched instruments that are looked at, or forgotten, in one step: the first look at volatility
  *  reads all bars of an instrument, which takes a fraction of a millisecond. */
 const LOOKS_PER_STEP = 50;
 
 /** What the decision works on. */
-export interface DecisionOptions extends FanOutOptions, ClosedSessionsOptions {
+export interface EvaluatorOptions extends FanOutOptions, ClosedSessionsOptions {
   readonly records: Records;
   readonly market: Market;
 }
@@ -50,11 +50,11 @@ interface Round {
  * @returns A step of the work: decides about some watched instruments. It gives 1, and 0 when no
  *   session has closed since. After an error the next call goes on from what is stored.
  */
-export function createDecision(options: DecisionOptions): () => Promise<number> {
+export function createEvaluator(options: EvaluatorOptions): () => Promise<number> {
   const { records, market, knownUntil } = options;
   const closed = createClosedSessions(options);
   const tell = createFanOut(options);
-  let ledger: Ledger | undefined;
+  let ledger: EvaluationState | undefined;
   let round: Round | undefined;
   let lookedUntil: number | undefined;
   const startOver = (): void => {
@@ -65,7 +65,7 @@ export function createDecision(options: DecisionOptions): () => Promise<number> 
   const step = async (): Promise<number> => {
     const until = knownUntil();
     if (round === undefined && until === lookedUntil) return 0;
-    ledger ??= await openLedger({ records, knownUntil: until, dayMs: market.dayMs });
+    ledger ??= await openEvaluationState({ records, knownUntil: until, dayMs: market.dayMs });
     round ??= await beginRound(ledger, options, closed);
     if (round === undefined) {
       lookedUntil = until;
@@ -89,13 +89,13 @@ export function createDecision(options: DecisionOptions): () => Promise<number> 
 }
 
 async function beginRound(
-  ledger: Ledger,
-  { records, now, snapshots }: DecisionOptions,
+  ledger: EvaluationState,
+  { records, now, snapshots }: EvaluatorOptions,
   closed: ClosedSessions,
 ): Promise<Round | undefined> {
   const close = closed.next(ledger.progress.until);
   if (close === undefined) return undefined;
-  const audiences = audiencesOf(await readAll(records, alerts), now().getTime());
+  const audiences = groupByCondition(await readAll(records, alerts), now().getTime());
   const instruments = snapshots.allNewest().map(({ instrument }) => instrument);
   return {
     at: close.at,
@@ -107,8 +107,8 @@ async function beginRound(
 
 /** States of what no alert watches any more: a later one must not begin where those ended. */
 function unwatchedOf(
-  places: ReturnType<Ledger["places"]>,
-  audiences: readonly Audience[],
+  places: ReturnType<EvaluationState["places"]>,
+  audiences: readonly ConditionGroup[],
   instruments: readonly Instrument[],
 ): string[] {
   const byKey = new Map(audiences.map((audience) => [audience.watch.key, audience]));
@@ -121,7 +121,7 @@ function unwatchedOf(
 }
 
 function* sightingsOf(
-  audiences: readonly Audience[],
+  audiences: readonly ConditionGroup[],
   snapshots: ReadonlyMap<string, Snapshot>,
 ): Generator<Sighting> {
   for (const audience of audiences) {

@@ -8,21 +8,21 @@ import { collection, type Operation, type Records } from "../../store/port/recor
 import {
   type Alert,
   type AlertStatus,
-  accountedTo,
   alerts,
   type Owner,
-  ownedBy,
+  ownerGroup,
+  quotaGroup,
   type StoredAlert,
   statusOf,
 } from "../alert.ts";
 import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../delivery/delivery.ts";
 import { type Message, newMessageId } from "../delivery/queue.ts";
-import type { Watch } from "./condition.ts";
-import { isMeant } from "./matching.ts";
+import type { Condition } from "./condition.ts";
+import { isSubscribed } from "./matching.ts";
 
 /** News, and what found them. */
 export interface Found extends News {
-  readonly watch: Watch;
+  readonly watch: Condition;
 }
 
 /** A commit that is being put together. */
@@ -91,13 +91,13 @@ async function listenerOf(
   { records, limits, scopesOf, found: { watch, snapshot }, at }: Telling,
 ): Promise<Listener | undefined> {
   const alert = await records.get(alerts, alertId);
-  if (alert === undefined || !isMeant(alert.value, watch, snapshot)) return undefined;
+  if (alert === undefined || !isSubscribed(alert.value, watch, snapshot)) return undefined;
   const status = statusOf(alert.value, at);
   if (!isTold(status)) return undefined;
   const { owner } = alert.value;
   if (!isEntitled(await scopesOf(owner))) return undefined;
   // Events are kept for 30 days: no account may fill the disk with them.
-  if ((await limits.count("alert-events", accountedTo(owner))).isExceeded) return undefined;
+  if ((await limits.count("alert-events", quotaGroup(owner))).isExceeded) return undefined;
   const key = `${alertId}:${snapshot.instrument.symbol}`;
   const last = await records.get(sequences, key);
   return { alert, key, last: last?.value ?? 0 };
@@ -119,7 +119,7 @@ function toldTo(
   const { owner } = alert.value;
   const { clientId } = owner;
   const row: EventRow = { alertId: alert.key, ...(clientId && { clientId }), type, body };
-  const subject = ownedBy(owner);
+  const subject = ownerGroup(owner);
   return [
     unchanged(alerts, alert),
     put(sequences, { key, value: sequence, groups: alert.groups }),

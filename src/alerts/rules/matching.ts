@@ -1,11 +1,11 @@
 import type { Instrument } from "../../market/instrument.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import { type Alert, type StoredAlert, statusOf } from "../alert.ts";
-import { type Watch, watchOf } from "./condition.ts";
+import { type Condition, conditionOf } from "./condition.ts";
 
 /** The alerts that share a watch. */
-export interface Audience {
-  readonly watch: Watch;
+export interface ConditionGroup {
+  readonly watch: Condition;
   /** The snapshots of the instruments that are watched, each once. */
   watched(snapshots: ReadonlyMap<string, Snapshot>): readonly Snapshot[];
   watches(instrument: Instrument): boolean;
@@ -19,12 +19,15 @@ export interface Audience {
  *
  * @param now Milliseconds since the epoch.
  */
-export function audiencesOf(all: readonly StoredAlert[], now: number): readonly Audience[] {
-  const groups = new Map<string, { readonly watch: Watch; readonly alerts: StoredAlert[] }>();
+export function groupByCondition(
+  all: readonly StoredAlert[],
+  now: number,
+): readonly ConditionGroup[] {
+  const groups = new Map<string, { readonly watch: Condition; readonly alerts: StoredAlert[] }>();
   for (const alert of all) {
     if (statusOf(alert.value, now) === "expired") continue;
     for (const kind of new Set(alert.value.kinds)) {
-      const watch = watchOf(kind, alert.value.thresholds);
+      const watch = conditionOf(kind, alert.value.thresholds);
       const group = groups.get(watch.key) ?? { watch, alerts: [] };
       groups.set(watch.key, group);
       group.alerts.push(alert);
@@ -33,7 +36,7 @@ export function audiencesOf(all: readonly StoredAlert[], now: number): readonly 
   return [...groups.values()].map(({ watch, alerts }) => audienceOf(watch, alerts));
 }
 
-function audienceOf(watch: Watch, alerts: readonly StoredAlert[]): Audience {
+function audienceOf(watch: Condition, alerts: readonly StoredAlert[]): ConditionGroup {
   const bySymbol = new Map<string, Set<StoredAlert>>();
   const filtering: StoredAlert[] = [];
   for (const alert of alerts) {
@@ -64,9 +67,9 @@ function addTo(bySymbol: Map<string, Set<StoredAlert>>, symbol: string, alert: S
 }
 
 /** Whether an alert, as it is by now, is to hear what a watch has found. */
-export const isMeant = (alert: Alert, watch: Watch, snapshot: Snapshot): boolean =>
+export const isSubscribed = (alert: Alert, watch: Condition, snapshot: Snapshot): boolean =>
   alert.kinds.includes(watch.kind) &&
-  watchOf(watch.kind, alert.thresholds).key === watch.key &&
+  conditionOf(watch.kind, alert.thresholds).key === watch.key &&
   fits(alert, snapshot);
 
 function fits(alert: Alert, { instrument, signal }: Snapshot): boolean {

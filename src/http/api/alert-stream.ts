@@ -1,5 +1,5 @@
 import { type Request, type Response, Router } from "express";
-import type { Reader } from "../../alerts/api/event-log.ts";
+import type { EventReader } from "../../alerts/api/event-log.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import type { Repeat } from "../../lib/repeat.ts";
 import { Problem } from "../../problem.ts";
@@ -48,9 +48,9 @@ export interface EventLog {
    *
    * @throws {Problem} `invalid_request` when it is no cursor.
    */
-  after(reader: Reader, cursor: string, limit: number): Promise<LoggedPage>;
+  after(reader: EventReader, cursor: string, limit: number): Promise<LoggedPage>;
   /** The cursor after all events so far. */
-  end(reader: Reader): Promise<string>;
+  end(reader: EventReader): Promise<string>;
   /** Listens for new events of anybody. @returns Stops listening. */
   onNews(listener: () => void): () => void;
 }

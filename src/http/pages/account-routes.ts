@@ -1,6 +1,6 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { z } from "zod";
-import type { Desk } from "../../alerts/api/alert-service.ts";
+import type { AlertService } from "../../alerts/api/alert-service.ts";
 import type { Account, Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser } from "../../auth/accounts/sessions.ts";
 import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
@@ -21,7 +21,7 @@ export interface AccountRoutesOptions {
   readonly show: ShowPage;
   readonly accounts: Accounts;
   readonly keys: ApiKeys;
-  readonly alerts: Pick<Desk, "answeredFor" | "lastSuccess" | "removeFor">;
+  readonly alerts: Pick<AlertService, "listForAccount" | "lastSuccess" | "removeForAccount">;
   readonly throttle: Throttle;
 }
 
@@ -87,7 +87,7 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
   });
   ends("/account/agents/:id/remove", accounts.removeAgent);
   ends("/account/applications/:id/remove", accounts.removeApplication);
-  ends("/account/alerts/:id/remove", alerts.removeFor);
+  ends("/account/alerts/:id/remove", alerts.removeForAccount);
   return router;
 }
 
@@ -124,7 +124,7 @@ async function answeredAlerts(
   accountId: string,
   alerts: AccountRoutesOptions["alerts"],
 ): Promise<Pick<AlertsView, "alerts" | "moreAlerts">> {
-  const all = await alerts.answeredFor(accountId);
+  const all = await alerts.listForAccount(accountId);
   const shown = all.slice(0, MOST_ALERTS_SHOWN).map(async (seen) => {
     const isSent = seen.alert.way.by === "webhook";
     return { ...seen, lastSuccessAt: isSent ? await alerts.lastSuccess(seen.id) : undefined };

@@ -1,5 +1,5 @@
 import type { Alert, Owner, Watched } from "../../alerts/alert.ts";
-import type { SeenAlert } from "../../alerts/api/queries.ts";
+import type { AlertView } from "../../alerts/api/queries.ts";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
 import { ending, facts, moment, stranger, strangerSite } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -11,7 +11,7 @@ export const MOST_ALERTS_SHOWN = 100;
 const MOST_SYMBOLS_SHOWN = 12;
 
 /** An alert that a person answers for. */
-interface AnsweredAlert extends SeenAlert {
+interface AnsweredAlert extends AlertView {
   /** When its webhook last took something, milliseconds since the epoch; `undefined`: not lately. */
   readonly lastSuccessAt: number | undefined;
 }

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { queuedDelivery } from "../../../src/alerts/delivery/queue.ts";
-import { createDecision } from "../../../src/alerts/rules/evaluator.ts";
+import { enqueueDelivery } from "../../../src/alerts/delivery/queue.ts";
+import { createEvaluator } from "../../../src/alerts/rules/evaluator.ts";
 import { allScopes } from "../../../src/auth/scopes.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 import type { Records } from "../../../src/store/port/records.ts";
@@ -50,8 +50,8 @@ async function decided(count: number, sessions: number): Promise<Decided> {
   const { records, close } = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
   await keep(records, count);
   const stage = createStage();
-  const step = createDecision({
-    ...{ ...stage, records, queueDelivery: queuedDelivery, now: () => new Date() },
+  const step = createEvaluator({
+    ...{ ...stage, records, queueDelivery: enqueueDelivery, now: () => new Date() },
     scopesOf: async () => new Set(allScopes),
     limits: createLimits({ overrides: { "alert-events": { points: 1e9, windowSeconds: 86_400 } } }),
   });

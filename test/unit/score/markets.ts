@@ -1,4 +1,4 @@
-import type { Desk } from "../../../src/alerts/api/alert-service.ts";
+import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
 import { LEXICON } from "../../../src/ingest/social-reader.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
@@ -114,7 +114,7 @@ function membersOf(value: object): ReadonlyMap<unknown, unknown> {
 }
 
 /** A market alone has nobody who could be told. */
-const NO_ALERTS: Desk = new Proxy({} as Desk, {
+const NO_ALERTS: AlertService = new Proxy({} as AlertService, {
   get(_, name) {
     throw new Error(`there are no alerts here to ${String(name)}`);
   },

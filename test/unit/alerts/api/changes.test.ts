@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
-import type { Desk } from "../../../../src/alerts/api/alert-service.ts";
+import type { AlertService } from "../../../../src/alerts/api/alert-service.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
-import { queuedDelivery } from "../../../../src/alerts/delivery/queue.ts";
+import { enqueueDelivery } from "../../../../src/alerts/delivery/queue.ts";
 import { signingSecrets } from "../../../../src/alerts/delivery/secrets.ts";
 import type { Caller } from "../../../../src/auth/caller.ts";
 import { put, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
+  alertServiceOn,
   auditedIn,
-  deskOn,
   HOOKED,
   made,
   newAgent,
@@ -24,16 +24,16 @@ import { vault } from "../../../support/webhook-alerts.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-async function openDesk(choice: Parameters<typeof deskOn>[1] = {}) {
+async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
   const store = await openStore(embedded);
   const { records } = store;
   const agent = await newAgent(records, "agent-1", "acc_1");
-  const desk = deskOn(store, choice);
-  const { id } = await made(desk, agent);
-  return { ...store, agent, desk, id, wanted: { caller: agent, alertId: id } };
+  const service = alertServiceOn(store, choice);
+  const { id } = await made(service, agent);
+  return { ...store, agent, service, id, wanted: { caller: agent, alertId: id } };
 }
 
-/** Puts the webhook of an alert into a state, as the courier does. */
+/** Puts the webhook of an alert into a state, as the worker does. */
 async function setState(records: Records, id: string, state: WebhookState): Promise<void> {
   const alert = await storedIn(records, id);
   const { way } = alert.value;
@@ -61,9 +61,9 @@ const ACTIVE: WebhookState = { is: "active", since: 0 };
 
 describe("an update", () => {
   it("changes what is given and nothing else, and says so in the audit", async () => {
-    const { desk, wanted, records, id } = await openDesk();
+    const { service, wanted, records, id } = await openService();
     const before = (await storedIn(records, id)).value;
-    const seen = await desk.update(wanted, {
+    const seen = await service.update(wanted, {
       label: "mine",
       thresholds: { scoreMove: 20 },
       watched: { by: "symbols", symbols: ["BRINE.SIM"] },
@@ -84,24 +84,24 @@ describe("an update", () => {
   });
 
   it("tells every process", async () => {
-    const { desk, wanted, records, id } = await openDesk();
+    const { service, wanted, records, id } = await openService();
     const told: string[] = [];
     const stop = records.onAnnounce("alerts", (text) => told.push(text));
-    await desk.update(wanted, { label: "mine" });
-    await desk.remove(wanted);
+    await service.update(wanted, { label: "mine" });
+    await service.remove(wanted);
     stop();
     expect(told).toEqual([id, id]);
   });
 
   it("of the address makes an active webhook pending, with another challenge", async () => {
-    const { desk, wanted, records, id, clock } = await openDesk();
+    const { service, wanted, records, id, clock } = await openService();
     await setState(records, id, ACTIVE);
     await records.commit([
       put(endpointHealth, { key: id, value: { failingSince: 0, failures: 9 } }),
     ]);
     const [first] = await challengesIn(records);
     clock.now += 1_000;
-    const seen = await desk.update(wanted, { url: "https://other.example.com/in" });
+    const seen = await service.update(wanted, { url: "https://other.example.com/in" });
     expect(seen.status).toBe("pending");
     expect(seen.nextSteps.join(" ")).toContain("endpoint.verify");
     const { way } = (await storedIn(records, id)).value;
@@ -113,17 +113,17 @@ describe("an update", () => {
   });
 
   it("to the address that it has leaves it active", async () => {
-    const { desk, wanted, records, id } = await openDesk();
+    const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
-    const seen = await desk.update(wanted, { url: "https://HOOKS.example.com:443/in" });
+    const seen = await service.update(wanted, { url: "https://HOOKS.example.com:443/in" });
     expect(seen.status).toBe("active");
     expect(await challengesIn(records)).toHaveLength(1);
   });
 
   it("keeps the secrets when the address is another", async () => {
-    const { desk, wanted, records, id } = await openDesk();
+    const { service, wanted, records, id } = await openService();
     const before = (await storedIn(records, id)).value.way;
-    await desk.update(wanted, { url: "https://other.example.com/in" });
+    await service.update(wanted, { url: "https://other.example.com/in" });
     const after = (await storedIn(records, id)).value.way;
     expect(after.by === "webhook" && after.secrets).toEqual(
       before.by === "webhook" && before.secrets,
@@ -131,21 +131,23 @@ describe("an update", () => {
   });
 
   it("refuses an address that may not be asked, and instants that have passed", async () => {
-    const { desk, wanted, records, id } = await openDesk();
+    const { service, wanted, records, id } = await openService();
     const before = await storedIn(records, id);
     for (const changes of [{ url: "https://10.0.0.1/" }, { expiresAt: 1 }, { snoozedUntil: 1 }]) {
-      await expect(desk.update(wanted, changes)).rejects.toMatchObject({ code: "invalid_request" });
+      await expect(service.update(wanted, changes)).rejects.toMatchObject({
+        code: "invalid_request",
+      });
     }
     expect(await storedIn(records, id)).toEqual(before);
   });
 
   it("is not lost when two come at once", async () => {
-    const { desk, wanted } = await openDesk();
+    const { service, wanted } = await openService();
     const scores = [10, 20, 30].map((scoreMove) =>
-      desk.update(wanted, { thresholds: { scoreMove } }),
+      service.update(wanted, { thresholds: { scoreMove } }),
     );
-    await Promise.all([...scores, desk.update(wanted, { label: "mine" })]);
-    const { alert } = await desk.find(wanted.caller, wanted.alertId);
+    await Promise.all([...scores, service.update(wanted, { label: "mine" })]);
+    const { alert } = await service.find(wanted.caller, wanted.alertId);
     expect(alert.label).toBe("mine");
     expect([10, 20, 30]).toContain(alert.thresholds.scoreMove);
   });
@@ -153,27 +155,27 @@ describe("an update", () => {
 
 describe("a pause", () => {
   it("ends with a release of what was held back", async () => {
-    const { desk, wanted, records, id } = await openDesk();
+    const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
-    await desk.update(wanted, { label: "mine" });
-    expect((await desk.update(wanted, { isPaused: true })).status).toBe("paused");
+    await service.update(wanted, { label: "mine" });
+    expect((await service.update(wanted, { isPaused: true })).status).toBe("paused");
     expect(await releasesIn(records)).toEqual([]);
-    expect((await desk.update(wanted, { isPaused: false })).status).toBe("active");
+    expect((await service.update(wanted, { isPaused: false })).status).toBe("active");
     expect(await releasesIn(records)).toEqual([id]);
   });
 
   it("releases nothing while the webhook is pending", async () => {
-    const { desk, wanted, records } = await openDesk();
-    await desk.update(wanted, { isPaused: true });
-    expect((await desk.update(wanted, { isPaused: false })).status).toBe("pending");
+    const { service, wanted, records } = await openService();
+    await service.update(wanted, { isPaused: true });
+    expect((await service.update(wanted, { isPaused: false })).status).toBe("pending");
     expect(await releasesIn(records)).toEqual([]);
   });
 
   it("is not a snooze, which ends by itself", async () => {
-    const { desk, wanted, records, id, clock } = await openDesk();
+    const { service, wanted, records, id, clock } = await openService();
     await setState(records, id, ACTIVE);
-    await desk.update(wanted, { snoozedUntil: clock.now + HOUR_MS });
-    const status = async () => (await desk.find(wanted.caller, id)).status;
+    await service.update(wanted, { snoozedUntil: clock.now + HOUR_MS });
+    const status = async () => (await service.find(wanted.caller, id)).status;
     expect(await status()).toBe("snoozed");
     clock.now += HOUR_MS;
     expect(await status()).toBe("active");
@@ -184,11 +186,11 @@ describe("to enable a webhook", () => {
   it.each(["gone", "failing", "unverified"] as const)(
     "that was disabled (%s) asks it again, with a new challenge",
     async (reason) => {
-      const { desk, wanted, records, id } = await openDesk();
+      const { service, wanted, records, id } = await openService();
       const [first] = await challengesIn(records);
       await setState(records, id, { is: "disabled", since: 1, reason });
-      expect((await desk.find(wanted.caller, id)).status).toBe("disabled");
-      expect((await desk.enable(wanted)).status).toBe("pending");
+      expect((await service.find(wanted.caller, id)).status).toBe("disabled");
+      expect((await service.enable(wanted)).status).toBe("pending");
       const challenges = await challengesIn(records);
       expect(challenges).toHaveLength(2);
       expect(new Set(challenges).size).toBe(2);
@@ -197,9 +199,9 @@ describe("to enable a webhook", () => {
   );
 
   it("leaves an active one as it is", async () => {
-    const { desk, wanted, records, id } = await openDesk();
+    const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
-    expect((await desk.enable(wanted)).status).toBe("active");
+    expect((await service.enable(wanted)).status).toBe("active");
     expect(await challengesIn(records)).toHaveLength(1);
   });
 });
@@ -207,10 +209,10 @@ describe("to enable a webhook", () => {
 describe("a rotation", () => {
   it("gives a new secret, and the one before signs for a day", async () => {
     const store = await openStore(embedded);
-    const desk = deskOn(store);
+    const service = alertServiceOn(store);
     const caller = await newAgent(store.records, "agent-1");
-    const { id, secret: first } = await made(desk, caller);
-    const { secret: second, nextSteps } = await desk.rotateSecret({ caller, alertId: id });
+    const { id, secret: first } = await made(service, caller);
+    const { secret: second, nextSteps } = await service.rotateSecret({ caller, alertId: id });
     expect(second).toMatch(/^whsec_/);
     expect(second).not.toBe(first);
     expect(nextSteps.join(" ")).toContain("2026-11-22T12:00:00.000Z");
@@ -222,64 +224,66 @@ describe("a rotation", () => {
   });
 
   it("leaves the state of the webhook as it is", async () => {
-    const { desk, wanted, records, id } = await openDesk();
+    const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
-    expect((await desk.rotateSecret(wanted)).status).toBe("active");
+    expect((await service.rotateSecret(wanted)).status).toBe("active");
   });
 });
 
 describe("an alert that is polled", () => {
   it("has nothing that only a webhook has", async () => {
-    const { desk, agent } = await openDesk();
-    const { id: alertId } = await made(desk, agent, POLLED);
+    const { service, agent } = await openService();
+    const { id: alertId } = await made(service, agent, POLLED);
     const wanted = { caller: agent, alertId };
     const refused = { code: "wrong_state", status: 409 };
-    await expect(desk.update(wanted, { url: HOOKED.url as string })).rejects.toMatchObject(refused);
-    await expect(desk.enable(wanted)).rejects.toMatchObject(refused);
-    await expect(desk.rotateSecret(wanted)).rejects.toMatchObject(refused);
-    await expect(desk.test(wanted)).rejects.toMatchObject(refused);
-    await expect(desk.redeliver(wanted, "msg_x")).rejects.toMatchObject(refused);
-    await expect(desk.redeliverSince(wanted, 0)).rejects.toMatchObject(refused);
+    await expect(service.update(wanted, { url: HOOKED.url as string })).rejects.toMatchObject(
+      refused,
+    );
+    await expect(service.enable(wanted)).rejects.toMatchObject(refused);
+    await expect(service.rotateSecret(wanted)).rejects.toMatchObject(refused);
+    await expect(service.test(wanted)).rejects.toMatchObject(refused);
+    await expect(service.redeliver(wanted, "msg_x")).rejects.toMatchObject(refused);
+    await expect(service.redeliverSince(wanted, 0)).rejects.toMatchObject(refused);
   });
 });
 
 describe("a removal", () => {
   it("takes everything along and leaves an audit row", async () => {
-    const { desk, wanted, records, id } = await openDesk();
-    await desk.update(wanted, { isPaused: true });
+    const { service, wanted, records, id } = await openService();
+    await service.update(wanted, { isPaused: true });
     const alert = await storedIn(records, id);
     const message = { eventId: "msg_1", type: "webhook.test", body: "{}", at: 0 };
-    await records.commit(queuedDelivery(alert, message));
-    await desk.remove(wanted);
+    await records.commit(enqueueDelivery(alert, message));
+    await service.remove(wanted);
     for (const name of ["alerts", "deliveries", "endpoint-health", "alert-releases"]) {
       expect(await records.list({ name }, { limit: 10 }), name).toEqual([]);
     }
     const last = (await auditedIn(records)).at(-1);
     expect(last).toMatchObject({ action: "alert.deleted", actor: "agent-1", target: id });
-    await expect(desk.remove(wanted)).rejects.toMatchObject({ code: "not_found" });
+    await expect(service.remove(wanted)).rejects.toMatchObject({ code: "not_found" });
   });
 });
 
 describe("another's alert", () => {
   const calls: Readonly<
-    Record<string, (desk: Desk, caller: Caller, alertId: string) => Promise<unknown>>
+    Record<string, (service: AlertService, caller: Caller, alertId: string) => Promise<unknown>>
   > = {
-    find: (desk, caller, alertId) => desk.find(caller, alertId),
-    update: (desk, caller, alertId) => desk.update({ caller, alertId }, { label: "stolen" }),
-    enable: (desk, caller, alertId) => desk.enable({ caller, alertId }),
-    rotateSecret: (desk, caller, alertId) => desk.rotateSecret({ caller, alertId }),
-    test: (desk, caller, alertId) => desk.test({ caller, alertId }),
-    redeliver: (desk, caller, alertId) => desk.redeliver({ caller, alertId }, "msg_x"),
-    redeliverSince: (desk, caller, alertId) => desk.redeliverSince({ caller, alertId }, 0),
-    remove: (desk, caller, alertId) => desk.remove({ caller, alertId }),
-    events: (desk, caller, alertId) =>
-      desk.events(caller, { alertId, cursor: undefined, limit: 1 }),
-    attempts: (desk, caller, alertId) =>
-      desk.attempts({ caller, alertId }, { cursor: undefined, limit: 1 }),
+    find: (service, caller, alertId) => service.find(caller, alertId),
+    update: (service, caller, alertId) => service.update({ caller, alertId }, { label: "stolen" }),
+    enable: (service, caller, alertId) => service.enable({ caller, alertId }),
+    rotateSecret: (service, caller, alertId) => service.rotateSecret({ caller, alertId }),
+    test: (service, caller, alertId) => service.test({ caller, alertId }),
+    redeliver: (service, caller, alertId) => service.redeliver({ caller, alertId }, "msg_x"),
+    redeliverSince: (service, caller, alertId) => service.redeliverSince({ caller, alertId }, 0),
+    remove: (service, caller, alertId) => service.remove({ caller, alertId }),
+    events: (service, caller, alertId) =>
+      service.events(caller, { alertId, cursor: undefined, limit: 1 }),
+    attempts: (service, caller, alertId) =>
+      service.attempts({ caller, alertId }, { cursor: undefined, limit: 1 }),
   };
 
   it.each(Object.entries(calls))("is not found by %s, like one that is none", async (_, call) => {
-    const { desk, records, id } = await openDesk();
+    const { service, records, id } = await openService();
     const before = await storedIn(records, id);
     const others = [
       await newPerson(records, "acc_1"),
@@ -288,9 +292,9 @@ describe("another's alert", () => {
       await newPerson(records, "agent-1"),
     ];
     const errors: unknown[] = [];
-    for (const other of others) errors.push(await call(desk, other, id).catch((error) => error));
+    for (const other of others) errors.push(await call(service, other, id).catch((error) => error));
     for (const none of ["alert_0000000000000000", "alert_", "x", "\0", "a".repeat(600), ""]) {
-      errors.push(await call(desk, others[0] as Caller, none).catch((error) => error));
+      errors.push(await call(service, others[0] as Caller, none).catch((error) => error));
     }
     for (const error of errors) {
       expect(error).toMatchObject({ code: "not_found" });
@@ -300,35 +304,38 @@ describe("another's alert", () => {
   });
 
   it("is not listed", async () => {
-    const { desk, records, agent, id } = await openDesk();
+    const { service, records, agent, id } = await openService();
     const person = await newPerson(records, "acc_1");
-    expect(await desk.list(person)).toEqual({ alerts: [], others: 1 });
-    expect(await desk.list(await newPerson(records, "acc_2"))).toEqual({ alerts: [], others: 0 });
-    expect((await desk.list(agent)).alerts.map((alert) => alert.id)).toEqual([id]);
+    expect(await service.list(person)).toEqual({ alerts: [], others: 1 });
+    expect(await service.list(await newPerson(records, "acc_2"))).toEqual({
+      alerts: [],
+      others: 0,
+    });
+    expect((await service.list(agent)).alerts.map((alert) => alert.id)).toEqual([id]);
   });
 });
 
 describe("the person who answers for an alert", () => {
   it("sees it and can remove it, and nobody else's", async () => {
-    const { desk, records, id } = await openDesk();
+    const { service, records, id } = await openService();
     const person = await newPerson(records, "acc_1");
     const key = await newKeyHolder(records, "key-1", "acc_1");
     const stranger = await newPerson(records, "acc_2");
-    const own = await made(desk, person, POLLED);
-    const ofKey = await made(desk, key, POLLED);
-    const strange = await made(desk, stranger, POLLED);
-    const seen = await desk.answeredFor("acc_1");
+    const own = await made(service, person, POLLED);
+    const ofKey = await made(service, key, POLLED);
+    const strange = await made(service, stranger, POLLED);
+    const seen = await service.listForAccount("acc_1");
     expect(seen.map((alert) => alert.id).sort()).toEqual([id, own.id, ofKey.id].sort());
 
-    const { alerts: byKey } = await desk.list(key);
+    const { alerts: byKey } = await service.list(key);
     expect(byKey.map((alert) => alert.id)).toEqual(seen.map((alert) => alert.id));
 
-    expect(await desk.removeFor("acc_1", strange.id)).toBe(false);
-    expect(await desk.removeFor("acc_1", "x")).toBe(false);
-    expect(await desk.removeFor("acc_1", id)).toBe(true);
-    expect(await desk.removeFor("acc_1", id)).toBe(false);
-    expect(await desk.answeredFor("acc_1")).toHaveLength(2);
-    expect(await desk.answeredFor("acc_2")).toHaveLength(1);
+    expect(await service.removeForAccount("acc_1", strange.id)).toBe(false);
+    expect(await service.removeForAccount("acc_1", "x")).toBe(false);
+    expect(await service.removeForAccount("acc_1", id)).toBe(true);
+    expect(await service.removeForAccount("acc_1", id)).toBe(false);
+    expect(await service.listForAccount("acc_1")).toHaveLength(2);
+    expect(await service.listForAccount("acc_2")).toHaveLength(1);
     expect((await auditedIn(records)).at(-1)).toMatchObject({
       action: "alert.deleted",
       actor: "acc_1",
@@ -340,18 +347,18 @@ describe("the person who answers for an alert", () => {
 describe("changes", () => {
   it("are limited for each caller", async () => {
     const two = { points: 3, windowSeconds: 60 };
-    const { desk, wanted, records } = await openDesk({ limits: { "alert-change": two } });
-    await desk.update(wanted, { label: "one" });
-    await desk.enable(wanted);
-    await expect(desk.update(wanted, { label: "two" })).rejects.toMatchObject({
+    const { service, wanted, records } = await openService({ limits: { "alert-change": two } });
+    await service.update(wanted, { label: "one" });
+    await service.enable(wanted);
+    await expect(service.update(wanted, { label: "two" })).rejects.toMatchObject({
       code: "rate_limited",
       headers: { "Retry-After": expect.stringMatching(/^\d+$/) },
     });
-    await expect(desk.remove(wanted)).rejects.toMatchObject({ code: "rate_limited" });
-    expect(await desk.find(wanted.caller, wanted.alertId)).toMatchObject({
+    await expect(service.remove(wanted)).rejects.toMatchObject({ code: "rate_limited" });
+    expect(await service.find(wanted.caller, wanted.alertId)).toMatchObject({
       alert: { label: "one" },
     });
     const other = await newAgent(records, "agent-2");
-    expect(await made(desk, other)).toHaveProperty("id");
+    expect(await made(service, other)).toHaveProperty("id");
   });
 });

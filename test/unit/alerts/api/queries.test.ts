@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
-import { type EventsAsked, endOfEvents } from "../../../../src/alerts/api/event-log.ts";
+import { type EventQuery, endOfEvents } from "../../../../src/alerts/api/event-log.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
-import { queuedDelivery } from "../../../../src/alerts/delivery/queue.ts";
+import { enqueueDelivery } from "../../../../src/alerts/delivery/queue.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import {
+  alertServiceOn,
   attempted,
-  deskOn,
   HOOKED,
   made,
   newAgent,
@@ -18,32 +18,32 @@ import { describeStores, type Engine, embedded, openStore } from "../../../suppo
 
 const DAY_MS = 86_400_000;
 
-async function openDesk(engine: Engine = embedded) {
+async function openService(engine: Engine = embedded) {
   const store = await openStore(engine);
   const agent = await newAgent(store.records, "agent-1");
-  const desk = deskOn(store);
-  const { id } = await made(desk, agent, HOOKED);
+  const service = alertServiceOn(store);
+  const { id } = await made(service, agent, HOOKED);
   const tell = (at: number, alertId = id) => toldEvent(store, { owner: agent, alertId, at });
-  return { ...store, agent, desk, id, tell };
+  return { ...store, agent, service, id, tell };
 }
 
 describe("the list of alerts", () => {
   it("has the oldest first", async () => {
-    const { desk, agent, clock, id } = await openDesk();
+    const { service, agent, clock, id } = await openService();
     clock.now += 5;
-    const second = await made(desk, agent, POLLED);
+    const second = await made(service, agent, POLLED);
     clock.now += 5;
-    const third = await made(desk, agent, POLLED);
-    await desk.update({ caller: agent, alertId: id }, { label: "changed last" });
-    const { alerts: listed } = await desk.list(agent);
+    const third = await made(service, agent, POLLED);
+    await service.update({ caller: agent, alertId: id }, { label: "changed last" });
+    const { alerts: listed } = await service.list(agent);
     expect(listed.map((alert) => alert.id)).toEqual([id, second.id, third.id]);
   });
 });
 
 describe("one alert", () => {
   it("comes with the health of its webhook and what waits", async () => {
-    const { desk, agent, id, records, clock } = await openDesk();
-    expect(await desk.find(agent, id)).toMatchObject({
+    const { service, agent, id, records, clock } = await openService();
+    expect(await service.find(agent, id)).toMatchObject({
       status: "pending",
       health: undefined,
       waiting: { count: 1, nextAt: clock.now + 5_000 },
@@ -53,47 +53,47 @@ describe("one alert", () => {
     const message = { eventId: "msg_1", type: "signal.shift", body: "{}", at: clock.now };
     const health = { failingSince: clock.now, failures: 3 };
     await records.commit([
-      ...queuedDelivery(alert, message),
+      ...enqueueDelivery(alert, message),
       put(endpointHealth, { key: id, value: health }),
     ]);
-    expect(await desk.find(agent, id)).toMatchObject({
+    expect(await service.find(agent, id)).toMatchObject({
       health,
       waiting: { count: 2, nextAt: clock.now },
     });
   });
 
   it("counts at most a hundred that wait", async () => {
-    const { desk, agent, id, records, clock } = await openDesk();
+    const { service, agent, id, records, clock } = await openService();
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
     const message = { type: "signal.shift", body: "{}", at: clock.now };
     for (let count = 0; count < 120; count += 1) {
-      await records.commit(queuedDelivery(alert, { ...message, eventId: `msg_${count}` }));
+      await records.commit(enqueueDelivery(alert, { ...message, eventId: `msg_${count}` }));
     }
-    expect((await desk.find(agent, id)).waiting.count).toBe(100);
+    expect((await service.find(agent, id)).waiting.count).toBe(100);
   });
 });
 
 describeStores("events", (engine) => {
   it("are read page by page, none twice and none missed, also while more come", async () => {
-    const { desk, agent, clock, tell } = await openDesk(engine);
+    const { service, agent, clock, tell } = await openService(engine);
     const told: string[] = [];
     let cursor: string | undefined;
     const read: string[] = [];
     for (let round = 0; round < 8; round += 1) {
       for (let count = 0; count < 3; count += 1) told.push(await tell(clock.now + told.length));
-      const page = await desk.events(agent, { cursor, limit: 2 });
+      const page = await service.events(agent, { cursor, limit: 2 });
       read.push(...page.events.map(({ id }) => id));
       cursor = page.cursor;
       expect(page.hasMore).toBe(true);
     }
     for (let hasMore = true; hasMore && read.length <= told.length; ) {
-      const page = await desk.events(agent, { cursor, limit: 5 });
+      const page = await service.events(agent, { cursor, limit: 5 });
       read.push(...page.events.map(({ id }) => id));
       ({ cursor, hasMore } = page);
     }
     expect(read).toEqual(told);
-    expect(await desk.events(agent, { cursor, limit: 5 })).toEqual({
+    expect(await service.events(agent, { cursor, limit: 5 })).toEqual({
       events: [],
       cursor,
       hasMore: false,
@@ -103,9 +103,9 @@ describeStores("events", (engine) => {
 
 describe("a page of events", () => {
   it("is right whatever the events, the filter and the size of the page", async () => {
-    const store = await openDesk();
-    const { desk, agent, id, clock } = store;
-    const other = await made(desk, agent, POLLED);
+    const store = await openService();
+    const { service, agent, id, clock } = store;
+    const other = await made(service, agent, POLLED);
     const stranger = await newAgent(store.records, "agent-2");
     const mine: { readonly id: string; readonly alertId: string; readonly at: number }[] = [];
     let at = clock.now - 20 * DAY_MS;
@@ -117,11 +117,11 @@ describe("a page of events", () => {
       const toldId = await toldEvent(store, { owner, alertId, at });
       if (isMine) mine.push({ id: toldId, alertId, at });
     };
-    const readAll = async (asked: Omit<EventsAsked, "cursor">) => {
+    const readAll = async (asked: Omit<EventQuery, "cursor">) => {
       const read: string[] = [];
       let cursor: string | undefined;
       while (read.length <= mine.length) {
-        const page = await desk.events(agent, { ...asked, cursor });
+        const page = await service.events(agent, { ...asked, cursor });
         expect(page.events.length).toBeLessThanOrEqual(asked.limit);
         read.push(...page.events.map((event) => event.id));
         if (!page.hasMore) break;
@@ -146,40 +146,40 @@ describe("a page of events", () => {
   });
 
   it("may be empty and not the last, when much of it is another alert's", async () => {
-    const { desk, agent, id, tell, clock } = await openDesk();
-    const other = await made(desk, agent, POLLED);
+    const { service, agent, id, tell, clock } = await openService();
+    const other = await made(service, agent, POLLED);
     const start = clock.now - 10_000;
     for (let count = 0; count < 2_001; count += 1) await tell(start + count, other.id);
     const wanted = await tell(start + 3_000);
     const asked = { alertId: id, limit: 10 };
-    const first = await desk.events(agent, { ...asked, cursor: undefined });
+    const first = await service.events(agent, { ...asked, cursor: undefined });
     expect(first).toMatchObject({ events: [], hasMore: true, cursor: String(start + 1_999) });
-    const second = await desk.events(agent, { ...asked, cursor: first.cursor });
+    const second = await service.events(agent, { ...asked, cursor: first.cursor });
     expect(second.events.map((event) => event.id)).toEqual([wanted]);
     expect(second.hasMore).toBe(false);
   });
 
   it("goes 30 days back", async () => {
-    const { desk, agent, tell, clock } = await openDesk();
+    const { service, agent, tell, clock } = await openService();
     await tell(clock.now - 30 * DAY_MS - 1);
     const kept = await tell(clock.now - 30 * DAY_MS);
     for (const cursor of [undefined, "0"]) {
-      const { events } = await desk.events(agent, { cursor, limit: 10 });
+      const { events } = await service.events(agent, { cursor, limit: 10 });
       expect(events.map((event) => event.id)).toEqual([kept]);
     }
   });
 
   it("has no cursor where there was never an event", async () => {
-    const { desk, agent } = await openDesk();
+    const { service, agent } = await openService();
     const empty = { events: [], cursor: undefined, hasMore: false };
-    expect(await desk.events(agent, { cursor: undefined, limit: 10 })).toEqual(empty);
+    expect(await service.events(agent, { cursor: undefined, limit: 10 })).toEqual(empty);
   });
 
   it.each(["", "x", "-1", "1.5", "9".repeat(16), "1 ", "\0"])(
     "has no cursor %j",
     async (cursor) => {
-      const { desk, agent } = await openDesk();
-      await expect(desk.events(agent, { cursor, limit: 1 })).rejects.toMatchObject({
+      const { service, agent } = await openService();
+      await expect(service.events(agent, { cursor, limit: 1 })).rejects.toMatchObject({
         code: "invalid_request",
         detail: expect.stringContaining("cursor"),
       });
@@ -187,8 +187,8 @@ describe("a page of events", () => {
   );
 
   it("can begin at the end", async () => {
-    const store = await openDesk();
-    const { desk, agent, tell, clock } = store;
+    const store = await openService();
+    const { service, agent, tell, clock } = store;
     const options = {
       archive: store.archive,
       records: store.records,
@@ -199,15 +199,15 @@ describe("a page of events", () => {
     await tell(clock.now - 1);
     const cursor = await endOfEvents(options, agent);
     const next = await tell(clock.now);
-    const { events } = await desk.events(agent, { cursor, limit: 10 });
+    const { events } = await service.events(agent, { cursor, limit: 10 });
     expect(events.map((event) => event.id)).toEqual([next]);
   });
 });
 
 describe("attempts", () => {
   it("are read newest first, page by page, also those at one instant, 30 days back", async () => {
-    const store = await openDesk();
-    const { desk, agent, id, clock } = store;
+    const store = await openService();
+    const { service, agent, id, clock } = store;
     const at = (index: number) => clock.now - 10_000 + Math.floor(index / 3);
     for (let index = 0; index < 12; index += 1) {
       await attempted(store, { alertId: id, eventId: `msg_${index}`, at: at(index) });
@@ -218,7 +218,7 @@ describe("attempts", () => {
     const ids = new Set<string>();
     let cursor: string | undefined;
     do {
-      const page = await desk.attempts({ caller: agent, alertId: id }, { cursor, limit: 2 });
+      const page = await service.attempts({ caller: agent, alertId: id }, { cursor, limit: 2 });
       read.push(...page.attempts.map((attempt) => attempt.at));
       for (const { eventId } of page.attempts) ids.add(eventId);
       expect(page.attempts).toHaveLength(2);
@@ -229,9 +229,9 @@ describe("attempts", () => {
   });
 
   it.each(["", "x", "1", "1-x"])("have no cursor %j", async (cursor) => {
-    const { desk, agent, id } = await openDesk();
+    const { service, agent, id } = await openService();
     const wanted = { caller: agent, alertId: id };
-    await expect(desk.attempts(wanted, { cursor, limit: 1 })).rejects.toMatchObject({
+    await expect(service.attempts(wanted, { cursor, limit: 1 })).rejects.toMatchObject({
       code: "invalid_request",
     });
   });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { type Alert, alerts } from "../../../../src/alerts/alert.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
-import { queuedDelivery } from "../../../../src/alerts/delivery/queue.ts";
+import { enqueueDelivery } from "../../../../src/alerts/delivery/queue.ts";
 import { remove, replace } from "../../../../src/store/port/operations.ts";
 import {
+  alertServiceOn,
   attempted,
   auditedIn,
-  deskOn,
   made,
   newAgent,
   toldEvent,
@@ -16,12 +16,12 @@ import { embedded, openStore } from "../../../support/stores.ts";
 const DAY_MS = 86_400_000;
 
 /** An alert whose webhook is active, and whose challenge is done. */
-async function openDesk(choice: Parameters<typeof deskOn>[1] = {}) {
+async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
   const store = await openStore(embedded);
   const { records } = store;
   const agent = await newAgent(records, "agent-1");
-  const desk = deskOn(store, choice);
-  const { id } = await made(desk, agent);
+  const service = alertServiceOn(store, choice);
+  const { id } = await made(service, agent);
   const [challenge] = await records.list(deliveries, { limit: 1 });
   await records.commit([remove(deliveries, challenge?.key ?? "")]);
   const change = async (edit: (alert: Alert) => Alert) => {
@@ -45,16 +45,16 @@ async function openDesk(choice: Parameters<typeof deskOn>[1] = {}) {
   const waiting = async () =>
     (await records.list(deliveries, { limit: 5_000 })).map(({ key }) => key);
   const wanted = { caller: agent, alertId: id };
-  return { ...store, agent, desk, id, wanted, change, setState, tell, waiting };
+  return { ...store, agent, service, id, wanted, change, setState, tell, waiting };
 }
 
 describe("to send one event again", () => {
   it("queues the same body under the same id, at once", async () => {
-    const { desk, wanted, records, tell, clock, id } = await openDesk();
+    const { service, wanted, records, tell, clock, id } = await openService();
     const eventId = await tell(clock.now - DAY_MS);
     await tell(clock.now - 5);
-    const told = await desk.events(wanted.caller, { cursor: undefined, limit: 10 });
-    await desk.redeliver(wanted, eventId);
+    const told = await service.events(wanted.caller, { cursor: undefined, limit: 10 });
+    await service.redeliver(wanted, eventId);
     const [delivery, ...more] = await records.list(deliveries, { limit: 10 });
     expect(more).toEqual([]);
     expect(delivery).toMatchObject({
@@ -66,22 +66,22 @@ describe("to send one event again", () => {
   });
 
   it("brings one forward that still waits", async () => {
-    const { desk, wanted, records, tell, clock } = await openDesk();
+    const { service, wanted, records, tell, clock } = await openService();
     const eventId = await tell(clock.now);
-    await desk.redeliver(wanted, eventId);
+    await service.redeliver(wanted, eventId);
     const [before] = await records.list(deliveries, { limit: 1 });
     if (before === undefined) throw new Error("nothing waits");
     const value = { ...before.value, attempts: 4 };
     await records.commit([replace(deliveries, before, { value, dueInMs: DAY_MS })]);
-    await desk.redeliver(wanted, eventId);
+    await service.redeliver(wanted, eventId);
     const [after] = await records.list(deliveries, { limit: 1 });
     expect(after).toMatchObject({ dueAt: clock.now, value: { attempts: 4 } });
   });
 
   it("finds no event of another alert, of another owner, of no one, or of long ago", async () => {
-    const store = await openDesk();
-    const { desk, wanted, agent, tell, clock, records } = store;
-    const other = await made(desk, agent);
+    const store = await openService();
+    const { service, wanted, agent, tell, clock, records } = store;
+    const other = await made(service, agent);
     const stranger = await newAgent(records, "agent-2");
     const ids = [
       await tell(clock.now, other.id),
@@ -90,37 +90,37 @@ describe("to send one event again", () => {
       await tell(clock.now - 30 * DAY_MS - 1),
     ];
     for (const eventId of ids) {
-      await expect(desk.redeliver(wanted, eventId)).rejects.toMatchObject({ code: "not_found" });
+      await expect(service.redeliver(wanted, eventId)).rejects.toMatchObject({ code: "not_found" });
     }
   });
 
   it("is refused while the webhook is disabled, and held back by a pause", async () => {
-    const { desk, wanted, tell, clock, setState, change, waiting } = await openDesk();
+    const { service, wanted, tell, clock, setState, change, waiting } = await openService();
     const eventId = await tell(clock.now);
     await setState("disabled");
-    await expect(desk.redeliver(wanted, eventId)).rejects.toMatchObject({
+    await expect(service.redeliver(wanted, eventId)).rejects.toMatchObject({
       code: "wrong_state",
       next: expect.stringContaining("enable"),
     });
     expect(await waiting()).toEqual([]);
     await setState("active");
     await change((alert) => ({ ...alert, isPaused: true }));
-    await desk.redeliver(wanted, eventId);
+    await service.redeliver(wanted, eventId);
     expect(await waiting()).toEqual([eventId]);
   });
 });
 
 describe("to send again what failed since an instant", () => {
   it("leaves out what was taken, what waits, what is older and what is another alert's", async () => {
-    const store = await openDesk();
-    const { desk, wanted, agent, tell, clock, records, id, waiting } = store;
+    const store = await openService();
+    const { service, wanted, agent, tell, clock, records, id, waiting } = store;
     const since = clock.now - 10_000;
     const older = await tell(since - 1);
     const taken = await tell(since);
     const failed = await tell(since + 1);
     const never = await tell(since + 2);
     const under = await tell(since + 3);
-    const other = await made(desk, agent);
+    const other = await made(service, agent);
     await tell(since + 4, other.id);
     const at = clock.now;
     await attempted(store, { alertId: id, eventId: taken, at, error: "http_status" });
@@ -129,26 +129,26 @@ describe("to send again what failed since an instant", () => {
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
     const message = { eventId: under, type: "signal.shift", body: "{}", at };
-    await records.commit(queuedDelivery(alert, message));
+    await records.commit(enqueueDelivery(alert, message));
 
     const before = await waiting();
-    const { queued, next } = await desk.redeliverSince(wanted, since);
+    const { queued, next } = await service.redeliverSince(wanted, since);
     expect({ queued, next }).toEqual({ queued: 2, next: undefined });
     const added = (await waiting()).filter((key) => !before.includes(key));
     expect(added.sort()).toEqual([failed, never].sort());
     expect(added).not.toContain(older);
-    expect(await desk.redeliverSince(wanted, since)).toMatchObject({ queued: 0 });
+    expect(await service.redeliverSince(wanted, since)).toMatchObject({ queued: 0 });
   });
 
   it("takes a thousand at a time and says where to go on", async () => {
-    const store = await openDesk();
-    const { desk, wanted, tell, clock, waiting } = store;
+    const store = await openService();
+    const { service, wanted, tell, clock, waiting } = store;
     const start = clock.now - 2_000;
     const ids: string[] = [];
     for (let at = start; at < start + 1_203; at += 1) ids.push(await tell(at));
-    const first = await desk.redeliverSince(wanted, 0);
+    const first = await service.redeliverSince(wanted, 0);
     expect(first).toMatchObject({ queued: 1_000, next: start + 1_000 });
-    const second = await desk.redeliverSince(wanted, first.next ?? 0);
+    const second = await service.redeliverSince(wanted, first.next ?? 0);
     expect(second).toMatchObject({ queued: 203, next: undefined });
     expect((await waiting()).toSorted()).toEqual(ids.toSorted());
   });
@@ -156,8 +156,8 @@ describe("to send again what failed since an instant", () => {
 
 describe("a test event", () => {
   it("is queued at once, under an id of its own", async () => {
-    const { desk, wanted, records, clock, id } = await openDesk();
-    const { eventId } = await desk.test(wanted);
+    const { service, wanted, records, clock, id } = await openService();
+    const { eventId } = await service.test(wanted);
     const [delivery] = await records.list(deliveries, { limit: 1 });
     expect(delivery).toMatchObject({ key: eventId, dueAt: clock.now });
     expect(JSON.parse(delivery?.value.body ?? "")).toEqual({
@@ -169,16 +169,16 @@ describe("a test event", () => {
   });
 
   it("is no event", async () => {
-    const { desk, wanted } = await openDesk();
-    await desk.test(wanted);
-    const { events } = await desk.events(wanted.caller, { cursor: undefined, limit: 10 });
+    const { service, wanted } = await openService();
+    await service.test(wanted);
+    const { events } = await service.events(wanted.caller, { cursor: undefined, limit: 10 });
     expect(events).toEqual([]);
   });
 
   it("is refused where it would only wait, with what helps", async () => {
-    const { desk, wanted, change, setState, waiting, clock } = await openDesk();
+    const { service, wanted, change, setState, waiting, clock } = await openService();
     const refused = async (next: string) => {
-      await expect(desk.test(wanted)).rejects.toMatchObject({
+      await expect(service.test(wanted)).rejects.toMatchObject({
         code: "wrong_state",
         next: expect.stringContaining(next),
       });
@@ -198,12 +198,14 @@ describe("a test event", () => {
 
   it("can be had ten times an hour for each alert", async () => {
     const ten = { points: 10, windowSeconds: 3_600 };
-    const { desk, wanted, agent, waiting } = await openDesk({ limits: { "alert-test": ten } });
-    for (let count = 0; count < 10; count += 1) await desk.test(wanted);
-    await expect(desk.test(wanted)).rejects.toMatchObject({ code: "rate_limited" });
+    const { service, wanted, agent, waiting } = await openService({
+      limits: { "alert-test": ten },
+    });
+    for (let count = 0; count < 10; count += 1) await service.test(wanted);
+    await expect(service.test(wanted)).rejects.toMatchObject({ code: "rate_limited" });
     expect(await waiting()).toHaveLength(10);
     const stranger = { ...agent, id: "agent-2" };
     const other = { caller: stranger, alertId: wanted.alertId };
-    await expect(desk.test(other)).rejects.toMatchObject({ code: "not_found" });
+    await expect(service.test(other)).rejects.toMatchObject({ code: "not_found" });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { alerts, ofAlert, ownedBy } from "../../../../src/alerts/alert.ts";
+import { alertGroup, alerts, ownerGroup } from "../../../../src/alerts/alert.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
 import { signingSecrets } from "../../../../src/alerts/delivery/secrets.ts";
 import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
@@ -7,8 +7,8 @@ import { apiKeys, ofKey } from "../../../../src/auth/keys/api-keys.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
 import {
+  alertServiceOn,
   auditedIn,
-  deskOn,
   HOOKED,
   made,
   newAgent,
@@ -21,23 +21,23 @@ import { vault } from "../../../support/webhook-alerts.ts";
 
 const HOUR_MS = 3_600_000;
 
-async function openDesk(choice: Parameters<typeof deskOn>[1] = {}) {
+async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
   const store = await openStore(embedded);
   const { records } = store;
   const agent = await newAgent(records, "agent-1", "acc_1");
-  return { ...store, agent, desk: deskOn(store, choice) };
+  return { ...store, agent, service: alertServiceOn(store, choice) };
 }
 
 describe("a registration", () => {
   it("keeps the alert, an audit row and a challenge that is due in five seconds", async () => {
-    const { desk, agent, records, clock } = await openDesk();
-    const { id, secret, status } = await made(desk, agent);
+    const { service, agent, records, clock } = await openService();
+    const { id, secret, status } = await made(service, agent);
     expect(id).toMatch(/^alert_[0-9A-Za-z]{16}$/);
     expect(status).toBe("pending");
 
     const stored = await records.get(alerts, id);
     expect(stored?.groups.toSorted()).toEqual(
-      [ofAlert(id), ownedBy(agent), "alerts:account:acc_1", issuedTo("agent-1")].sort(),
+      [alertGroup(id), ownerGroup(agent), "alerts:account:acc_1", issuedTo("agent-1")].sort(),
     );
     const way = stored?.value.way;
     if (way?.by !== "webhook") throw new Error("no webhook");
@@ -46,7 +46,7 @@ describe("a registration", () => {
     const [challenge, ...more] = await records.list(deliveries, { limit: 10 });
     expect(more).toEqual([]);
     expect(challenge?.dueAt).toBe(clock.now + 5_000);
-    expect(challenge?.groups).toContain(ofAlert(id));
+    expect(challenge?.groups).toContain(alertGroup(id));
     expect(challenge?.value).toMatchObject({ alertId: id, type: "endpoint.verify" });
     expect(JSON.parse(challenge?.value.body ?? "").data.challenge).toBe(
       way.state.is === "pending" && way.state.challenge,
@@ -57,25 +57,25 @@ describe("a registration", () => {
   });
 
   it("keeps no secret that can be read", async () => {
-    const { desk, agent, store } = await openDesk();
-    const { secret = "" } = await made(desk, agent);
+    const { service, agent, store } = await openService();
+    const { secret = "" } = await made(service, agent);
     const text = JSON.stringify(await dumped(store));
     expect(secret).toMatch(/^whsec_.{44}$/);
     expect(text).not.toContain(secret.slice("whsec_".length));
   });
 
   it("of an alert that is polled has no secret, sends nothing and is active", async () => {
-    const { desk, agent, records } = await openDesk();
-    const alert = await made(desk, agent, POLLED);
+    const { service, agent, records } = await openService();
+    const alert = await made(service, agent, POLLED);
     expect(alert.status).toBe("active");
     expect(alert).not.toHaveProperty("secret");
     expect(await records.list(deliveries, { limit: 10 })).toEqual([]);
   });
 
   it("says that nothing will come where time stands still", async () => {
-    const { desk, agent } = await openDesk({ standsStill: () => true });
-    expect((await made(desk, agent)).nextSteps.join(" ")).toContain("no event will come");
-    const { desk: lively, agent: other } = await openDesk();
+    const { service, agent } = await openService({ standsStill: () => true });
+    expect((await made(service, agent)).nextSteps.join(" ")).toContain("no event will come");
+    const { service: lively, agent: other } = await openService();
     expect((await made(lively, other)).nextSteps.join(" ")).not.toContain("no event");
   });
 
@@ -90,8 +90,8 @@ describe("a registration", () => {
     "https://metadata.internal/",
     "hooks.example.com",
   ])("refuses %s, and keeps nothing", async (url) => {
-    const { desk, agent, records } = await openDesk();
-    await expect(made(desk, agent, { ...HOOKED, url })).rejects.toMatchObject({
+    const { service, agent, records } = await openService();
+    await expect(made(service, agent, { ...HOOKED, url })).rejects.toMatchObject({
       code: "invalid_request",
       detail: expect.stringMatching(/^url: /),
     });
@@ -99,42 +99,42 @@ describe("a registration", () => {
   });
 
   it("refuses instants that have passed", async () => {
-    const { desk, agent, clock } = await openDesk();
+    const { service, agent, clock } = await openService();
     for (const name of ["expiresAt", "snoozedUntil"] as const) {
       for (const at of [0, clock.now]) {
-        await expect(made(desk, agent, { ...POLLED, [name]: at })).rejects.toMatchObject({
+        await expect(made(service, agent, { ...POLLED, [name]: at })).rejects.toMatchObject({
           code: "invalid_request",
           detail: expect.stringContaining(name),
         });
       }
-      expect(await made(desk, agent, { ...POLLED, [name]: clock.now + 1 })).toHaveProperty("id");
+      expect(await made(service, agent, { ...POLLED, [name]: clock.now + 1 })).toHaveProperty("id");
     }
   });
 
   it("counts against the limit of changes", async () => {
-    const { desk, agent } = await openDesk({
+    const { service, agent } = await openService({
       limits: { "alert-change": { points: 1, windowSeconds: 60 } },
     });
-    await made(desk, agent, POLLED);
-    await expect(made(desk, agent, POLLED)).rejects.toMatchObject({ code: "rate_limited" });
+    await made(service, agent, POLLED);
+    await expect(made(service, agent, POLLED)).rejects.toMatchObject({ code: "rate_limited" });
   });
 
   it("is not for an owner who is gone or may not have alerts any more", async () => {
-    const { desk, agent, records } = await openDesk();
+    const { service, agent, records } = await openService();
     await records.commit([remove(clients, agent.id)]);
-    await expect(made(desk, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
+    await expect(made(service, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
   });
 
   it("makes nothing for an owner who goes at the same time", async () => {
-    const store = await openDesk();
+    const store = await openService();
     const { agent, records } = store;
     const commit: Records["commit"] = async (steps) => {
       await records.commit([remove(clients, agent.id), removeGroup(issuedTo(agent.id))]);
       return records.commit(steps);
     };
-    const desk = deskOn({ ...store, records: { ...records, commit } });
-    await expect(made(desk, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
+    const service = alertServiceOn({ ...store, records: { ...records, commit } });
+    await expect(made(service, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
     for (const name of ["alerts", "deliveries", "alert-turns"]) {
       expect(await records.list({ name }, { limit: 1 }), name).toEqual([]);
     }
@@ -143,28 +143,28 @@ describe("a registration", () => {
 
 describe("the limits of an owner", () => {
   it("are 20 webhooks and 100 alerts, each with a way out", async () => {
-    const { desk, agent, records } = await openDesk();
-    for (let count = 0; count < 20; count += 1) await made(desk, agent);
-    await expect(made(desk, agent)).rejects.toMatchObject({
+    const { service, agent, records } = await openService();
+    for (let count = 0; count < 20; count += 1) await made(service, agent);
+    await expect(made(service, agent)).rejects.toMatchObject({
       code: "alert_limit",
       status: 409,
       next: expect.stringContaining("manage_alert"),
     });
-    for (let count = 20; count < 100; count += 1) await made(desk, agent, POLLED);
-    await expect(made(desk, agent, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
+    for (let count = 20; count < 100; count += 1) await made(service, agent, POLLED);
+    await expect(made(service, agent, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
     const other = await newAgent(records, "agent-2", "acc_other");
-    expect(await made(desk, other)).toHaveProperty("id");
+    expect(await made(service, other)).toHaveProperty("id");
   });
 
   it("are those of a person with all their agents and keys", async () => {
-    const { desk, agent, records } = await openDesk();
+    const { service, agent, records } = await openService();
     const key = await newKeyHolder(records, "key-1", agent.accountId);
     for (let count = 0; count < 50; count += 1) {
-      await made(desk, agent, POLLED);
-      await made(desk, key, POLLED);
+      await made(service, agent, POLLED);
+      await made(service, key, POLLED);
     }
     for (const caller of [agent, key, await newAgent(records, "agent-2", agent.accountId)]) {
-      await expect(made(desk, caller, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
+      await expect(made(service, caller, POLLED)).rejects.toMatchObject({ code: "alert_limit" });
     }
   });
 });
@@ -173,26 +173,26 @@ describeEngines("registrations at once", (engine) => {
   it("lets only as many in as there is room for, however many come at once", async () => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
-    const desk = deskOn({ ...store, records: slowed(store.records) });
-    const quick = deskOn(store);
+    const service = alertServiceOn({ ...store, records: slowed(store.records) });
+    const quick = alertServiceOn(store);
     for (let count = 0; count < 17; count += 1) await made(quick, agent);
-    const attempts = Array.from({ length: 8 }, () => made(desk, agent));
+    const attempts = Array.from({ length: 8 }, () => made(service, agent));
     const outcomes = await Promise.allSettled(attempts);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
-    expect((await desk.list(agent)).alerts).toHaveLength(20);
+    expect((await service.list(agent)).alerts).toHaveLength(20);
   });
 
   it("makes one alert for requests under one key that come at once", async () => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
-    const desk = deskOn({ ...store, records: slowed(store.records) });
+    const service = alertServiceOn({ ...store, records: slowed(store.records) });
     const request = { wanted: HOOKED, idempotencyKey: "once" };
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => desk.register(agent, request)),
+      Array.from({ length: 8 }, () => service.register(agent, request)),
     );
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
     expect(new Set(answers.map(({ secret }) => secret)).size).toBe(1);
-    expect((await desk.list(agent)).alerts).toHaveLength(1);
+    expect((await service.list(agent)).alerts).toHaveLength(1);
     expect(await store.records.list(deliveries, { limit: 10 })).toHaveLength(1);
     const rows = await auditedIn(store.records);
     expect(rows.map(({ action }) => action)).toEqual(["alert.registered"]);
@@ -203,44 +203,44 @@ describe("a request under a key", () => {
   const request = { wanted: HOOKED, idempotencyKey: "k" };
 
   it("that comes again has the same answer, with the secret, for 24 hours", async () => {
-    const { desk, agent, clock } = await openDesk();
-    const first = await desk.register(agent, request);
+    const { service, agent, clock } = await openService();
+    const first = await service.register(agent, request);
     clock.now += 24 * HOUR_MS - 1;
-    expect(await desk.register(agent, request)).toEqual(first);
+    expect(await service.register(agent, request)).toEqual(first);
     clock.now += 1;
-    expect((await desk.register(agent, request)).id).not.toBe(first.id);
+    expect((await service.register(agent, request)).id).not.toBe(first.id);
   });
 
   it("is refused when it asks for something else", async () => {
-    const { desk, agent } = await openDesk();
-    await desk.register(agent, request);
+    const { service, agent } = await openService();
+    await service.register(agent, request);
     await expect(
-      desk.register(agent, { ...request, wanted: { ...HOOKED, label: "other" } }),
+      service.register(agent, { ...request, wanted: { ...HOOKED, label: "other" } }),
     ).rejects.toMatchObject({ code: "idempotency_key_reused", status: 422 });
   });
 
   it("is another caller's own", async () => {
-    const { desk, agent, records } = await openDesk();
+    const { service, agent, records } = await openService();
     const person = await newPerson(records, "acc_1");
-    const first = await desk.register(agent, request);
-    const second = await desk.register(person, request);
+    const first = await service.register(agent, request);
+    const second = await service.register(person, request);
     expect(second.id).not.toBe(first.id);
     expect(second.secret).not.toBe(first.secret);
   });
 
   it("makes another alert when the first was deleted", async () => {
-    const { desk, agent } = await openDesk();
-    const first = await desk.register(agent, request);
-    await desk.remove({ caller: agent, alertId: first.id });
-    const second = await desk.register(agent, request);
+    const { service, agent } = await openService();
+    const first = await service.register(agent, request);
+    await service.remove({ caller: agent, alertId: first.id });
+    const second = await service.register(agent, request);
     expect(second.id).not.toBe(first.id);
-    expect((await desk.find(agent, second.id)).status).toBe("pending");
+    expect((await service.find(agent, second.id)).status).toBe("pending");
   });
 
   it("may be as long and odd as a header can say", async () => {
-    const { desk, agent } = await openDesk();
+    const { service, agent } = await openService();
     const long = { ...request, idempotencyKey: "~".repeat(255) };
-    expect((await desk.register(agent, long)).id).toBe((await desk.register(agent, long)).id);
+    expect((await service.register(agent, long)).id).toBe((await service.register(agent, long)).id);
   });
 });
 
@@ -254,11 +254,11 @@ describe("an alert goes with its owner", () => {
     ["a key", newKeyHolder, key],
     ["a key of a person", newKeyHolder, account],
   ] as const)("%s", async (_, newOwner, ends) => {
-    const { desk, records } = await openDesk();
+    const { service, records } = await openService();
     const owner = await newOwner(records, "x", "acc_1");
-    await desk.register(owner, { wanted: HOOKED, idempotencyKey: "k" });
+    await service.register(owner, { wanted: HOOKED, idempotencyKey: "k" });
     await records.commit(ends);
-    expect((await desk.list(owner)).alerts).toEqual([]);
+    expect((await service.list(owner)).alerts).toEqual([]);
     for (const name of ["alerts", "deliveries", "alert-requests", "alert-turns"]) {
       expect(await records.list({ name }, { limit: 10 }), name).toEqual([]);
     }

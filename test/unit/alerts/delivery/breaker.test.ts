@@ -1,12 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { type Breaker, CLOSED, failed, roomIn } from "../../../../src/alerts/delivery/breaker.ts";
+import {
+  afterFailedAttempt,
+  allowedAttempts,
+  type CircuitBreaker,
+  CLOSED,
+} from "../../../../src/alerts/delivery/breaker.ts";
 
 /** A breaker after failures of attempts that each began when it was known what came before. */
-function failedTimes(failures: number, from: Breaker = CLOSED): { breaker: Breaker; now: number } {
+function failedTimes(
+  failures: number,
+  from: CircuitBreaker = CLOSED,
+): { breaker: CircuitBreaker; now: number } {
   let [breaker, now] = [from, 0];
   for (let failure = 0; failure < failures; failure++) {
     now = Math.max(now, breaker.openUntil);
-    breaker = failed(breaker, { isTry: breaker.pauses > 0, now });
+    breaker = afterFailedAttempt(breaker, { isTry: breaker.pauses > 0, now });
   }
   return { breaker, now };
 }
@@ -15,7 +23,7 @@ describe("the breaker of an endpoint", () => {
   it("leaves room for five while there are fewer than five failures in a row", () => {
     for (const failures of [0, 1, 4]) {
       const { breaker, now } = failedTimes(failures);
-      expect(roomIn(breaker, now)).toBe(5);
+      expect(allowedAttempts(breaker, now)).toBe(5);
     }
   });
 
@@ -27,18 +35,18 @@ describe("the breaker of an endpoint", () => {
     [30, 1_800_000],
   ])("after failure %d in a row sends nothing for %d ms, then one", (failures, pauseMs) => {
     const { breaker, now } = failedTimes(failures);
-    expect(roomIn(breaker, now)).toBe(0);
-    expect(roomIn(breaker, now + pauseMs - 1)).toBe(0);
-    expect(roomIn(breaker, now + pauseMs)).toBe(1);
+    expect(allowedAttempts(breaker, now)).toBe(0);
+    expect(allowedAttempts(breaker, now + pauseMs - 1)).toBe(0);
+    expect(allowedAttempts(breaker, now + pauseMs)).toBe(1);
   });
 
   it("does not wait longer because of attempts that were under way when it opened", () => {
     const { breaker, now } = failedTimes(5);
-    const late = [1, 2, 3, 4].reduce<Breaker>(
-      (before, ms) => failed(before, { isTry: false, now: now + 10_000 + ms }),
+    const late = [1, 2, 3, 4].reduce<CircuitBreaker>(
+      (before, ms) => afterFailedAttempt(before, { isTry: false, now: now + 10_000 + ms }),
       breaker,
     );
-    expect(roomIn(late, now + 5_000)).toBe(1);
+    expect(allowedAttempts(late, now + 5_000)).toBe(1);
     expect(late.pauses).toBe(1);
   });
 });

@@ -1,6 +1,9 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createLanes, type Verdict } from "../../../../src/alerts/delivery/endpoint-queues.ts";
+import {
+  type AttemptOutcome,
+  createEndpointQueues,
+} from "../../../../src/alerts/delivery/endpoint-queues.ts";
 
 interface Work {
   readonly endpoint: string;
@@ -10,14 +13,14 @@ interface Work {
 /** Lanes whose work ends when the test says so. */
 function manualLanes(most = 200, mostOfOne = 200) {
   const clock = { now: 0 };
-  const running = new Map<string, (verdict: Verdict) => void>();
+  const running = new Map<string, (verdict: AttemptOutcome) => void>();
   let calls = 0;
-  const lanes = createLanes<Work>({
+  const lanes = createEndpointQueues<Work>({
     endpointOf: ({ endpoint }) => endpoint,
     ownerOf: ({ endpoint }) => `owner of ${endpoint.slice(0, 1)}`,
     mostOfOne,
     run: ({ name }) => new Promise((resolve) => running.set(name, resolve)),
-    onRoom: () => {
+    onCapacity: () => {
       calls += 1;
     },
     most,
@@ -30,7 +33,7 @@ function manualLanes(most = 200, mostOfOne = 200) {
     add(endpoint: string, ...names: readonly (string | number)[]) {
       for (const name of names) lanes.add({ endpoint, name: `${endpoint}${name}` });
     },
-    async end(name: string, verdict: Verdict) {
+    async end(name: string, verdict: AttemptOutcome) {
       running.get(name)?.(verdict);
       running.delete(name);
       await settled();
@@ -38,17 +41,17 @@ function manualLanes(most = 200, mostOfOne = 200) {
   };
 }
 
-describe("the lanes of a courier", () => {
+describe("the lanes of a worker", () => {
   it("run five of an endpoint and keep the rest until one ends", async () => {
     const { lanes, add, names, end } = manualLanes();
     add("a", 1, 2, 3, 4, 5, 6, 7);
     expect(names()).toEqual(["a1", "a2", "a3", "a4", "a5"]);
-    expect(lanes.full()).toEqual(["a"]);
+    expect(lanes.saturated()).toEqual(["a"]);
     await end("a2", "success");
     expect(names()).toEqual(["a1", "a3", "a4", "a5", "a6"]);
-    expect(lanes.full()).toEqual(["a"]);
+    expect(lanes.saturated()).toEqual(["a"]);
     for (const name of ["a1", "a3"]) await end(name, "success");
-    expect(lanes.full()).toEqual([]);
+    expect(lanes.saturated()).toEqual([]);
   });
 
   it("run another endpoint whatever the first one does", () => {
@@ -63,9 +66,9 @@ describe("the lanes of a courier", () => {
     add("a1", 1, 2);
     add("a2", 1, 2);
     add("b1", 1);
-    expect(lanes.full()).toEqual(["owner of a"]);
+    expect(lanes.saturated()).toEqual(["owner of a"]);
     await end("a11", "success");
-    expect(lanes.full()).toEqual([]);
+    expect(lanes.saturated()).toEqual([]);
     expect(calls()).toBe(1);
   });
 
@@ -83,11 +86,11 @@ describe("the lanes of a courier", () => {
     const { lanes, add, calls, end } = manualLanes(3);
     add("a", 1);
     add("b", 1);
-    expect(lanes.room).toBe(1);
+    expect(lanes.capacity).toBe(1);
     add("c", 1);
-    expect(lanes.room).toBe(0);
+    expect(lanes.capacity).toBe(0);
     await end("b1", "success");
-    expect([lanes.room, calls()]).toEqual([1, 1]);
+    expect([lanes.capacity, calls()]).toEqual([1, 1]);
   });
 
   it("drop what waits for an endpoint when its breaker opens, and try one after the pause", async () => {
@@ -97,19 +100,19 @@ describe("the lanes of a courier", () => {
     // Each that failed before the fifth made room for another.
     expect(names()).toEqual(["a6", "a7", "a8", "a9"]);
     for (const name of names()) await end(name, "failure");
-    expect(lanes.full()).toEqual(["a"]);
+    expect(lanes.saturated()).toEqual(["a"]);
     clock.now = 4_999;
-    expect(lanes.full()).toEqual(["a"]);
+    expect(lanes.saturated()).toEqual(["a"]);
     add("a", "early");
-    expect([names(), lanes.room]).toEqual([[], 200]);
+    expect([names(), lanes.capacity]).toEqual([[], 200]);
     clock.now = 5_000;
-    expect(lanes.full()).toEqual([]);
+    expect(lanes.saturated()).toEqual([]);
     add("a", "try", "other", "third");
     expect(names()).toEqual(["atry"]);
-    expect(lanes.full()).toEqual(["a"]);
+    expect(lanes.saturated()).toEqual(["a"]);
     await end("atry", "success");
     expect(names()).toEqual(["aother", "athird"]);
-    expect(lanes.full()).toEqual([]);
+    expect(lanes.saturated()).toEqual([]);
   });
 
   it("learn nothing from work that was not sent", async () => {
@@ -118,7 +121,7 @@ describe("the lanes of a courier", () => {
       add("a", at);
       await end(`a${at}`, "none");
     }
-    expect(lanes.full()).toEqual([]);
+    expect(lanes.saturated()).toEqual([]);
     for (const at of [1, 2, 3, 4, 5]) {
       add("a", at);
       await end(`a${at}`, "failure");
@@ -137,7 +140,7 @@ describe("the lanes of a courier", () => {
       await end(`a${at}`, "failure");
     }
     clock.now = 3_600_001;
-    expect(lanes.full()).toEqual([]);
+    expect(lanes.saturated()).toEqual([]);
     add("a", 5);
     await end("a5", "failure");
     add("a", 6);

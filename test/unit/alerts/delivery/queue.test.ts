@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { ofAlert } from "../../../../src/alerts/alert.ts";
+import { alertGroup } from "../../../../src/alerts/alert.ts";
 import { DELIVERIES_TOPIC, EVENTS_KEPT_MS } from "../../../../src/alerts/delivery/delivery.ts";
 import {
-  endpointIn,
-  endpointOf,
+  endpointGroup,
+  endpointGroupIn,
+  enqueueChallenge,
+  enqueueDelivery,
   newMessageId,
-  queuedChallenge,
-  queuedDelivery,
-  waitingFor,
+  queueGroup,
 } from "../../../../src/alerts/delivery/queue.ts";
 import { hooked, OWNER } from "../../../support/webhook-alerts.ts";
 
@@ -18,32 +18,32 @@ const message = { eventId: "msg_1", type: "signal.shift", body: "{}", at: 7 };
 
 describe("the endpoint of a webhook", () => {
   it("is its address and its owner", () => {
-    const group = endpointOf(OWNER, URL_OF_ALERT);
-    expect(endpointOf(OWNER, "https://INBOX.example:443/hook?key=1")).toBe(group);
-    expect(endpointOf(OWNER, "https://inbox.example/another")).not.toBe(group);
-    expect(endpointOf({ ...OWNER, id: "agent-2" }, URL_OF_ALERT)).not.toBe(group);
-    expect(endpointOf({ ...OWNER, kind: "service" }, URL_OF_ALERT)).not.toBe(group);
-    expect(endpointOf(OWNER, "https://inbox.example:8443/hook")).not.toBe(group);
-    expect(endpointOf(OWNER, "http://inbox.example/hook")).not.toBe(group);
+    const group = endpointGroup(OWNER, URL_OF_ALERT);
+    expect(endpointGroup(OWNER, "https://INBOX.example:443/hook?key=1")).toBe(group);
+    expect(endpointGroup(OWNER, "https://inbox.example/another")).not.toBe(group);
+    expect(endpointGroup({ ...OWNER, id: "agent-2" }, URL_OF_ALERT)).not.toBe(group);
+    expect(endpointGroup({ ...OWNER, kind: "service" }, URL_OF_ALERT)).not.toBe(group);
+    expect(endpointGroup(OWNER, "https://inbox.example:8443/hook")).not.toBe(group);
+    expect(endpointGroup(OWNER, "http://inbox.example/hook")).not.toBe(group);
   });
 
   it("is found among the groups of a delivery", () => {
-    const [placed] = queuedDelivery(alert, message);
+    const [placed] = enqueueDelivery(alert, message);
     if (placed?.kind !== "insert") throw new Error("Nothing is placed.");
-    expect(endpointIn(placed.placing.groups ?? [])).toBe(endpointOf(OWNER, URL_OF_ALERT));
+    expect(endpointGroupIn(placed.placing.groups ?? [])).toBe(endpointGroup(OWNER, URL_OF_ALERT));
   });
 });
 
 describe("a message that is queued", () => {
   it("is due at once, goes with its alert, and is of no use when events are forgotten", () => {
-    expect(queuedDelivery(alert, message)).toEqual([
+    expect(enqueueDelivery(alert, message)).toEqual([
       {
         kind: "insert",
         collection: "deliveries",
         key: "msg_1",
         value: { alertId: alert.key, type: "signal.shift", body: "{}", attempts: 0, queuedAt: 7 },
         placing: {
-          groups: expect.arrayContaining([ofAlert(alert.key), waitingFor(alert.key)]),
+          groups: expect.arrayContaining([alertGroup(alert.key), queueGroup(alert.key)]),
           ttlMs: EVENTS_KEPT_MS,
           dueInMs: 0,
         },
@@ -54,9 +54,9 @@ describe("a message that is queued", () => {
 
   it("is none where there is no webhook, or none that owes an answer", () => {
     const polled = { ...alert, value: { ...alert.value, way: { by: "poll" } as const } };
-    expect(queuedDelivery(polled, message)).toEqual([]);
-    expect(queuedChallenge(polled, 0)).toEqual([]);
-    expect(queuedChallenge(alert, 0)).toEqual([]);
+    expect(enqueueDelivery(polled, message)).toEqual([]);
+    expect(enqueueChallenge(polled, 0)).toEqual([]);
+    expect(enqueueChallenge(alert, 0)).toEqual([]);
   });
 
   it("has an id without a dot, which separates what is signed", () => {

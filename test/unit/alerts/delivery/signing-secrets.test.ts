@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   firstSecret,
   nextSecret,
-  OVERLAP_MS,
+  SECRET_OVERLAP_MS,
   signingSecrets,
 } from "../../../../src/alerts/delivery/secrets.ts";
 import { isSecret } from "../../../../src/alerts/delivery/signing.ts";
@@ -14,34 +14,34 @@ const NOW = 1_800_000_000_000;
 
 describe("the secrets of a webhook", () => {
   it("are told once and kept sealed", () => {
-    const { secret, kept } = firstSecret(place);
+    const { secret, sealed } = firstSecret(place);
     expect(isSecret(secret)).toBe(true);
-    expect(JSON.stringify(kept)).not.toContain(secret.slice(6));
-    expect(kept.previous).toBeNull();
-    expect(signingSecrets(kept, place, NOW)).toEqual([secret]);
+    expect(JSON.stringify(sealed)).not.toContain(secret.slice(6));
+    expect(sealed.previous).toBeNull();
+    expect(signingSecrets(sealed, place, NOW)).toEqual([secret]);
   });
 
   it("overlap for a day after a rotation, the new one first", () => {
     const first = firstSecret(place);
-    const second = nextSecret(first.kept, place, NOW);
+    const second = nextSecret(first.sealed, place, NOW);
     const both = [second.secret, first.secret];
     expect(second.secret).not.toBe(first.secret);
-    expect(OVERLAP_MS).toBe(24 * 3_600_000);
-    expect(signingSecrets(second.kept, place, NOW)).toEqual(both);
-    expect(signingSecrets(second.kept, place, NOW + OVERLAP_MS - 1)).toEqual(both);
-    expect(signingSecrets(second.kept, place, NOW + OVERLAP_MS)).toEqual([second.secret]);
+    expect(SECRET_OVERLAP_MS).toBe(24 * 3_600_000);
+    expect(signingSecrets(second.sealed, place, NOW)).toEqual(both);
+    expect(signingSecrets(second.sealed, place, NOW + SECRET_OVERLAP_MS - 1)).toEqual(both);
+    expect(signingSecrets(second.sealed, place, NOW + SECRET_OVERLAP_MS)).toEqual([second.secret]);
   });
 
   it("are never more than two", () => {
     const first = firstSecret(place);
-    const second = nextSecret(first.kept, place, NOW);
-    const third = nextSecret(second.kept, place, NOW + 1);
-    expect(signingSecrets(third.kept, place, NOW + 2)).toEqual([third.secret, second.secret]);
+    const second = nextSecret(first.sealed, place, NOW);
+    const third = nextSecret(second.sealed, place, NOW + 1);
+    expect(signingSecrets(third.sealed, place, NOW + 2)).toEqual([third.secret, second.secret]);
   });
 
   it("open for their own alert only", () => {
-    const { kept } = firstSecret(place);
+    const { sealed } = firstSecret(place);
     const elsewhere = { ...place, alertId: "alert_fedcba9876543210" };
-    expect(() => signingSecrets(kept, elsewhere, NOW)).toThrow();
+    expect(() => signingSecrets(sealed, elsewhere, NOW)).toThrow();
   });
 });

@@ -4,20 +4,20 @@ import { type CryptoKey, importJWK } from "jose";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import {
-  type Attempted,
   isSecret,
   newSecret,
   type PrivateKeyJwk,
   type SignatureHeaders,
+  type SignedMessage,
   signatureHeaders,
-  verifiedBy,
+  verifySignatures,
 } from "../../../../src/alerts/delivery/signing.ts";
 
 const newKey = () =>
   generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" }) as unknown as PrivateKeyJwk;
 
 /** The library looks at the real clock. */
-const attempted = (parts: Partial<Attempted> = {}): Attempted => ({
+const attempted = (parts: Partial<SignedMessage> = {}): SignedMessage => ({
   id: "msg_1",
   at: Date.now(),
   body: '{"type":"signal.shift","data":{"symbol":"ALDER.SIM","name":"Ümlaut \\u0000 🐂"}}',
@@ -136,8 +136,8 @@ describe("our own receiver", () => {
   const body = Buffer.from(sent.body);
 
   it("says by what a delivery is verified", () => {
-    const by = (trusted: Partial<Parameters<typeof verifiedBy>[2]>) =>
-      verifiedBy(headers, body, { secrets: [], keys: [], ...trusted });
+    const by = (trusted: Partial<Parameters<typeof verifySignatures>[2]>) =>
+      verifySignatures(headers, body, { secrets: [], keys: [], ...trusted });
     expect(by({ secrets: [secret] })).toEqual(["v1"]);
     expect(by({ secrets: [other, old] })).toEqual(["v1"]);
     expect(by({ keys: [newKey(), key] })).toEqual(["v1a"]);
@@ -154,7 +154,7 @@ describe("our own receiver", () => {
       "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
       "webhook-signature": `v2,x v1 v1, ${signature}`,
     };
-    expect(verifiedBy(signed, body, { secrets: [secret], keys: [key] })).toEqual(["v1"]);
+    expect(verifySignatures(signed, body, { secrets: [secret], keys: [key] })).toEqual(["v1"]);
   });
 
   it("believes nothing that was changed, and never fails over it", () => {
@@ -169,14 +169,14 @@ describe("our own receiver", () => {
       ),
     });
     fc.assert(
-      fc.property(texts, (changed) => verifiedBy(changed, body, trusted).length === 0),
+      fc.property(texts, (changed) => verifySignatures(changed, body, trusted).length === 0),
       { seed: 6, numRuns: 500 },
     );
     fc.assert(
       fc.property(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), (at, bits) => {
         const changed = Buffer.from(body);
         changed[at] = (changed[at] ?? 0) ^ bits;
-        return verifiedBy(headers, changed, trusted).length === 0;
+        return verifySignatures(headers, changed, trusted).length === 0;
       }),
       { seed: 6, numRuns: 300 },
     );

@@ -1,22 +1,25 @@
 import { EventEmitter, once } from "node:events";
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
-import { type Alert, alerts, ofAlert, type WebhookState } from "../../../../src/alerts/alert.ts";
+import { type Alert, alertGroup, alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
 import {
   ATTEMPT_KIND,
   type Attempt,
   deliveries,
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
-import { released } from "../../../../src/alerts/delivery/held-deliveries.ts";
-import { newMessageId, queuedChallenge } from "../../../../src/alerts/delivery/queue.ts";
-import type { Answered } from "../../../../src/alerts/delivery/sender.ts";
-import { type signatureHeaders, verifiedBy } from "../../../../src/alerts/delivery/signing.ts";
+import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
+import { enqueueChallenge, newMessageId } from "../../../../src/alerts/delivery/queue.ts";
+import type { WebhookResponse } from "../../../../src/alerts/delivery/sender.ts";
+import {
+  type signatureHeaders,
+  verifySignatures,
+} from "../../../../src/alerts/delivery/signing.ts";
 import { createLimits } from "../../../../src/limits/memory-limits.ts";
 import { OutboundError } from "../../../../src/outbound/guarded-fetch.ts";
 import { removeGroup, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";
-import { receiver, startCourier } from "../../../support/delivery-worker.ts";
+import { receiver, startWorker } from "../../../support/delivery-worker.ts";
 import type { Received } from "../../../support/receivers.ts";
 import { describeStores, dumped, openStore, type TestStore } from "../../../support/stores.ts";
 import {
@@ -59,21 +62,21 @@ async function change(store: TestStore, { key }: Hooked, changed: Partial<Alert>
   if (alert === undefined) throw new Error("The alert is gone.");
   const isDone = await store.records.commit([
     replace(alerts, alert, { value: { ...alert.value, ...changed } }),
-    ...released(alert),
+    ...releaseHeld(alert),
   ]);
   expect(isDone).toBe(true);
 }
 
 /** What a webhook that takes a delivery answers. */
-const OK: Answered = { status: 200, retryAfterMs: undefined, latencyMs: 1, response: "" };
+const OK: WebhookResponse = { status: 200, retryAfterMs: undefined, latencyMs: 1, response: "" };
 
 /** A sender that waits for the answer of the test. */
 function slowSender() {
   const events = new EventEmitter();
-  const answered = Promise.withResolvers<Answered>();
+  const answered = Promise.withResolvers<WebhookResponse>();
   answered.promise.catch(() => undefined);
   let count = 0;
-  const send = (): Promise<Answered> => {
+  const send = (): Promise<WebhookResponse> => {
     count += 1;
     events.emit("sent");
     return answered.promise;
@@ -92,13 +95,13 @@ function webhookOf({ value }: Hooked): Extract<Alert["way"], { by: "webhook" }> 
 
 const sentAt = ({ headers }: Received): number => Number(headers["webhook-timestamp"]) * SECOND;
 
-describeStores("the courier", (engine) => {
+describeStores("the worker", (engine) => {
   it("delivers an event, signed, and keeps nothing of it but the attempt", async () => {
     const store = await openStore(engine);
     const [inbox, key] = [await receiver(), newKey()];
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
-    const { look, errors } = startCourier(store, { keys: () => [key] });
+    const { look, errors } = startWorker(store, { keys: () => [key] });
     await store.records.commit(queuedEvent(alert, "msg_1"));
     const [came] = await inbox.arrived(1);
     await look();
@@ -106,7 +109,10 @@ describeStores("the courier", (engine) => {
     expect(came?.headers).toMatchObject({ "content-type": "application/json" });
     const headers = came?.headers as unknown as ReturnType<typeof signatureHeaders>;
     const trusted = { secrets: [alert.secret], keys: [key] };
-    expect(verifiedBy(headers, Buffer.from(came?.body ?? ""), trusted)).toEqual(["v1", "v1a"]);
+    expect(verifySignatures(headers, Buffer.from(came?.body ?? ""), trusted)).toEqual([
+      "v1",
+      "v1a",
+    ]);
     expect(came && sentAt(came)).toBe(store.clock.now);
     expect(await waiting(store)).toEqual([]);
     expect(await attempts(store)).toMatchObject([
@@ -124,9 +130,9 @@ describeStores("the courier", (engine) => {
     for (const [at, id] of ids.entries()) {
       await store.records.commit(queuedEvent(made[at % 4] as Hooked, id));
     }
-    for (let process = 0; process < 3; process++) startCourier(store);
+    for (let process = 0; process < 3; process++) startWorker(store);
     const came = await inbox.arrived(ids.length);
-    await startCourier(store).look();
+    await startWorker(store).look();
     expect(came.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   });
 
@@ -135,7 +141,7 @@ describeStores("the courier", (engine) => {
     const inbox = await receiver({ behaviour: 500 });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     const start = store.clock.now;
     await store.records.commit(queuedEvent(alert, "msg_1"));
     await look();
@@ -167,7 +173,7 @@ describeStores("the courier", (engine) => {
     const inbox = await receiver({ behaviour: 429, answers: { "retry-after": "120" } });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     await store.records.commit(queuedEvent(alert));
     await look();
     inbox.answers = { "retry-after": "99999999" };
@@ -190,7 +196,7 @@ describeStores("the courier", (engine) => {
       const inbox = await receiver({ behaviour, answers: { location: trap.url } });
       const alert = hooked({ url: inbox.url });
       await keep(store, alert);
-      const { look } = startCourier(store);
+      const { look } = startWorker(store);
       await store.records.commit(queuedEvent(alert));
       await look();
       expect(trap.connections).toBe(0);
@@ -220,7 +226,7 @@ describeStores("the courier", (engine) => {
         ...(state === "paused" ? { isPaused: true } : { state: pending }),
       });
       await keep(store, alert);
-      const { look } = startCourier(store);
+      const { look } = startWorker(store);
       const ids = Array.from({ length: 12 }, newMessageId);
       for (const id of ids) await store.records.commit(queuedEvent(alert, id));
       await look();
@@ -243,7 +249,7 @@ describeStores("the courier", (engine) => {
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url, isPaused: true });
     await keep(store, alert);
-    // The alert is resumed between the courier's look at it and its note.
+    // The alert is resumed between the worker's look at it and its note.
     let isResumed = false;
     const records: Records = {
       ...store.records,
@@ -256,7 +262,7 @@ describeStores("the courier", (engine) => {
         return found;
       },
     };
-    const { look } = startCourier({ ...store, records });
+    const { look } = startWorker({ ...store, records });
     await store.records.commit(queuedEvent(alert));
     await look();
     store.clock.now += MINUTE;
@@ -270,11 +276,14 @@ describeStores("the courier", (engine) => {
     const [gone, barred] = [hooked({ url: inbox.url }), hooked({ url: inbox.url })];
     await keep(store, gone, barred);
     for (const each of [gone, barred]) await store.records.commit(queuedEvent(each));
-    const elsewhere = { ...gone, groups: gone.groups.filter((each) => each !== ofAlert(gone.key)) };
+    const elsewhere = {
+      ...gone,
+      groups: gone.groups.filter((each) => each !== alertGroup(gone.key)),
+    };
     await store.records.commit(queuedEvent(elsewhere));
-    await store.records.commit([removeGroup(ofAlert(gone.key))]);
+    await store.records.commit([removeGroup(alertGroup(gone.key))]);
     expect(await waiting(store)).toHaveLength(2);
-    await startCourier(store, { scopesOf: async () => new Set() }).look();
+    await startWorker(store, { scopesOf: async () => new Set() }).look();
     expect(await waiting(store)).toEqual([]);
     expect(inbox.connections).toBe(0);
     expect(await attempts(store)).toEqual([]);
@@ -288,7 +297,7 @@ describeStores("the courier", (engine) => {
     const stranger = hooked({ url: pausedInbox.url, owner: { ...OWNER, id: "agent-2" } });
     const paused = hooked({ url: pausedInbox.url, isPaused: true });
     await keep(store, alert, hooked({ url: other.url }), paused, stranger);
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     await store.records.commit([
       ...queuedEvent(alert, "msg_1"),
       ...queuedEvent(alert, "msg_2").map((step) =>
@@ -321,7 +330,7 @@ describeStores("the courier", (engine) => {
     const [inbox, other] = [await receiver({ behaviour: 500 }), await receiver()];
     const alert = hooked({ url: inbox.url });
     await keep(store, alert, hooked({ url: other.url }));
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     const fail = async (): Promise<void> => {
       await store.records.commit(queuedEvent(alert));
       await look();
@@ -360,7 +369,7 @@ describeStores("the courier", (engine) => {
     await keep(store, alert);
     const ids = Array.from({ length: 4 }, newMessageId);
     await store.records.commit(ids.flatMap((id) => queuedEvent(alert, id)));
-    await startCourier(store).look();
+    await startWorker(store).look();
     expect((await store.records.get(endpointHealth, alert.key))?.value.failures).toBe(4);
     expect(await attempts(store)).toHaveLength(4);
     expect((await waiting(store)).map(({ value }) => value.attempts)).toEqual([1, 1, 1, 1]);
@@ -371,7 +380,7 @@ describeStores("the courier", (engine) => {
     const inbox = await receiver({ behaviour: 500 });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     await store.records.commit(queuedEvent(alert));
     await look();
     expect((await store.records.get(endpointHealth, alert.key))?.value.failures).toBe(1);
@@ -386,9 +395,9 @@ describeStores("the courier", (engine) => {
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url, state: pending });
     await keep(store, alert);
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     await store.records.commit([
-      ...queuedChallenge(alert, store.clock.now),
+      ...enqueueChallenge(alert, store.clock.now),
       ...queuedEvent(alert, "msg_1"),
     ]);
     store.clock.now += 5 * SECOND - 1;
@@ -412,9 +421,9 @@ describeStores("the courier", (engine) => {
     const inbox = await receiver({ behaviour: "silent" });
     const alert = hooked({ url: inbox.url, state: pending });
     await keep(store, alert);
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     const start = store.clock.now;
-    await store.records.commit([...queuedChallenge(alert, start), ...queuedEvent(alert, "msg_1")]);
+    await store.records.commit([...enqueueChallenge(alert, start), ...queuedEvent(alert, "msg_1")]);
     for (let minute = 0; minute <= 31; minute++) {
       store.clock.now = start + minute * MINUTE + 5 * SECOND;
       await look();
@@ -442,9 +451,9 @@ describeStores("the courier", (engine) => {
     await keep(store, alert);
     const way = { ...webhookOf(alert), state: pending };
     const old = { ...alert, value: { ...alert.value, way } };
-    await store.records.commit(queuedChallenge(old, store.clock.now));
+    await store.records.commit(enqueueChallenge(old, store.clock.now));
     store.clock.now += 5 * SECOND;
-    await startCourier(store).look();
+    await startWorker(store).look();
     expect(inbox.connections).toBe(0);
     expect(await waiting(store)).toEqual([]);
   });
@@ -457,12 +466,12 @@ describeStores("the courier", (engine) => {
     const made = Array.from({ length: 14 }, (_, at) => askedBy("acc_1", `agent-${at}`));
     const other = askedBy("acc_2", "another");
     await keep(store, ...made, other);
-    for (const each of made) await store.records.commit(queuedChallenge(each, store.clock.now));
+    for (const each of made) await store.records.commit(enqueueChallenge(each, store.clock.now));
     store.clock.now += 5 * SECOND;
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     await look();
     expect(inbox.received).toHaveLength(10);
-    await store.records.commit(queuedChallenge(other, store.clock.now - 5 * SECOND));
+    await store.records.commit(enqueueChallenge(other, store.clock.now - 5 * SECOND));
     store.clock.now += 5 * SECOND;
     await look();
     expect(JSON.parse(inbox.received[10]?.body ?? "")).toMatchObject({
@@ -480,10 +489,10 @@ describeStores("the courier", (engine) => {
       hooked({ url: inbox.url, state: pending, owner: { ...OWNER, id: `agent-${at}` } }),
     );
     await keep(store, ...made);
-    for (const each of made) await store.records.commit(queuedChallenge(each, store.clock.now));
+    for (const each of made) await store.records.commit(enqueueChallenge(each, store.clock.now));
     store.clock.now += 5 * SECOND;
     const overrides = { "challenge-host-all": { points: 2, windowSeconds: 3600 } };
-    await startCourier(store, { limits: createLimits({ overrides }) }).look();
+    await startWorker(store, { limits: createLimits({ overrides }) }).look();
     expect(inbox.received).toHaveLength(2);
   });
 
@@ -495,7 +504,7 @@ describeStores("the courier", (engine) => {
     for (let event = 0; event < 300; event++) {
       await store.records.commit(queuedEvent(swallowed));
     }
-    startCourier(store);
+    startWorker(store);
     await hole.arrived(5);
     for (let event = 0; event < 30; event++) await store.records.commit(queuedEvent(alert));
     await inbox.arrived(30);
@@ -507,7 +516,7 @@ describeStores("the courier", (engine) => {
     const inbox = await receiver({ behaviour: 500 });
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
-    const { look } = startCourier(store);
+    const { look } = startWorker(store);
     const ids = Array.from({ length: 40 }, newMessageId);
     for (const id of ids) await store.records.commit(queuedEvent(alert, id));
     await look();
@@ -546,7 +555,7 @@ describeStores("the courier", (engine) => {
         return Promise.reject(new Error("The store is down."));
       },
     };
-    const { look, errors } = startCourier({ ...store, records });
+    const { look, errors } = startWorker({ ...store, records });
     await store.records.commit(queuedEvent(alert, "msg_1"));
     await look();
     expect(errors).toHaveLength(1);
@@ -563,7 +572,7 @@ describeStores("the courier", (engine) => {
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
     const { sender, underway, answer } = slowSender();
-    const { stop } = startCourier(store, { sender });
+    const { stop } = startWorker(store, { sender });
     const queue = async (count: number): Promise<void> => {
       const steps = Array.from({ length: count }, () => queuedEvent(alert));
       await store.records.commit(steps.flat());
@@ -587,7 +596,7 @@ describeStores("the courier", (engine) => {
     await keep(store, alert);
     await store.records.commit(queuedEvent(alert));
     const { sender, underway, breakOff } = slowSender();
-    const { stop, quiet } = startCourier(store, { sender });
+    const { stop, quiet } = startWorker(store, { sender });
     await underway(1);
     await stop();
     breakOff();
@@ -600,10 +609,10 @@ describeStores("the courier", (engine) => {
     const store = await openStore(engine);
     const alert = hooked({ url: "https://inbox.example/hook", state: pending });
     await keep(store, alert);
-    await store.records.commit(queuedChallenge(alert, store.clock.now));
+    await store.records.commit(enqueueChallenge(alert, store.clock.now));
     store.clock.now += 5 * SECOND;
     const { sender, underway, answer } = slowSender();
-    const { look } = startCourier(store, { sender });
+    const { look } = startWorker(store, { sender });
     await underway(1);
     const state = { ...pending, challenge: "the next one" };
     const way = { ...webhookOf(alert), url: "https://other.example/hook", state };
@@ -623,7 +632,7 @@ describeStores("the courier", (engine) => {
     await keep(store, alert);
     await store.records.commit(queuedEvent(alert));
     const { sender, underway, answer } = slowSender();
-    const { look } = startCourier(store, { sender });
+    const { look } = startWorker(store, { sender });
     await underway(1);
     const way = { ...webhookOf(alert), ...changed };
     await change(store, alert, { way });
@@ -639,7 +648,7 @@ describeStores("the courier", (engine) => {
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url });
     await keep(store, alert);
-    startCourier(store, { keys: () => [newKey()] });
+    startWorker(store, { keys: () => [newKey()] });
     await store.records.commit(queuedEvent(alert));
     const [came] = await inbox.arrived(1);
     const verified = new Webhook(alert.secret).verify(

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { AlertKind, Thresholds } from "../../../../src/alerts/alert.ts";
-import { look, type WatchState, watchOf } from "../../../../src/alerts/rules/condition.ts";
+import {
+  type ConditionState,
+  conditionOf,
+  evaluateCondition,
+} from "../../../../src/alerts/rules/condition.ts";
 import type { VolatilityReading } from "../../../../src/factors/volatility.ts";
 import { EVENT_RULES } from "../../../../src/score/events.ts";
 import { DAY_MS, type Said, snapshotOf } from "../../../support/scripted-market.ts";
@@ -15,11 +19,11 @@ function daysOf(
   thresholds: Partial<Thresholds>,
   sessions: readonly (Said & { readonly z?: number })[],
 ): readonly number[] {
-  const watch = watchOf(kind, { ...METHOD, ...thresholds });
-  let state: WatchState | undefined;
+  const watch = conditionOf(kind, { ...METHOD, ...thresholds });
+  let state: ConditionState | undefined;
   const days: number[] = [];
   for (const [day, { z, ...said }] of sessions.entries()) {
-    const { after, event } = look(watch, state, {
+    const { after, event } = evaluateCondition(watch, state, {
       snapshot: snapshotOf("A", day * DAY_MS, said),
       ...{ session: String(day), dayMs: DAY_MS },
       reading: z === undefined ? undefined : reading(z),
@@ -33,7 +37,7 @@ function daysOf(
 describe("a watch", () => {
   it("is shared by equal kinds and thresholds, whatever the other kind's are", () => {
     const keyOf = (kind: AlertKind, different: Partial<Thresholds> = {}) =>
-      watchOf(kind, { ...METHOD, ...different }).key;
+      conditionOf(kind, { ...METHOD, ...different }).key;
     const shift = keyOf("signal_shift");
     expect(keyOf("signal_shift", { volatilityZ: 3 })).toBe(shift);
     expect(keyOf("volatility", { scoreMove: 20 })).toBe(keyOf("volatility"));
@@ -52,7 +56,7 @@ describe("a watch", () => {
   it("has the rules of the method at its thresholds", () => {
     const { coinQuietDays: _, ...rules } = EVENT_RULES;
     for (const kind of ["signal_shift", "volatility"] as const) {
-      expect(watchOf(kind, METHOD).rules).toMatchObject(rules);
+      expect(conditionOf(kind, METHOD).rules).toMatchObject(rules);
     }
   });
 
@@ -104,13 +108,13 @@ describe("a watch", () => {
   });
 
   it("gives the state back that it was given while nothing changes", () => {
-    const watch = watchOf("signal_shift", METHOD);
+    const watch = conditionOf("signal_shift", METHOD);
     const at = (day: number) => ({
       snapshot: snapshotOf("A", day * DAY_MS),
       ...{ session: String(day), dayMs: DAY_MS, reading: undefined },
     });
-    const { after } = look(watch, undefined, at(1));
+    const { after } = evaluateCondition(watch, undefined, at(1));
     expect(after?.at).toBe(DAY_MS);
-    expect(look(watch, after, at(2)).after).toBe(after);
+    expect(evaluateCondition(watch, after, at(2)).after).toBe(after);
   });
 });

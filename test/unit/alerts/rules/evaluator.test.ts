@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { alerts, ofAlert } from "../../../../src/alerts/alert.ts";
+import { alertGroup, alerts } from "../../../../src/alerts/alert.ts";
 import { allScopes } from "../../../../src/auth/scopes.ts";
 import { put, remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { readAll } from "../../../../src/store/port/read-all.ts";
@@ -355,7 +355,7 @@ describe("an event", () => {
         after: { asOf: new Date(2 * DAY_MS).toISOString(), contributions: { momentum: 20 } },
       },
     });
-    await town.store.records.commit([removeGroup(ofAlert("a1"))]);
+    await town.store.records.commit([removeGroup(alertGroup("a1"))]);
     const left = [collection("alert-sequences"), collection("deliveries"), alerts];
     for (const each of left) expect(await readAll(town.store.records, each)).toEqual([]);
   });

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StoredAlert, Watched } from "../../../../src/alerts/alert.ts";
-import { type Audience, audiencesOf, isMeant } from "../../../../src/alerts/rules/matching.ts";
+import {
+  type ConditionGroup,
+  groupByCondition,
+  isSubscribed,
+} from "../../../../src/alerts/rules/matching.ts";
 import { AssetClass } from "../../../../src/market/instrument.ts";
 import { DIRECTIONS } from "../../../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../../src/score/snapshot.ts";
@@ -41,8 +45,12 @@ const snapshot = fc
   )
   .map(([symbol, assetClass, direction]) => snapshotOf(symbol, 1, { assetClass, direction }));
 
-function expectMeant(audience: Audience, alerts: readonly StoredAlert[], seen: Snapshot): void {
-  const meant = alerts.filter(({ value }) => isMeant(value, audience.watch, seen));
+function expectMeant(
+  audience: ConditionGroup,
+  alerts: readonly StoredAlert[],
+  seen: Snapshot,
+): void {
+  const meant = alerts.filter(({ value }) => isSubscribed(value, audience.watch, seen));
   expect(audience.listeners(seen)).toEqual(meant.map(({ key }) => key).sort());
   const isWatched = audience.watches(seen.instrument);
   expect(isWatched || meant.length === 0).toBe(true);
@@ -55,7 +63,7 @@ describe("the alerts that share a watch", () => {
     fc.assert(
       fc.property(fc.array(wanted, { maxLength: 8 }), snapshot, (all, seen) => {
         const alerts = all.map((one, index) => stored(`a${index}`, one));
-        const audiences = audiencesOf(alerts, 0);
+        const audiences = groupByCondition(alerts, 0);
         for (const audience of audiences) expectMeant(audience, alerts, seen);
       }),
       { seed: 6, numRuns: 500 },
@@ -66,7 +74,7 @@ describe("the alerts that share a watch", () => {
     const paused = stored("paused", { isPaused: true });
     const expired = stored("expired", { expiresAt: 10 });
     const later = stored("later", { expiresAt: 11 });
-    const [audience, ...others] = audiencesOf([paused, expired, later], 10);
+    const [audience, ...others] = groupByCondition([paused, expired, later], 10);
     expect(others).toEqual([]);
     expect(audience?.listeners(snapshotOf("A", 1))).toEqual(["later", "paused"]);
   });
@@ -76,7 +84,7 @@ describe("the alerts that share a watch", () => {
       stored("b", { watched: named("A", "A"), kinds: ["volatility", "volatility"] }),
       stored("a", { watched: named("A", "B"), kinds: ["volatility"] }),
     ];
-    const audiences = audiencesOf(alerts, 0);
+    const audiences = groupByCondition(alerts, 0);
     expect(audiences).toHaveLength(1);
     expect(audiences[0]?.listeners(snapshotOf("A", 1))).toEqual(["a", "b"]);
     expect(audiences[0]?.listeners(snapshotOf("C", 1))).toEqual([]);
