@@ -39,6 +39,9 @@ export const quotas = {
   "token-unclaimed-client": { points: 60, windowSeconds: 3600 },
   /** Tokens given to any other client, and for a person, per client and person. */
   "token-client": { points: 1000, windowSeconds: 3600 },
+  /** Tokens given for a person and to the agents that they answer for, per person: no single client
+   *  uses it up. */
+  "token-account": { points: 5000, windowSeconds: 3600 },
   /** Refused token requests that are recorded in the audit, per network (/32 of IPv6, /24 of IPv4). */
   "token-refused": { points: 100, windowSeconds: 3600 },
   /** Revocations, per address. */

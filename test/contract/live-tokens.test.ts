@@ -117,6 +117,23 @@ describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({
     }
   });
 
+  it("are so many for a person, with all their clients and agents", async () => {
+    const town = await allowingTwo("token-account");
+    const agents = await Promise.all(
+      ways.map(async (by) => ({ client: (await register(town.base)) as Agent["client"], by })),
+    );
+    const person = town.person();
+    for (const { client } of agents) await person.claim(client.client_id, client.claim?.code ?? "");
+    const { refresh_token, client } = await person.tokens();
+    const { client_id } = client;
+    const [first, second] = agents;
+    expect((await ask(town, first as Agent)).status).toBe(200);
+    await expectRefused(await ask(town, second as Agent), "token-account");
+    const form = { grant_type: "refresh_token", client_id, refresh_token };
+    await expectRefused(await post(town, form), "token-account");
+    await town.person().tokens({ client });
+  });
+
   it("of a client that many people use are counted for each of them", async () => {
     const town = await allowingTwo("token-client", "token-unclaimed-client");
     const first = await town.person().tokens();

@@ -9,12 +9,15 @@ import type { AdapterContext } from "./adapter-context.ts";
 import { type Beneficiary, whileUnchanged } from "./client-life.ts";
 import { isByDocument } from "./document-clients.ts";
 import type { Reads } from "./reads.ts";
+import { roomForChain, survivorOf, withoutReplaced } from "./refresh-chains.ts";
 
 /** Where a record of a model is kept. */
 export interface Place {
   readonly model: string;
   readonly documents: Collection<AdapterPayload>;
   readonly key: string;
+  /** Group of a refresh token and those that replace each other with it (`chainOf`). */
+  readonly chain?: string | undefined;
 }
 
 /** A record that is about to be written. */
@@ -39,10 +42,9 @@ export interface Exchange {
 /** Who a token is about to be given to. */
 interface Recipient {
   readonly clientId: string;
-  /** The person that it is for; absent: the client itself. */
-  readonly accountId?: string;
-  /** Whether the client is an agent that nobody has claimed, and the token its own. */
-  readonly isUnclaimed: boolean;
+  /** The person that it is for or, where it is the client's own, who answers for the client; absent:
+   *  it is an agent that nobody has claimed. */
+  readonly accountId: string | undefined;
 }
 
 /** Decides whether a token is given to a client, which has proven who it is.
@@ -80,7 +82,9 @@ export async function issue(
   checkMayAct(exchange, basis);
   const recipient = recipientOf(exchange, basis);
   if (recipient !== undefined) await exchange.admitToken?.(recipient);
-  while (!(await records.commit(stepsOf(exchange, basis, { reads, now: now() })))) {
+  const bounds = await boundsOf(exchange, context);
+  const steps = () => [...stepsOf(exchange, basis, { reads, now: now() }), ...bounds];
+  while (!(await records.commit(steps()))) {
     await checkUses(exchange, context);
     const present = await basisOf(exchange, undefined, context);
     checkChange(basis, present);
@@ -114,6 +118,19 @@ function stepsOf(
   ];
 }
 
+/** The steps that bound how many refresh tokens are kept. */
+async function boundsOf(
+  { uses, documents }: Exchange,
+  { records }: AdapterContext,
+): Promise<readonly Operation[]> {
+  const replaced = await withoutReplaced(records, uses);
+  const isReplacing = uses.some(({ chain }) => chain !== undefined);
+  const begun = documents.find(({ model }) => model === "RefreshToken");
+  const grantId = begun?.value.grantId;
+  if (begun === undefined || grantId === undefined || isReplacing) return replaced;
+  return roomForChain(records, { documents: begun.documents, grantId });
+}
+
 /** Only a grant that the request has read is written again, to be extended; anything else would be made
  *  good for another use. */
 function written({ model, documents, ...record }: Document, reads: Reads): Operation {
@@ -128,8 +145,7 @@ function recipientOf({ documents }: Exchange, { client }: Basis): Recipient | un
   const token = documents.find(({ model }) => accessTokens.includes(model));
   if (token === undefined) return undefined;
   const { clientId = "", accountId } = token.value;
-  if (accountId !== undefined) return { clientId, accountId, isUnclaimed: false };
-  return { clientId, isUnclaimed: client !== undefined && client.value.agent.owner === undefined };
+  return { clientId, accountId: accountId ?? client?.value.agent.owner?.accountId };
 }
 
 /** Models of the tokens that open something. */
@@ -178,8 +194,9 @@ function gone(error: Error): never {
 /** Of several exchanges of one code or refresh token, all but the first end here. */
 async function checkUses({ uses }: Exchange, context: AdapterContext): Promise<void> {
   for (const use of uses) {
-    const stored = await context.records.get(use.documents, use.key);
-    if (stored !== undefined && stored.consumedAt === undefined) continue;
+    const kept = await context.records.get(use.documents, use.key);
+    if (kept !== undefined && kept.consumedAt === undefined) continue;
+    const stored = kept ?? (await survivorOf(context.records, use));
     if (stored !== undefined) await endReplayed(use, stored.value, context);
     throw new errors.InvalidGrant("used before");
   }

@@ -22,6 +22,7 @@ import {
   promptPolicy,
 } from "./people.ts";
 import { isAllowedRedirect, keepRedirectOrigins } from "./redirects.ts";
+import { chainRefreshTokens } from "./refresh-chains.ts";
 import { auditRefusals } from "./refused-tokens.ts";
 import { idTokenAlgorithms } from "./registration.ts";
 import { ACCESS_TOKEN_SECONDS, personalScopes, resourceIndicators } from "./resources.ts";
@@ -202,6 +203,7 @@ export function createProvider(options: ProviderOptions): Provider {
   followSignIn(provider, options);
   registerJwtBearer(provider, { ...options, ...context });
   keepRedirectOrigins(provider);
+  chainRefreshTokens(provider);
   leaveRefusals(provider);
   adaptAnswers(provider, onError);
   holdErrorRedirects(provider);

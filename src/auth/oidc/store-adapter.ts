@@ -18,9 +18,10 @@ import {
 } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
 import { endFamily } from "./families.ts";
-import { type Document, endReplayed, issue } from "./issuance.ts";
+import { type Document, endReplayed, issue, type Place } from "./issuance.ts";
 import { tellBeforeKept } from "./open-requests.ts";
 import { readsOf } from "./reads.ts";
+import { chainOf, survivorOf } from "./refresh-chains.ts";
 import { exchangeUnderWay } from "./settlement.ts";
 
 /** Models whose ids are secrets: whoever has one may use it. A device code would be one too, but
@@ -55,6 +56,9 @@ interface Shelf extends AdapterContext {
   readonly model: string;
   readonly documents: Collection<AdapterPayload>;
 }
+
+/** What is looked for: the record, and what stands for it when it is gone. */
+type Sought = Omit<Place, "model" | "documents">;
 
 const underUid = (uid: string): string => `uid:${uid}`;
 const underUserCode = (userCode: string): string => `userCode:${userCode}`;
@@ -136,8 +140,20 @@ async function recordReplay(
   await records.commit(audit({ action: "grant.replayed", actor, target: `${model}:${key}` }));
 }
 
-async function load(shelf: Shelf, key: string): Promise<AdapterPayload | undefined> {
-  const stored = await shelf.records.get(shelf.documents, key);
+/** What is kept of a record; of a refresh token that was replaced long ago, that it was used. */
+async function lookUp(
+  { records, documents, now }: Shelf,
+  { key, chain }: Sought,
+): Promise<Stored<AdapterPayload> | undefined> {
+  const stored = await records.get(documents, key);
+  if (stored !== undefined) return stored;
+  const survivor = await survivorOf(records, { documents, chain });
+  return survivor && { ...survivor, key, consumedAt: survivor.consumedAt ?? now().getTime() };
+}
+
+async function load(shelf: Shelf, sought: Sought): Promise<AdapterPayload | undefined> {
+  const { key } = sought;
+  const stored = await lookUp(shelf, sought);
   if (stored?.consumedAt !== undefined && Provider.ctx?.oidc.route === "token") {
     await recordReplay(shelf, stored);
   }
@@ -151,10 +167,10 @@ async function first(shelf: Shelf, group: string): Promise<AdapterPayload | unde
   return payloadOf((await shelf.records.list(shelf.documents, { group, limit: 1 }))[0]);
 }
 
-async function use(shelf: Shelf, key: string): Promise<void> {
+async function use(shelf: Shelf, { key, chain }: Sought): Promise<void> {
   const { model, documents, records } = shelf;
   const exchange = exchangeUnderWay();
-  if (exchange !== undefined) return void exchange.uses.push({ model, documents, key });
+  if (exchange !== undefined) return void exchange.uses.push({ model, documents, key, chain });
   if (await records.commit([consume(documents, key)])) return;
   const stored = await records.get(documents, key);
   if (stored !== undefined) await endReplayed({ model, documents, key }, stored.value, shelf);
@@ -169,9 +185,10 @@ async function concerns({ records }: Shelf, { accountId, clientId = "" }: Adapte
 }
 
 /** A refresh token takes along all that came of the same grant (RFC 7009 section 2.1). */
-async function drop(shelf: Shelf, key: string): Promise<void> {
+async function drop(shelf: Shelf, { key, chain }: Sought): Promise<void> {
   const { model, records, documents, audit } = shelf;
-  await update(records, { collection: documents, key }, async (stored) => {
+  await update(records, { collection: documents, key }, async (kept) => {
+    const stored = kept ?? (await survivorOf(records, { documents, chain }));
     if (stored === undefined) return undefined;
     const { clientId, grantId } = stored.value;
     const entry = { action: "token.revoked", actor: String(clientId), target: `${model}:${key}` };
@@ -196,22 +213,24 @@ function modelAdapter(model: string, context: AdapterContext): Adapter {
   const write = writeOf(model);
   const isBearer = bearers.has(model);
   const keyOf = isBearer ? fingerprint : (id: string) => id;
+  const chain = (id: string) => (model === "RefreshToken" ? chainOf(id) : undefined);
+  const sought = (id: string): Sought => ({ key: keyOf(id), chain: chain(id) });
 
   return {
     async upsert(id, { jti, ...rest }, expiresIn) {
       const value = copied(isBearer || jti === undefined ? rest : { ...rest, jti });
       const life = expiresIn === undefined ? {} : { ttlMs: expiresIn * 1000 };
-      const groups = groupsOf(value);
+      const groups = [...groupsOf(value), ...[chain(id) ?? []].flat()];
       await write(shelf, { model, documents, key: keyOf(id), value, groups, ...life });
     },
     async find(id) {
-      const payload = await load(shelf, keyOf(id));
+      const payload = await load(shelf, sought(id));
       return isBearer && payload !== undefined ? { ...payload, jti: id } : payload;
     },
     findByUid: (uid) => first(shelf, underUid(uid)),
     findByUserCode: (userCode) => first(shelf, underUserCode(userCode)),
-    consume: (id) => use(shelf, keyOf(id)),
-    destroy: (id) => (model === "Grant" ? endFamily(context, id) : drop(shelf, keyOf(id))),
+    consume: (id) => use(shelf, sought(id)),
+    destroy: (id) => (model === "Grant" ? endFamily(context, id) : drop(shelf, sought(id))),
     async revokeByGrantId(grantId) {
       if (!isOneRevoked()) await endFamily(context, grantId);
     },

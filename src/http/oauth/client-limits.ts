@@ -3,6 +3,7 @@ import { whenUnproven } from "../../auth/oidc/unproven.ts";
 import { fingerprint } from "../../auth/secrets.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
+import { countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 import { admit } from "../rate-limits.ts";
@@ -78,16 +79,19 @@ export function limitTokens(limits: Limits, handOn: HandOn<AskedByForm>): HandOn
 /**
  * Limits how many tokens are given in the hour that each lives, and so how many live. What an agent
  * gets that nobody has claimed counts for the agent and for the networks that it asks from; whatever
- * else, for the client and the person whom the token is for. The agent stands first: it has proven who
- * it is, and one that goes on takes nothing from its neighbors.
+ * else, for the client and the person, and for the person with all their clients. The client stands
+ * first: it has proven who it is, and one that goes on takes nothing from its neighbors.
  *
  * @returns Throws the problem `rate_limited`.
  */
 export function admitTokens(limits: Limits, { res, ip }: Asked): AdmitToken {
-  return async ({ clientId, accountId = "", isUnclaimed }) => {
-    const quota = isUnclaimed ? "token-unclaimed-client" : "token-client";
-    admit(res, [await limits.count(quota, fingerprint(`${clientId} ${accountId}`))]);
-    if (isUnclaimed) admit(res, await countInNetworks(limits, "token-unclaimed", ip));
+  return async ({ clientId, accountId }) => {
+    if (accountId === undefined) {
+      admit(res, [await limits.count("token-unclaimed-client", fingerprint(clientId))]);
+      return admit(res, await countInNetworks(limits, "token-unclaimed", ip));
+    }
+    const client = ["token-client", fingerprint(`${clientId} ${accountId}`)] as const;
+    admit(res, await countInOrder(limits, [client, ["token-account", accountId]]));
   };
 }
 

@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { collection, type Records } from "../../src/store/port/records.ts";
+import { getWith } from "../support/agent.ts";
+import { startAuthServer } from "../support/auth-server.ts";
+import { describeStores, type Engine, embedded, openStore } from "../support/stores.ts";
+import { consented, createVisitor, exchange } from "../support/visitor.ts";
+
+const refreshTokens = collection<object>("oidc:RefreshToken");
+
+const keptIn = async (records: Records): Promise<number> =>
+  (await records.list(refreshTokens, { limit: 10_000 })).length;
+
+/** A person who let an application act for them. */
+async function build(engine: Engine, seenAs = (records: Records) => records) {
+  const { records, clock } = await openStore(engine);
+  clock.now = Date.now();
+  const server = await startAuthServer({ records: seenAs(records), now: () => new Date() });
+  const person = createVisitor(server);
+  await person.signIn();
+  const { form, client } = await consented(server, person);
+  const { body } = await exchange(server, form);
+  const { client_id } = client;
+  const refresh = (refresh_token = "") =>
+    exchange(server, { grant_type: "refresh_token", client_id, refresh_token });
+  /** Rotates a token so often. @returns Every answer, the first exchange before them. */
+  const rotate = async (times: number) => {
+    const answers = [body];
+    for (let at = 0; at < times; at += 1) {
+      const { status, body: next } = await refresh(answers.at(-1)?.refresh_token);
+      expect(status).toBe(200);
+      answers.push(next);
+    }
+    return answers;
+  };
+  const probe = async (token = "") => (await getWith(token, `${server.local}/api/probe`)).status;
+  return { records, server, person, client, refresh, rotate, probe };
+}
+
+describeStores("refresh tokens of one person", (engine) => {
+  it("take no more room however often they rotate", async () => {
+    const { records, rotate } = await build(engine);
+    await rotate(12);
+    expect(await keptIn(records)).toBeLessThanOrEqual(2);
+  });
+
+  it.each([0, 3, 10, 11])("end all when the one of rotation %i comes again", async (used) => {
+    const { records, rotate, refresh, probe } = await build(engine);
+    const answers = await rotate(12);
+    const { access_token, refresh_token } = answers.at(-1) ?? {};
+    expect(await probe(access_token)).toBe(200);
+    const replayed = await refresh(answers[used]?.refresh_token);
+    expect(replayed).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+    expect(await probe(access_token)).toBe(401);
+    expect((await refresh(refresh_token)).status).toBe(400);
+    expect(await keptIn(records)).toBe(0);
+  });
+
+  it("end all when one of long ago is revoked", async () => {
+    const { server, rotate, refresh, probe, records } = await build(engine);
+    const [first, ...later] = await rotate(5);
+    const { access_token, refresh_token } = later.at(-1) ?? {};
+    const form = new URLSearchParams({ token: first?.refresh_token ?? "" });
+    const url = `${server.local}/oauth/revoke`;
+    expect((await fetch(url, { method: "POST", body: form })).status).toBe(200);
+    expect(await probe(access_token)).toBe(401);
+    expect((await refresh(refresh_token)).status).toBe(400);
+    expect(await keptIn(records)).toBe(0);
+  });
+
+  it("of another client end nothing", async () => {
+    const { server, person, rotate, probe } = await build(engine);
+    const other = await consented(server, person);
+    const answers = await rotate(4);
+    const { client_id } = other.client;
+    const refresh_token = answers[0]?.refresh_token ?? "";
+    const form = { grant_type: "refresh_token", client_id, refresh_token };
+    expect(await exchange(server, form)).toMatchObject({ status: 400 });
+    expect(await probe(answers.at(-1)?.access_token)).toBe(200);
+  });
+
+  it("end all when one comes that was replaced twice while it was looked at", async () => {
+    let before = async (): Promise<unknown> => undefined;
+    const { records, rotate, refresh, probe } = await build(engine, (kept) => ({
+      ...kept,
+      async commit(operations) {
+        const first = before;
+        before = async () => undefined;
+        await first();
+        return kept.commit(operations);
+      },
+    }));
+    const [{ refresh_token } = {}] = await rotate(0);
+    let latest: Readonly<Record<string, string>> = {};
+    before = async () => {
+      const { body } = await refresh(refresh_token);
+      latest = (await refresh(body.refresh_token)).body;
+      expect(await probe(latest.access_token)).toBe(200);
+    };
+    const late = await refresh(refresh_token);
+    expect(late).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+    expect(await probe(latest.access_token)).toBe(401);
+    expect(await keptIn(records)).toBe(0);
+  });
+});
+
+describe("refresh tokens that are in use", () => {
+  it("are a hundred of an application at most, of which the oldest ends", async () => {
+    const { records, server, person, client, rotate, refresh, probe } = await build(embedded);
+    const [first] = await rotate(0);
+    const tokens: string[] = [];
+    for (let at = 0; at < 101; at += 1) {
+      const { form } = await consented(server, person, { client });
+      const { status, body } = await exchange(server, form);
+      expect(status).toBe(200);
+      tokens.push(body.refresh_token ?? "");
+    }
+    expect(await keptIn(records)).toBeLessThanOrEqual(100);
+    expect((await refresh(first?.refresh_token)).status).toBe(400);
+    expect(await probe(first?.access_token)).toBe(200);
+    expect((await refresh(tokens.at(-1))).status).toBe(200);
+  });
+});
