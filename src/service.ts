@@ -24,7 +24,7 @@ import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
 import { openState, type State, type StateOptions } from "./state.ts";
-import type { LeadersWork } from "./store/maintenance.ts";
+import type { LeaderJob } from "./store/maintenance.ts";
 import { createSessionArchive } from "./store/session-archive.ts";
 import {
   createReport,
@@ -131,7 +131,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   });
   let isDraining = false;
   const readiness = createReadiness({ ...{ state, scoring }, isDraining: () => isDraining });
-  const repeat: Repeat = (step, everyMs) => startLoop({ step, everyMs, schedule, onError });
+  const repeat: Repeat = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
   const onError = (error: unknown) => {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
   };
@@ -141,10 +141,10 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const { market } = context;
   const { denials } = access;
   const report = createReport({ ...options, state, market, streams, denials });
-  state.startUpkeep([
+  state.startMaintenance([
     ...recording(scoring, state),
     ...(scoring.live?.work ?? []),
-    alerts.leadersWork,
+    alerts.leaderJob,
     ...sweeping(state),
   ]);
   alerts.start();
@@ -208,21 +208,21 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
 }
 
 /** The leader frees what counts of ended windows take. */
-const sweeping = ({ store: { counters } }: State): readonly LeadersWork[] =>
-  counters === undefined ? [] : [{ step: counters.sweep, everyMs: SWEEP_EVERY_MS }];
+const sweeping = ({ store: { counters } }: State): readonly LeaderJob[] =>
+  counters === undefined ? [] : [{ tick: counters.sweep, everyMs: SWEEP_EVERY_MS }];
 
 /** The leader records final snapshots. Those of the sandbox anyone can make again from its seed. */
 function recording(
   { market: { mode, dayMs }, snapshots, recordableUntil: knownUntil }: Scoring,
   { store: { archive } }: State,
-): readonly LeadersWork[] {
+): readonly LeaderJob[] {
   if (mode === "sandbox") return [];
   const hasWholeHistory = mode !== "live";
-  const step = createSessionArchive({
+  const tick = createSessionArchive({
     ...{ archive, snapshots, knownUntil, dayMs, hasWholeHistory },
     idOf: snapshotId,
   });
-  return [{ step, everyMs: RECORD_EVERY_MS }];
+  return [{ tick, everyMs: RECORD_EVERY_MS }];
 }
 
 /**

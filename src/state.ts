@@ -8,7 +8,7 @@ import { holdsKeys } from "./store/keys/key-records.ts";
 import { type Keyring, openKeyring } from "./store/keys/keyring.ts";
 import { readMasterKey } from "./store/keys/master-key.ts";
 import { leases } from "./store/lease.ts";
-import { LEADER, type LeadersWork, startUpkeep, type Upkeep } from "./store/maintenance.ts";
+import { LEADER, type LeaderJob, type Maintenance, startMaintenance } from "./store/maintenance.ts";
 import { put } from "./store/port/operations.ts";
 import type { Store, StoreMode } from "./store/port/store.ts";
 import { probes } from "./store/probes.ts";
@@ -21,7 +21,7 @@ import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 const PROBE_SHARED_MS = 1_000;
 
 /** How long the archive keeps what alerts and live markets leave in it, in milliseconds. */
-const KEPT = {
+const RETENTION = {
   keptMs: { [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS },
   keptBeforeNewestMs: ROWS_KEPT_MS,
 };
@@ -49,7 +49,7 @@ export interface State {
   readonly onCredentialChange: (listener: () => void) => () => void;
   /** Begins to look after the store. To be called when nothing will block the process for long any
    *  more: a leader that does not answer is replaced. */
-  startUpkeep(leadersWork: readonly LeadersWork[]): void;
+  startMaintenance(leaderJobs: readonly LeaderJob[]): void;
   /** Whether this process does what only one process may do. */
   isLeader(): boolean;
   /** Whether any process does it. */
@@ -68,20 +68,21 @@ export async function openState(options: StateOptions): Promise<State> {
   );
   try {
     const keyring = await openKeys(store, choice, now);
-    const onError = (error: unknown) => log.error({ err: error }, "upkeep of the store failed");
-    let upkeep: Upkeep | undefined;
+    const onError = (error: unknown) =>
+      log.error({ err: error }, "maintenance of the store failed");
+    let maintenance: Maintenance | undefined;
     return {
       store,
       keyring,
       onCredentialChange,
-      startUpkeep(leadersWork) {
-        upkeep = startUpkeep({ store, keyring, ...KEPT, leadersWork, now, onError });
+      startMaintenance(leaderJobs) {
+        maintenance = startMaintenance({ store, keyring, ...RETENTION, leaderJobs, now, onError });
       },
-      isLeader: () => upkeep?.leadership.isHeld() ?? false,
+      isLeader: () => maintenance?.leadership.isHeld() ?? false,
       isLed: async () => (await store.records.get(leases, LEADER)) !== undefined,
       probe: createProbe(store, log),
       async close() {
-        await upkeep?.stop();
+        await maintenance?.stop();
         await store.close();
       },
     };

@@ -9,7 +9,7 @@ import { createKeyringVault } from "../mail/keyring-vault.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";
 import type { State } from "../state.ts";
-import type { LeadersWork } from "../store/maintenance.ts";
+import type { LeaderJob } from "../store/maintenance.ts";
 import { measuredSender } from "../telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "../telemetry/meters.ts";
 import type { Owner } from "./alert.ts";
@@ -49,7 +49,7 @@ export interface Alerts {
   /** The public keys of what is sent. */
   readonly keySet: () => WebhookKeySet;
   /** What the leader does. */
-  readonly leadersWork: LeadersWork;
+  readonly leaderJob: LeaderJob;
   /** Begins to send. */
   start(): void;
   /** Nothing is sent after this. */
@@ -83,7 +83,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     service: createAlertService({ ...options, ...common, urlPolicy }),
     eventLog: eventLogOf({ records, archive, now }, state),
     keySet: () => webhookKeySet(keys("webhook-signing")),
-    leadersWork: { step: decide, everyMs: DECIDE_EVERY_MS },
+    leaderJob: { tick: decide, everyMs: DECIDE_EVERY_MS },
     start: courier.start,
     async stop() {
       await courier.stop();

@@ -69,7 +69,7 @@ export async function createAccess(options: AccessOptions) {
   const { records, audit, keys, accounts, mailbox } = basics;
   const { hashAddress } = state.keyring;
   const { anonymousScopes, signUp } = config;
-  const { limits, denials, settle } = limitsOf(options, onError);
+  const { limits, denials, sync } = limitsOf(options, onError);
   const intake = createIntake({ records, now, audit, keys, mode: config.market.kind });
   const { isAccepted } = intake;
   const sessions = createSessions({ records, now, secure: isHttps(baseUrl), audit });
@@ -100,7 +100,7 @@ export async function createAccess(options: AccessOptions) {
     }),
     async close() {
       await mailWorker.stop();
-      await Promise.all([outbound.close(), settle()]);
+      await Promise.all([outbound.close(), sync()]);
     },
   };
 }
@@ -157,12 +157,12 @@ function limitsOf({ state, config, now }: AccessOptions, onError: (error: unknow
   const { store, keyring } = state;
   const { records, counters } = store;
   const overrides = config.rateLimits;
-  const { settle, ...counting } =
+  const { sync, ...counting } =
     counters === undefined
-      ? { ...createLimits({ overrides }), settle: async () => undefined }
+      ? { ...createLimits({ overrides }), sync: async () => undefined }
       : createSharedLimits({ counters, overrides, onError });
   const { hashAddress } = keyring;
-  return { ...countDenials(withLockouts(counting, { records, hashAddress, now })), settle };
+  return { ...countDenials(withLockouts(counting, { records, hashAddress, now })), sync };
 }
 
 const isHttps = (url: string): boolean => new URL(url).protocol === "https:";

@@ -12,7 +12,7 @@ import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
 import { openUniverse } from "../sources/live/universe.ts";
 import { liveClock, type MarketClock } from "../sources/market-clock.ts";
-import type { LeadersWork } from "../store/maintenance.ts";
+import type { LeaderJob } from "../store/maintenance.ts";
 import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
 import { tracedAsk } from "../telemetry/instrumented.ts";
@@ -59,7 +59,7 @@ export interface Live {
   /** What is followed, and what was left out and why. */
   readonly setup: Setup;
   /** Asking providers, which only one process does. */
-  readonly work: readonly LeadersWork[];
+  readonly work: readonly LeaderJob[];
   /** When something was last observed whose provider's clock agreed, Unix milliseconds; -Infinity
    *  before anything was. */
   confirmedAt(): number;
@@ -172,13 +172,13 @@ function follow(
       ...{ ...common, provider, options },
       origin: origins[provider.id] ?? provider.origin,
     });
-    const work = { step: listener.step, everyMs: ASK_EVERY_MS };
+    const work = { tick: listener.step, everyMs: ASK_EVERY_MS };
     return { work, close: async () => listener.close() };
   }
   const mirror = origins[provider.id];
   const line = openLine({ origin: provider.origin, mirror, now });
   const series = provider.series(options);
-  const { step } = createPoller({
+  const { step: tick } = createPoller({
     ...common,
     provider,
     series,
@@ -186,5 +186,5 @@ function follow(
     cache,
     mirror,
   });
-  return { work: { step, everyMs: ASK_EVERY_MS }, close: line.close };
+  return { work: { tick, everyMs: ASK_EVERY_MS }, close: line.close };
 }

@@ -112,10 +112,10 @@ export async function openReader(options: ReaderOptions): Promise<() => Promise<
 
 /** Reads on whenever something was kept, and from time to time. */
 export function startReading(
-  step: () => Promise<number>,
+  tick: () => Promise<number>,
   { records, onError }: Pick<Store, "records"> & { readonly onError: (error: unknown) => void },
 ) {
-  const loop = startLoop({ step, everyMs: LOOK_EVERY_MS, onError, schedule });
+  const loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
   const stopListening = records.onAnnounce(NEWS_TOPIC, loop.wake);
   return {
     /** Ends when what is being read has been read. */

@@ -13,10 +13,10 @@ export const schedule: Schedule = (run, delayMs) => {
 /** What is repeated, and how. */
 export interface LoopOptions {
   /** A bounded piece of work. @returns How much it found; 0 ends the round. */
-  readonly step: () => Promise<number>;
+  readonly tick: () => Promise<number>;
   /** Pause after a round, in milliseconds. */
   readonly everyMs: number;
-  /** Told when a step failed. The round ends, and the next one tries again. */
+  /** Told when a tick failed. The round ends, and the next one tries again. */
   readonly onError: (error: unknown) => void;
   readonly schedule: Schedule;
 }
@@ -25,13 +25,13 @@ export interface LoopOptions {
 export interface Loop {
   /** Starts a round now, or right after the one under way. */
   wake(): void;
-  /** No step starts after this; resolves when the one under way has ended. */
+  /** No tick starts after this; resolves when the one under way has ended. */
   stop(): Promise<void>;
 }
 
-/** Repeats a step, never two at once: at once while it finds something, otherwise after a pause or
+/** Repeats a tick, never two at once: at once while it finds something, otherwise after a pause or
  *  when woken. The first round starts now. */
-export function startLoop({ step, everyMs, onError, schedule }: LoopOptions): Loop {
+export function startLoop({ tick, everyMs, onError, schedule }: LoopOptions): Loop {
   // Whoever wakes a loop is not the caller of what it does.
   const outside = AsyncLocalStorage.snapshot();
   let running: Promise<void> | undefined;
@@ -41,7 +41,7 @@ export function startLoop({ step, everyMs, onError, schedule }: LoopOptions): Lo
 
   const round = async (): Promise<void> => {
     try {
-      while (!isStopped && (await step()) > 0);
+      while (!isStopped && (await tick()) > 0);
     } catch (error) {
       onError(error);
     }

@@ -10,7 +10,7 @@ interface Repetition {
  * Does something again and again, never twice at once: at once while it finds something, otherwise
  * after a pause or when woken. The first time is now; after a failure it goes on.
  *
- * @param step A bounded piece of work. Resolves with how much it found; 0 ends the round.
+ * @param tick A bounded piece of work. Resolves with how much it found; 0 ends the round.
  * @param everyMs Pause after a round, in milliseconds.
  */
-export type Repeat = (step: () => Promise<number>, everyMs: number) => Repetition;
+export type Repeat = (tick: () => Promise<number>, everyMs: number) => Repetition;

@@ -82,7 +82,7 @@ export function createMailWorker(options: MailWorkerOptions): MailWorker {
       });
     underway.add(done);
   };
-  const step = async (): Promise<number> => {
+  const tick = async (): Promise<number> => {
     const limit = MAX_UNDERWAY - underway.size;
     if (limit === 0) return 0;
     const due = await records.claimDue(mails, { limit, leaseMs: LEASE_MS });
@@ -91,7 +91,7 @@ export function createMailWorker(options: MailWorkerOptions): MailWorker {
   };
   return {
     start() {
-      loop = startLoop({ step, everyMs: LOOK_EVERY_MS, onError, schedule });
+      loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
       stopListening = records.onAnnounce(MAIL_TOPIC, loop.wake);
     },
     async stop() {

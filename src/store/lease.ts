@@ -53,7 +53,7 @@ export function createLease(options: LeaseOptions): Lease {
     const found = await records.get(leases, name);
     return { found, isFree: found === undefined || found.value.holder === holder };
   };
-  const step = async (): Promise<number> => {
+  const tick = async (): Promise<number> => {
     const askedAt = monotonic();
     const { found, isFree } = await read();
     const to = { value: { holder }, ttlMs: TTL_MS };
@@ -62,7 +62,7 @@ export function createLease(options: LeaseOptions): Lease {
     term.set(isHeld ? askedAt + TTL_MS - MARGIN_MS : askedAt);
     return 0;
   };
-  const loop = startLoop({ step, everyMs: RENEW_MS, onError, schedule });
+  const loop = startLoop({ tick, everyMs: RENEW_MS, onError, schedule });
   const stopListening = records.onAnnounce(topic, loop.wake);
   return {
     isHeld: term.isRunning,

@@ -7,20 +7,20 @@ import type { Records } from "./port/records.ts";
 const DAY_MS = 86_400_000;
 
 /** How long audit rows are kept, in milliseconds: a year and what a yearly review needs. */
-export const AUDIT_KEPT_MS = 400 * DAY_MS;
+export const AUDIT_RETENTION_MS = 400 * DAY_MS;
 
 /** How long the rows of a kind stay in the archive, in milliseconds; other kinds stay for ever. */
-export type KeptMs = Readonly<Record<string, number>>;
+export type RetentionMs = Readonly<Record<string, number>>;
 
-/** What is kept, and for how long. */
-export interface Kept {
+/** What retention applies to. */
+export interface RetentionOptions {
   readonly records: Records;
   readonly archive: Archive;
   /** Of the kinds that the store does not write itself. */
-  readonly keptMs?: KeptMs | undefined;
+  readonly retentionMs?: RetentionMs | undefined;
   /** Of kinds that cannot be had again: counted back from the newest row of the kind, so that a clock
    *  that is ahead for a minute takes nothing with it. */
-  readonly keptBeforeNewestMs?: KeptMs | undefined;
+  readonly retentionBeforeNewestMs?: RetentionMs | undefined;
 }
 
 /**
@@ -30,26 +30,23 @@ export interface Kept {
  * @throws {Error} When the oldest audit rows are not as the service writes them; they stay.
  */
 export async function applyRetention(
-  { records, archive, keptMs, keptBeforeNewestMs = {} }: Kept,
+  { records, archive, retentionMs, retentionBeforeNewestMs = {} }: RetentionOptions,
   now: number,
 ): Promise<void> {
-  for (const [kind, ms] of Object.entries(keptBeforeNewestMs)) {
+  for (const [kind, ms] of Object.entries(retentionBeforeNewestMs)) {
     const [newest] = await archive.read(kind, { order: "newest", limit: 1 });
     if (newest !== undefined) await archive.prune(kind, Math.min(now, newest.at) - ms);
   }
-  for (const [kind, ms] of Object.entries({ ...keptMs, [AUDIT_KIND]: AUDIT_KEPT_MS })) {
+  for (const [kind, ms] of Object.entries({ ...retentionMs, [AUDIT_KIND]: AUDIT_RETENTION_MS })) {
     const before = now - ms;
-    if (kind === AUDIT_KIND) await noteEndOfPruned({ records, archive }, before);
+    if (kind === AUDIT_KIND) await noteEndOfPruned(records, archive, before);
     await archive.prune(kind, before);
   }
 }
 
 /** Notes the newest audit row that is going to be removed, so that what follows it can be verified
  *  and a removal by somebody else is not taken for this. */
-async function noteEndOfPruned(
-  { records, archive }: Pick<Kept, "records" | "archive">,
-  before: number,
-): Promise<void> {
+async function noteEndOfPruned(records: Records, archive: Archive, before: number): Promise<void> {
   const selection = { to: before - 1, order: "newest", limit: 1 } as const;
   const [newest] = await archive.read(AUDIT_KIND, selection);
   if (newest === undefined) return;

@@ -25,7 +25,7 @@ it.each([
       [0, 399, 401].map((days) => ({ kind, at: NOW - days * DAY_MS, id: String(days), body: {} })),
     );
     await archive.append(rows);
-    state.startUpkeep([]);
+    state.startMaintenance([]);
     const left = async () => {
       const read = kinds.map((kind) => archive.read(kind, { order: "oldest", limit: 10 }));
       return (await Promise.all(read)).flat().filter(({ id }) => id === "401");

@@ -100,13 +100,13 @@ describe("work that is repeated", () => {
   it("is not the request's that woke it", async () => {
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     let rounds = 0;
-    const step = async () => {
+    const tick = async () => {
       rounds += 1;
       if (rounds === 2) resolve(currentRequestId());
       return 0;
     };
     const loop = startLoop({
-      step,
+      tick,
       everyMs: 60_000,
       onError: (error) => expect.fail(String(error)),
       schedule,

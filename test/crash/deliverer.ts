@@ -11,7 +11,7 @@ import { createLimits } from "../../src/limits/memory-limits.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
-import { startUpkeep } from "../../src/store/maintenance.ts";
+import { startMaintenance } from "../../src/store/maintenance.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import type { Store } from "../../src/store/port/store.ts";
@@ -87,8 +87,8 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
   const masterKey = Buffer.from(options.masterKey, "hex");
   const keyring = await openKeyring({ records, masterKey, now: Date.now });
   const onError = (error: unknown) => void process.stderr.write(`${error}\n`);
-  const keptMs = { [ATTEMPT_KIND]: EVENTS_KEPT_MS };
-  const upkeep = startUpkeep({ store, keyring, keptMs, now: Date.now, onError });
+  const retentionMs = { [ATTEMPT_KIND]: EVENTS_KEPT_MS };
+  const maintenance = startMaintenance({ store, keyring, retentionMs, now: Date.now, onError });
   const sender = counting(
     createSender({
       ...{ schemes: ["https:", "http:"], isAllowed: () => true },
@@ -117,7 +117,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     const stopped = options.delivers ? worker.stop() : undefined;
     await sender.close();
     await stopped;
-    await upkeep.stop();
+    await maintenance.stop();
     await store.close();
   };
 }

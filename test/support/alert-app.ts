@@ -74,7 +74,7 @@ export async function startAlertApp({
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
-  const repeat: Repeat = (step, everyMs) => startLoop({ step, everyMs, schedule, onError });
+  const repeat: Repeat = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
   const people = peopleOf({ clock }, records);
   const { now, accounts } = people;
   const app = createApp({

@@ -3,7 +3,7 @@ import { readStoreChoice } from "../../src/config/config.ts";
 import { holdsKeys } from "../../src/store/keys/key-records.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { readMasterKey } from "../../src/store/keys/master-key.ts";
-import { startUpkeep } from "../../src/store/maintenance.ts";
+import { startMaintenance } from "../../src/store/maintenance.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
@@ -32,7 +32,7 @@ export async function startStoreServer(
   const { records } = store;
   const places = { fromEnv, folder, holdsKeys: await holdsKeys(records) };
   const keyring = await openKeyring({ records, masterKey: readMasterKey(places), now });
-  const upkeep = startUpkeep({ store, keyring, now, onError: () => {} });
+  const maintenance = startMaintenance({ store, keyring, now, onError: () => {} });
   const context = { store, keyring: async () => keyring, now, holder: "server" as const };
   const admin = await serveAdmin({ folder, context, databaseUrl });
   const stopping = new AbortController();
@@ -42,7 +42,7 @@ export async function startStoreServer(
     stopping.abort();
     await loading;
     await admin.close();
-    await upkeep.stop();
+    await maintenance.stop();
     await store.close();
   };
 }

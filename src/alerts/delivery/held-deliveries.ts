@@ -38,7 +38,7 @@ export interface ReleaseOptions {
 
 /** Carries releases out until it is stopped; every process may. */
 export function startReleasing({ records, schedule, onError }: ReleaseOptions): Pick<Loop, "stop"> {
-  const step = async (): Promise<number> => {
+  const tick = async (): Promise<number> => {
     const due = await records.claimDue(releases, { limit: 1, leaseMs: LEASE_MS });
     for (const release of due) {
       await releaseAll(records, release.key);
@@ -46,7 +46,7 @@ export function startReleasing({ records, schedule, onError }: ReleaseOptions): 
     }
     return due.length;
   };
-  const loop = startLoop({ step, everyMs: LOOK_EVERY_MS, onError, schedule });
+  const loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
   const stopListening = records.onAnnounce(RELEASES_TOPIC, loop.wake);
   return {
     async stop() {

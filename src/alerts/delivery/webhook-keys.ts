@@ -29,7 +29,7 @@ export type WebhookKeySet = z.infer<typeof WebhookKeySet>;
 
 /** The public halves of the keys that sign deliveries. */
 export function webhookKeySet(keys: readonly Key<"webhook-signing">[]): WebhookKeySet {
-  const { keptMs } = keyUses["webhook-signing"];
+  const { retentionMs } = keyUses["webhook-signing"];
   return {
     keys: keys.map(({ kid, jwk: { x }, createdAt, retiredAt }) => ({
       kid,
@@ -40,7 +40,7 @@ export function webhookKeySet(keys: readonly Key<"webhook-signing">[]): WebhookK
       use: "sig",
       public_key: PUBLIC_KEY_PREFIX + Buffer.from(x, "base64url").toString("base64"),
       created_at: new Date(createdAt).toISOString(),
-      expires_at: retiredAt === null ? null : new Date(retiredAt + keptMs).toISOString(),
+      expires_at: retiredAt === null ? null : new Date(retiredAt + retentionMs).toISOString(),
     })),
   };
 }

@@ -67,7 +67,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     ...PLACES,
     monotonic,
   });
-  const step = async (): Promise<number> => {
+  const tick = async (): Promise<number> => {
     // No more than one endpoint has room for: what is left over waits here while others could send
     // it, and a few can wait without the end of their lease in sight.
     const limit = Math.min(MAX_CONCURRENT_ATTEMPTS, lanes.capacity);
@@ -87,7 +87,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   };
   return {
     start() {
-      loop = startLoop({ step, everyMs: LOOK_EVERY_MS, onError, schedule });
+      loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
       releases = startReleasing({ records, schedule, onError });
       stopListening = records.onAnnounce(DELIVERIES_TOPIC, loop.wake);
     },

@@ -82,7 +82,7 @@ export function endedKey(ended: Stored<KeyRecord>, now: number): readonly Operat
 
 /** Whether nothing that is in use can have been made with the key. */
 export function hasEnded({ use, retiredAt }: KeyRecord, now: number): boolean {
-  return retiredAt !== null && retiredAt + keyUses[use].keptMs <= now;
+  return retiredAt !== null && retiredAt + keyUses[use].retentionMs <= now;
 }
 
 function newRecord(use: KeyUse, generation: number, { vault, now }: KeyChange): KeyRecord {

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
-import { AUDIT_KEPT_MS } from "../retention.ts";
+import { AUDIT_RETENTION_MS } from "../retention.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -59,7 +59,7 @@ export type KeyUse = keyof JwkOf;
 
 interface Use<U extends KeyUse> {
   /** How long a key is kept after another took its place, in milliseconds. */
-  readonly keptMs: number;
+  readonly retentionMs: number;
   generate(): JwkOf[U];
 }
 
@@ -78,32 +78,32 @@ const RSA_BITS = 2048;
 export const keyUses: { readonly [U in KeyUse]: Use<U> } = {
   "token-signing": {
     // ID tokens end after an hour; clients may keep the key set for some hours more.
-    keptMs: DAY_MS,
+    retentionMs: DAY_MS,
     generate: () => signing(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey, "ES256"),
   },
   "token-signing-rsa": {
-    keptMs: DAY_MS,
+    retentionMs: DAY_MS,
     generate: () =>
       signing(generateKeyPairSync("rsa", { modulusLength: RSA_BITS }).privateKey, "RS256"),
   },
   "cookie-signing": {
     // The longest session.
-    keptMs: 14 * DAY_MS,
+    retentionMs: 14 * DAY_MS,
     generate: secret,
   },
   "webhook-signing": {
     // Deliveries are tried for three days, and receivers may keep the key for some days more.
-    keptMs: 7 * DAY_MS,
+    retentionMs: 7 * DAY_MS,
     generate: () => signing(generateKeyPairSync("ed25519").privateKey, "Ed25519"),
   },
   "secret-encryption": {
     // Something may still be sealed with it.
-    keptMs: Number.POSITIVE_INFINITY,
+    retentionMs: Number.POSITIVE_INFINITY,
     generate: secret,
   },
   "address-hash": {
     // The rows in which an address may have to be found again.
-    keptMs: AUDIT_KEPT_MS,
+    retentionMs: AUDIT_RETENTION_MS,
     generate: secret,
   },
 };

@@ -3,7 +3,7 @@ import type { Operation, Replacing } from "../port/records.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { encodeArchiveRow } from "./archive.ts";
 import type { Once } from "./once.ts";
-import { isRefused } from "./persistence.ts";
+import { isRefused } from "./retry.ts";
 import { checkNames, jsonText } from "./text.ts";
 
 /** Commits that go in one batch, and their text in characters. */

@@ -1,7 +1,7 @@
 import { Pool, type PoolClient, type QueryConfig, type QueryResult, type QueryResultRow } from "pg";
 import { storeUnavailable } from "../port/unavailable.ts";
 import { ask } from "./ask.ts";
-import { persist } from "./persistence.ts";
+import { retry } from "./retry.ts";
 import type { Target } from "./target.ts";
 
 /** Connections of one process beside the one that listens. */
@@ -57,7 +57,7 @@ export function openConnection({ config }: Target, budgetMs: number): Connection
   let isClosed = false;
   const run = async <T>(work: Work<T>, extraMs = 0): Promise<T> => {
     if (isClosed) throw storeUnavailable("The store is closed.");
-    const result = persist((leftMs) => attemptOn(pool, work, leftMs), budgetMs + extraMs);
+    const result = retry((leftMs) => attemptOn(pool, work, leftMs), budgetMs + extraMs);
     underWay.add(result);
     try {
       return await result;

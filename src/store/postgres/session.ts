@@ -1,6 +1,6 @@
 import { Client, type ClientConfig, type QueryResultRow } from "pg";
 import { ask } from "./ask.ts";
-import { persist, unavailable } from "./persistence.ts";
+import { retry, unavailable } from "./retry.ts";
 import type { Target } from "./target.ts";
 
 /** How long a server may take to say goodbye, in milliseconds. */
@@ -28,7 +28,7 @@ export async function openSession(
   { config }: Target,
   { connectMs, answerMs }: SessionTimes,
 ): Promise<Session> {
-  const client = await persist((leftMs) => connectAlone(config, leftMs), connectMs);
+  const client = await retry((leftMs) => connectAlone(config, leftMs), connectMs);
   return {
     async query<R extends QueryResultRow>(text: string, values: unknown[] = []) {
       try {

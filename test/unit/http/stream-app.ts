@@ -72,8 +72,8 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
   const timers = manualTimers();
   const failures: unknown[] = [];
   const onError = (error: unknown) => void failures.push(error);
-  const repeat: Repeat = (step, everyMs) =>
-    startLoop({ step, everyMs, onError, schedule: timers.schedule });
+  const repeat: Repeat = (tick, everyMs) =>
+    startLoop({ tick, everyMs, onError, schedule: timers.schedule });
   const callers = new Map([["reader", reader("reader")]]);
   const log = writtenLog(dataBytes);
   const streams = createStreams(repeat);

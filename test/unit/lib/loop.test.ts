@@ -5,19 +5,19 @@ import { manualTimers } from "../../support/timers.ts";
 /** A step that finds what was put there, and can be held up. */
 function work(...found: number[]) {
   const errors: unknown[] = [];
-  let steps = 0;
+  let ticks = 0;
   let gate = Promise.resolve();
   return {
     errors,
-    steps: () => steps,
+    ticks: () => ticks,
     found,
     holdUp(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();
       gate = promise;
       return resolve;
     },
-    async step(): Promise<number> {
-      steps += 1;
+    async tick(): Promise<number> {
+      ticks += 1;
       await gate;
       const next = found.shift() ?? 0;
       if (Number.isNaN(next)) throw new Error("failed");
@@ -28,17 +28,17 @@ function work(...found: number[]) {
 }
 
 describe("a loop", () => {
-  it("steps at once, then after every pause", async () => {
+  it("ticks at once, then after every pause", async () => {
     const timers = manualTimers();
     const todo = work();
     startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
-    expect(todo.steps()).toBe(1);
+    expect(todo.ticks()).toBe(1);
     await timers.advance(999);
-    expect(todo.steps()).toBe(1);
+    expect(todo.ticks()).toBe(1);
     await timers.advance(1);
-    expect(todo.steps()).toBe(2);
+    expect(todo.ticks()).toBe(2);
     await timers.advance(10_000);
-    expect(todo.steps()).toBe(12);
+    expect(todo.ticks()).toBe(12);
   });
 
   it("goes on without a pause while there is something", async () => {
@@ -46,22 +46,22 @@ describe("a loop", () => {
     const todo = work(500, 500, 3);
     startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
     await timers.advance(0);
-    expect(todo.steps()).toBe(4);
+    expect(todo.ticks()).toBe(4);
   });
 
-  it("steps when woken, and pauses anew from there", async () => {
+  it("ticks when woken, and pauses anew from there", async () => {
     const timers = manualTimers();
     const todo = work();
     const loop = startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
     await timers.advance(900);
     loop.wake();
     await timers.advance(999);
-    expect(todo.steps()).toBe(2);
+    expect(todo.ticks()).toBe(2);
     await timers.advance(1);
-    expect(todo.steps()).toBe(3);
+    expect(todo.ticks()).toBe(3);
   });
 
-  it("never takes two steps at once, and misses no wake during one", async () => {
+  it("never takes two ticks at once, and misses no wake during one", async () => {
     const timers = manualTimers();
     const todo = work();
     const letGo = todo.holdUp();
@@ -69,12 +69,12 @@ describe("a loop", () => {
     loop.wake();
     loop.wake();
     await timers.advance(5_000);
-    expect(todo.steps()).toBe(1);
+    expect(todo.ticks()).toBe(1);
     letGo();
     await timers.advance(0);
-    expect(todo.steps()).toBe(2);
+    expect(todo.ticks()).toBe(2);
     await timers.advance(999);
-    expect(todo.steps()).toBe(2);
+    expect(todo.ticks()).toBe(2);
   });
 
   it("tells of a failed step, and tries again after the pause", async () => {
@@ -83,9 +83,9 @@ describe("a loop", () => {
     startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
     await timers.advance(0);
     expect(todo.errors).toEqual([new Error("failed")]);
-    expect(todo.steps()).toBe(1);
+    expect(todo.ticks()).toBe(1);
     await timers.advance(1_000);
-    expect(todo.steps()).toBe(2);
+    expect(todo.ticks()).toBe(2);
   });
 
   it("stops after the step under way, and stays stopped", async () => {
@@ -103,7 +103,7 @@ describe("a loop", () => {
     await stopped;
     loop.wake();
     await timers.advance(5_000);
-    expect(todo.steps()).toBe(1);
+    expect(todo.ticks()).toBe(1);
     await loop.stop();
   });
 

@@ -41,7 +41,7 @@ function process(
   options: Omit<SharedLimitsOptions, "onError" | "now">,
 ): SharedLimits {
   return createSharedLimits({
-    patienceMs: 20_000,
+    timeoutMs: 20_000,
     ...options,
     now: () => clock.now,
     onError: failed,
@@ -371,7 +371,7 @@ describe("calls on several processes", () => {
   it("are told when the process ends", async () => {
     const { counters, limits } = onFake(calls);
     await countTimes(limits, "calls", 4);
-    await limits.settle();
+    await limits.sync();
     expect(counters.windows.get("calls a")).toBe(4);
   });
 

@@ -1,38 +1,38 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
-import { startUpkeep } from "../../../src/store/maintenance.ts";
+import { startMaintenance } from "../../../src/store/maintenance.ts";
 import { describeStores, openStore, type TestStore } from "../../support/stores.ts";
 
 const masterKey = randomBytes(32);
 
-/** A process that counts the rounds of its work; two steps of each round find something. */
+/** A process that counts the rounds of its work; two ticks of each round find something. */
 async function start({ records, archive, clock }: TestStore) {
   const now = () => clock.now;
   const keyring = await openKeyring({ records, masterKey, now });
-  const done = { steps: 0 };
-  const upkeep = startUpkeep({
+  const done = { ticks: 0 };
+  const maintenance = startMaintenance({
     ...{ store: { engine: "postgres", records, archive }, keyring, now },
-    leadersWork: [{ step: async () => ++done.steps % 3, everyMs: 5 }],
+    leaderJobs: [{ tick: async () => ++done.ticks % 3, everyMs: 5 }],
     onError: () => {},
   });
-  onTestFinished(() => upkeep.stop());
-  return { upkeep, done };
+  onTestFinished(() => maintenance.stop());
+  return { maintenance, done };
 }
 
-describeStores("the leader's work", (engine) => {
+describeStores("a leader job", (engine) => {
   it("is done by the process that leads, again and again, and by the next when that stops", async () => {
     const store = await openStore(engine);
     const first = await start(store);
-    await vi.waitUntil(() => first.done.steps > 7, { timeout: 2_500 });
+    await vi.waitUntil(() => first.done.ticks > 7, { timeout: 2_500 });
     const second = await start(engine.isShared ? await store.openBeside() : store);
-    const before = first.done.steps;
-    await vi.waitUntil(() => first.done.steps > before + 7, { timeout: 2_500 });
-    expect(second.done.steps).toBe(0);
+    const before = first.done.ticks;
+    await vi.waitUntil(() => first.done.ticks > before + 7, { timeout: 2_500 });
+    expect(second.done.ticks).toBe(0);
 
-    await first.upkeep.stop();
-    const { steps } = first.done;
-    await vi.waitUntil(() => second.done.steps > 7, { timeout: 2_500 });
-    expect(first.done.steps).toBe(steps);
+    await first.maintenance.stop();
+    const { ticks } = first.done;
+    await vi.waitUntil(() => second.done.ticks > 7, { timeout: 2_500 });
+    expect(first.done.ticks).toBe(ticks);
   });
 });

@@ -4,7 +4,7 @@ import { audited } from "../../../src/store/audit/entry.ts";
 import { verifyAudit } from "../../../src/store/audit/verify.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
-import { startUpkeep } from "../../../src/store/maintenance.ts";
+import { startMaintenance } from "../../../src/store/maintenance.ts";
 import type { Store } from "../../../src/store/port/store.ts";
 import { describeStores, type Engine, openStore, type TestStore } from "../../support/stores.ts";
 
@@ -23,12 +23,12 @@ async function start(of: TestStore, engine: Store["engine"]) {
   const now = () => of.clock.now;
   const errors: unknown[] = [];
   const keyring = await openKeyring({ records, masterKey, now });
-  const upkeep = startUpkeep({
+  const maintenance = startMaintenance({
     ...{ store: { engine, records, archive }, keyring, now },
     onError: (error) => void errors.push(error),
   });
-  onTestFinished(() => upkeep.stop());
-  return { keyring, upkeep, errors, leads: () => upkeep.leadership.isHeld() };
+  onTestFinished(() => maintenance.stop());
+  return { keyring, maintenance, errors, leads: () => maintenance.leadership.isHeld() };
 }
 
 async function twoProcesses(engine: Engine) {
@@ -43,25 +43,25 @@ async function twoProcesses(engine: Engine) {
 
 const record = (store: TestStore) => store.records.commit(audited(entry, store.clock.now));
 
-describeStores("the upkeep of a store", (engine) => {
+describeStores("the maintenance of a store", (engine) => {
   it("seals what is recorded, and goes on with what is recorded later", async () => {
     const store = await openStore(engine);
-    const { upkeep, errors } = await start(store, "embedded");
+    const { maintenance, errors } = await start(store, "embedded");
     const sealed = (rows: number) =>
       vi.waitUntil(async () => (await verifyAudit(store)).rows === rows, AT_ONCE);
     await sealed(KEYS_MADE);
     await record(store);
     await sealed(KEYS_MADE + 1);
     expect(await verifyAudit(store)).toMatchObject({ unsealed: 0, problems: [] });
-    await upkeep.stop();
+    await maintenance.stop();
     expect(errors).toEqual([]);
   });
 
   it("does nothing any more once it was stopped", async () => {
     const store = await openStore(engine);
-    const { upkeep, leads } = await start(store, "embedded");
+    const { maintenance, leads } = await start(store, "embedded");
     await vi.waitUntil(leads, AT_ONCE);
-    await upkeep.stop();
+    await maintenance.stop();
     expect(leads()).toBe(false);
     await record(store);
     const told = new Promise((resolve) => store.records.onAnnounce("audit", resolve));
@@ -80,7 +80,7 @@ describeStores("the upkeep of a store", (engine) => {
   it("is led by one of several processes, and by another when that stops", async () => {
     const { leader, other } = await twoProcesses(engine);
     expect([leader.leads(), other.leads()]).toEqual([true, false]);
-    await leader.upkeep.stop();
+    await leader.maintenance.stop();
     await vi.waitUntil(other.leads, AT_ONCE);
     expect([...leader.errors, ...other.errors]).toEqual([]);
   });

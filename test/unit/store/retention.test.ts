@@ -31,7 +31,7 @@ it("the service keeps events and attempts for 30 days, and other rows for ever",
     const rows = kinds.map((kind) => archive.read(kind, { order: "oldest", limit: 9 }));
     return (await Promise.all(rows)).map((of) => of.map(({ id }) => id));
   };
-  state.startUpkeep([]);
+  state.startMaintenance([]);
   const kept = [["kept"], ["kept"], ["old", "kept"]];
   await vi.waitFor(async () => expect(await left()).toEqual(kept), { timeout: 10_000 });
 });

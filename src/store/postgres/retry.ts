@@ -12,7 +12,7 @@ const PAUSE_MS = 40;
  * starts up, one that is only a copy for the moment, serialization failure, deadlock, a lock
  * that was not to be had, and work that was undone because its time was over. Class 08 are connection exceptions.
  */
-const PASSING = new Set([
+const TRANSIENT_CODES = new Set([
   ...["53300", "57P01", "57P02", "57P03", "57P05", "25006"],
   ...["40001", "40P01", "55P03", TOO_LATE],
 ]);
@@ -22,7 +22,7 @@ const PASSING = new Set([
  *
  * @throws {Problem} `store_unavailable` with the last error as its cause.
  */
-export async function persist<T>(
+export async function retry<T>(
   attempt: (leftMs: number) => Promise<T>,
   budgetMs: number,
 ): Promise<T> {
@@ -33,7 +33,7 @@ export async function persist<T>(
     } catch (error) {
       const pauseMs = PAUSE_MS * (1 + Math.random());
       const isOver = performance.now() + pauseMs > deadline;
-      if (isOver || !isPassing(error)) throw unavailable(error);
+      if (isOver || !isTransient(error)) throw unavailable(error);
       await pause(pauseMs);
     }
   }
@@ -41,7 +41,7 @@ export async function persist<T>(
 
 /** The problem that an error of the driver or the server is to callers. */
 export function unavailable(error: unknown): Problem {
-  const detail = isPassing(error)
+  const detail = isTransient(error)
     ? "The database does not answer."
     : "The database cannot do this now.";
   return storeUnavailable(detail, error);
@@ -49,12 +49,12 @@ export function unavailable(error: unknown): Problem {
 
 /** Whether the server refused the work, so that nothing of it was done and nothing will be. */
 export function isRefused(error: unknown): boolean {
-  return error instanceof Problem && !isPassing(error.cause);
+  return error instanceof Problem && !isTransient(error.cause);
 }
 
 /** Whether the same may work in a moment; so it is with everything but a server's refusal. */
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
   const { code = "" } = error;
-  return PASSING.has(code) || code.startsWith("08");
+  return TRANSIENT_CODES.has(code) || code.startsWith("08");
 }

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { audited } from "../../../src/store/audit/entry.ts";
 import { sealAudit } from "../../../src/store/audit/seal.ts";
 import { verifyAudit } from "../../../src/store/audit/verify.ts";
-import { keepHouse } from "../../../src/store/housekeeping.ts";
 import { keyUses } from "../../../src/store/keys/key-uses.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
+import { cleanUp } from "../../../src/store/maintenance.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import { embedded, openStore, type TestStore } from "../../support/stores.ts";
@@ -16,14 +16,15 @@ const KEYS_MADE = Object.keys(keyUses).length;
 const masterKey = randomBytes(32);
 const tokens = collection<number>("tokens");
 
-describe("housekeeping", () => {
+describe("cleanup", () => {
   async function open() {
     const store = await openStore(embedded);
     const now = () => store.clock.now;
     const keyring = await openKeyring({ records: store.records, masterKey, now });
-    const keptMs = { event: 30 * DAY_MS };
-    const step = () => keepHouse({ ...store, keptMs, keyring, now });
-    return { store, keyring, step };
+    const retentionMs = { event: 30 * DAY_MS };
+    const tick = () =>
+      cleanUp({ records: store.records, archive: store.archive, retentionMs, keyring }, now());
+    return { store, keyring, tick };
   }
 
   async function seal({ records, clock }: TestStore): Promise<void> {
@@ -31,7 +32,7 @@ describe("housekeeping", () => {
   }
 
   it("frees what has expired in bounded steps, and keeps what has not", async () => {
-    const { store, step } = await open();
+    const { store, tick } = await open();
     const expiring = Array.from({ length: 2_500 }, (_, value) =>
       put(tokens, { key: `expiring ${value}`, value, ttlMs: 1_000 }),
     );
@@ -40,49 +41,49 @@ describe("housekeeping", () => {
       put(tokens, { key: "lasting", value: 0, ttlMs: 1_001 }),
     ]);
     const { records: before } = await store.store.counts();
-    expect(await step()).toBe(0);
+    expect(await tick()).toBe(0);
     store.clock.now += 1_000;
-    expect([await step(), await step(), await step()]).toEqual([1_000, 1_000, 0]);
+    expect([await tick(), await tick(), await tick()]).toEqual([1_000, 1_000, 0]);
     expect((await store.store.counts()).records).toBe(before - 2_500);
     expect(await store.records.get(tokens, "lasting")).toBeDefined();
   });
 
   it("removes audit rows after 400 days and keeps the chain whole", async () => {
-    const { store, step } = await open();
+    const { store, tick } = await open();
     await seal(store);
     store.clock.now += 400 * DAY_MS;
     await store.records.commit(
       audited({ action: "tested", actor: "system", target: "late" }, store.clock.now),
     );
     await seal(store);
-    await step();
+    await tick();
     const all = { rows: KEYS_MADE + 1, firstPosition: 1, problems: [] };
     expect(await verifyAudit(store)).toMatchObject(all);
     store.clock.now += 1;
-    await step();
+    await tick();
     const late = { rows: 1, firstPosition: KEYS_MADE + 1, problems: [] };
     expect(await verifyAudit(store)).toMatchObject(late);
   });
 
   it("removes no audit rows while the oldest was not written by the service", async () => {
-    const { store, step } = await open();
+    const { store, tick } = await open();
     const row = { kind: "audit", at: store.clock.now, id: "other", body: { action: "inserted" } };
     await store.archive.append([row]);
     store.clock.now += 401 * DAY_MS;
-    await expect(step()).rejects.toThrow('audit row "other"');
+    await expect(tick()).rejects.toThrow('audit row "other"');
     expect(await store.archive.read("audit", { order: "oldest", limit: 1 })).toEqual([row]);
   });
 
   it("keeps rows of kinds that have no time set", async () => {
-    const { store, step } = await open();
+    const { store, tick } = await open();
     await store.archive.append([{ kind: "bar", at: 0, id: "1", body: {} }]);
     store.clock.now += 4_000 * DAY_MS;
-    await step();
+    await tick();
     expect(await store.archive.read("bar", { order: "oldest", limit: 1 })).toHaveLength(1);
   });
 
   it("removes rows of a kind that were kept as long as is set for it", async () => {
-    const { store, step } = await open();
+    const { store, tick } = await open();
     const kinds = ["event", "bar"];
     await store.archive.append(
       kinds.map((kind) => ({ kind, at: store.clock.now, id: "1", body: {} })),
@@ -90,29 +91,29 @@ describe("housekeeping", () => {
     const left = () =>
       Promise.all(kinds.map((kind) => store.archive.read(kind, { order: "oldest", limit: 1 })));
     store.clock.now += 30 * DAY_MS;
-    await step();
+    await tick();
     expect(await left()).toMatchObject([[{ kind: "event" }], [{ kind: "bar" }]]);
     store.clock.now += 1;
-    await step();
+    await tick();
     expect(await left()).toMatchObject([[], [{ kind: "bar" }]]);
   });
 
   it("removes keys that have been kept long enough", async () => {
-    const { store, keyring, step } = await open();
+    const { store, keyring, tick } = await open();
     await keyring.rotate("token-signing", { actor: "operator" });
-    await step();
+    await tick();
     expect(keyring.keys("token-signing")).toHaveLength(2);
     store.clock.now += DAY_MS;
-    await step();
+    await tick();
     expect(keyring.keys("token-signing")).toHaveLength(1);
   });
 
   it("does the same when another process does it too", async () => {
-    const { store, keyring, step } = await open();
+    const { store, keyring, tick } = await open();
     await keyring.rotate("token-signing", { actor: "operator" });
     await seal(store);
     store.clock.now += 401 * DAY_MS;
-    await Promise.all([step(), step(), step()]);
+    await Promise.all([tick(), tick(), tick()]);
     await seal(store);
     // The rows of the first keys and of the rotation went; that of the key's removal is left.
     const removal = { rows: 1, firstPosition: KEYS_MADE + 2, problems: [] };

@@ -1,0 +1,140 @@
+import type { Schedule } from "../lib/loop.ts";
+import type { Addition, CountedWindow, Counters } from "../store/port/counters.ts";
+
+/** How long a caller waits for the database, in milliseconds. */
+const TIMEOUT_MS = 250;
+
+/** Pause after the database failed, in milliseconds. */
+const RETRY_PAUSE_MS = 1_000;
+
+/** Windows in one statement, so that no statement takes long. */
+const MAX_BATCH = 500;
+
+/** What is counted in the database. */
+export interface CounterRequest extends Addition {
+  /**
+   * Called with the answer, however late it comes; not called when the database failed.
+   *
+   * @param sentAt When the statement was sent, by the clock of the client.
+   */
+  readonly onCounted: (answer: CountedWindow, sentAt: number) => void;
+}
+
+/** What a counter client works with. */
+export interface CounterClientOptions {
+  readonly counters: Pick<Counters, "add">;
+  /** Milliseconds of a clock that is never set. */
+  readonly now: () => number;
+  readonly schedule: Schedule;
+  /** How long a caller waits, in milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** Called when the database failed; it is asked again. */
+  readonly onError: (error: unknown) => void;
+}
+
+interface PendingRequest extends CounterRequest {
+  readonly resolve: (window: CountedWindow | undefined) => void;
+}
+
+/**
+ * Sends counts to the database one statement at a time; requests that arrive meanwhile share the next
+ * statement. After a statement times out, callers do not wait: until a statement is answered, only one
+ * request at a time is sent, as a probe.
+ */
+export class CounterClient {
+  readonly #counters: Pick<Counters, "add">;
+  readonly #now: () => number;
+  readonly #schedule: Schedule;
+  readonly #timeoutMs: number;
+  readonly #onError: (error: unknown) => void;
+  #queue: PendingRequest[] = [];
+  #isSending = false;
+  #hasTimedOut = false;
+  #retryAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: CounterClientOptions) {
+    this.#counters = options.counters;
+    this.#now = options.now;
+    this.#schedule = options.schedule;
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    this.#onError = options.onError;
+  }
+
+  /**
+   * Adds to a window. Each of several additions to one window gets the points up to its own.
+   *
+   * @returns `undefined` when the database does not answer in time.
+   */
+  add(request: CounterRequest): Promise<CountedWindow | undefined> {
+    if (this.#hasTimedOut && (this.#isSending || this.#now() < this.#retryAt)) {
+      return Promise.resolve(undefined);
+    }
+    const { promise, resolve } = Promise.withResolvers<CountedWindow | undefined>();
+    this.#queue.push({ ...request, resolve });
+    if (!this.#isSending) void this.#sendAll();
+    return this.#hasTimedOut ? Promise.resolve(undefined) : promise;
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    // Requests of the same turn of the event loop share the first statement.
+    await undefined;
+    while (this.#queue.length > 0) await this.#send(this.#queue.splice(0, MAX_BATCH));
+    this.#isSending = false;
+  }
+
+  async #send(batch: readonly PendingRequest[]): Promise<void> {
+    const cancel = this.#schedule(() => this.#timeOut(batch), this.#timeoutMs);
+    const sentAt = this.#now();
+    try {
+      const totals = await this.#counters.add(merged(batch));
+      this.#hasTimedOut = false;
+      distribute(batch, totals, sentAt);
+    } catch (error) {
+      this.#timeOut(batch);
+      this.#queue = [];
+      this.#retryAt = this.#now() + RETRY_PAUSE_MS;
+      this.#onError(error);
+    } finally {
+      cancel();
+    }
+  }
+
+  #timeOut(batch: readonly PendingRequest[]): void {
+    this.#hasTimedOut = true;
+    for (const { resolve } of [...batch, ...this.#queue]) resolve(undefined);
+  }
+}
+
+/** One addition for each window. */
+function merged(batch: readonly PendingRequest[]): readonly Addition[] {
+  const byName = Map.groupBy(batch, ({ name }) => name);
+  return [...byName].map(([name, [first, ...others]]) => ({
+    name,
+    points: sumOf(others) + (first?.points ?? 0),
+    windowMs: first?.windowMs ?? 0,
+  }));
+}
+
+const sumOf = (batch: readonly PendingRequest[]): number =>
+  batch.reduce((sum, { points }) => sum + points, 0);
+
+/** Gives each request the points up to its own. @param totals In the order of `merged`. */
+function distribute(
+  batch: readonly PendingRequest[],
+  totals: readonly CountedWindow[],
+  sentAt: number,
+): void {
+  const groups = [...Map.groupBy(batch, ({ name }) => name).values()];
+  for (const [index, group] of groups.entries()) {
+    const total = totals[index];
+    if (total === undefined) continue;
+    let points = total.points - sumOf(group);
+    for (const request of group) {
+      points += request.points;
+      const window = { points, leftMs: total.leftMs };
+      request.onCounted(window, sentAt);
+      request.resolve(window);
+    }
+  }
+}
