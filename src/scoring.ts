@@ -2,12 +2,13 @@ import type { Analyser } from "./answers/method.ts";
 import type { Config } from "./config/config.ts";
 import type { Check } from "./http/api/readiness.ts";
 import type { Live, LiveOptions } from "./ingest/create.ts";
-import { openSocialReader } from "./ingest/social-reader.ts";
+import { openSocialReader, type SocialReader } from "./ingest/social-reader.ts";
 import type { Market } from "./market/market.ts";
-import { createEngine } from "./score/engine.ts";
+import { createEngine, type Engine } from "./score/engine.ts";
 import { createSignalUpdates, type SignalUpdates } from "./score/signal-updates.ts";
 import { createSnapshotArchive, type MemoryArchive } from "./score/snapshot-archive.ts";
-import { openMarket } from "./sources/open-market.ts";
+import type { MarketClock } from "./sources/market-clock.ts";
+import { type OpenedMarket, openMarket } from "./sources/open-market.ts";
 
 /** Sessions of a class that are scored at once when a market has moved on: usually there are none or
  *  a few. More of them are mostly all that are remembered: a walk that starts over. */
@@ -28,8 +29,28 @@ export interface ScoringOptions {
   readonly storeNow?: (() => number) | undefined;
   readonly store: LiveOptions["store"];
   readonly log: LiveOptions["log"];
+  /** A sandbox that has been scored before, when services take turns with it; absent: a new one. */
+  readonly sandbox?: ScoredMarket | undefined;
   /** Told how much of the market has been read. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** A market that is open, and what has been scored of it so far. */
+export interface ScoredMarket {
+  readonly market: Market;
+  readonly clock: MarketClock;
+  readonly engine: Engine;
+  readonly snapshots: MemoryArchive;
+}
+
+/** Takes a market whose messages are to be read by `polarityOf`. Nothing is scored yet. */
+export function scoredMarket(
+  { market, clock }: OpenedMarket,
+  polarityOf?: SocialReader["polarityOf"],
+): ScoredMarket {
+  const snapshots = createSnapshotArchive();
+  const engine = createEngine(market, snapshots, polarityOf && { polarityOf });
+  return { market, clock, engine, snapshots };
 }
 
 /** A market with its scores. */
@@ -65,9 +86,8 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const { config } = options;
   const wall = () => options.now().getTime();
   const { analyser, polarityOf } = await openSocialReader(config.socialModelFile);
-  const { market, clock, live } = await openChoice(options);
-  const snapshots = createSnapshotArchive();
-  const engine = createEngine(market, snapshots, { polarityOf });
+  const { live, ...opened } = await openChoice(options);
+  const { market, clock, engine, snapshots } = options.sandbox ?? scoredMarket(opened, polarityOf);
   const updates = createSignalUpdates();
   let knownUntil = 0;
   const arrive = (until: number) => {

@@ -50,7 +50,7 @@ const SWEEP_EVERY_MS = 60_000;
 /** What the service is built from. */
 export interface ServiceOptions
   extends Pick<AccessOptions, "outbound" | "onEmail">,
-    Pick<ScoringOptions, "onProgress">,
+    Pick<ScoringOptions, "onProgress" | "sandbox">,
     Pick<AppOptions, "mcpAddition"> {
   readonly config: Pick<Config, "store" | "proxyHops" | "mcpFastPath" | "metricsPort"> &
     AccessOptions["config"] &

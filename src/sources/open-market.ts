@@ -6,7 +6,7 @@ import { dailyClock, type MarketClock, replayClock, stoppedClock } from "./marke
 import { createSandbox } from "./sandbox/sandbox.ts";
 
 /** A market and the time in it. */
-interface OpenedMarket {
+export interface OpenedMarket {
   readonly market: Market;
   readonly clock: MarketClock;
 }

@@ -8,11 +8,10 @@ import { type MarketChoice, readConfig } from "../../src/config/config.ts";
 import { quotas } from "../../src/limits/limits.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { atFileEnd } from "./file-end.ts";
+import { borrowSandbox } from "./shared-sandbox.ts";
 
 /** A quiet instant of the sandbox, so that every run sees the same market. */
 export const SANDBOX_NOW = new Date("2026-11-21T05:00:30.000Z");
-
-const SANDBOX: MarketChoice = { kind: "sandbox", sessionSeconds: 60, seed: 1 };
 
 /** A service on a socket of its own, with a clock that the test moves. */
 export interface RunningService {
@@ -30,6 +29,7 @@ export const LOOSE_LIMITS = Object.keys(quotas)
 
 /** What a test can choose about a service; the rest is as it is without settings. */
 interface Choice {
+  /** Another market than the usual sandbox. */
   readonly market?: MarketChoice;
   /** PostgreSQL instead of the embedded store. */
   readonly databaseUrl?: string;
@@ -37,10 +37,7 @@ interface Choice {
 
 /** Starts a service on a free port with a store of its own; both go when the tests of the file have
  *  run. */
-export async function startService({
-  market = SANDBOX,
-  databaseUrl,
-}: Choice = {}): Promise<RunningService> {
+export async function startService({ market, databaseUrl }: Choice = {}): Promise<RunningService> {
   const server = createServer();
   const base = await listen(server);
   const folder = await mkdtemp(join(tmpdir(), "market-signal-"));
@@ -48,8 +45,11 @@ export async function startService({
   const logged: string[] = [];
   const log = pino({ level: "error" }, { write: (line) => logged.push(line) });
   const store = { folder, databaseUrl, masterKey: undefined };
+  const config = readConfig({ RATE_LIMITS: LOOSE_LIMITS });
+  const lent = market === undefined ? await borrowSandbox(SANDBOX_NOW) : undefined;
   const service = await createService({
-    config: { ...readConfig({ RATE_LIMITS: LOOSE_LIMITS }), market, store },
+    config: { ...config, market: market ?? config.market, store },
+    sandbox: lent?.sandbox,
     baseUrl: base,
     now: () => clock.now,
     log,
@@ -59,6 +59,7 @@ export async function startService({
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await service.close();
+    lent?.giveBack();
     await rm(folder, { recursive: true, force: true });
   });
   return { base, service, logged, clock };

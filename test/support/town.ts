@@ -13,6 +13,7 @@ import { createService, type Service, type ServiceOptions } from "../../src/serv
 import { atFileEnd } from "./file-end.ts";
 import { createPerson, type Person } from "./person.ts";
 import { LOOSE_LIMITS, SANDBOX_NOW } from "./service.ts";
+import { borrowSandbox, isUsualSandbox } from "./shared-sandbox.ts";
 
 /** A service in this process, and people who use it. */
 export interface Town {
@@ -74,8 +75,10 @@ async function openTown(
   const config = readConfig({ RATE_LIMITS: LOOSE_LIMITS, ...env });
   const clock = { now: SANDBOX_NOW };
   const logged: string[] = [];
+  const lent = isUsualSandbox(config) ? await borrowSandbox(SANDBOX_NOW) : undefined;
   const service = await createService({
     config,
+    sandbox: lent?.sandbox,
     ...chosen,
     baseUrl: config.baseUrl ?? base,
     now: () => clock.now,
@@ -106,6 +109,7 @@ async function openTown(
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await service.close();
+    lent?.giveBack();
   });
   return { base, service, folder, clock, passTo, logged, person, lettersTo, codesTo, stop };
 }
