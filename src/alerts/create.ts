@@ -17,14 +17,13 @@ import { type AlertService, createAlertService } from "./api/alert-service.ts";
 import type { AlertDependencies } from "./api/dependencies.ts";
 import { cursorOf, endOfEvents, eventPage, type LogOptions } from "./api/event-log.ts";
 import { EVENTS_TOPIC } from "./delivery/delivery.ts";
-import { enqueueDelivery } from "./delivery/queue.ts";
 import { createSender } from "./delivery/sender.ts";
 import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
 import { createDeliveryWorker } from "./delivery/worker.ts";
-import { createEvaluator, type EvaluatorOptions } from "./rules/evaluator.ts";
+import { AlertEvaluator, type EvaluatorOptions } from "./rules/evaluator.ts";
 
 /** Pause between two looks for sessions that closed and are not decided about yet, in milliseconds. */
-const DECIDE_EVERY_MS = 100;
+const EVALUATE_EVERY_MS = 100;
 
 /** What alerts are built from. */
 export interface AlertsOptions extends Pick<AlertDependencies, "now" | "baseUrl" | "standsStill"> {
@@ -78,12 +77,12 @@ export function createAlerts(options: AlertsOptions): Alerts {
     monotonic: () => performance.now(),
     onError: (error) => log.error({ err: error }, "a delivery could not be carried; it is retried"),
   });
-  const decide = createEvaluator({ ...options, ...common, queueDelivery: enqueueDelivery });
+  const evaluator = new AlertEvaluator({ ...options, ...common });
   return {
     service: createAlertService({ ...options, ...common, urlPolicy }),
     eventLog: eventLogOf({ records, archive, now }, state),
     keySet: () => webhookKeySet(keys("webhook-signing")),
-    leaderJob: { tick: decide, everyMs: DECIDE_EVERY_MS },
+    leaderJob: { tick: () => evaluator.tick(), everyMs: EVALUATE_EVERY_MS },
     start: courier.start,
     async stop() {
       await courier.stop();

@@ -104,7 +104,7 @@ export interface EventNames {
 }
 
 /** What happened, and the snapshot that tells so. */
-export interface News {
+export interface MarketEvent {
   readonly event: SignalShift | VolatilityAlert;
   readonly snapshot: Snapshot;
 }
@@ -115,7 +115,7 @@ export interface News {
  * @param at When it was decided, milliseconds since the epoch.
  */
 export function eventPayload(
-  { event, snapshot }: News,
+  { event, snapshot }: MarketEvent,
   { at, ...names }: EventNames & { readonly at: number },
   origin: Origin,
 ): z.input<typeof SignalShiftEvent> | z.input<typeof VolatilityAlertEvent> {

@@ -370,11 +370,11 @@ describe("the decision in the sandbox", () => {
       watches.flatMap((watch) => {
         const { at, instrument } = snapshot;
         const key = `${watch.key} ${instrument.symbol}`;
-        const { after, event } = evaluateCondition(watch, states.get(key), {
+        const { state, event } = evaluateCondition(watch, states.get(key), {
           ...{ snapshot, session: String(at), dayMs: DAY },
           reading: createVolatility().add(...bars.slice(0, countKnown(bars, at))),
         });
-        states.set(key, after);
+        states.set(key, state);
         return event ? [`${instrument.symbol}@${at} ${event.kind}`] : [];
       });
     /** What the session that ends with a day tells. */

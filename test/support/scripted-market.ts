@@ -2,8 +2,7 @@ import type { z } from "zod";
 import type { Alert, AlertKind, Owner, Thresholds, Watched, Way } from "../../src/alerts/alert.ts";
 import { alertGroup, alerts, ownerGroup } from "../../src/alerts/alert.ts";
 import { deliveries, EVENT_KIND, type EventRow } from "../../src/alerts/delivery/delivery.ts";
-import { enqueueDelivery } from "../../src/alerts/delivery/queue.ts";
-import { createEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluator.ts";
+import { AlertEvaluator, type EvaluatorOptions } from "../../src/alerts/rules/evaluator.ts";
 import type { SignalShiftEvent, VolatilityAlertEvent } from "../../src/answers/event.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { unread } from "../../src/factors/reading.ts";
@@ -206,13 +205,17 @@ export function leaderOf(
   { snapshots, market, knownUntil }: Pick<Stage, "snapshots" | "market" | "knownUntil">,
   different: Partial<EvaluatorOptions> & { readonly records?: Records } = {},
 ): Leader {
-  const step = createEvaluator({
-    ...{ records, snapshots, market, knownUntil, queueDelivery: enqueueDelivery },
+  const evaluator = new AlertEvaluator({
+    records,
+    snapshots,
+    market,
+    knownUntil,
     scopesOf: async () => new Set(allScopes),
     limits: looseLimits(),
     now: () => new Date(clock.now),
     ...different,
   });
+  const step = () => evaluator.tick();
   const run = async (): Promise<number> => {
     let steps = 0;
     while ((await step()) > 0) steps++;

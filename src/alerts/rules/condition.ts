@@ -1,4 +1,5 @@
 import type { VolatilityReading } from "../../factors/volatility.ts";
+import type { Instrument } from "../../market/instrument.ts";
 import {
   EVENT_RULES,
   type EventRules,
@@ -10,40 +11,44 @@ import {
   type VolatilityState,
   volatilityAlert,
 } from "../../score/events.ts";
+import type { Snapshot } from "../../score/snapshot.ts";
 import type { AlertKind, Thresholds } from "../alert.ts";
+import { type Alert, type StoredAlert, statusOf } from "../alert.ts";
 
-/** A score is armed again within a third of the move that is told: 5 points of 15. */
+/** After an event the score must come back to within `scoreMove / REARM_DIVISOR` points of the score
+ *  at that event before another move counts: 5 points for a threshold of 15. */
 const REARM_DIVISOR = 3;
 
-/** Something that is looked for, whoever wants to know: alerts with equal thresholds share it. */
+/** A kind of event with its thresholds. Alerts with equal thresholds share a condition, so that it is
+ *  evaluated once per instrument. */
 export interface Condition {
-  /** The same for equal kinds and thresholds; has no spaces. */
+  /** Equal for equal kinds and thresholds; contains no space. */
   readonly key: string;
   readonly kind: AlertKind;
   readonly rules: EventRules;
 }
 
-/** What is remembered of an instrument, and the close of the session after which it was written,
- *  Unix milliseconds; nothing changed in those since. */
+/** State of a condition for one instrument. `at` is the close of the session that last changed it,
+ *  Unix milliseconds. */
 export type ConditionState = { readonly at: number } & (
   | { readonly kind: "signal_shift"; readonly state: ShiftState }
   | { readonly kind: "volatility"; readonly state: VolatilityState }
 );
 
-/** A closed session as it is looked at. */
-export interface ClosedSession extends Sighting {
-  /** Absent where too little is known. */
+/** What a condition is evaluated on: a closed session of one instrument. */
+export interface ConditionInput extends Sighting {
+  /** `undefined` when there are too few bars. */
   readonly reading: VolatilityReading | undefined;
 }
 
-/** What a session changes. */
+/** Result of evaluating a condition. */
 export interface ConditionResult {
-  /** The state that was given when nothing changes; `undefined` where there is nothing to see. */
-  readonly after: ConditionState | undefined;
+  /** The given state itself when nothing changes; `undefined` when there is no reading yet. */
+  readonly state: ConditionState | undefined;
   readonly event: SignalShift | VolatilityAlert | undefined;
 }
 
-/** The watch of an alert for one of its kinds. */
+/** The condition of an alert for one of its kinds. */
 export function conditionOf(
   kind: AlertKind,
   { scoreMove, volatilityZ, cooldownDays }: Thresholds,
@@ -68,40 +73,128 @@ export function conditionOf(
   }
 }
 
-/** Looks at the next session of an instrument; the first is never news. */
+/** Evaluates a condition on the next session of an instrument. The first session only sets the state:
+ *  it never fires. */
 export function evaluateCondition(
-  watch: Condition,
+  condition: Condition,
   before: ConditionState | undefined,
-  session: ClosedSession,
+  session: ConditionInput,
 ): ConditionResult {
-  return watch.kind === "signal_shift"
-    ? lookAtSignal(watch, before, session)
-    : lookAtVolatility(watch, before, session);
+  return condition.kind === "signal_shift"
+    ? evaluateSignal(condition, before, session)
+    : evaluateVolatility(condition, before, session);
 }
 
-function lookAtSignal(
+function evaluateSignal(
   { rules }: Condition,
   before: ConditionState | undefined,
-  session: ClosedSession,
+  session: ConditionInput,
 ): ConditionResult {
   const known = before?.kind === "signal_shift" ? before.state : undefined;
   const { state, event } = signalShift(known, session, rules);
   const { at } = session.snapshot;
-  return { after: state === known ? before : { kind: "signal_shift", at, state }, event };
+  return { state: state === known ? before : { kind: "signal_shift", at, state }, event };
 }
 
-function lookAtVolatility(
+function evaluateVolatility(
   { rules }: Condition,
   before: ConditionState | undefined,
-  session: ClosedSession,
+  session: ConditionInput,
 ): ConditionResult {
   const { reading, snapshot } = session;
-  // Without trading there is no volatility to judge.
+  // A stale price has no volatility.
   if (reading === undefined || snapshot.status === "stale") {
-    return { after: before, event: undefined };
+    return { state: before, event: undefined };
   }
   const known = before?.kind === "volatility" ? before.state : undefined;
   const { state, event } = volatilityAlert(known, { ...session, reading }, rules);
   const { at } = snapshot;
-  return { after: state === known ? before : { kind: "volatility", at, state }, event };
+  return { state: state === known ? before : { kind: "volatility", at, state }, event };
+}
+
+/** The alerts that share a condition. */
+export class ConditionGroup {
+  readonly condition: Condition;
+  readonly #bySymbol = new Map<string, Set<StoredAlert>>();
+  readonly #byFilter: StoredAlert[] = [];
+
+  constructor(condition: Condition) {
+    this.condition = condition;
+  }
+
+  add(alert: StoredAlert): void {
+    const { watched } = alert.value;
+    if (watched.by === "filter") {
+      this.#byFilter.push(alert);
+      return;
+    }
+    for (const symbol of watched.symbols) {
+      const subscribed = this.#bySymbol.get(symbol) ?? new Set();
+      this.#bySymbol.set(symbol, subscribed.add(alert));
+    }
+  }
+
+  /** Whether any of the alerts covers an instrument. */
+  covers(instrument: Instrument): boolean {
+    return (
+      this.#bySymbol.has(instrument.symbol) ||
+      this.#byFilter.some(({ value }) => covers(value, instrument))
+    );
+  }
+
+  /** The snapshots of the instruments that are covered, each once. */
+  covered(snapshots: ReadonlyMap<string, Snapshot>): readonly Snapshot[] {
+    if (this.#byFilter.length === 0) {
+      return [...this.#bySymbol.keys()].flatMap((symbol) => snapshots.get(symbol) ?? []);
+    }
+    return [...snapshots.values()].filter(({ instrument }) => this.covers(instrument));
+  }
+
+  /** Ids of the alerts that an event after this snapshot is for, ascending. */
+  subscribers(snapshot: Snapshot): readonly string[] {
+    return [...(this.#bySymbol.get(snapshot.instrument.symbol) ?? []), ...this.#byFilter]
+      .filter(({ value }) => fits(value, snapshot))
+      .map(({ key }) => key)
+      .sort();
+  }
+}
+
+/**
+ * Groups alerts by condition. Paused and snoozed alerts are included, so that the condition keeps its
+ * state: events that they miss are not made up for later. Expired alerts are left out.
+ *
+ * @param now Milliseconds since the epoch.
+ */
+export function groupByCondition(
+  alerts: readonly StoredAlert[],
+  now: number,
+): readonly ConditionGroup[] {
+  const groups = new Map<string, ConditionGroup>();
+  for (const alert of alerts) {
+    if (statusOf(alert.value, now) === "expired") continue;
+    for (const kind of new Set(alert.value.kinds)) {
+      const condition = conditionOf(kind, alert.value.thresholds);
+      const group = groups.get(condition.key) ?? new ConditionGroup(condition);
+      groups.set(condition.key, group);
+      group.add(alert);
+    }
+  }
+  return [...groups.values()];
+}
+
+/** Whether an event of a condition is for an alert, as the alert is now. */
+export const isSubscribed = (alert: Alert, condition: Condition, snapshot: Snapshot): boolean =>
+  alert.kinds.includes(condition.kind) &&
+  conditionOf(condition.kind, alert.thresholds).key === condition.key &&
+  fits(alert, snapshot);
+
+function fits(alert: Alert, { instrument, signal }: Snapshot): boolean {
+  const { watched } = alert;
+  if (!covers(alert, instrument)) return false;
+  return watched.by === "symbols" || watched.signal === null || watched.signal === signal.direction;
+}
+
+function covers({ watched }: Alert, { symbol, assetClass }: Instrument): boolean {
+  if (watched.by === "symbols") return watched.symbols.includes(symbol);
+  return watched.assetClass === null || watched.assetClass === assetClass;
 }

@@ -5,151 +5,177 @@ import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { ConditionState } from "./condition.ts";
 
-/** How far the decision has come. */
-export interface Progress {
-  /** Every session that closed up to then is decided, Unix milliseconds of the market. */
+/** How far evaluation has come. */
+interface Progress {
+  /** Every session that closed up to this instant is evaluated, Unix milliseconds of the market. */
   readonly until: number;
-  /** `at` of the newest event row, so that the next one comes later. */
+  /** `at` of the newest event row; the next row gets a later one. */
   readonly newestEventAt: number;
-  /** News of the session under way that only some of its alerts were told of: the last of these. */
+  /** Events of the session under way of which only some alerts have a row yet: the id of the last
+   *  alert that has one, by event. */
   readonly toldThrough: Readonly<Record<string, string>>;
 }
 
-/** Progress as it is kept. */
-interface KeptProgress extends Progress {
-  /** Version of the method by which the states were decided. */
+/** Progress as it is stored. */
+interface StoredProgress extends Progress {
+  /** Version of the method that the states were computed with. */
   readonly methodVersion: string;
-  /** Made up by the commit that wrote it. */
+  /** Random id of the commit that wrote the record. */
   readonly turn: string;
 }
 
-/** What is remembered of watched instruments, by `stateKey`. */
-const watchStates = collection<ConditionState>("watch-states");
+/** States of conditions, by `stateKey`. */
+const conditionStates = collection<ConditionState>("watch-states");
 
 /** Group of all of them. */
-const WATCH_STATES = "watch-states";
+const CONDITION_STATES = "watch-states";
 
-/** How far the decision has come, by `PROGRESS_KEY`. */
-export const progressRecords = collection<KeptProgress>("alert-progress");
+/** Evaluation progress; its only key is `PROGRESS_KEY`. */
+export const progressRecords = collection<StoredProgress>("alert-progress");
 
-/** There is one. */
+/** Key of the only progress record. */
 export const PROGRESS_KEY = "decision";
 
-/** Where the state of an instrument is kept. */
-export const stateKey = (watchKey: string, symbol: string): string => `${watchKey} ${symbol}`;
+/** Key of the state of a condition for an instrument. */
+export const stateKey = (conditionKey: string, symbol: string): string =>
+  `${conditionKey} ${symbol}`;
 
-/** What one commit is to write. */
-interface Entry extends Partial<Progress> {
-  /** By `stateKey`; `undefined` forgets one. */
-  readonly states: ReadonlyMap<string, ConditionState | undefined>;
-  /** What happens besides. */
-  readonly steps: readonly Operation[];
+/** The two parts of a state's key; the first contains no space. */
+function partsOfKey(key: string): readonly [conditionKey: string, symbol: string] {
+  const space = key.indexOf(" ");
+  return [key.slice(0, space), key.slice(space + 1)];
 }
 
-/** What the decision remembers, and how far it has come. */
-export interface EvaluationState {
-  readonly progress: Progress;
-  state(key: string): ConditionState | undefined;
-  /** Watch key and symbol of every state. */
-  places(): readonly (readonly [watchKey: string, symbol: string])[];
-  /**
-   * Writes an entry. All commits of the decision go through one record, each only if that is as the
-   * last commit of this ledger left it: so two leaders never decide the same, and whoever comes
-   * second notices.
-   *
-   * @returns Whether it was written. When not, another leader was first or another step did not
-   *   hold; the ledger may be of no use any more.
-   */
-  commit(entry: Entry): Promise<boolean>;
+/** States and events that the next commit writes together. */
+export interface PendingCommit {
+  /** Changed states by `stateKey`; `undefined` deletes one. */
+  readonly states: Map<string, ConditionState | undefined>;
+  /** Operations that write and enqueue the events. */
+  readonly operations: Operation[];
+  /** Sequence numbers that the events get, by record key. */
+  readonly sequences: Map<string, number>;
+  /** As in `Progress`, including the events of this commit. */
+  newestEventAt: number;
+  toldThrough: Progress["toldThrough"];
 }
 
-/** The market whose sessions are decided. */
-export interface LedgerOptions {
-  readonly records: Records;
+/** The market whose sessions are evaluated. */
+interface MarketTime {
   /** Instant up to which the market is known, Unix milliseconds. */
   readonly knownUntil: number;
   /** Length of a market day in milliseconds. */
   readonly dayMs: number;
 }
 
-/**
- * Opens what was remembered. In a new store, and when the market's time has gone back as that of a
- * replay that starts over, only what closes from now on is decided. What was decided by another
- * version of the method is forgotten, since its scores cannot be compared.
- */
-export async function openEvaluationState(options: LedgerOptions): Promise<EvaluationState> {
-  const { records } = options;
-  for (;;) {
-    const stored = await records.get(progressRecords, PROGRESS_KEY);
-    const progress = progressFrom(stored?.value, options);
-    if (stored !== undefined && progress === stored.value) {
-      return ledgerOf(records, stored.value, await readAll(records, watchStates));
+/** States of all conditions and how far evaluation has come, in memory and in the store. */
+export class EvaluationState {
+  readonly #records: Records;
+  readonly #states: Map<string, ConditionState>;
+  #progress: StoredProgress;
+
+  private constructor(
+    records: Records,
+    progress: StoredProgress,
+    states: readonly Stored<ConditionState>[],
+  ) {
+    this.#records = records;
+    this.#progress = progress;
+    this.#states = new Map(states.map(({ key, value }) => [key, value]));
+  }
+
+  /**
+   * Loads the state. In a new store, and when market time has gone back because a replay starts over,
+   * evaluation begins with the sessions that close from now on. States of another version of the
+   * method are deleted, because its scores are not comparable.
+   */
+  static async open(records: Records, time: MarketTime): Promise<EvaluationState> {
+    for (;;) {
+      const stored = await records.get(progressRecords, PROGRESS_KEY);
+      const progress = progressFrom(stored?.value, time);
+      if (stored !== undefined && progress === stored.value) {
+        const states = await readAll(records, conditionStates);
+        return new EvaluationState(records, stored.value, states);
+      }
+      const value = storedProgress(progress);
+      const started = stored
+        ? replace(progressRecords, stored, { value })
+        : insert(progressRecords, { key: PROGRESS_KEY, value });
+      await records.commit([started, removeGroup(CONDITION_STATES)]);
     }
-    const value = kept(progress);
-    const begun = stored
-      ? replace(progressRecords, stored, { value })
-      : insert(progressRecords, { key: PROGRESS_KEY, value });
-    await records.commit([begun, removeGroup(WATCH_STATES)]);
+  }
+
+  get progress(): Progress {
+    return this.#progress;
+  }
+
+  get(key: string): ConditionState | undefined {
+    return this.#states.get(key);
+  }
+
+  /** Condition key and symbol of every state. */
+  keys(): readonly (readonly [conditionKey: string, symbol: string])[] {
+    return [...this.#states.keys()].map(partsOfKey);
+  }
+
+  /** An empty commit that continues from the last one. */
+  begin(): PendingCommit {
+    return {
+      states: new Map(),
+      operations: [],
+      sequences: new Map(),
+      newestEventAt: this.#progress.newestEventAt,
+      toldThrough: this.#progress.toldThrough,
+    };
+  }
+
+  /**
+   * Writes a pending commit. Every commit replaces the progress record, and only if it is still the
+   * one that this object wrote last: of two processes that both believe to lead, one notices and no
+   * session is evaluated twice.
+   *
+   * @param until New value of `progress.until`.
+   * @returns `false` when nothing was written, because another leader was first or an operation did
+   *   not hold; this object may then be out of date.
+   */
+  async commit(pending: PendingCommit, until = this.#progress.until): Promise<boolean> {
+    const { states, operations, newestEventAt, toldThrough } = pending;
+    const before = await this.#records.get(progressRecords, PROGRESS_KEY);
+    if (before?.value.turn !== this.#progress.turn) return false;
+    const value = storedProgress({ until, newestEventAt, toldThrough });
+    const advanced = replace(progressRecords, before, { value });
+    const written = [...states].map(([key, state]) => writeState(key, state));
+    if (!(await this.#records.commit([advanced, ...written, ...operations]))) return false;
+    this.#progress = value;
+    for (const [key, state] of states) {
+      if (state === undefined) this.#states.delete(key);
+      else this.#states.set(key, state);
+    }
+    return true;
   }
 }
 
-/** The progress that was kept, or where to begin instead. */
+/** The stored progress itself when it is still valid, or where to begin instead. */
 function progressFrom(
-  before: KeptProgress | undefined,
-  { knownUntil, dayMs }: LedgerOptions,
+  stored: StoredProgress | undefined,
+  { knownUntil, dayMs }: MarketTime,
 ): Progress {
-  if (before === undefined) return { until: knownUntil, newestEventAt: 0, toldThrough: {} };
-  // The clock of the process that led before may have been a little ahead.
-  const isBack = before.until > knownUntil + dayMs;
-  if (!isBack && before.methodVersion === METHOD_VERSION) return before;
-  const { newestEventAt, until } = before;
+  if (stored === undefined) return { until: knownUntil, newestEventAt: 0, toldThrough: {} };
+  // A day of tolerance: the clock of the process that led before may have been a little ahead.
+  const isBack = stored.until > knownUntil + dayMs;
+  if (!isBack && stored.methodVersion === METHOD_VERSION) return stored;
+  const { newestEventAt, until } = stored;
   return { until: isBack ? knownUntil : until, newestEventAt, toldThrough: {} };
 }
 
-/** Progress as a commit writes it. */
-const kept = ({ until, newestEventAt, toldThrough }: Progress): KeptProgress => ({
-  ...{ until, newestEventAt, toldThrough },
+const storedProgress = ({ until, newestEventAt, toldThrough }: Progress): StoredProgress => ({
+  until,
+  newestEventAt,
+  toldThrough,
   methodVersion: METHOD_VERSION,
   turn: randomUUID(),
 });
 
-function ledgerOf(
-  records: Records,
-  opened: KeptProgress,
-  stored: readonly Stored<ConditionState>[],
-): EvaluationState {
-  const states = new Map(stored.map(({ key, value }) => [key, value]));
-  let progress = opened;
-  return {
-    get progress() {
-      return progress;
-    },
-    state: (key) => states.get(key),
-    places: () => [...states.keys()].map(placeOf),
-    async commit({ states: changed, steps, ...rest }) {
-      const now = await records.get(progressRecords, PROGRESS_KEY);
-      if (now?.value.turn !== progress.turn) return false;
-      const value = kept({ ...progress, ...rest });
-      const moved = replace(progressRecords, now, { value });
-      const written = [...changed].map(([key, state]) => writing(key, state));
-      if (!(await records.commit([moved, ...written, ...steps]))) return false;
-      progress = value;
-      for (const [key, state] of changed) {
-        if (state === undefined) states.delete(key);
-        else states.set(key, state);
-      }
-      return true;
-    },
-  };
-}
-
-const writing = (key: string, state: ConditionState | undefined): Operation =>
+const writeState = (key: string, state: ConditionState | undefined): Operation =>
   state === undefined
-    ? remove(watchStates, key)
-    : put(watchStates, { key, value: state, groups: [WATCH_STATES] });
-
-/** The two parts of a state's key; the first has no spaces. */
-function placeOf(key: string): readonly [string, string] {
-  const space = key.indexOf(" ");
-  return [key.slice(0, space), key.slice(space + 1)];
-}
+    ? remove(conditionStates, key)
+    : put(conditionStates, { key, value: state, groups: [CONDITION_STATES] });

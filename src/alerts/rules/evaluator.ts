@@ -1,150 +1,251 @@
 import { setImmediate } from "node:timers/promises";
 import type { Instrument } from "../../market/instrument.ts";
-import type { Market } from "../../market/market.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Records } from "../../store/port/records.ts";
 import { alerts } from "../alert.ts";
+import { ClosedSessions, type SessionSource } from "./closed-sessions.ts";
 import {
-  type ClosedSessions,
-  type ClosedSessionsOptions,
-  createClosedSessions,
-} from "./closed-sessions.ts";
-import {
-  type DecidingOptions,
-  decide,
-  emptyEntry,
-  type OpenEntry,
-  type Sighting,
-} from "./deciding.ts";
-import { type EvaluationState, openEvaluationState, stateKey } from "./evaluation-state.ts";
-import { createFanOut, type FanOutOptions } from "./fan-out.ts";
-import { type ConditionGroup, groupByCondition } from "./matching.ts";
+  type ConditionGroup,
+  type ConditionState,
+  evaluateCondition,
+  groupByCondition,
+} from "./condition.ts";
+import { EvaluationState, type PendingCommit, stateKey } from "./evaluation-state.ts";
+import { type FanOutOptions, type FiredEvent, fanOut } from "./fan-out.ts";
 
-/** Watched instruments that are looked at, or forgotten, in one step: the first look at volatility
- *  reads all bars of an instrument, which takes a fraction of a millisecond. */
-const LOOKS_PER_STEP = 50;
+/** Evaluations, or deletions of states, in one step: the first evaluation of volatility reads all bars
+ *  of an instrument, which takes a fraction of a millisecond. */
+const EVALUATIONS_PER_STEP = 50;
 
-/** What the decision works on. */
-export interface EvaluatorOptions extends FanOutOptions, ClosedSessionsOptions {
-  readonly records: Records;
-  readonly market: Market;
+/** Alerts that get an event in one commit: some milliseconds of work. */
+const ALERTS_PER_COMMIT = 100;
+
+/** Operations from which on a commit is written: an event of one alert takes six. */
+const OPERATIONS_PER_COMMIT = 6 * ALERTS_PER_COMMIT;
+
+/** What the evaluator works with. */
+export interface EvaluatorOptions extends FanOutOptions, SessionSource {}
+
+/** A condition to evaluate on one instrument, at the close of a session. */
+interface Evaluation {
+  readonly group: ConditionGroup;
+  readonly snapshot: Snapshot;
 }
 
-/** The decision about one session. */
+/** What an evaluation changes. */
+interface Change {
+  /** Of the state. */
+  readonly key: string;
+  readonly state: ConditionState;
+  readonly event: FiredEvent | undefined;
+}
+
+/** Some of the alerts that get the event of a change; the last batch writes the state. */
+interface Batch {
+  readonly change: Change;
+  readonly alertIds: readonly string[];
+  readonly isLast: boolean;
+}
+
+/** The evaluation of one closed session. */
 interface Round {
-  /** When it closed, Unix milliseconds. */
-  readonly at: number;
-  /** States that nobody needs any more. */
-  readonly unwatched: string[];
-  readonly sightings: Iterator<Sighting>;
-  /** What is decided and not yet written. */
-  entry: OpenEntry;
+  /** When the session closed, Unix milliseconds. */
+  readonly closedAt: number;
+  /** Keys of states that no alert needs any more. */
+  readonly unused: string[];
+  readonly evaluations: Iterator<Evaluation>;
+  /** What is evaluated and not written yet. */
+  pending: PendingCommit;
 }
 
 /**
- * Decides which sessions are news to which alerts: session by session, in the order in which they
- * closed, and every session once, whoever leads. An event, what is remembered of it and what is
- * sent for it are one commit; what was not committed is decided again.
- *
- * @returns A step of the work: decides about some watched instruments. It gives 1, and 0 when no
- *   session has closed since. After an error the next call goes on from what is stored.
+ * Finds out which closed sessions fire which alerts: session by session, in the order in which they
+ * closed, and every session once, whichever process leads. An event, the state of its condition and
+ * its deliveries are one commit; what was not committed is evaluated again.
  */
-export function createEvaluator(options: EvaluatorOptions): () => Promise<number> {
-  const { records, market, knownUntil } = options;
-  const closed = createClosedSessions(options);
-  const tell = createFanOut(options);
-  let ledger: EvaluationState | undefined;
-  let round: Round | undefined;
-  let lookedUntil: number | undefined;
-  const startOver = (): void => {
-    ledger = undefined;
-    round = undefined;
-  };
+export class AlertEvaluator {
+  readonly #options: EvaluatorOptions;
+  readonly #sessions: ClosedSessions;
+  #state: EvaluationState | undefined;
+  #round: Round | undefined;
+  /** `knownUntil` at which no further session had closed. */
+  #idleUntil: number | undefined;
 
-  const step = async (): Promise<number> => {
-    const until = knownUntil();
-    if (round === undefined && until === lookedUntil) return 0;
-    ledger ??= await openEvaluationState({ records, knownUntil: until, dayMs: market.dayMs });
-    round ??= await beginRound(ledger, options, closed);
-    if (round === undefined) {
-      lookedUntil = until;
-      return 0;
-    }
-    const outcome = await decideSome(round, { ledger, closed, tell });
-    if (outcome === "overtaken") startOver();
-    if (outcome === "over") round = undefined;
-    // An embedded store writes at once: others must have their turn between two steps.
-    await setImmediate();
-    return 1;
-  };
-  return async () => {
+  constructor(options: EvaluatorOptions) {
+    this.#options = options;
+    this.#sessions = new ClosedSessions(options);
+  }
+
+  /**
+   * Evaluates some conditions. After an error the next call continues from what is stored.
+   *
+   * @returns 1, or 0 when no session has closed since.
+   */
+  async tick(): Promise<number> {
     try {
-      return await step();
+      return await this.#evaluateNext();
     } catch (error) {
-      startOver();
+      this.#reload();
       throw error;
     }
-  };
-}
+  }
 
-async function beginRound(
-  ledger: EvaluationState,
-  { records, now, snapshots }: EvaluatorOptions,
-  closed: ClosedSessions,
-): Promise<Round | undefined> {
-  const close = closed.next(ledger.progress.until);
-  if (close === undefined) return undefined;
-  const audiences = groupByCondition(await readAll(records, alerts), now().getTime());
-  const instruments = snapshots.allNewest().map(({ instrument }) => instrument);
-  return {
-    at: close.at,
-    unwatched: unwatchedOf(ledger.places(), audiences, instruments),
-    sightings: sightingsOf(audiences, close.snapshots),
-    entry: emptyEntry(ledger),
-  };
-}
+  async #evaluateNext(): Promise<number> {
+    const { records, market, knownUntil } = this.#options;
+    const until = knownUntil();
+    if (this.#round === undefined && until === this.#idleUntil) return 0;
+    this.#state ??= await EvaluationState.open(records, {
+      knownUntil: until,
+      dayMs: market.dayMs,
+    });
+    this.#round ??= await this.#beginRound(this.#state);
+    if (this.#round === undefined) {
+      this.#idleUntil = until;
+      return 0;
+    }
+    const outcome = await this.#continueRound(this.#round, this.#state);
+    if (outcome === "overtaken") this.#reload();
+    if (outcome === "done") this.#round = undefined;
+    // The embedded store writes synchronously: requests must get a turn between two steps.
+    await setImmediate();
+    return 1;
+  }
 
-/** States of what no alert watches any more: a later one must not begin where those ended. */
-function unwatchedOf(
-  places: ReturnType<EvaluationState["places"]>,
-  audiences: readonly ConditionGroup[],
-  instruments: readonly Instrument[],
-): string[] {
-  const byKey = new Map(audiences.map((audience) => [audience.watch.key, audience]));
-  const bySymbol = new Map(instruments.map((instrument) => [instrument.symbol, instrument]));
-  const isWatched = (watchKey: string, symbol: string): boolean => {
-    const instrument = bySymbol.get(symbol);
-    return instrument !== undefined && (byKey.get(watchKey)?.watches(instrument) ?? false);
-  };
-  return places.filter((place) => !isWatched(...place)).map((place) => stateKey(...place));
-}
+  #reload(): void {
+    this.#state = undefined;
+    this.#round = undefined;
+  }
 
-function* sightingsOf(
-  audiences: readonly ConditionGroup[],
-  snapshots: ReadonlyMap<string, Snapshot>,
-): Generator<Sighting> {
-  for (const audience of audiences) {
-    for (const snapshot of audience.watched(snapshots)) yield { audience, snapshot };
+  async #beginRound(state: EvaluationState): Promise<Round | undefined> {
+    const { records, now, snapshots } = this.#options;
+    const session = this.#sessions.next(state.progress.until);
+    if (session === undefined) return undefined;
+    const groups = groupByCondition(await readAll(records, alerts), now().getTime());
+    const instruments = snapshots.allNewest().map(({ instrument }) => instrument);
+    return {
+      closedAt: session.at,
+      unused: unusedStates(state, groups, instruments),
+      evaluations: evaluationsOf(groups, session.snapshots),
+      pending: state.begin(),
+    };
+  }
+
+  /** @returns `overtaken` when another process has evaluated the session meanwhile, or an alert that
+   *  gets an event was changed. */
+  async #continueRound(
+    round: Round,
+    state: EvaluationState,
+  ): Promise<"done" | "unfinished" | "overtaken"> {
+    const deleted = round.unused.splice(0, EVALUATIONS_PER_STEP);
+    for (const key of deleted) round.pending.states.set(key, undefined);
+    const some = take(round.evaluations, EVALUATIONS_PER_STEP - deleted.length);
+    const pending = await this.#evaluate(some, round.pending, state);
+    if (pending === undefined) return "overtaken";
+    round.pending = pending;
+    if (deleted.length + some.length === EVALUATIONS_PER_STEP) return "unfinished";
+    const last = { ...pending, toldThrough: {} };
+    return (await state.commit(last, round.closedAt)) ? "done" : "overtaken";
+  }
+
+  /**
+   * Evaluates conditions, and writes as soon as there is enough for a commit.
+   *
+   * @returns What is still to be written; `undefined` when a commit did not hold.
+   */
+  async #evaluate(
+    evaluations: readonly Evaluation[],
+    pending: PendingCommit,
+    state: EvaluationState,
+  ): Promise<PendingCommit | undefined> {
+    let open = pending;
+    for (const batch of evaluations.flatMap((each) => this.#batchesOf(each, state))) {
+      await this.#add(batch, open);
+      const size = open.operations.length + open.states.size;
+      if (batch.isLast && size < OPERATIONS_PER_COMMIT) continue;
+      if (!(await state.commit(open))) return undefined;
+      open = state.begin();
+    }
+    return open;
+  }
+
+  async #add({ change, alertIds, isLast }: Batch, pending: PendingCommit): Promise<void> {
+    if (change.event !== undefined) await fanOut(change.event, alertIds, pending, this.#options);
+    if (isLast) pending.states.set(change.key, change.state);
+    else {
+      pending.toldThrough = { ...pending.toldThrough, [eventKey(change)]: alertIds.at(-1) ?? "" };
+    }
+  }
+
+  /** None when nothing changes. */
+  #batchesOf(evaluation: Evaluation, state: EvaluationState): readonly Batch[] {
+    const change = this.#changeOf(evaluation, state);
+    if (change === undefined) return [];
+    const alertIds = remainingAlerts(change, evaluation, state);
+    const count = Math.max(1, Math.ceil(alertIds.length / ALERTS_PER_COMMIT));
+    return Array.from({ length: count }, (_, index) => ({
+      change,
+      alertIds: alertIds.slice(index * ALERTS_PER_COMMIT, (index + 1) * ALERTS_PER_COMMIT),
+      isLast: index === count - 1,
+    }));
+  }
+
+  #changeOf({ group, snapshot }: Evaluation, state: EvaluationState): Change | undefined {
+    const { condition } = group;
+    const key = stateKey(condition.key, snapshot.instrument.symbol);
+    const known = state.get(key);
+    // Evaluated before: the process that led stopped in the middle of the session.
+    if (known !== undefined && known.at >= snapshot.at) return undefined;
+    const evaluate = (one: Snapshot, before: ConditionState | undefined) =>
+      evaluateCondition(condition, before, this.#sessions.inputOf(one, condition.kind));
+
+    // A new condition starts from the session before, so that this session can already fire it.
+    const previous = known === undefined ? this.#sessions.before(snapshot) : undefined;
+    const before = previous === undefined ? known : evaluate(previous, undefined).state;
+    const { state: after, event } = evaluate(snapshot, before);
+    if (after === undefined || after === known) return undefined;
+    return { key, state: after, event: event && { condition, event, snapshot } };
   }
 }
 
-/** Decides about the next watched instruments of a session. @returns `overtaken` when somebody else
- *  has decided meanwhile, or changed an alert that was to be told. */
-async function decideSome(
-  round: Round,
-  options: DecidingOptions,
-): Promise<"over" | "under way" | "overtaken"> {
-  const { at, unwatched, sightings } = round;
-  const forgotten = unwatched.splice(0, LOOKS_PER_STEP);
-  for (const key of forgotten) round.entry.states.set(key, undefined);
-  const some = take(sightings, LOOKS_PER_STEP - forgotten.length);
-  const entry = await decide(some, round.entry, options);
-  if (entry === undefined) return "overtaken";
-  round.entry = entry;
-  if (forgotten.length + some.length === LOOKS_PER_STEP) return "under way";
-  const last = { ...entry, until: at, toldThrough: {} };
-  return (await options.ledger.commit(last)) ? "over" : "overtaken";
+/** Names an event in `toldThrough`. */
+const eventKey = ({ key, state }: Change): string => `${key} ${state.at}`;
+
+/** Ids of the alerts that do not have the event yet. */
+function remainingAlerts(
+  change: Change,
+  { group, snapshot }: Evaluation,
+  { progress: { toldThrough } }: EvaluationState,
+): readonly string[] {
+  if (change.event === undefined) return [];
+  const through = toldThrough[eventKey(change)] ?? "";
+  return group.subscribers(snapshot).filter((id) => id > through);
+}
+
+/** Keys of the states that no alert covers any more: a later alert must not continue from them. */
+function unusedStates(
+  state: EvaluationState,
+  groups: readonly ConditionGroup[],
+  instruments: readonly Instrument[],
+): string[] {
+  const byKey = new Map(groups.map((group) => [group.condition.key, group]));
+  const bySymbol = new Map(instruments.map((instrument) => [instrument.symbol, instrument]));
+  const isCovered = (conditionKey: string, symbol: string): boolean => {
+    const instrument = bySymbol.get(symbol);
+    return instrument !== undefined && (byKey.get(conditionKey)?.covers(instrument) ?? false);
+  };
+  return state
+    .keys()
+    .filter(([conditionKey, symbol]) => !isCovered(conditionKey, symbol))
+    .map(([conditionKey, symbol]) => stateKey(conditionKey, symbol));
+}
+
+function* evaluationsOf(
+  groups: readonly ConditionGroup[],
+  snapshots: ReadonlyMap<string, Snapshot>,
+): Generator<Evaluation> {
+  for (const group of groups) {
+    for (const snapshot of group.covered(snapshots)) yield { group, snapshot };
+  }
 }
 
 function take<T>(from: Iterator<T>, most: number): readonly T[] {

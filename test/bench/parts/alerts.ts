@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { enqueueDelivery } from "../../../src/alerts/delivery/queue.ts";
-import { createEvaluator } from "../../../src/alerts/rules/evaluator.ts";
+import { AlertEvaluator } from "../../../src/alerts/rules/evaluator.ts";
 import { allScopes } from "../../../src/auth/scopes.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 import type { Records } from "../../../src/store/port/records.ts";
@@ -50,8 +49,10 @@ async function decided(count: number, sessions: number): Promise<Decided> {
   const { records, close } = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
   await keep(records, count);
   const stage = createStage();
-  const step = createEvaluator({
-    ...{ ...stage, records, queueDelivery: enqueueDelivery, now: () => new Date() },
+  const evaluator = new AlertEvaluator({
+    ...stage,
+    records,
+    now: () => new Date(),
     scopesOf: async () => new Set(allScopes),
     limits: createLimits({ overrides: { "alert-events": { points: 1e9, windowSeconds: 86_400 } } }),
   });
@@ -59,7 +60,7 @@ async function decided(count: number, sessions: number): Promise<Decided> {
   const session = async (day: number, changing: number): Promise<number> => {
     stage.close(day, signals(changing));
     const startedAt = performance.now();
-    while ((await step()) > 0);
+    while ((await evaluator.tick()) > 0);
     return performance.now() - startedAt;
   };
   const [quietMs, newsMs]: [number[], number[]] = [[], []];

@@ -1,13 +1,27 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AlertKind, Thresholds } from "../../../../src/alerts/alert.ts";
+import type { AlertKind, StoredAlert, Thresholds, Watched } from "../../../../src/alerts/alert.ts";
 import {
+  type ConditionGroup,
   type ConditionState,
   conditionOf,
   evaluateCondition,
+  groupByCondition,
+  isSubscribed,
 } from "../../../../src/alerts/rules/condition.ts";
 import type { VolatilityReading } from "../../../../src/factors/volatility.ts";
+import { AssetClass } from "../../../../src/market/instrument.ts";
 import { EVENT_RULES } from "../../../../src/score/events.ts";
-import { DAY_MS, type Said, snapshotOf } from "../../../support/scripted-market.ts";
+import { DIRECTIONS } from "../../../../src/score/signal-hysteresis.ts";
+import type { Snapshot } from "../../../../src/score/snapshot.ts";
+import {
+  alertOf,
+  DAY_MS,
+  named,
+  type Said,
+  snapshotOf,
+  type Wanted,
+} from "../../../support/scripted-market.ts";
 
 const METHOD: Thresholds = { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null };
 
@@ -23,7 +37,7 @@ function daysOf(
   let state: ConditionState | undefined;
   const days: number[] = [];
   for (const [day, { z, ...said }] of sessions.entries()) {
-    const { after, event } = evaluateCondition(watch, state, {
+    const { state: after, event } = evaluateCondition(watch, state, {
       snapshot: snapshotOf("A", day * DAY_MS, said),
       ...{ session: String(day), dayMs: DAY_MS },
       reading: z === undefined ? undefined : reading(z),
@@ -113,8 +127,84 @@ describe("a watch", () => {
       snapshot: snapshotOf("A", day * DAY_MS),
       ...{ session: String(day), dayMs: DAY_MS, reading: undefined },
     });
-    const { after } = evaluateCondition(watch, undefined, at(1));
+    const { state: after } = evaluateCondition(watch, undefined, at(1));
     expect(after?.at).toBe(DAY_MS);
-    expect(evaluateCondition(watch, after, at(2)).after).toBe(after);
+    expect(evaluateCondition(watch, after, at(2)).state).toBe(after);
+  });
+});
+
+const stored = (key: string, wanted: Wanted): StoredAlert => ({
+  ...{ key, value: alertOf(wanted), revision: 1, groups: [] },
+  ...{ expiresAt: undefined, dueAt: undefined, consumedAt: undefined },
+});
+
+const symbols = ["A", "B", "C"];
+const watched: fc.Arbitrary<Watched> = fc.oneof(
+  fc.record({
+    by: fc.constant("symbols" as const),
+    symbols: fc.array(fc.constantFrom(...symbols), { minLength: 1 }),
+  }),
+  fc.record({
+    by: fc.constant("filter" as const),
+    assetClass: fc.constantFrom(null, ...AssetClass.options),
+    signal: fc.constantFrom(null, ...DIRECTIONS),
+  }),
+);
+const wanted: fc.Arbitrary<Wanted> = fc.record({
+  watched,
+  kinds: fc.constantFrom(
+    ["signal_shift"] as const,
+    ["volatility"] as const,
+    ["signal_shift", "volatility"] as const,
+  ),
+  thresholds: fc.record({ scoreMove: fc.constantFrom(15, 20) }),
+});
+const snapshot = fc
+  .tuple(
+    fc.constantFrom(...symbols),
+    fc.constantFrom(...AssetClass.options),
+    fc.constantFrom(...DIRECTIONS),
+  )
+  .map(([symbol, assetClass, direction]) => snapshotOf(symbol, 1, { assetClass, direction }));
+
+function expectMeant(group: ConditionGroup, alerts: readonly StoredAlert[], seen: Snapshot): void {
+  const meant = alerts.filter(({ value }) => isSubscribed(value, group.condition, seen));
+  expect(group.subscribers(seen)).toEqual(meant.map(({ key }) => key).sort());
+  const isWatched = group.covers(seen.instrument);
+  expect(isWatched || meant.length === 0).toBe(true);
+  const shown = group.covered(new Map([[seen.instrument.symbol, seen]]));
+  expect(shown).toEqual(isWatched ? [seen] : []);
+}
+
+describe("the alerts that share a watch", () => {
+  it("are told apart from others by what each of them is meant to hear", () => {
+    fc.assert(
+      fc.property(fc.array(wanted, { maxLength: 8 }), snapshot, (all, seen) => {
+        const alerts = all.map((one, index) => stored(`a${index}`, one));
+        const groups = groupByCondition(alerts, 0);
+        for (const group of groups) expectMeant(group, alerts, seen);
+      }),
+      { seed: 6, numRuns: 500 },
+    );
+  });
+
+  it("are all those that have not expired", () => {
+    const paused = stored("paused", { isPaused: true });
+    const expired = stored("expired", { expiresAt: 10 });
+    const later = stored("later", { expiresAt: 11 });
+    const [group, ...others] = groupByCondition([paused, expired, later], 10);
+    expect(others).toEqual([]);
+    expect(group?.subscribers(snapshotOf("A", 1))).toEqual(["later", "paused"]);
+  });
+
+  it("are told an instrument once each, in the order of their ids", () => {
+    const alerts = [
+      stored("b", { watched: named("A", "A"), kinds: ["volatility", "volatility"] }),
+      stored("a", { watched: named("A", "B"), kinds: ["volatility"] }),
+    ];
+    const groups = groupByCondition(alerts, 0);
+    expect(groups).toHaveLength(1);
+    expect(groups[0]?.subscribers(snapshotOf("A", 1))).toEqual(["a", "b"]);
+    expect(groups[0]?.subscribers(snapshotOf("C", 1))).toEqual([]);
   });
 });
