@@ -55,6 +55,11 @@ export async function whileEntitled(
   return isEntitled(scopes) ? steps : undefined;
 }
 
+/** Whether somebody who made alerts is still there, whatever they hold. */
+export async function isThere(records: Registers, holder: Holder): Promise<boolean> {
+  return (await rightsOf(records, holder)) !== NO_RIGHTS;
+}
+
 async function rightsOf(records: Registers, holder: Holder): Promise<Rights> {
   switch (holder.kind) {
     case "agent": {

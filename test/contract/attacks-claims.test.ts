@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { alerts } from "../../src/alerts/alert.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,
@@ -8,6 +9,7 @@ import {
   register,
   tokenOf,
 } from "../support/agent.ts";
+import { bearer, makeAlert } from "../support/alert-events.ts";
 import { authorizationRequest, CALLBACK, type Person, type UserTokens } from "../support/person.ts";
 import { SANDBOX_NOW } from "../support/service.ts";
 import { startTown } from "../support/town.ts";
@@ -334,6 +336,31 @@ describe("an application that claims an agent with its person's token", () => {
     expect(await secretOf(claimed.agent)).toBe(401);
     expect(await secretOf(other)).toBe(200);
   });
+
+  it.each(Object.entries(endsBy))(
+    "leaves nothing of it that counts for the person when %s",
+    async (_how, end) => {
+      const person = town.person();
+      const claimed = await claimedThrough(person, await person.tokens());
+      const { client_id } = claimed.agent;
+      const own = await tokenOf(base, claimed.agent, { scope: "signals:read alerts:write" });
+      for (let made = 0; made < 100; made += 1) await makeAlert(town, bearer(own));
+      const key = await person.createKey(allScopes as never);
+      const make = async () => {
+        const headers = { "x-api-key": key };
+        return (await postJson(`${base}/api/alerts`, { symbols: ["ALDER.SIM"] }, headers)).status;
+      };
+      expect(await make()).toBe(409);
+      await end(claimed);
+      expect(await make()).toBe(201);
+      const answer = await fetch(`${base}/api/alerts`, { headers: { "x-api-key": key } });
+      const { items } = (await answer.json()) as { readonly items: readonly object[] };
+      expect(items).toHaveLength(1);
+      const { records } = town.service.state.store;
+      const kept = await records.list(alerts, { limit: 10_000 });
+      expect(kept.filter(({ value }) => value.owner.id === client_id)).toEqual([]);
+    },
+  );
 
   it("does not keep it longer by getting it tokens, or by claiming through it once more", async () => {
     const person = town.person();

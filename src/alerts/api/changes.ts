@@ -1,10 +1,9 @@
 import type { Caller } from "../../auth/caller.ts";
-import { announce, remove, removeAt, removeGroup, replace } from "../../store/port/operations.ts";
+import { announce, remove, replace } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {
   ALERTS_TOPIC,
   type Alert,
-  alertGroup,
   alerts,
   type StoredAlert,
   type Thresholds,
@@ -15,7 +14,7 @@ import { releaseHeld } from "../delivery/held-deliveries.ts";
 import { enqueueChallenge } from "../delivery/queue.ts";
 import { nextSecret } from "../delivery/secrets.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { requireOwnAlert } from "./ownership.ts";
+import { requireOwnAlert, withoutAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";
 import { validateTimes, validateWebhookUrl } from "./validation.ts";
 import { noWebhook } from "./wrong-state.ts";
@@ -172,9 +171,7 @@ export async function removeAlert(
 ): Promise<boolean> {
   const { records, audit } = options;
   return records.commit([
-    removeAt(alerts, alert),
-    removeGroup(alertGroup(alert.key)),
-    announce(ALERTS_TOPIC, alert.key),
+    ...withoutAlert(alert),
     ...audit({ action: "alert.deleted", actor: by, target: alert.key }),
   ]);
 }

@@ -3,8 +3,10 @@ import type { Caller } from "../../auth/caller.ts";
 import { ofKey } from "../../auth/keys/api-keys.ts";
 import { randomBase62 } from "../../auth/keys/base62.ts";
 import { Problem } from "../../problem.ts";
-import type { Records } from "../../store/port/records.ts";
+import { announce, removeAt, removeGroup } from "../../store/port/operations.ts";
+import type { Operation, Records } from "../../store/port/records.ts";
 import {
+  ALERTS_TOPIC,
   accountGroup,
   alertGroup,
   alerts,
@@ -119,3 +121,10 @@ function requireAllowed(
     next: "list_alerts (GET /api/alerts) names those that you made.",
   });
 }
+
+/** The steps that remove an alert with everything that goes with it. */
+export const withoutAlert = (alert: StoredAlert): readonly Operation[] => [
+  removeAt(alerts, alert),
+  removeGroup(alertGroup(alert.key)),
+  announce(ALERTS_TOPIC, alert.key),
+];

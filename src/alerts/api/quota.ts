@@ -1,11 +1,11 @@
-import { whileEntitled } from "../../auth/entitled.ts";
+import { isThere, whileEntitled } from "../../auth/entitled.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { insert, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
-import { alerts, quotaGroup, type StoredAlert } from "../alert.ts";
+import { alerts, makerKey, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { AlertTarget } from "../delivery/queue.ts";
-import { groupsOfOwner } from "./ownership.ts";
+import { groupsOfOwner, withoutAlert } from "./ownership.ts";
 
 /** Alerts, and webhooks among them, that a person can have with all their agents and keys, or a caller
  *  that nobody answers for (reliability section 4). */
@@ -29,10 +29,13 @@ export async function reserveQuota(
   const key = quotaGroup(owner);
   const turn = await records.get(turns, key);
   const own = await records.list(alerts, { group: key, limit: MAX_ALERTS });
-  if (own.length === MAX_ALERTS) throw full(`${MAX_ALERTS} alerts`);
-  if (way.by === "webhook" && own.filter(hasWebhook).length >= MAX_WEBHOOKS) {
-    throw full(`${MAX_WEBHOOKS} webhooks`);
-  }
+  const isFull = (kept: readonly StoredAlert[]): boolean => excessIn(kept, way) !== undefined;
+  const orphans = isFull(own) ? await orphansAmong(records, own) : [];
+  const excess = excessIn(
+    own.filter((alert) => !orphans.includes(alert)),
+    way,
+  );
+  if (excess !== undefined) throw full(excess);
   const entitled = await whileEntitled(records, owner);
   if (entitled === undefined) throw ended();
   const value = { alertId };
@@ -40,7 +43,27 @@ export async function reserveQuota(
     turn === undefined
       ? insert(turns, { key, value, groups: groupsOfOwner(owner) })
       : replace(turns, turn, { value });
-  return [...entitled, taken];
+  return [...entitled, taken, ...orphans.flatMap(withoutAlert)];
+}
+
+/** What there is too much of for one more alert; `undefined` when there is room. */
+function excessIn(kept: readonly StoredAlert[], way: AlertTarget["value"]["way"]) {
+  if (kept.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts`;
+  const isOver = way.by === "webhook" && kept.filter(hasWebhook).length >= MAX_WEBHOOKS;
+  return isOver ? `${MAX_WEBHOOKS} webhooks` : undefined;
+}
+
+/** The alerts of agents and keys that have expired. Nothing removes them when that happens. */
+async function orphansAmong(
+  records: Pick<Records, "get" | "list">,
+  own: readonly StoredAlert[],
+): Promise<readonly StoredAlert[]> {
+  const known = new Map(own.map(({ value: { owner } }) => [makerKey(owner), owner]));
+  const found = [...known].map(async ([maker, owner]) =>
+    (await isThere(records, owner)) ? [] : [maker],
+  );
+  const gone = (await Promise.all(found)).flat();
+  return own.filter(({ value }) => gone.includes(makerKey(value.owner)));
 }
 
 const hasWebhook = ({ value }: StoredAlert): boolean => value.way.by === "webhook";

@@ -24,7 +24,7 @@ export function createConnectedApplications({
       update(records, { collection: grants, key: grantId }, async (grant) =>
         grant?.value.accountId === accountId
           ? [
-              ...withoutAccess(grant),
+              ...(await withoutAccess(records, grant)),
               ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
             ]
           : undefined,

@@ -2,13 +2,13 @@ import { audited } from "../../store/audit/entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Collection, Records, Stored } from "../../store/port/records.ts";
-import { belongingTo, claimedBy, clients } from "../agents/agent.ts";
+import { belongingTo, claimedBy, clients, issuedTo } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { withoutLastUse } from "../last-use.ts";
 import { accounts } from "./account-records.ts";
 import { ofEmail } from "./email-address.ts";
 import { grants, underGrant } from "./grants.ts";
-import { withoutAgent } from "./own-agents.ts";
+import { withoutAgent, withoutAgentsIn } from "./own-agents.ts";
 
 /** Whoever forgets, for the audit. */
 const ACTOR = "operator";
@@ -86,7 +86,11 @@ async function removeAgents(
     for (const agent of found) {
       const entry = { action: "client.deleted", actor: ACTOR, target: agent.key };
       // One that was changed meanwhile comes again.
-      const steps = [...withoutAgent(agent), ...audited(entry, now().getTime())];
+      const steps = [
+        ...(await withoutAgentsIn(records, issuedTo(agent.key))),
+        ...withoutAgent(agent),
+        ...audited(entry, now().getTime()),
+      ];
       if (await records.commit(steps)) removed += 1;
     }
   }

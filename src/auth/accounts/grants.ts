@@ -3,6 +3,7 @@ import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { belongingTo, through } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
+import { withoutAgentsIn } from "./own-agents.ts";
 
 /** Scopes by resource, and those that go with the ID token; names separated by spaces. */
 interface GrantedScopes {
@@ -42,7 +43,7 @@ export async function withoutGrant(
 ): Promise<readonly Operation[]> {
   return [
     removeAt(grants, grant),
-    removeGroup(underGrant(grant.key)),
+    ...(await withoutAllUnder(records, grant.key)),
     ...(await endOfAccess(records, grant)),
   ];
 }
@@ -57,19 +58,31 @@ export async function withoutFamily(
   const grant = await records.get(grants, grantId);
   return [
     remove(grants, grantId),
-    removeGroup(underGrant(grantId)),
+    ...(await withoutAllUnder(records, grantId)),
     ...(grant === undefined ? [] : await endOfAccess(records, grant)),
   ];
 }
 
 /** The steps that end a grant with everything else that the person has through the client. */
-export function withoutAccess(grant: Stored<GrantRecord>): readonly Operation[] {
+export async function withoutAccess(
+  records: Pick<Records, "list">,
+  grant: Stored<GrantRecord>,
+): Promise<readonly Operation[]> {
   const { accountId = "", clientId = "" } = grant.value;
   return [
     removeAt(grants, grant),
-    removeGroup(underGrant(grant.key)),
+    ...(await withoutAllUnder(records, grant.key)),
     removeGroup(through(accountId, clientId)),
   ];
+}
+
+/** The steps that end the codes and tokens of a grant, and the agents that hang on it. */
+async function withoutAllUnder(
+  records: Pick<Records, "list">,
+  grantId: string,
+): Promise<readonly Operation[]> {
+  const group = underGrant(grantId);
+  return [...(await withoutAgentsIn(records, group)), removeGroup(group)];
 }
 
 /** The steps that end what a person has through a client, such as alerts, if a grant that ends is the

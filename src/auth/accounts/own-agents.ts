@@ -1,5 +1,6 @@
 import { announce, removeAt, removeGroup, update } from "../../store/port/operations.ts";
-import type { Operation, Stored } from "../../store/port/records.ts";
+import { readAll } from "../../store/port/read-all.ts";
+import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo } from "../agents/agent.ts";
 import { withoutLastUse } from "../last-use.ts";
 import type { AccountsOptions } from "./account-store.ts";
@@ -22,6 +23,22 @@ export function withoutAgent(client: Stored<ClientRecord>): readonly Operation[]
   ];
 }
 
+/**
+ * The steps that end what the agents of a group have, such as alerts and tokens, where the group goes with
+ * what they hang on: the grant of an application that claimed them, or the application itself.
+ */
+export async function withoutAgentsIn(
+  records: Pick<Records, "list">,
+  group: string,
+): Promise<readonly Operation[]> {
+  const agents = await readAll(records, clients, group);
+  return agents.flatMap(({ key }) => [
+    removeGroup(issuedTo(key)),
+    withoutLastUse(key),
+    announce(REMOVED_TOPIC, key),
+  ]);
+}
+
 /** The agents that people answer for, the first claimed first. */
 export function createOwnAgents({
   records,
@@ -38,9 +55,10 @@ export function createOwnAgents({
         .toSorted((a, b) => a.claimedAt - b.claimedAt);
     },
     removeAgent: (accountId, agentId) =>
-      update(records, { collection: clients, key: agentId }, (client) =>
+      update(records, { collection: clients, key: agentId }, async (client) =>
         client?.value.agent.owner?.accountId === accountId
           ? [
+              ...(await withoutAgentsIn(records, issuedTo(agentId))),
               ...withoutAgent(client),
               ...audit({ action: "client.deleted", actor: accountId, target: agentId }),
             ]

@@ -2,6 +2,7 @@ import { remove, removeGroup } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { Subject } from "../accounts/accounts.ts";
 import { withoutFamily } from "../accounts/grants.ts";
+import { withoutAgentsIn } from "../accounts/own-agents.ts";
 import { clients, issuedTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { withoutLastUse } from "../last-use.ts";
@@ -98,7 +99,12 @@ async function withoutGains(
   const agent =
     clientId === undefined
       ? []
-      : [remove(clients, clientId), removeGroup(issuedTo(clientId)), withoutLastUse(clientId)];
+      : [
+          ...(await withoutAgentsIn(records, issuedTo(clientId))),
+          remove(clients, clientId),
+          removeGroup(issuedTo(clientId)),
+          withoutLastUse(clientId),
+        ];
   return [...(await withoutFamily(records, grantId)), ...agent];
 }
 

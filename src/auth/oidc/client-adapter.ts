@@ -4,7 +4,7 @@ import { insert, replace, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
-import { withoutAgent } from "../accounts/own-agents.ts";
+import { withoutAgent, withoutAgentsIn } from "../accounts/own-agents.ts";
 import { type Agent, type ClientRecord, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import { noRoom } from "../agents/agent-room.ts";
 import { heldWith, registeredBy } from "../agents/registration-token.ts";
@@ -47,26 +47,27 @@ function checkManager({ groups }: Stored<ClientRecord>): void {
   }
 }
 
-interface Update extends Pick<AdapterContext, "audit"> {
+interface Update extends Pick<AdapterContext, "records" | "audit"> {
   readonly metadata: AdapterPayload;
   /** What people allowed the client, as far as it ends with the update. */
   readonly ended: readonly Stored<GrantRecord>[];
 }
 
-function updated(
+async function updated(
   client: Stored<ClientRecord>,
-  { metadata, ended, audit }: Update,
-): readonly Operation[] {
+  { metadata, ended, records, audit }: Update,
+): Promise<readonly Operation[]> {
   const { key } = client;
+  const ends = ended.map(async (grant) => [
+    ...(await withoutAccess(records, grant)),
+    ...audit({ action: "grant.revoked", actor: key, target: grant.key }),
+  ]);
   return [
     replace(clients, client, { value: { ...client.value, metadata } }),
     ...(isAudited(client.value.agent)
       ? audit({ action: "client.updated", actor: key, target: key })
       : []),
-    ...ended.flatMap((grant) => [
-      ...withoutAccess(grant),
-      ...audit({ action: "grant.revoked", actor: key, target: grant.key }),
-    ]),
+    ...(await Promise.all(ends)).flat(),
   ];
 }
 
@@ -128,7 +129,8 @@ export function clientAdapter(context: RegistrationContext): ModelAdapter {
         if (client === undefined) return create(id, value, context);
         checkManager(client);
         const ended = await endedBy(value, client);
-        if (await records.commit(updated(client, { metadata: value, ended, audit }))) return;
+        const steps = await updated(client, { metadata: value, ended, records, audit });
+        if (await records.commit(steps)) return;
       }
     },
     async find(id) {
@@ -142,7 +144,11 @@ export function clientAdapter(context: RegistrationContext): ModelAdapter {
         if (client === undefined) return undefined;
         checkManager(client);
         const deleted = audit({ action: "client.deleted", actor: id, target: id });
-        return [...withoutAgent(client), ...((await concerns(client)) ? deleted : [])];
+        return [
+          ...(await withoutAgentsIn(records, issuedTo(id))),
+          ...withoutAgent(client),
+          ...((await concerns(client)) ? deleted : []),
+        ];
       });
     },
   };
