@@ -1,3 +1,4 @@
+// @module-tag full
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Assigned, assign } from "../../src/ingest/assign.ts";

@@ -7,19 +7,10 @@ import { createWeb } from "../support/web.ts";
 describe("the process", () => {
   it.each([
     [{ PORT: "99999" }, "PORT", "from 0 to 65535"],
-    [{ MARKET: "paper" }, "MARKET", "sandbox, live, or files:<folder>"],
-    [{ BASE_URL: "https://example.com/" }, "BASE_URL", "without a path or trailing slash"],
-    [{ AS_OF: "yesterday", MARKET: "files:/nowhere" }, "AS_OF", "2015-06-30T21:00:00Z"],
-    [{ AS_OF: "2015-06-30T21:00:00Z" }, "AS_OF", "MARKET=files"],
-    [{ ANONYMOUS_SCOPES: "alerts:write" }, "ANONYMOUS_SCOPES", "signals:read"],
-    [{ SANDBOX_SESSION_SECONDS: "0" }, "SANDBOX_SESSION_SECONDS", "from 1 to 86400"],
-    [{ SEED: "-1" }, "SEED", "4294967295"],
-    [{ LOG_LEVEL: "loud" }, "LOG_LEVEL", "info"],
     [{ HOST: "0.0.0.0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ HOST: "0", PORT: "0" }, "HOST", "BASE_URL"],
     [{ MARKET: "files:/nowhere", PORT: "0" }, "/nowhere", "instruments.csv"],
     [{ MARKET: "live", UNIVERSE: "/nowhere.csv", PORT: "0" }, "/nowhere.csv", "AAPL,BTC-USD"],
-    [{ MARKET: "live", PROVIDERS: "bitfinex", PORT: "0" }, "PROVIDERS", "coinbase, kraken"],
   ])("refuses %o and says what is allowed", async (env, name, allowed) => {
     const { code, said } = await runToEnd(env);
     expect(code).toBe(1);

@@ -43,3 +43,22 @@ describe("another OpenID provider", () => {
     expect(readConfig({ ...upstream, OIDC_ISSUER }).upstream?.issuer).toBe(OIDC_ISSUER);
   });
 });
+
+describe("a setting that cannot be used", () => {
+  it.each([
+    [{ PORT: "99999" }, "PORT", "from 0 to 65535"],
+    [{ MARKET: "paper" }, "MARKET", "sandbox, live, or files:<folder>"],
+    [{ BASE_URL: "https://example.com/" }, "BASE_URL", "without a path or trailing slash"],
+    [{ AS_OF: "yesterday", MARKET: "files:/nowhere" }, "AS_OF", "2015-06-30T21:00:00Z"],
+    [{ AS_OF: "2015-06-30T21:00:00Z" }, "AS_OF", "MARKET=files"],
+    [{ ANONYMOUS_SCOPES: "alerts:write" }, "ANONYMOUS_SCOPES", "signals:read"],
+    [{ SANDBOX_SESSION_SECONDS: "0" }, "SANDBOX_SESSION_SECONDS", "from 1 to 86400"],
+    [{ SEED: "-1" }, "SEED", "4294967295"],
+    [{ LOG_LEVEL: "loud" }, "LOG_LEVEL", "info"],
+    [{ MARKET: "live", PROVIDERS: "bitfinex" }, "PROVIDERS", "coinbase, kraken"],
+  ])("is refused with what is allowed: %o", (env, name, allowed) => {
+    const read = () => readConfig(env);
+    expect(read).toThrow(name);
+    expect(read).toThrow(allowed);
+  });
+});
