@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { grants, underGrant } from "../../src/auth/accounts/grants.ts";
+import { belongingTo, issuedTo } from "../../src/auth/agents/agent.ts";
+import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
 import { getWith } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
+import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { describeStores, type Engine, embedded, openStore } from "../support/stores.ts";
+import { startTown } from "../support/town.ts";
 import { consented, createVisitor, exchange } from "../support/visitor.ts";
+import { textOf } from "../support/web.ts";
 
 const refreshTokens = collection<object>("oidc:RefreshToken");
 
@@ -118,5 +124,73 @@ describe("refresh tokens that are in use", () => {
     expect((await refresh(first?.refresh_token)).status).toBe(400);
     expect(await probe(first?.access_token)).toBe(200);
     expect((await refresh(tokens.at(-1))).status).toBe(200);
+  });
+});
+
+describe("applications that a person lets act for them", () => {
+  const expiring = { ttlMs: 86_400_000 };
+
+  /** Lets so many others act for a person. @returns Their grants. */
+  async function letAct(records: Records, accountId: string, count: number) {
+    const keys = Array.from({ length: count }, (_, at) => `grant-${at}`);
+    const steps = keys.map((key) => {
+      const clientId = `client-${key}`;
+      const groups = [belongingTo(accountId), issuedTo(clientId), underGrant(key)];
+      const value = { accountId, clientId, redirectOrigins: ["https://app.example"], iat: 1 };
+      return put(grants, { key, value, groups, ...expiring });
+    });
+    expect(await records.commit(steps)).toBe(true);
+    return keys;
+  }
+
+  const ofAccount = async (records: Records, accountId: string) =>
+    (await records.list(grants, { group: belongingTo(accountId), limit: 1_000 })).map(
+      ({ key }) => key,
+    );
+
+  it("are a hundred; one of them that asks again takes its own place", async () => {
+    const { records } = await openStore(embedded);
+    const server = await startAuthServer({ records, now: () => new Date() });
+    const person = createVisitor(server);
+    const accountId = await person.signIn();
+    await letAct(records, accountId, 99);
+    const { client } = await consented(server, person);
+    expect(await ofAccount(records, accountId)).toHaveLength(100);
+
+    await expect(consented(server, person)).rejects.toThrow("consent led nowhere");
+    const before = await ofAccount(records, accountId);
+    expect(before).toHaveLength(100);
+    const elsewhere = createVisitor(server);
+    await elsewhere.signIn();
+    await consented(server, elsewhere, { client });
+    const after = await ofAccount(records, accountId);
+    expect(after).toHaveLength(100);
+    expect(after.filter((key) => !before.includes(key))).toHaveLength(1);
+  });
+
+  it("lead to the page where one is ended when there are too many", async () => {
+    const town = await startTown();
+    const { records } = town.service.state.store;
+    const person = town.person();
+    const { client } = await person.tokens();
+    const [first] = await records.list(grants, { limit: 1 });
+    await letAct(records, first?.value.accountId ?? "", 99);
+
+    const { client_id } = await registerPublic(town.base);
+    const { url } = authorizationRequest(town.base, { client_id });
+    const refused = await person.web.get(url);
+    expect(refused.status).toBe(409);
+    expect(textOf(refused.html)).toContain("You have let 100 applications act for you");
+    const [, way = ""] = /<a href="([^"]+)">End the access/.exec(refused.html) ?? [];
+    const account = await person.web.get(way);
+    expect(account.html).toContain('id="applications"');
+    await person.web.submit(account.form("/account/applications/grant-0/remove"));
+
+    const asked = await person.web.get(refused.url);
+    expect(asked.status).toBe(200);
+    const done = await person.web.submit(asked.form(asked.url.pathname), { decision: "allow" });
+    expect(done.leavesFor?.searchParams.get("code")).toBeTruthy();
+    const again = authorizationRequest(town.base, { client_id: client.client_id });
+    expect((await person.authorize(again.url)).searchParams.get("code")).toBeTruthy();
   });
 });

@@ -68,6 +68,9 @@ export interface Accounts {
 
   applicationsOf(accountId: string): Promise<readonly ConnectedApplication[]>;
 
+  /** Whether a person can let one more application act for them, or this one once more. */
+  hasRoomFor(accountId: string, clientId: string): Promise<boolean>;
+
   /** Ends what an application was allowed, and its tokens. @returns Whether it was theirs. */
   removeApplication(accountId: string, grantId: string): Promise<boolean>;
 }

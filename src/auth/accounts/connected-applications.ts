@@ -3,7 +3,7 @@ import type { Records, Stored } from "../../store/port/records.ts";
 import { belongingTo, clients } from "../agents/agent.ts";
 import type { AccountsOptions } from "./account-store.ts";
 import type { Accounts, ConnectedApplication } from "./accounts.ts";
-import { allowedScopes, type GrantRecord, grants, withoutAccess } from "./grants.ts";
+import { allowedScopes, type GrantRecord, grants, roomForGrant, withoutAccess } from "./grants.ts";
 
 /** More applications than a page can show. */
 const MAX_SHOWN = 1_000;
@@ -12,7 +12,7 @@ const MAX_SHOWN = 1_000;
 export function createConnectedApplications({
   records,
   audit,
-}: AccountsOptions): Pick<Accounts, "applicationsOf" | "removeApplication"> {
+}: AccountsOptions): Pick<Accounts, "applicationsOf" | "hasRoomFor" | "removeApplication"> {
   return {
     async applicationsOf(accountId) {
       const selection = { group: belongingTo(accountId), limit: MAX_SHOWN };
@@ -20,6 +20,8 @@ export function createConnectedApplications({
       const shown = await Promise.all(found.map((grant) => application(grant, records)));
       return shown.toSorted((a, b) => a.grantedAt - b.grantedAt);
     },
+    hasRoomFor: async (accountId, clientId) =>
+      (await roomForGrant(records, { accountId, clientId })) !== undefined,
     removeApplication: (accountId, grantId) =>
       update(records, { collection: grants, key: grantId }, async (grant) =>
         grant?.value.accountId === accountId

@@ -27,6 +27,9 @@ export interface GrantRecord extends GrantedScopes {
 /** Grants by id. */
 export const grants = collection<GrantRecord>("oidc:Grant");
 
+/** Grants by consent that a person can have, of all applications together. */
+export const MAX_GRANTS = 100;
+
 const UNDER_GRANT = "grant:";
 
 /** Group of what goes with a grant: the codes and tokens that were issued under it, and the agents
@@ -46,6 +49,23 @@ export async function withoutGrant(
     ...(await withoutAllUnder(records, grant.key)),
     ...(await endOfAccess(records, grant)),
   ];
+}
+
+/**
+ * The steps that make room for one more grant of a client. Where a person has as many as there may be,
+ * the oldest of the same client gives way. Grants of assertions are bounded by their life of an hour.
+ *
+ * @returns `undefined` when there is no room, and the client has no grant that could give way.
+ */
+export async function roomForGrant(
+  records: Pick<Records, "list">,
+  { accountId = "", clientId }: { readonly [K in "accountId" | "clientId"]?: string | undefined },
+): Promise<readonly Operation[] | undefined> {
+  const all = await readAll(records, grants, belongingTo(accountId));
+  const consented = all.filter(({ value }) => value.redirectOrigins !== undefined);
+  if (consented.length < MAX_GRANTS) return [];
+  const oldest = consented.find(({ value }) => value.clientId === clientId);
+  return oldest && withoutGrant(records, oldest);
 }
 
 /** The steps that end a grant with every code and token that came of it, whatever is still there.

@@ -29,6 +29,8 @@ export interface Interaction {
   readonly scopes: readonly string[];
   /** Names of the scopes of OpenID Connect that the client asks for, which go with every consent. */
   readonly personal: readonly string[];
+  /** Whether the person lets the client act for them already, and is asked for a change. */
+  readonly isKnown: boolean;
   /** Whether the person let this client's answers go to this origin before. */
   readonly isRedirectApproved: boolean;
   /** Whether the client may go on without the person (`offline_access`, or refresh tokens). */
@@ -129,6 +131,7 @@ async function interactionOf(
     accountId: details.session?.accountId,
     scopes: openScopes(details),
     personal,
+    isKnown: details.grantId !== undefined,
     isRedirectApproved: !prompt.reasons.includes(UNAPPROVED_REDIRECT),
     isLasting: personal.includes("offline_access") || client.grantTypeAllowed("refresh_token"),
     signedInSince: signedInSince(details),

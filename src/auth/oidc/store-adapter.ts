@@ -6,8 +6,13 @@ import {
   Provider,
 } from "oidc-provider";
 import { consume, insert, removeAt, replace, update } from "../../store/port/operations.ts";
-import { type Collection, collection, type Stored } from "../../store/port/records.ts";
-import { underGrant, withoutFamily } from "../accounts/grants.ts";
+import {
+  type Collection,
+  collection,
+  type Operation,
+  type Stored,
+} from "../../store/port/records.ts";
+import { roomForGrant, underGrant, withoutFamily } from "../accounts/grants.ts";
 import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import { fingerprint } from "../secrets.ts";
 import {
@@ -20,7 +25,7 @@ import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
 import { endFamily } from "./families.ts";
 import { type Document, endReplayed, issue, type Place } from "./issuance.ts";
 import { tellBeforeKept } from "./open-requests.ts";
-import { readsOf } from "./reads.ts";
+import { type Reads, readsOf } from "./reads.ts";
 import { chainOf, survivorOf } from "./refresh-chains.ts";
 import { exchangeUnderWay } from "./settlement.ts";
 
@@ -103,10 +108,24 @@ async function record(
 async function give(shelf: Shelf, document: Document): Promise<void> {
   const exchange = exchangeUnderWay();
   if (exchange !== undefined) return void exchange.documents.push(document);
-  const { model, key, value } = document;
-  const entry = { action: "grant.given", actor: String(value.accountId), target: key };
-  const steps = model === "Grant" ? shelf.audit(entry) : [];
-  await issue({ uses: [], documents: [document], steps }, readsOf(Provider.ctx), shelf);
+  const reads = readsOf(Provider.ctx);
+  const steps = document.model === "Grant" ? await grantSteps(shelf, document, reads) : [];
+  await issue({ uses: [], documents: [document], steps }, reads, shelf);
+}
+
+/** What goes with a grant that a person gives, or changes.
+ *  @throws `access_denied` when they have as many as there may be. */
+async function grantSteps(
+  { records, audit }: Shelf,
+  { key, value }: Document,
+  reads: Reads,
+): Promise<readonly Operation[]> {
+  const room = reads.grants.has(key) ? [] : await roomForGrant(records, value);
+  if (room === undefined) throw new errors.AccessDenied("too many applications act for the person");
+  return [
+    ...room,
+    ...audit({ action: "grant.given", actor: String(value.accountId), target: key }),
+  ];
 }
 
 /** What is written again keeps that its one use was made. */

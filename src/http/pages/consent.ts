@@ -117,3 +117,14 @@ export function refusedPage({ redirectUri }: AskingClient, onward: string): Page
 <p><a href="${onward}">Tell it</a>, which takes you to ${destination(redirectUri)}; or close this page.</p>`,
   };
 }
+
+/** Page before a person who has let as many applications act for them as there may be. */
+export function fullPage(most: number): PageAnswer {
+  return {
+    status: 409,
+    heading: "No more applications can act for you",
+    isSignedIn: true,
+    body: html`<p class="lead">You have let ${most} applications act for you, which is as many as there may be.</p>
+<p><a href="/account#applications">End the access of one that you no longer use</a>. Then load this page again, or start again from the application.</p>`,
+  };
+}

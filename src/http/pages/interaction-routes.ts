@@ -1,12 +1,13 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
+import { MAX_GRANTS } from "../../auth/accounts/grants.ts";
 import type { Browser, Session } from "../../auth/accounts/sessions.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
 import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
-import { consentPage, refusedPage } from "./consent.ts";
+import { consentPage, fullPage, refusedPage } from "./consent.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
 import { type Door, filled, readForm, Ticked } from "./form.ts";
 import { followsForm, goOnPage } from "./go-on.ts";
@@ -50,7 +51,7 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
 async function look(req: UidRequest, res: Response, options: InteractionRoutesOptions) {
   const visit = await visitOf({ req, res }, await options.door.enter(req, res), options);
   if (visit === undefined) return;
-  if (visit.interaction.prompt === "consent") return ask(visit, options);
+  if (visit.interaction.prompt === "consent") return askWithin(visit, options);
   goOn(visit, await options.interactions.signIn(req, res, visit.session), options);
 }
 
@@ -66,7 +67,19 @@ async function decide(req: UidRequest, res: Response, options: InteractionRoutes
   const allowed = scopes.filter((name) => data?.scope.includes(name));
   const isChosen = allowed.length > 0 || scopes.length === 0;
   if (data === undefined || !isChosen) return ask(visit, options, NOTHING_CHOSEN);
+  if (!(await hasRoom(visit, options))) return show(res, fullPage(MAX_GRANTS));
   goOn(visit, await interactions.consent(req, res, allowed), options);
+}
+
+/** Whether the person can let the application act for them: what it may do already can always change. */
+const hasRoom = (
+  { interaction: { client, isKnown }, session }: Visit,
+  { accounts }: InteractionRoutesOptions,
+): Promise<boolean> | true => isKnown || accounts.hasRoomFor(session.accountId, client.clientId);
+
+async function askWithin(visit: Visit, options: InteractionRoutesOptions): Promise<void> {
+  if (await hasRoom(visit, options)) return ask(visit, options);
+  options.show(visit.res, fullPage(MAX_GRANTS));
 }
 
 /** Tells the application at once only where the person has let it send them before. */
