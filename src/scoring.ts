@@ -4,7 +4,7 @@ import type { Check } from "./http/api/readiness.ts";
 import type { Live, LiveOptions } from "./ingest/create.ts";
 import { openSocialReader, type SocialReader } from "./ingest/social-reader.ts";
 import type { Market } from "./market/market.ts";
-import { createEngine, type Engine } from "./score/engine.ts";
+import { ScoringEngine } from "./score/scoring-engine.ts";
 import { createSignalUpdates, type SignalUpdates } from "./score/signal-updates.ts";
 import { createSnapshotArchive, type MemoryArchive } from "./score/snapshot-archive.ts";
 import type { MarketClock } from "./sources/market-clock.ts";
@@ -39,7 +39,7 @@ export interface ScoringOptions {
 export interface ScoredMarket {
   readonly market: Market;
   readonly clock: MarketClock;
-  readonly engine: Engine;
+  readonly engine: ScoringEngine;
   readonly snapshots: MemoryArchive;
 }
 
@@ -49,7 +49,7 @@ export function scoredMarket(
   polarityOf?: SocialReader["polarityOf"],
 ): ScoredMarket {
   const snapshots = createSnapshotArchive();
-  const engine = createEngine(market, snapshots, polarityOf && { polarityOf });
+  const engine = new ScoringEngine(market, snapshots, polarityOf);
   return { market, clock, engine, snapshots };
 }
 
@@ -108,7 +108,7 @@ export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const refresh = () => {
     if (piecemeal.isUnderWay()) return;
     const until = advance();
-    const walk = engine.walk(until);
+    const walk = engine.refreshInSteps(until);
     // The first time nobody waits for anything else yet, and the time of a replay waits for scores.
     const isAtOnce = knownUntil === 0 || market.mode === "replay";
     const atOnce = isAtOnce ? Number.POSITIVE_INFINITY : AT_ONCE;

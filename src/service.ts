@@ -19,7 +19,7 @@ import { schedule, startLoop } from "./lib/loop.ts";
 import { memoByVersion } from "./lib/memo.ts";
 import type { Repeat } from "./lib/repeat.ts";
 import type { Instrument } from "./market/instrument.ts";
-import type { Givers } from "./market/market.ts";
+import type { SourcesByFeed } from "./market/market.ts";
 import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
 import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
@@ -280,9 +280,9 @@ function instrumentsIn({ allNewest }: Scoring["snapshots"]): () => readonly Inst
 /** Who gives what is known at any moment; who came last is named with what they gave. */
 function giversPer(
   perEdition: <T>(make: () => T) => () => T,
-  giversOf: (symbol: string) => Givers,
-): (symbol: string) => Givers {
-  const known = perEdition(() => new Map<string, Givers>());
+  giversOf: (symbol: string) => SourcesByFeed,
+): (symbol: string) => SourcesByFeed {
+  const known = perEdition(() => new Map<string, SourcesByFeed>());
   return (symbol) => {
     const givers = known().get(symbol) ?? giversOf(symbol);
     known().set(symbol, givers);

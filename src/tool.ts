@@ -4,7 +4,7 @@ import type { Analyser } from "./answers/method.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Instrument } from "./market/instrument.ts";
-import type { Givers, MarketMode, Source } from "./market/market.ts";
+import type { MarketMode, Source, SourcesByFeed } from "./market/market.ts";
 import type { InstrumentRecords, RecordList } from "./market/records.ts";
 import type { Snapshot } from "./score/snapshot.ts";
 
@@ -22,7 +22,7 @@ export interface ToolContext {
     /** Which prints there are; absent: all that the sources have. */
     readonly printsAre?: "blocks";
     /** Who gave what is known of a listed instrument, by list; absent where `source` gave all. */
-    readonly sourcesOf?: (symbol: string) => Givers;
+    readonly sourcesOf?: (symbol: string) => SourcesByFeed;
     /** Length of a market day in milliseconds. */
     readonly dayMs: number;
     /** What counts as now, Unix milliseconds. */

@@ -17,7 +17,7 @@ import { addPrint, type OffExchangeDay } from "../src/factors/off-exchange.ts";
 import { FACTOR_STATUSES, FACTORS, type Input, shown } from "../src/factors/reading.ts";
 import { normalCdf } from "../src/factors/statistics.ts";
 import { summarise } from "../src/factors/summary.ts";
-import type { Givers } from "../src/market/market.ts";
+import type { SourcesByFeed } from "../src/market/market.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
 import type { Bar, Feed, InstrumentRecords } from "../src/market/records.ts";
 import { Problem } from "../src/problem.ts";
@@ -131,7 +131,7 @@ const READ: Readonly<Record<(typeof FACTORS)[number], readonly Feed[]>> = {
 };
 
 /** Ids of those who gave what a factor reads. */
-function giversOf(name: (typeof FACTORS)[number], givers: Givers): string {
+function giversOf(name: (typeof FACTORS)[number], givers: SourcesByFeed): string {
   const ids = READ[name].flatMap((feed) => (givers.get(feed) ?? []).map(({ id }) => id));
   return [...new Set(ids)].join(" ");
 }

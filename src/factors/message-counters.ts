@@ -24,7 +24,7 @@ export interface SocialCounters {
 }
 
 /** Counters before the first message. */
-export const SILENCE: SocialCounters = {
+export const NO_MESSAGES: SocialCounters = {
   at: 0,
   bullish: 0,
   bearish: 0,
@@ -69,7 +69,7 @@ export function addMessage(
 }
 
 /** What is heard of an instrument at an instant. */
-export interface Heard {
+export interface Sentiment {
   /** Weights of all messages, decayed to the instant. */
   readonly counters: SocialCounters;
   /** `silent`: nothing lately; `faint`: too few messages to read; `clear`: enough. */
@@ -77,14 +77,18 @@ export interface Heard {
 }
 
 /** What is heard where nobody ever spoke. */
-export const NOTHING_HEARD: Heard = { counters: SILENCE, clarity: "silent" };
+export const NO_SENTIMENT: Sentiment = { counters: NO_MESSAGES, clarity: "silent" };
 
 /**
  * Judges counters by the time since the newest message: effective messages alone never fade.
  *
  * @param silentMs Milliseconds since the newest message.
  */
-export function hear(counters: SocialCounters, silentMs: number, halfLifeMs: number): Heard {
+export function sentimentOf(
+  counters: SocialCounters,
+  silentMs: number,
+  halfLifeMs: number,
+): Sentiment {
   if (silentMs > COUNTER_RULES.silentHalfLives * halfLifeMs) return { counters, clarity: "silent" };
   const { effectiveMessages } = bullishness(counters);
   const isFaint = effectiveMessages < COUNTER_RULES.minEffectiveMessages;

@@ -1,6 +1,6 @@
 import { ATTENTION_RULES, type AttentionReading, attentionPenalty } from "./attention.ts";
 import { MIN_PEERS } from "./ecdf.ts";
-import { bullishness, type Heard } from "./message-counters.ts";
+import { bullishness, type Sentiment } from "./message-counters.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
 import { clip, decay, ewStep, type Norm, normOf, standardised, Z_BOUND } from "./statistics.ts";
 
@@ -63,7 +63,7 @@ const shrink = (messages: number): number => messages / (messages + SOCIAL_RULES
 export const socialZ = (sentiment: number, attention: AttentionReading): number =>
   clip(sentiment - attentionPenalty(attention), Z_BOUND);
 
-/** What is known of an instrument's conversation at an instant. */
+/** What is known of an instrument's messages at an instant. */
 export interface SocialContext {
   /** Unix milliseconds. */
   readonly at: number;
@@ -71,7 +71,7 @@ export interface SocialContext {
   /** When the newest message of the instrument and of the whole market came, `null` for never. */
   readonly asOf: number | null;
   readonly feedAt: number | null;
-  readonly heard: Heard;
+  readonly sentiment: Sentiment;
   readonly attention: AttentionReading;
   /** Own history without the current session. */
   readonly baseline: SocialBaseline | undefined;
@@ -80,21 +80,21 @@ export interface SocialContext {
 
 /** Sentiment of messages against the instrument's own habit; confidence n/(n + 10). */
 export function readSocial(context: SocialContext): Reading {
-  const { at, dayMs, feedAt, asOf, heard, attention } = context;
+  const { at, dayMs, feedAt, asOf, sentiment, attention } = context;
   if (asOf === null) return unread("not_observed");
   const maxAge = SOCIAL_RULES.staleAfterDays * dayMs;
   if (feedAt === null || at - feedAt > maxAge) return unread("stale", { asOf });
 
   const seen = { asOf, staleAfter: feedAt + maxAge };
-  if (heard.clarity !== "clear") {
-    return unread(heard.clarity === "silent" ? "no_activity" : "insufficient_data", seen);
+  if (sentiment.clarity !== "clear") {
+    return unread(sentiment.clarity === "silent" ? "no_activity" : "insufficient_data", seen);
   }
-  const { value, effectiveMessages } = bullishness(heard.counters);
+  const { value, effectiveMessages } = bullishness(sentiment.counters);
   const norm = normFor(context);
-  const sentiment = norm && sentimentZ(value, effectiveMessages, norm);
-  const listInputs = () => socialInputs(context, asOf, sentiment ?? null);
-  if (sentiment === undefined) return unread("insufficient_data", { ...seen, listInputs });
-  const z = socialZ(sentiment, attention);
+  const score = norm && sentimentZ(value, effectiveMessages, norm);
+  const listInputs = () => socialInputs(context, asOf, score ?? null);
+  if (score === undefined) return unread("insufficient_data", { ...seen, listInputs });
+  const z = socialZ(score, attention);
   return { z, confidence: shrink(effectiveMessages), status: "ok", ...seen, listInputs };
 }
 
@@ -105,17 +105,17 @@ function normFor({ baseline, classNorm }: SocialContext): Norm | undefined {
 
 /** Attention has a weight only above its threshold, where z_S = z_sent - 0.25 z_att + 0.25. */
 function socialInputs(
-  { heard: { counters }, attention }: SocialContext,
+  { sentiment: { counters }, attention }: SocialContext,
   asOf: number,
-  sentiment: number | null,
+  score: number | null,
 ): Input[] {
   const { value, agreement, effectiveMessages } = bullishness(counters);
-  const isCrowd = sentiment !== null && attentionPenalty(attention) > 0;
+  const isCrowd = score !== null && attentionPenalty(attention) > 0;
   return [
     {
       ...shown("bullishness", value, "log ratio", asOf),
-      z: sentiment,
-      weight: sentiment === null ? 0 : 1,
+      z: score,
+      weight: score === null ? 0 : 1,
     },
     {
       ...shown("attention", attention.value, "log ratio", asOf),

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { LiveChoice } from "../config/config.ts";
 import { FEEDS } from "../market/records.ts";
-import type { Observed } from "../sources/live/ledger.ts";
+import type { ReceivedObservation } from "../sources/live/ledger.ts";
 import {
   createLiveMarket,
   type LiveMarket,
@@ -84,7 +84,7 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const assigned = assign(usable, instruments);
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
   const { market, confirmedAt } = witnessed(createLiveMarket(instruments, new Map(sources)));
-  const historyFrom = market.walkStart(now()) - BEFORE_WALK_MS;
+  const historyFrom = market.scoringStart(now()) - BEFORE_WALK_MS;
   const reading = await followNews(market, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
   await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);
@@ -111,7 +111,7 @@ function witnessed(market: LiveMarket): Pick<Live, "market" | "confirmedAt"> {
   const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
   const isSure = new Set(polled);
   let newest = Number.NEGATIVE_INFINITY;
-  const take = (observed: readonly Observed[]) => {
+  const take = (observed: readonly ReceivedObservation[]) => {
     for (const { provider, observedAt } of observed) {
       if (isSure.has(provider)) newest = Math.max(newest, observedAt);
     }

@@ -1,12 +1,12 @@
 import { ProviderFault } from "../sources/live/fault.ts";
-import type { Datum, Reading, Rejected } from "../sources/live/provider.ts";
+import type { Observation, Reading, Rejected } from "../sources/live/provider.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
 import { idFault, NEWS_KEPT_MS, rejectedRow, rowOf, tellOf } from "./rows.ts";
-import { vet } from "./vet.ts";
+import { quarantine } from "./vet.ts";
 
 /** What was kept. */
-interface Kept {
+interface Persisted {
   /** What the newest datum is about, Unix milliseconds; `null` without any. */
   readonly newestAt: number | null;
   /** To be committed, so that every process reads what is new. */
@@ -14,7 +14,7 @@ interface Kept {
 }
 
 /** Where it is kept. */
-export interface KeepOptions {
+export interface PersistOptions {
   readonly archive: Pick<Archive, "append" | "read">;
   /** For how long it is news, in milliseconds; half an hour unless given. */
   readonly newsKeptMs?: number;
@@ -26,12 +26,12 @@ export interface KeepOptions {
  * @param given Who gave it, and when it was here (Unix milliseconds).
  * @throws {ProviderFault} `malformed` when no store can hold it.
  */
-export async function keep(
+export async function persist(
   reading: Pick<Reading, "data" | "rejected">,
   given: { readonly provider: string; readonly observedAt: number },
-  { archive, newsKeptMs: keptMs = NEWS_KEPT_MS }: KeepOptions,
-): Promise<Kept> {
-  const { data, rejected } = await vet(named(reading), archive);
+  { archive, newsKeptMs: keptMs = NEWS_KEPT_MS }: PersistOptions,
+): Promise<Persisted> {
+  const { data, rejected } = await quarantine(named(reading), archive);
   const rows = data.map((datum) => rowOf(datum, given));
   const quarantined = rejected.map((one) => rejectedRow(one, given));
   await append([...rows, ...quarantined], archive);
@@ -51,7 +51,10 @@ function named({ data, rejected = [] }: Pick<Reading, "data" | "rejected">) {
 }
 
 /** What a store refuses for what it is, it will refuse again: that is a fault of the answer. */
-async function append(rows: readonly ArchiveRow[], archive: KeepOptions["archive"]): Promise<void> {
+async function append(
+  rows: readonly ArchiveRow[],
+  archive: PersistOptions["archive"],
+): Promise<void> {
   if (rows.length === 0) return;
   try {
     await archive.append(rows);
@@ -61,5 +64,5 @@ async function append(rows: readonly ArchiveRow[], archive: KeepOptions["archive
   }
 }
 
-const newestOf = (data: readonly Datum[]): number | null =>
+const newestOf = (data: readonly Observation[]): number | null =>
   data.reduce<number | null>((newest, { at }) => Math.max(newest ?? at, at), null);

@@ -4,7 +4,7 @@ import type { ProviderOptions, StreamedProvider } from "../sources/live/provider
 import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
 import { type Connection, connect, SILENCE_MS } from "./connection.ts";
-import { type KeepOptions, keep } from "./keep.ts";
+import { type PersistOptions, persist } from "./keep.ts";
 import { pauseMs } from "./pause.ts";
 import {
   believed,
@@ -29,7 +29,7 @@ const LED_MS = 15_000;
 const SERIES = "stream";
 
 /** What a stream is followed with. */
-export interface ListenerOptions extends KeepOptions {
+export interface ListenerOptions extends PersistOptions {
   readonly provider: StreamedProvider;
   readonly options: ProviderOptions;
   /** Where it is, `ws:` or `wss:`, without a trailing slash. */
@@ -133,7 +133,7 @@ async function write(
     return;
   }
   const given = { provider: provider.id, observedAt };
-  const { newestAt, announcements } = await keep({ data, rejected }, given, options);
+  const { newestAt, announcements } = await persist({ data, rejected }, given, options);
   const progress: ProviderProgress = {
     ...{ ...state.provider, failures: 0, openUntil: 0, lastSuccessAt: now() },
     newestAt: Math.max(state.provider.newestAt ?? 0, newestAt ?? 0) || null,

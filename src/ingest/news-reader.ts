@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { schedule, startLoop } from "../lib/loop.ts";
-import type { Observed } from "../sources/live/ledger.ts";
+import type { ReceivedObservation } from "../sources/live/ledger.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Store } from "../store/port/store.ts";
@@ -37,7 +37,7 @@ type Wanted = Pick<News, "feed" | "symbol" | "from"> & Partial<News>;
 export async function* readObserved(
   archive: Pick<Archive, "read">,
   { feed, symbol, from, to }: Wanted,
-): AsyncGenerator<readonly Observed[]> {
+): AsyncGenerator<readonly ReceivedObservation[]> {
   const selection = {
     from,
     order: "oldest",
@@ -55,10 +55,21 @@ export async function* readObserved(
   } while (after !== undefined);
 }
 
-function observedOf({ at, id, subject = "", body }: ArchiveRow, feed: News["feed"]): Observed {
+function observedOf(
+  { at, id, subject = "", body }: ArchiveRow,
+  feed: News["feed"],
+): ReceivedObservation {
   const { provider, observedAt, record } = body as DatumBody;
   const name = id.slice(subject.length + 1);
-  return { feed, symbol: subject, at, id: name, provider, observedAt, record } as Observed;
+  return {
+    feed,
+    symbol: subject,
+    at,
+    id: name,
+    provider,
+    observedAt,
+    record,
+  } as ReceivedObservation;
 }
 
 /** What is needed to read on. */
@@ -67,7 +78,7 @@ export interface ReaderOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Takes in what is new; what is there already comes again. */
-  take(observed: readonly Observed[]): void;
+  take(observed: readonly ReceivedObservation[]): void;
   /** Takes in everything that there is. */
   takeAll(): Promise<void>;
   /** How long news are kept, in milliseconds; half an hour unless given. */

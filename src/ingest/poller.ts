@@ -5,7 +5,7 @@ import type { Operation } from "../store/port/records.ts";
 import type { AnswerCache } from "./answer-cache.ts";
 import type { Ask } from "./ask.ts";
 import { isNotedFirst, roomAt, withSent } from "./budget.ts";
-import { type KeepOptions, keep } from "./keep.ts";
+import { type PersistOptions, persist } from "./keep.ts";
 import { pauseMs } from "./pause.ts";
 import {
   type Asking,
@@ -30,7 +30,7 @@ import { createRest, unkept } from "./rest.ts";
 const SET_BACK_MS = 60_000;
 
 /** What a provider is followed with. */
-export interface PollerOptions extends LoadOptions, KeepOptions {
+export interface PollerOptions extends LoadOptions, PersistOptions {
   readonly ask: Ask;
   /** Answers that need not be asked for again. */
   readonly cache?: AnswerCache | undefined;
@@ -122,7 +122,7 @@ async function succeed(question: Question, options: PollerOptions): Promise<void
   const { reading, receivedAt } = await readingOf(question, options);
   const { cursor, notBefore = 0, unknown = [] } = reading;
   const given = { provider: options.provider.id, observedAt: receivedAt };
-  const { newestAt, announcements } = await keep(reading, given, options);
+  const { newestAt, announcements } = await persist(reading, given, options);
   const at = options.now();
   const provider = {
     ...{ ...state.provider, openUntil: 0, failures: 0, lastSuccessAt: at },

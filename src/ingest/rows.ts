@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Feed } from "../market/records.ts";
 import { neutralText } from "../outbound/neutral-text.ts";
-import type { Datum, Rejected } from "../sources/live/provider.ts";
+import type { Observation, Rejected } from "../sources/live/provider.ts";
 import type { ArchiveRow } from "../store/port/archive.ts";
 import { announce, put } from "../store/port/operations.ts";
 import { collection, type Operation } from "../store/port/records.ts";
@@ -35,7 +35,7 @@ export interface DatumBody {
   readonly provider: string;
   /** When it was here, Unix milliseconds. */
   readonly observedAt: number;
-  readonly record: Datum["record"];
+  readonly record: Observation["record"];
 }
 
 /** What a row says of what cannot be true. */
@@ -61,7 +61,7 @@ export const idFault = (id: string): string | undefined =>
     : "its id is too long, or has characters that no text has";
 
 /** A datum as it is kept. */
-export const rowOf = ({ feed, symbol, at, id, record }: Datum, given: Given): ArchiveRow => ({
+export const rowOf = ({ feed, symbol, at, id, record }: Observation, given: Given): ArchiveRow => ({
   kind: kindOf(feed),
   at,
   id: `${symbol} ${id}`,
@@ -145,7 +145,7 @@ interface Told {
  * @param told When they were here (Unix milliseconds), and for how many milliseconds that is news.
  */
 export function tellOf(
-  data: readonly Datum[],
+  data: readonly Observation[],
   { observedAt, keptMs }: { readonly observedAt: number; readonly keptMs: number },
 ): readonly Operation[] {
   if (data.length === 0) return [];
@@ -155,7 +155,7 @@ export function tellOf(
 }
 
 /** What is to be read again after some data came. */
-export function newsOf(data: readonly Datum[]): readonly News[] {
+export function newsOf(data: readonly Observation[]): readonly News[] {
   const isNamed = new Set(data.map(({ symbol }) => symbol)).size <= MAX_NAMED;
   return merged(
     data.map(({ feed, symbol, at }) => ({

@@ -1,4 +1,4 @@
-import type { Datum, Reading, Rejected } from "../sources/live/provider.ts";
+import type { Observation, Reading, Rejected } from "../sources/live/provider.ts";
 import type { Archive } from "../store/port/archive.ts";
 import {
   type DatumBody,
@@ -18,7 +18,7 @@ const MAX_LOG_RETURN = 0.8;
 const MAX_DOUBTS = 100;
 
 /** A bar and its place. */
-type BarDatum = Extract<Datum, { readonly feed: "bars" }>;
+type BarObservation = Extract<Observation, { readonly feed: "bars" }>;
 
 /** Closes that a bar is compared with. */
 interface Closes {
@@ -32,12 +32,12 @@ interface Closes {
  * Sets bars apart whose price leaps from the bar before. A leap is believed when the next bar is
  * where it led, so that a true one costs a session and not the instrument.
  */
-export async function vet(
+export async function quarantine(
   { data, rejected = [] }: Pick<Reading, "data" | "rejected">,
   archive: Pick<Archive, "read">,
-): Promise<{ readonly data: readonly Datum[]; readonly rejected: readonly Rejected[] }> {
+): Promise<{ readonly data: readonly Observation[]; readonly rejected: readonly Rejected[] }> {
   const bars = data.filter((datum) => datum.feed === "bars");
-  const good: Datum[] = data.filter((datum) => datum.feed !== "bars");
+  const good: Observation[] = data.filter((datum) => datum.feed !== "bars");
   const bad: Rejected[] = [...rejected];
   for (const [symbol, some] of Map.groupBy(bars, (datum) => datum.symbol)) {
     const ascending = some.toSorted((one, other) => one.at - other.at);
@@ -54,7 +54,7 @@ export async function vet(
 }
 
 /** Why a bar cannot follow those before it, `undefined` when it can. */
-function doubtOf(bar: BarDatum, { believed, doubted }: Closes): Rejected | undefined {
+function doubtOf(bar: BarObservation, { believed, doubted }: Closes): Rejected | undefined {
   if (believed === undefined || isNear(believed, bar)) return undefined;
   if (doubted !== undefined && isNear(doubted, bar)) return undefined;
   const { symbol, at, id, feed, record } = bar;
@@ -62,7 +62,7 @@ function doubtOf(bar: BarDatum, { believed, doubted }: Closes): Rejected | undef
   return { symbol, feed, at, id, reason, close: record.close };
 }
 
-function isNear(close: number, { record }: BarDatum): boolean {
+function isNear(close: number, { record }: BarObservation): boolean {
   const { close: next, dividend, split } = record;
   return Math.abs(Math.log(((next + dividend) * split) / close)) <= MAX_LOG_RETURN;
 }
@@ -75,7 +75,7 @@ async function closesBefore(
   const newest = { subject: symbol, to: at - 1, order: "newest", limit: 1 } as const;
   const [bar] = await archive.read(kindOf("bars"), newest);
   if (bar === undefined) return {};
-  const believed = ((bar.body as DatumBody).record as BarDatum["record"]).close;
+  const believed = ((bar.body as DatumBody).record as BarObservation["record"]).close;
   const subject = rejectedSubject({ feed: "bars", symbol });
   const since = { ...newest, subject, from: bar.at, limit: MAX_DOUBTS };
   const doubts = await archive.read(REJECTED_KIND, since);

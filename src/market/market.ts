@@ -16,7 +16,7 @@ export interface Source {
 }
 
 /** Who gave the records of an instrument, by list; messages come from several places. */
-export type Givers = ReadonlyMap<Feed, readonly Source[]>;
+export type SourcesByFeed = ReadonlyMap<Feed, readonly Source[]>;
 
 /** A supply of market records; implementations live in src/sources. */
 export interface Market {
@@ -35,7 +35,7 @@ export interface Market {
   /** Which prints there are; absent: all that the sources have. */
   readonly printsAre?: "blocks";
   /** Who gave what is known of an instrument, by list; absent where `source` gave all. */
-  readonly sourcesOf?: (symbol: string) => Givers;
+  readonly sourcesOf?: (symbol: string) => SourcesByFeed;
   /** Instruments whose records come by and by, whether or not there are any yet; absent where all
    *  records are there from the start. */
   readonly followed?: readonly Instrument[];
@@ -48,5 +48,5 @@ export interface Market {
   /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
   sessionAt(at: number, assetClass: AssetClass): string;
   /** Instant from which scores are walked forward to `at`: the previous year's first moment. */
-  walkStart(at: number): number;
+  scoringStart(at: number): number;
 }

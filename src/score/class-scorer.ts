@@ -1,33 +1,35 @@
 import { type Benchmark, createBenchmark } from "../factors/benchmark.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
 import { MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
-import { createPriceHistories, type PriceHistory, recompute } from "../factors/price-history.ts";
+import { createPriceHistories, recompute } from "../factors/price-history.ts";
 import type { AssetClass } from "../market/instrument.ts";
 import type { InstrumentRecords } from "../market/records.ts";
-import { chooseBenchmark } from "./benchmarked.ts";
 import { type Composite, compose, WEIGHTS } from "./composite.ts";
 import {
-  advanceTrack,
+  advanceInstrument,
   beginSession,
-  createTrack,
+  type ClassContext,
+  createInstrumentState,
   endSession,
-  type FeedTimes,
+  type InstrumentState,
   type Measurement,
-  measureTrack,
-  type Track,
+  measureInstrument,
 } from "./instrument-state.ts";
 import type { TextReader } from "./message-stream.ts";
 import { freezePeers, noPeers, type PeerTables } from "./peers.ts";
-import { type Observed, type ReadingContext, readFactors } from "./readings.ts";
+import { type MeasuredInstrument, type ReadingContext, readFactors } from "./readings.ts";
 import { nextSignal, type SessionScore, type SignalState } from "./signal-hysteresis.ts";
-import { createSnapshot, type Evaluation, type Snapshot, sessionScore } from "./snapshot.ts";
+import { createSnapshot, type Snapshot, type SnapshotInputs, sessionScore } from "./snapshot.ts";
 
-/** Receives every snapshot of a walk. */
+/** The class benchmark consists of this many instruments, those with the largest turnover. */
+export const BENCHMARK_SIZE = 500;
+
+/** Receives the snapshots of a class scorer. */
 export interface SnapshotSink {
   /**
-   * Keeps a session's final snapshot, which is also the newest one.
+   * Stores the final snapshot of a session, which is also the newest one.
    *
-   * @param ahead Sessions whose snapshots follow before anyone reads. Default: 0.
+   * @param ahead Number of final snapshots that follow before the next read. Default: 0.
    */
   addClosed(snapshot: Snapshot, ahead?: number): void;
   /** Replaces the newest snapshot of the instrument until the next one. */
@@ -38,225 +40,240 @@ export interface SnapshotSink {
 interface Moment {
   /** Unix milliseconds, never falling from call to call. */
   readonly at: number;
-  /** Whether `at` lies in the day of the newest close, and not in one after it. */
+  /** Whether `at` lies in the session that closed last, and not in a later one. */
   readonly isSameSession: boolean;
 }
 
 /** A class up to an instant: what to score and against which calendar. */
 interface ClassView extends Moment {
-  /** The class's records, the same instruments in the same order on every call. */
+  /** The records of the class, the same instruments in the same order on every call. */
   readonly group: readonly InstrumentRecords[];
-  /** When the sessions of the class's calendar closed, ascending; later ones are not read. */
+  /** Closes of the sessions in the calendar of the class, ascending; later ones are not read. */
   readonly closes: readonly number[];
 }
 
-/** One asset class walked session by session, so that signals have a past. */
-export interface ClassWalk {
+/** Scores the instruments of one asset class session by session, so that signals have a history. */
+export class ClassScorer {
+  readonly #assetClass: AssetClass;
+  readonly #dayMs: number;
+  readonly #scoringStart: number;
+  readonly #sink: SnapshotSink;
+  readonly #benchmark: Benchmark;
+  /** What the instruments of the class share. */
+  readonly #shared: ClassContext;
+  /** By position in the class. */
+  readonly #states: InstrumentState[] = [];
+  /** Closes of the sessions scored so far, Unix milliseconds. */
+  readonly #closes: number[] = [];
+  /** Tables frozen at the close before the newest one. */
+  #tablesBefore: PeerTables;
+  /** Tables frozen at the newest close. */
+  #tables: PeerTables;
+  #drift = 0;
+
+  /**
+   * Starts before the first record of the class.
+   *
+   * @param options.dayMs Length of a market day in milliseconds.
+   * @param options.scoringStart Sessions that close before this instant (Unix milliseconds) warm up
+   *   the running figures and are not scored.
+   */
+  constructor(options: {
+    readonly assetClass: AssetClass;
+    readonly dayMs: number;
+    readonly scoringStart: number;
+    readonly authors: AuthorActivity;
+    readonly readText: TextReader;
+    readonly sink: SnapshotSink;
+  }) {
+    const { assetClass, dayMs, scoringStart, authors, readText, sink } = options;
+    this.#assetClass = assetClass;
+    this.#dayMs = dayMs;
+    this.#scoringStart = scoringStart;
+    this.#sink = sink;
+    this.#benchmark = createBenchmark(assetClass);
+    this.#shared = {
+      benchmark: this.#benchmark,
+      feedTimes: { mentions: null, offExchange: null },
+      authors,
+      readText,
+      newPriceHistory: createPriceHistories(),
+      dayMs,
+    };
+    this.#tablesBefore = noPeers(assetClass);
+    this.#tables = noPeers(assetClass);
+  }
+
+  /** Largest difference ever seen, in log units, of a running figure from its recomputation. */
+  get drift(): number {
+    return this.#drift;
+  }
+
   /**
    * Scores every session that closed by `at` and decides its signals. When `at` is later than the
-   * newest close, scores and factors are brought up to it and the signals stand. Yields after every
+   * newest close, scores and factors are brought up to it and signals stay. Yields after every
    * session.
    */
-  advance(view: ClassView): Generator<void, void>;
+  *advance({ group, closes, at, isSameSession }: ClassView): Generator<void, void> {
+    for (let ahead = this.#countNew(closes, at) - 1; ahead >= 0; ahead--) {
+      this.#closeSession(group, closes, ahead);
+      yield;
+    }
+    if (at === this.#closes.at(-1)) return;
+    const moment = { at, isSameSession };
+    for (const [position, records] of group.entries()) this.#advanceAt(position, records, moment);
+    this.#scoreInterim(this.#states, moment);
+  }
+
   /**
-   * The same for the instruments at some positions, at a cost that does not depend on how many
-   * there are in all. No session may have closed since the last call.
+   * The same for the instruments at some positions, at a cost that does not depend on the size of
+   * the class. No session may have closed since the last call.
    */
-  advanceSome(view: ClassView, positions: readonly number[]): void;
-  /** Largest difference, in log units, of a running figure from its recomputation, ever seen. */
-  readonly drift: number;
-}
-
-/** Options of a walk. */
-interface WalkOptions {
-  readonly assetClass: AssetClass;
-  /** Length of a market day in milliseconds. */
-  readonly dayMs: number;
-  /** Sessions that close before this instant (Unix milliseconds) warm up and are not scored. */
-  readonly origin: number;
-  readonly authors: AuthorActivity;
-  readonly readText: TextReader;
-  readonly sink: SnapshotSink;
-}
-
-/** How far the walk has come. */
-interface Walk extends WalkOptions {
-  readonly benchmark: Benchmark;
-  readonly feedTimes: FeedTimes;
-  readonly newPriceHistory: () => PriceHistory;
-  /** By position in the class. */
-  readonly tracks: Track[];
-  /** Sessions closed so far, in Unix milliseconds. */
-  readonly closed: number[];
-  /** Tables frozen at the close before the newest session, and at the newest close. */
-  tablesBefore: PeerTables;
-  tables: PeerTables;
-  drift: number;
-}
-
-/** Starts a walk before the first record of the class. */
-export function createClassWalk(options: WalkOptions): ClassWalk {
-  const { assetClass } = options;
-  const walk: Walk = {
-    ...options,
-    benchmark: createBenchmark(assetClass),
-    feedTimes: { mentions: null, offExchange: null },
-    newPriceHistory: createPriceHistories(),
-    tracks: [],
-    closed: [],
-    tablesBefore: noPeers(assetClass),
-    tables: noPeers(assetClass),
-    drift: 0,
-  };
-  return {
-    *advance({ group, closes, ...moment }) {
-      for (let ahead = countNew(walk, closes, moment.at) - 1; ahead >= 0; ahead--) {
-        closeSession(walk, { group, closes, ahead });
-        yield;
-      }
-      if (moment.at === walk.closed.at(-1)) return;
-      for (const position of group.keys()) advanceAt(walk, { group, position }, moment);
-      scoreInterim(walk, walk.tracks, moment);
-    },
-    advanceSome({ group, ...moment }, positions) {
-      for (const position of positions) advanceAt(walk, { group, position }, moment);
-      const some = positions.map((position) => walk.tracks[position] as Track);
-      scoreInterim(walk, some, moment);
-    },
-    get drift() {
-      return walk.drift;
-    },
-  };
-}
-
-/** Sessions that closed by an instant and are not walked yet. */
-function countNew({ closed }: Walk, closes: readonly number[], at: number): number {
-  let next = closed.length;
-  while ((closes[next] ?? Number.POSITIVE_INFINITY) <= at) next++;
-  return next - closed.length;
-}
-
-/** Brings an instrument up to a moment. */
-function advanceAt(
-  walk: Walk,
-  { group, position }: { readonly group: readonly InstrumentRecords[]; readonly position: number },
-  { at, isSameSession }: Moment,
-): void {
-  const records = group[position] as InstrumentRecords;
-  walk.tracks[position] ??= createTrack(records, walk);
-  const track = walk.tracks[position];
-  if (!isSameSession) beginSession(track);
-  advanceTrack(track, { records, at }, walk);
-}
-
-/** A session that is to be closed: the next of the calendar. */
-interface Closing extends Pick<ClassView, "group" | "closes"> {
-  /** Sessions that close right after it. */
-  readonly ahead: number;
-}
-
-function closeSession(walk: Walk, { group, closes, ahead }: Closing): void {
-  const { closed, benchmark, tracks, dayMs, origin } = walk;
-  const at = closes[closed.length] as number;
-  closed.push(at);
-  for (const position of group.keys()) {
-    advanceAt(walk, { group, position }, { at, isSameSession: false });
+  advanceSome({ group, at, isSameSession }: ClassView, positions: readonly number[]): void {
+    const moment = { at, isSameSession };
+    for (const position of positions) {
+      this.#advanceAt(position, group[position] as InstrumentRecords, moment);
+    }
+    const some = positions.map((position) => this.#states[position] as InstrumentState);
+    this.#scoreInterim(some, moment);
   }
-  benchmark.close();
-  const next = closes[closed.length] ?? Number.POSITIVE_INFINITY;
-  if (next >= origin) gradeSession(walk, at, ahead);
-  for (const track of tracks) endSession(track, at, dayMs);
-  chooseBenchmark(tracks);
-}
 
-/** Scores a session against the tables frozen before it, and freezes those for the next. */
-function gradeSession(walk: Walk, at: number, ahead: number): void {
-  walk.tablesBefore = walk.tables;
-  const context = contextOf(walk, at, walk.tablesBefore);
-  const peers: Measurement[] = [];
-  for (const track of walk.tracks) {
-    recomputeSums(walk, track);
-    const observed = observe(track, context);
-    if (observed === undefined) continue;
-    // A long-gone instrument is nobody's peer.
-    if (observed.missedSessions <= 1) peers.push(observed.measurement);
-    if (at >= walk.origin) walk.sink.addClosed(scoreClosed(observed, context), ahead);
+  /** Number of sessions that closed by an instant and are not scored yet. */
+  #countNew(closes: readonly number[], at: number): number {
+    const scored = this.#closes.length;
+    let next = scored;
+    while ((closes[next] ?? Number.POSITIVE_INFINITY) <= at) next++;
+    return next - scored;
   }
-  walk.tables = freezePeers(peers, { assetClass: walk.assetClass, epoch: at });
+
+  /** Brings one instrument up to a moment. */
+  #advanceAt(position: number, records: InstrumentRecords, { at, isSameSession }: Moment): void {
+    this.#states[position] ??= createInstrumentState(records, this.#shared);
+    const state = this.#states[position];
+    if (!isSameSession) beginSession(state);
+    advanceInstrument(state, { records, at }, this.#shared);
+  }
+
+  /** @param ahead Number of sessions that close right after this one. */
+  #closeSession(
+    group: readonly InstrumentRecords[],
+    closes: readonly number[],
+    ahead: number,
+  ): void {
+    const at = closes[this.#closes.length] as number;
+    this.#closes.push(at);
+    for (const [position, records] of group.entries()) {
+      this.#advanceAt(position, records, { at, isSameSession: false });
+    }
+    this.#benchmark.close();
+    const next = closes[this.#closes.length] ?? Number.POSITIVE_INFINITY;
+    if (next >= this.#scoringStart) this.#scoreSession(at, ahead);
+    for (const state of this.#states) endSession(state, at, this.#dayMs);
+    chooseBenchmark(this.#states);
+  }
+
+  /** Scores a session against the tables frozen before it, and freezes those for the next. */
+  #scoreSession(at: number, ahead: number): void {
+    this.#tablesBefore = this.#tables;
+    const context = this.#contextAt(at, this.#tablesBefore);
+    const peers: Measurement[] = [];
+    for (const state of this.#states) {
+      this.#recomputeSums(state);
+      const measured = measure(state, context);
+      if (measured === undefined) continue;
+      // An instrument that stopped trading is no peer.
+      if (measured.missedSessions <= 1) peers.push(measured.measurement);
+      if (at >= this.#scoringStart) this.#sink.addClosed(scoreClosed(measured, context), ahead);
+    }
+    this.#tables = freezePeers(peers, { assetClass: this.#assetClass, epoch: at });
+  }
+
+  /** Running sums are recomputed once per epoch, so that rounding errors do not add up. */
+  #recomputeSums({ listed }: InstrumentState): void {
+    if (listed === undefined) return;
+    this.#drift = Math.max(this.#drift, recompute(listed, this.#benchmark.returns));
+  }
+
+  #scoreInterim(states: readonly InstrumentState[], { at, isSameSession }: Moment): void {
+    const context = this.#contextAt(at, isSameSession ? this.#tablesBefore : this.#tables);
+    for (const state of states) {
+      const measured = measure(state, context);
+      if (measured === undefined) continue;
+      const { inputs, composite } = evaluate(measured, context);
+      const signal = standingSignal(state.signal, sessionScore(inputs, composite));
+      this.#sink.setNewest(createSnapshot(inputs, composite, signal));
+    }
+  }
+
+  #contextAt(at: number, tables: PeerTables): ReadingContext {
+    const { feedTimes } = this.#shared;
+    return {
+      at,
+      dayMs: this.#dayMs,
+      tables,
+      momentum: {
+        at,
+        assetClass: this.#assetClass,
+        dayMs: this.#dayMs,
+        tables: tables.momentum,
+        marketVolatility: this.#benchmark.volatility,
+      },
+      closesAfter: (instant) => countAfter(this.#closes, instant),
+      mentionsAt: feedTimes.mentions,
+      printsAt: feedTimes.offExchange,
+    };
+  }
 }
 
-/** Running sums are worked out afresh once per epoch. */
-function recomputeSums(walk: Walk, { listed }: Track): void {
-  if (listed === undefined) return;
-  walk.drift = Math.max(walk.drift, recompute(listed, walk.benchmark.returns));
+/** Chooses the benchmark of the next session; a small class belongs to it as a whole. */
+function chooseBenchmark(states: readonly InstrumentState[]): void {
+  if (states.length <= BENCHMARK_SIZE) return;
+  const turnovers = Float64Array.from(states, ({ turnover }) => turnover ?? 0).sort();
+  const least = turnovers.at(-BENCHMARK_SIZE) as number;
+  for (const state of states) state.isBenchmarked = (state.turnover ?? 0) >= least;
 }
 
 /** Signals are decided at closes. */
-function scoreClosed(observed: Observed, context: ReadingContext): Snapshot {
-  const { evaluation, composite } = evaluate(observed, context);
-  const { track } = observed;
-  track.signal = nextSignal(track.signal, sessionScore(evaluation, composite));
-  return createSnapshot(evaluation, composite, track.signal);
-}
-
-function scoreInterim(walk: Walk, tracks: readonly Track[], { at, isSameSession }: Moment): void {
-  const context = contextOf(walk, at, isSameSession ? walk.tablesBefore : walk.tables);
-  for (const track of tracks) {
-    const observed = observe(track, context);
-    if (observed === undefined) continue;
-    const { evaluation, composite } = evaluate(observed, context);
-    const signal = standingSignal(track.signal, sessionScore(evaluation, composite));
-    walk.sink.setNewest(createSnapshot(evaluation, composite, signal));
-  }
+function scoreClosed(measured: MeasuredInstrument, context: ReadingContext): Snapshot {
+  const { inputs, composite } = evaluate(measured, context);
+  const { state } = measured;
+  state.signal = nextSignal(state.signal, sessionScore(inputs, composite));
+  return createSnapshot(inputs, composite, state.signal);
 }
 
 /** Between two closes only a long pause in trading ends a signal. */
 const standingSignal = (closed: SignalState | undefined, session: SessionScore): SignalState =>
   closed !== undefined && session.missedSessions <= 1 ? closed : nextSignal(closed, session);
 
-function contextOf(walk: Walk, at: number, tables: PeerTables): ReadingContext {
-  const { assetClass, dayMs, benchmark, feedTimes } = walk;
-  const marketVolatility = benchmark.volatility;
-  return {
-    at,
-    dayMs,
-    tables,
-    momentum: { at, assetClass, dayMs, tables: tables.momentum, marketVolatility },
-    closesAfter: (instant) => countAfter(walk.closed, instant),
-    mentionsAt: feedTimes.mentions,
-    printsAt: feedTimes.offExchange,
-  };
-}
-
 /**
  * Measures an instrument, `undefined` before its first bar. A price that is too old counts as if
  * infinitely many sessions had been missed.
  */
-function observe(
-  track: Track,
-  { at, dayMs, closesAfter }: Pick<ReadingContext, "at" | "dayMs" | "closesAfter">,
-): Observed | undefined {
-  const { newestBar, instrument } = track;
+function measure(
+  state: InstrumentState,
+  { at, dayMs, closesAfter }: ReadingContext,
+): MeasuredInstrument | undefined {
+  const { newestBar, instrument } = state;
   if (newestBar === undefined) return undefined;
   const isTooOld = at - newestBar.availableAt > MAX_BAR_AGE_DAYS[instrument.assetClass] * dayMs;
   const missedSessions = isTooOld ? Number.POSITIVE_INFINITY : closesAfter(newestBar.availableAt);
-  return { track, measurement: measureTrack(track, at, dayMs), missedSessions };
+  return { state, measurement: measureInstrument(state, at, dayMs), missedSessions };
 }
 
 /** Reads and combines the factors of one instrument. */
 function evaluate(
-  observed: Observed,
+  measured: MeasuredInstrument,
   context: ReadingContext,
-): { readonly evaluation: Evaluation; readonly composite: Composite } {
-  const { instrument, bars, newestBar } = observed.track;
-  const { missedSessions } = observed;
-  const readings = readFactors(observed, context);
+): { readonly inputs: SnapshotInputs; readonly composite: Composite } {
+  const { instrument, bars, newestBar } = measured.state;
+  const { missedSessions } = measured;
+  const readings = readFactors(measured, context);
   const { at, tables } = context;
-  const evaluation = { instrument, at, readings, bars, newestBar, missedSessions, tables };
-  return { evaluation, composite: compose(readings, WEIGHTS[instrument.assetClass]) };
+  const inputs = { instrument, at, readings, bars, newestBar, missedSessions, tables };
+  return { inputs, composite: compose(readings, WEIGHTS[instrument.assetClass]) };
 }
 
-/** How many ascending instants lie after another. */
+/** Number of ascending instants after another instant. */
 function countAfter(closes: readonly number[], instant: number): number {
   let count = 0;
   while ((closes[closes.length - 1 - count] ?? 0) > instant) count++;

@@ -65,7 +65,7 @@ export interface ShiftState {
 }
 
 /** A snapshot, the label of its session and the length of a market day in milliseconds. */
-export interface Sighting {
+export interface SessionSnapshot {
   readonly snapshot: Snapshot;
   readonly session: string;
   readonly dayMs: number;
@@ -80,7 +80,7 @@ export interface Sighting {
  */
 export function signalShift(
   state: ShiftState | undefined,
-  sighting: Sighting,
+  sighting: SessionSnapshot,
   rules: EventRules = EVENT_RULES,
 ): { readonly state: ShiftState; readonly event?: SignalShift } {
   const after = pointOf(sighting.snapshot);
@@ -117,13 +117,13 @@ function reasonOf(last: EventPoint, after: EventPoint, farMove: number): ShiftRe
 }
 
 /** When something was last told. */
-interface Telling {
+interface EventTime {
   /** Unix milliseconds. */
   readonly at: number;
   readonly session: string;
 }
 
-function isQuiet(told: Telling | null, now: Sighting, { quietDays }: EventRules): boolean {
+function isQuiet(told: EventTime | null, now: SessionSnapshot, { quietDays }: EventRules): boolean {
   if (told === null) return false;
   const { at, instrument } = now.snapshot;
   const isCoin = instrument.assetClass === "crypto";
@@ -158,11 +158,11 @@ export interface VolatilityState {
   /** What was told since the volatility was last calm, or what it was where watching began. */
   readonly level: AlertLevel;
   /** The last event; `null` when there was none, so that nothing must stay quiet. */
-  readonly told: Telling | null;
+  readonly told: EventTime | null;
 }
 
 /** A closed session and its volatility. */
-export interface VolatilitySighting extends Sighting {
+export interface ClosedSession extends SessionSnapshot {
   readonly reading: VolatilityReading;
 }
 
@@ -176,7 +176,7 @@ export interface VolatilitySighting extends Sighting {
  */
 export function volatilityAlert(
   state: VolatilityState | undefined,
-  sighting: VolatilitySighting,
+  sighting: ClosedSession,
   rules: EventRules = EVENT_RULES,
 ): { readonly state: VolatilityState; readonly event?: VolatilityAlert } {
   const { reading, session, snapshot } = sighting;

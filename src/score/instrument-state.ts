@@ -5,7 +5,7 @@ import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
 import { type Filings, NO_FILINGS, readFilings, type Split } from "../factors/filings.ts";
 import { listedMomentum } from "../factors/listed-momentum.ts";
-import { type Heard, NOTHING_HEARD, socialHalfLifeMs } from "../factors/message-counters.ts";
+import { NO_SENTIMENT, type Sentiment, socialHalfLifeMs } from "../factors/message-counters.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
 import { coinMomentum, type MomentumMeasurement } from "../factors/momentum.ts";
 import { createNetworkValue, type NetworkValue } from "../factors/network-value.ts";
@@ -26,7 +26,7 @@ import type {
   RecordList,
   ShortVolume,
 } from "../market/records.ts";
-import { type Conversation, createConversation, type TextReader } from "./message-stream.ts";
+import { createMessageStream, type MessageStream, type TextReader } from "./message-stream.ts";
 import type { SignalState } from "./signal-hysteresis.ts";
 
 /** What one instrument measures at one instant, before it is compared with its peers. */
@@ -34,12 +34,12 @@ export interface Measurement {
   readonly momentum: MomentumMeasurement | undefined;
   readonly valuation: ValuedStock | undefined;
   readonly darkpool: DarkpoolMeasurement;
-  readonly heard: Heard;
+  readonly sentiment: Sentiment;
   readonly attention: AttentionReading;
 }
 
 /** One instrument while time moves forward over its records. A feed that it lacks is absent. */
-export interface Track {
+export interface InstrumentState {
   readonly instrument: Instrument;
   /** Where the signal stands after the newest close. */
   signal: SignalState | undefined;
@@ -57,7 +57,7 @@ export interface Track {
   filed: number;
   filings: Filings;
   readonly yields: YieldHistory | undefined;
-  readonly conversation: Conversation | undefined;
+  readonly messages: MessageStream | undefined;
   readonly block: Feed<Print, BlockPressure> | undefined;
   readonly short: Feed<ShortVolume, ShortPressure> | undefined;
   readonly network: Feed<OnChain, NetworkValue> | undefined;
@@ -74,7 +74,7 @@ export interface FeedTimes {
 }
 
 /** What the tracks of a class share. */
-export interface Surroundings {
+export interface ClassContext {
   readonly benchmark: Benchmark;
   readonly feedTimes: FeedTimes;
   readonly authors: AuthorActivity;
@@ -85,10 +85,10 @@ export interface Surroundings {
 }
 
 /** Starts to follow an instrument before its first record. */
-export function createTrack(
+export function createInstrumentState(
   { instrument, fundamentals, mentions, prints, shortVolumes, onChain }: InstrumentRecords,
-  { dayMs, authors, readText, newPriceHistory }: Surroundings,
-): Track {
+  { dayMs, authors, readText, newPriceHistory }: ClassContext,
+): InstrumentState {
   const isCoin = instrument.assetClass === "crypto";
   const halfLifeMs = socialHalfLifeMs(instrument.assetClass, dayMs);
   return {
@@ -104,14 +104,14 @@ export function createTrack(
     filed: 0,
     filings: NO_FILINGS,
     yields: fundamentals && createYieldHistory(dayMs),
-    conversation: mentions && createConversation({ halfLifeMs, dayMs, authors, readText }),
+    messages: mentions && createMessageStream({ halfLifeMs, dayMs, authors, readText }),
     block: prints && createFeed(createBlockPressure()),
     short: shortVolumes && createFeed(createShortPressure()),
     network: onChain && createFeed(createNetworkValue()),
   };
 }
 
-/** A track's own records, and how far to read them. */
+/** A state's own records, and how far to read them. */
 interface View {
   readonly records: InstrumentRecords;
   /** Unix milliseconds, never falling. */
@@ -119,73 +119,83 @@ interface View {
 }
 
 /** Takes in everything that became known up to an instant. */
-export function advanceTrack(track: Track, view: View, surroundings: Surroundings): void {
+export function advanceInstrument(state: InstrumentState, view: View, shared: ClassContext): void {
   const { records, at } = view;
-  const nextBar = () => records.bars.at(track.bars);
+  const nextBar = () => records.bars.at(state.bars);
   for (let bar = nextBar(); bar && bar.availableAt <= at; bar = nextBar()) {
-    takeBar(track, bar, surroundings.benchmark);
+    takeBar(state, bar, shared.benchmark);
   }
-  const { conversation, block, short, network, yields } = track;
-  if (yields !== undefined) takeFilings(track, view, surroundings.dayMs);
-  if (network !== undefined) takeNew(network, records.onChain, at);
-  const { feedTimes } = surroundings;
+  const { messages, block, short, network, yields } = state;
+  if (yields !== undefined) takeFilings(state, view, shared.dayMs);
+  if (network !== undefined) accumulate(network, records.onChain, at);
+  const { feedTimes } = shared;
   if (block !== undefined) {
-    feedTimes.offExchange = latest(feedTimes.offExchange, takeNew(block, records.prints, at));
+    feedTimes.offExchange = latest(feedTimes.offExchange, accumulate(block, records.prints, at));
   }
   if (short !== undefined) {
-    feedTimes.offExchange = latest(feedTimes.offExchange, takeNew(short, records.shortVolumes, at));
+    feedTimes.offExchange = latest(
+      feedTimes.offExchange,
+      accumulate(short, records.shortVolumes, at),
+    );
   }
-  if (conversation !== undefined) {
-    conversation.advance(records.mentions ?? [], at);
-    feedTimes.mentions = latest(feedTimes.mentions, conversation.newestAt);
+  if (messages !== undefined) {
+    messages.advance(records.mentions ?? [], at);
+    feedTimes.mentions = latest(feedTimes.mentions, messages.newestAt);
   }
 }
 
-function takeFilings(track: Track, { records: { fundamentals }, at }: View, dayMs: number): void {
-  const next = fundamentals?.at(track.filed);
+function takeFilings(
+  state: InstrumentState,
+  { records: { fundamentals }, at }: View,
+  dayMs: number,
+): void {
+  const next = fundamentals?.at(state.filed);
   if (fundamentals === undefined || next === undefined || next.availableAt > at) return;
-  track.filed = countKnown(fundamentals, at);
-  track.filings = readFilings(fundamentals.slice(0, track.filed), dayMs);
+  state.filed = countKnown(fundamentals, at);
+  state.filings = readFilings(fundamentals.slice(0, state.filed), dayMs);
 }
 
-function takeBar(track: Track, known: Bar, benchmark: Benchmark): void {
-  const { listed, coin } = track;
+function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void {
+  const { listed, coin } = state;
   // The return between two absurd prices may be no number: it is not known.
   const bar = Number.isFinite(known.logReturn) ? known : { ...known, logReturn: null };
-  if (track.isBenchmarked) benchmark.note(bar);
+  if (state.isBenchmarked) benchmark.note(bar);
   if (listed !== undefined) {
     addBar(listed, bar, { session: benchmark.sessionOf(bar), market: benchmark.returns });
   }
   if (coin !== undefined) addCoinBar(coin, bar);
   const value = coin === undefined ? bar.volume * bar.close : bar.volume;
-  track.turnover = ewStep(track.turnover, value, decay(1, TURNOVER_HALF_LIFE));
-  if (bar.split !== 1) track.splits.push({ availableAt: bar.availableAt, split: bar.split });
-  track.newestBar = bar;
-  track.bars++;
+  state.turnover = ewStep(state.turnover, value, decay(1, TURNOVER_HALF_LIFE));
+  if (bar.split !== 1) state.splits.push({ availableAt: bar.availableAt, split: bar.split });
+  state.newestBar = bar;
+  state.bars++;
 }
 
-/** Measures what is known since the track was advanced. */
-export function measureTrack(track: Track, at: number, dayMs: number): Measurement {
-  const { listed, coin, conversation } = track;
+/** Measures what is known since the state was advanced. */
+export function measureInstrument(state: InstrumentState, at: number, dayMs: number): Measurement {
+  const { listed, coin, messages } = state;
   return {
     momentum: listed ? listedMomentum(listed) : coin && coinMomentum(coin, dayMs),
-    valuation: valueTrack(track, at, dayMs),
-    darkpool: measureOffExchange(track),
-    heard: conversation?.heardAt(at) ?? NOTHING_HEARD,
-    attention: conversation?.attentionAt(at) ?? NO_ATTENTION,
+    valuation: valueStock(state, at, dayMs),
+    darkpool: measureOffExchange(state),
+    sentiment: messages?.sentimentAt(at) ?? NO_SENTIMENT,
+    attention: messages?.attentionAt(at) ?? NO_ATTENTION,
   };
 }
 
 /** Where neither prints nor short volumes are observed. */
 const NO_OFF_EXCHANGE: DarkpoolMeasurement = { block: NO_BLOCKS, short: NO_SHORTS };
 
-function measureOffExchange({ block, short }: Track): DarkpoolMeasurement {
+function measureOffExchange({ block, short }: InstrumentState): DarkpoolMeasurement {
   if (block === undefined && short === undefined) return NO_OFF_EXCHANGE;
-  return { block: block?.state.read() ?? NO_BLOCKS, short: short?.state.read() ?? NO_SHORTS };
+  return {
+    block: block?.accumulator.read() ?? NO_BLOCKS,
+    short: short?.accumulator.read() ?? NO_SHORTS,
+  };
 }
 
-function valueTrack(track: Track, at: number, dayMs: number): ValuedStock | undefined {
-  const { instrument, filings, newestBar, splits, yields } = track;
+function valueStock(state: InstrumentState, at: number, dayMs: number): ValuedStock | undefined {
+  const { instrument, filings, newestBar, splits, yields } = state;
   if (yields === undefined) return undefined;
   const { sector } = instrument;
   const measurement = measureValuation({ filings, newestBar, splits, sector, at, dayMs });
@@ -193,33 +203,33 @@ function valueTrack(track: Track, at: number, dayMs: number): ValuedStock | unde
 }
 
 /** Begins a session, if it has not begun: what the one before left behind becomes the past. */
-export function beginSession({ conversation, block }: Track): void {
-  conversation?.beginSession();
-  block?.state.beginSession();
+export function beginSession({ messages, block }: InstrumentState): void {
+  messages?.beginSession();
+  block?.accumulator.beginSession();
 }
 
 /** Ends the session at its close. */
-export function endSession(track: Track, at: number, dayMs: number): void {
-  const { conversation, block, yields } = track;
-  conversation?.closeSession(at);
-  block?.state.closeSession();
-  if (yields?.isDue(at)) yields.add(valueTrack(track, at, dayMs)?.measurement.yields ?? {}, at);
+export function endSession(state: InstrumentState, at: number, dayMs: number): void {
+  const { messages, block, yields } = state;
+  messages?.closeSession(at);
+  block?.accumulator.closeSession();
+  if (yields?.isDue(at)) yields.add(valueStock(state, at, dayMs)?.measurement.yields ?? {}, at);
 }
 
 /** What takes records in, one by one. */
-interface Intake<R> {
+interface Accumulator<R> {
   add(record: R): void;
 }
 
 /** One growing list of an instrument and what it feeds. */
-interface Feed<R extends Known, T extends Intake<R>> {
-  readonly state: T;
+interface Feed<R extends Known, T extends Accumulator<R>> {
+  readonly accumulator: T;
   readonly read: ReturnType<typeof createReader<R>>;
 }
 
 /** Starts before the first record. */
-const createFeed = <R extends Known, T extends Intake<R>>(state: T): Feed<R, T> => ({
-  state,
+const createFeed = <R extends Known, T extends Accumulator<R>>(accumulator: T): Feed<R, T> => ({
+  accumulator,
   read: createReader<R>(),
 });
 
@@ -228,13 +238,13 @@ const createFeed = <R extends Known, T extends Intake<R>>(state: T): Feed<R, T> 
  *
  * @returns When the newest of it became known, `null` when there was nothing new.
  */
-function takeNew<R extends Known, T extends Intake<R>>(
-  { state, read }: Feed<R, T>,
+function accumulate<R extends Known, T extends Accumulator<R>>(
+  { accumulator, read }: Feed<R, T>,
   list: RecordList<R> | undefined,
   at: number,
 ): number | null {
   if (list === undefined) return null;
   const fresh = read(list, at);
-  for (const record of fresh) state.add(record);
+  for (const record of fresh) accumulator.add(record);
   return fresh.at(-1)?.availableAt ?? null;
 }

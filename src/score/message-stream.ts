@@ -3,9 +3,9 @@ import {
   addMessage,
   bullishness,
   decayCounters,
-  type Heard,
-  hear,
-  SILENCE,
+  NO_MESSAGES,
+  type Sentiment,
+  sentimentOf,
 } from "../factors/message-counters.ts";
 import {
   type AuthorActivity,
@@ -19,7 +19,7 @@ import { createReader } from "../market/point-in-time.ts";
 import type { Mention, RecordList } from "../market/records.ts";
 
 /** The messages about one instrument while time moves forward. */
-export interface Conversation {
+export interface MessageStream {
   /** Habit of the clear sessions before the current one. */
   readonly baseline: SocialBaseline | undefined;
   /** When the newest message became known, Unix milliseconds; `null` before the first. */
@@ -27,7 +27,7 @@ export interface Conversation {
   /** Takes in the messages known by `at`, which never falls. */
   advance(mentions: RecordList<Mention>, at: number): void;
   /** What is heard at an instant not before the newest message. */
-  heardAt(at: number): Heard;
+  sentimentAt(at: number): Sentiment;
   /** How much is said at that instant. */
   attentionAt(at: number): AttentionReading;
   /** The session before, if it was clear, joins the baseline. */
@@ -47,7 +47,7 @@ interface TextReading {
 export type TextReader = (message: Pick<Mention, "text">) => TextReading;
 
 /** Where and among whom a conversation takes place; times in milliseconds. */
-export interface Setting {
+export interface MessageStreamOptions {
   readonly halfLifeMs: number;
   readonly dayMs: number;
   /** What authors write elsewhere, known up to the instant of every message that is read. */
@@ -85,9 +85,9 @@ export function createTextReader(polarityOf: (text: string) => number = polarity
 }
 
 /** Weighs messages in their order, each against those before it. */
-function createScales(
+function createWeigher(
   recent: RecentMessages,
-  { authors, readText = createTextReader() }: Pick<Setting, "authors" | "readText">,
+  { authors, readText = createTextReader() }: Pick<MessageStreamOptions, "authors" | "readText">,
 ) {
   return (mention: Mention) => {
     const { author, stance, availableAt } = mention;
@@ -102,20 +102,20 @@ function createScales(
 }
 
 /** Starts to listen. The author's own tag overrides what the text says. */
-export function createConversation(setting: Setting): Conversation {
+export function createMessageStream(setting: MessageStreamOptions): MessageStream {
   const { halfLifeMs, dayMs } = setting;
   const newMentions = createReader<Mention>();
   const recent = createRecentMessages(dayMs);
-  const weigh = createScales(recent, setting);
+  const weigh = createWeigher(recent, setting);
   const attention: Attention = createAttention();
-  let counters = SILENCE;
+  let counters = NO_MESSAGES;
   let baseline: SocialBaseline | undefined;
   let closed: number | undefined;
   let newestAt: number | null = null;
   let countedAt = 0;
 
-  const heardAt = (at: number) =>
-    hear(decayCounters(counters, at, halfLifeMs), at - countedAt, halfLifeMs);
+  const sentimentAt = (at: number) =>
+    sentimentOf(decayCounters(counters, at, halfLifeMs), at - countedAt, halfLifeMs);
   const add = (mention: Mention) => {
     const { availableAt } = mention;
     const { polarity, weight } = weigh(mention);
@@ -134,7 +134,7 @@ export function createConversation(setting: Setting): Conversation {
     advance(mentions, at) {
       for (const mention of newMentions(mentions, at)) add(mention);
     },
-    heardAt,
+    sentimentAt,
     attentionAt: (at) => attention.read(recent.weightAt(at)),
     beginSession() {
       attention.beginSession();
@@ -144,8 +144,8 @@ export function createConversation(setting: Setting): Conversation {
     closeSession(at) {
       if (newestAt === null) return;
       attention.closeSession(recent.weightAt(at));
-      const heard = heardAt(at);
-      if (heard.clarity === "clear") closed = bullishness(heard.counters).value;
+      const sentiment = sentimentAt(at);
+      if (sentiment.clarity === "clear") closed = bullishness(sentiment.counters).value;
     },
   };
 }

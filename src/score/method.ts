@@ -19,7 +19,7 @@ import { INTANGIBLE_SECTORS, VALUATION_RULES } from "../factors/valuation.ts";
 import { VOLATILITY_RULES } from "../factors/volatility.ts";
 import { OWN_HISTORY } from "../factors/yield-history.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
-import { BENCHMARK_SIZE } from "./benchmarked.ts";
+import { BENCHMARK_SIZE } from "./class-scorer.ts";
 import { WEIGHTS } from "./composite.ts";
 import { EVENT_RULES } from "./events.ts";
 import { CALIBRATION } from "./p-outperform.ts";

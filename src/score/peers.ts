@@ -37,8 +37,8 @@ export function freezePeers(
     momentum: freezeMomentum(group.flatMap(({ momentum }) => momentum ?? [])),
     valuation: freezeValuation(group.flatMap(({ valuation }) => valuation ?? [])),
     social: freezeSocial(
-      group.flatMap(({ heard }) =>
-        heard.clarity === "clear" ? bullishness(heard.counters).value : [],
+      group.flatMap(({ sentiment }) =>
+        sentiment.clarity === "clear" ? bullishness(sentiment.counters).value : [],
       ),
     ),
   };

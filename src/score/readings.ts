@@ -4,7 +4,7 @@ import { type Reading, unread } from "../factors/reading.ts";
 import { readSocial } from "../factors/social.ts";
 import { readValuation } from "../factors/valuation.ts";
 import type { Readings } from "./composite.ts";
-import type { Measurement, Track } from "./instrument-state.ts";
+import type { InstrumentState, Measurement } from "./instrument-state.ts";
 import type { PeerTables } from "./peers.ts";
 
 /** What the readings of a class have in common; instants in Unix milliseconds. */
@@ -21,17 +21,17 @@ export interface ReadingContext {
 }
 
 /** One instrument as it was followed and measured. */
-export interface Observed {
-  readonly track: Track;
+export interface MeasuredInstrument {
+  readonly state: InstrumentState;
   readonly measurement: Measurement;
   /** Sessions of the class since its newest bar; 0 when it is up to date. */
   readonly missedSessions: number;
 }
 
 /** Reads the four factors of one instrument. */
-export function readFactors(observed: Observed, context: ReadingContext): Readings {
-  const { track, measurement, missedSessions } = observed;
-  const asOf = track.newestBar?.availableAt ?? 0;
+export function readFactors(observed: MeasuredInstrument, context: ReadingContext): Readings {
+  const { state, measurement, missedSessions } = observed;
+  const asOf = state.newestBar?.availableAt ?? 0;
   return {
     momentum: readMomentum(measurement.momentum, { asOf, missedSessions }, context.momentum),
     valuation: readAnyValuation(observed, context),
@@ -41,12 +41,12 @@ export function readFactors(observed: Observed, context: ReadingContext): Readin
 }
 
 function readAnyValuation(
-  { track, measurement, missedSessions }: Observed,
+  { state, measurement, missedSessions }: MeasuredInstrument,
   { at, dayMs, tables }: ReadingContext,
 ): Reading {
-  const { filings, network, yields, instrument } = track;
+  const { filings, network, yields, instrument } = state;
   if (instrument.assetClass === "crypto") {
-    return network?.state.read(at, dayMs) ?? unread("not_observed");
+    return network?.accumulator.read(at, dayMs) ?? unread("not_observed");
   }
   if (yields === undefined) return unread("not_observed");
   const time = { filings, at, dayMs, missedSessions };
@@ -54,17 +54,17 @@ function readAnyValuation(
 }
 
 function readConversation(
-  { track: { conversation }, measurement: { heard, attention } }: Observed,
+  { state: { messages }, measurement: { sentiment, attention } }: MeasuredInstrument,
   { at, dayMs, tables, mentionsAt }: ReadingContext,
 ): Reading {
-  if (conversation === undefined) return unread("not_observed");
-  const { newestAt, baseline } = conversation;
+  if (messages === undefined) return unread("not_observed");
+  const { newestAt, baseline } = messages;
   const feed = { at, dayMs, asOf: newestAt, feedAt: mentionsAt };
-  return readSocial({ ...feed, heard, attention, baseline, classNorm: tables.social });
+  return readSocial({ ...feed, sentiment, attention, baseline, classNorm: tables.social });
 }
 
 function readOffExchange(
-  { track: { block, short }, measurement: { darkpool } }: Observed,
+  { state: { block, short }, measurement: { darkpool } }: MeasuredInstrument,
   { at, dayMs, closesAfter, printsAt }: ReadingContext,
 ): Reading {
   if (block === undefined && short === undefined) return unread("not_observed");

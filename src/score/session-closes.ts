@@ -4,7 +4,7 @@ import { createReader } from "../market/point-in-time.ts";
 import type { InstrumentRecords, Known, RecordList } from "../market/records.ts";
 
 /** When the sessions of one calendar close. */
-export interface Sessions {
+export interface SessionCloses {
   /** Instants in Unix milliseconds, ascending; some may be yet to come. */
   readonly closes: readonly number[];
   /**
@@ -22,8 +22,8 @@ const DAYS_AHEAD = 10;
  * own and a session without any bar was missed; without a calendar, the instants at which bars
  * became known.
  */
-export function createSessions(market: Market, assetClass: AssetClass): Sessions {
-  if (market.barsDue === undefined) return sessionsOfBars();
+export function createSessionCloses(market: Market, assetClass: AssetClass): SessionCloses {
+  if (market.barsDue === undefined) return closesOfBars();
   const closes: number[] = [];
   let known: number | undefined;
   return {
@@ -47,7 +47,7 @@ function beforeFirstBar(group: readonly InstrumentRecords[], at: number): number
   return first <= at ? first - 1 : undefined;
 }
 
-function sessionsOfBars(): Sessions {
+function closesOfBars(): SessionCloses {
   const closes: number[] = [];
   const newBars = createGroupReader(({ bars }) => bars);
   return {

@@ -1,8 +1,8 @@
 import { memoByVersion } from "../lib/memo.ts";
 import type { RecordList } from "../market/records.ts";
 import { type ClosedSnapshots, createClosedSnapshots } from "./closed-snapshots.ts";
-import type { SnapshotArchive } from "./engine.ts";
 import type { PeerTables } from "./peers.ts";
+import type { SnapshotArchive } from "./scoring-engine.ts";
 import type { SignalRecord } from "./signal-records.ts";
 import type { Snapshot } from "./snapshot.ts";
 

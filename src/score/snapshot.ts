@@ -56,7 +56,7 @@ export interface Snapshot {
 }
 
 /** One instrument's readings at one instant, with what its signal needs to know. */
-export interface Evaluation {
+export interface SnapshotInputs {
   readonly instrument: Instrument;
   /** Unix milliseconds. */
   readonly at: number;
@@ -70,7 +70,7 @@ export interface Evaluation {
 
 /** What the signal needs to know of an evaluation. */
 export const sessionScore = (
-  { instrument, at, bars, missedSessions }: Evaluation,
+  { instrument, at, bars, missedSessions }: SnapshotInputs,
   { score, confidence }: Composite,
 ): SessionScore => ({
   at,
@@ -83,7 +83,7 @@ export const sessionScore = (
 
 /** Assembles the snapshot of an evaluation. */
 export function createSnapshot(
-  evaluation: Evaluation,
+  evaluation: SnapshotInputs,
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
@@ -168,7 +168,7 @@ class OpenableResult implements FactorResult {
 }
 
 function statusOf(
-  { readings, missedSessions }: Evaluation,
+  { readings, missedSessions }: SnapshotInputs,
   { coverage }: Composite,
   { forcedWait }: SignalState,
 ): Status {

@@ -1,5 +1,5 @@
 import type { Bar, InstrumentRecords, Mention, Print } from "../../src/market/records.ts";
-import { createEngine, type SnapshotArchive } from "../../src/score/engine.ts";
+import { ScoringEngine, type SnapshotArchive } from "../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import {
   COMPILED_AFTER,
@@ -27,7 +27,7 @@ function measure(size: number, feeds: Feeds): Measured {
   const newest = new Map<string, Snapshot>();
   const keep = (snapshot: Snapshot) => void newest.set(snapshot.instrument.symbol, snapshot);
   const archive: SnapshotArchive = { clear: () => {}, addClosed: keep, setNewest: keep };
-  const engine = createEngine(market, archive);
+  const engine = new ScoringEngine(market, archive);
   engine.refresh(closeOf(WARM_SESSIONS - 1));
 
   const refreshMs: number[] = [];

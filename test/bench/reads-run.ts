@@ -1,6 +1,6 @@
 import type { AlertService } from "../../src/alerts/api/alert-service.ts";
 import { type Answers, createAnswers } from "../../src/http/api/answers.ts";
-import { createEngine } from "../../src/score/engine.ts";
+import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import type { Scoring } from "../../src/scoring.ts";
 import { toolContext } from "../../src/service.ts";
@@ -31,7 +31,7 @@ interface Times {
 function answersAbout(size: number): Answers {
   const { market } = createMarket(size, "bars");
   const snapshots = createSnapshotArchive();
-  const engine = createEngine(market, snapshots);
+  const engine = new ScoringEngine(market, snapshots);
   const at = closeOf(WARM_SESSIONS - 1);
   engine.refresh(at);
   const analyser = { name: "lexicon", modelSha256: null } as const;

@@ -11,7 +11,7 @@ import { allScopes } from "../../src/auth/scopes.ts";
 import { createVolatility } from "../../src/factors/volatility.ts";
 import { countKnown } from "../../src/market/point-in-time.ts";
 import type { Bar, RecordList } from "../../src/market/records.ts";
-import { createEngine } from "../../src/score/engine.ts";
+import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
@@ -352,7 +352,7 @@ describe("the decision in the sandbox", () => {
   function sandbox(day: number) {
     const market = createSandbox({ seed: 3, sessionSeconds: DAY / 1_000 });
     const snapshots = createSnapshotArchive();
-    const engine = createEngine(market, snapshots);
+    const engine = new ScoringEngine(market, snapshots);
     let until = 0;
     const go = (to: number) => {
       until = to * DAY;

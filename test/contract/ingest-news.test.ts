@@ -1,10 +1,10 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { keep } from "../../src/ingest/keep.ts";
+import { persist } from "../../src/ingest/keep.ts";
 import { openReader, startReading } from "../../src/ingest/news-reader.ts";
 import { NEWS_KEPT_MS, newsKeptMs, newsRecords, tellOf } from "../../src/ingest/rows.ts";
-import type { Observed } from "../../src/sources/live/ledger.ts";
-import type { Datum } from "../../src/sources/live/provider.ts";
+import type { ReceivedObservation } from "../../src/sources/live/ledger.ts";
+import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/when.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
@@ -12,7 +12,7 @@ import { describeStores, model, openStore, START } from "../support/stores.ts";
 
 const GIVEN = { provider: "test", observedAt: START };
 
-const daysOf = (symbol: string, from: string, to: string): readonly Datum[] =>
+const daysOf = (symbol: string, from: string, to: string): readonly Observation[] =>
   utcDays(from, to).map((session) => ({
     ...{ feed: "bars", symbol, at: Date.parse(session), id: session },
     record: {
@@ -29,7 +29,7 @@ async function following(
 ) {
   const taken: string[] = [];
   let times = 0;
-  const take = (observed: readonly Observed[]) => {
+  const take = (observed: readonly ReceivedObservation[]) => {
     for (const { symbol, id } of observed) taken.push(`${symbol} ${id}`);
   };
   const readOn = await openReader({
@@ -40,8 +40,8 @@ async function following(
   return {
     ...{ taken, readOn, timesOfAll: () => times },
     /** What the other process does; the announcement gets lost. */
-    async tell(data: readonly Datum[]) {
-      const { announcements } = await keep({ data }, GIVEN, { archive });
+    async tell(data: readonly Observation[]) {
+      const { announcements } = await persist({ data }, GIVEN, { archive });
       await records.commit(announcements.filter(({ kind }) => kind !== "announce"));
     },
   };
@@ -89,7 +89,7 @@ it("news are kept for some minutes only where nobody else reads them", async () 
     const { records, archive, clock } = await openStore(model);
     const options = { archive, newsKeptMs: newsKeptMs(engine) };
     const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
-    await records.commit((await keep({ data }, GIVEN, options)).announcements);
+    await records.commit((await persist({ data }, GIVEN, options)).announcements);
     clock.now += 300_000;
     return (await records.list(newsRecords, { limit: 9 })).length;
   };
@@ -117,7 +117,7 @@ it("what was written right before a kill is told when it is given again", async 
   const store = await openStore(model);
   const { tell, readOn, taken } = await following(store);
   const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
-  await keep({ data }, GIVEN, store);
+  await persist({ data }, GIVEN, store);
   await readOn();
   expect(taken).toEqual([]);
   await tell(data);

@@ -12,7 +12,7 @@ import {
   seriesKey,
   seriesProgress,
 } from "../../src/ingest/progress.ts";
-import type { Datum, PolledProvider, Series } from "../../src/sources/live/provider.ts";
+import type { Observation, PolledProvider, Series } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { serveCoinbase } from "../support/providers/coinbase.ts";
@@ -118,7 +118,7 @@ describeStores("a store that does not take what comes", (engine) => {
 });
 
 describeStores("an answer that no store can hold", (engine) => {
-  const print = (id: string): Datum => ({
+  const print = (id: string): Observation => ({
     ...{ feed: "prints", symbol: "AAPL", at: START - 1_000, id },
     record: {
       ...{ id, session: "2026-11-20", availableAt: START, tradedAt: START - 1_000, price: 1 },
@@ -127,14 +127,14 @@ describeStores("an answer that no store can hold", (engine) => {
     },
   });
 
-  const told = (data: readonly Datum[]): Pick<Series, "next"> => ({
+  const told = (data: readonly Observation[]): Pick<Series, "next"> => ({
     next: (cursor) =>
       cursor === "read"
         ? { waitUntil: START + YEAR_MS }
         : { request: { path: "/bad" }, read: () => ({ data, cursor: "read" }) },
   });
 
-  const followed = async (data: readonly Datum[]) => {
+  const followed = async (data: readonly Observation[]) => {
     const { store, asked, start, series } = await asking(
       provided({ bad: told(data), good: {} }),
       {},

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { keep } from "../../src/ingest/keep.ts";
-import type { Datum, Rejected } from "../../src/sources/live/provider.ts";
+import { persist } from "../../src/ingest/keep.ts";
+import type { Observation, Rejected } from "../../src/sources/live/provider.ts";
 import { contentOf, rejectedIn } from "../support/providers/follow.ts";
 import { describeStores, openStore } from "../support/stores.ts";
 
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const T = Date.UTC(2026, 10, 2);
 const given = { provider: "test", observedAt: T + 99 * DAY_MS };
 
-function bar(day: number, close: number, split = 1): Datum {
+function bar(day: number, close: number, split = 1): Observation {
   const at = T + day * DAY_MS;
   const session = new Date(at).toISOString().slice(0, 10);
   const prices = { open: close, high: close, low: close, close };
@@ -17,9 +17,9 @@ function bar(day: number, close: number, split = 1): Datum {
 }
 
 describeStores("a bar whose price leaps", (engine) => {
-  async function kept(...pages: readonly (readonly Datum[])[]) {
+  async function kept(...pages: readonly (readonly Observation[])[]) {
     const store = await openStore(engine);
-    for (const data of pages) await keep({ data }, given, store);
+    for (const data of pages) await persist({ data }, given, store);
     const closes = (await contentOf(store, ["bars"])).map(
       ({ record }) => (record as { close: number }).close,
     );
@@ -60,9 +60,9 @@ describeStores("a bar whose price leaps", (engine) => {
       return { feed: "mentions", symbol: "AAA", at, id: `m${second}`, reason: "too long" };
     });
     const wrong = { ...bar(1.5, 7), reason: "high is below low" } as unknown as Rejected;
-    await keep({ data: [bar(0, 10)] }, given, store);
-    await keep({ data: [bar(1, 30)], rejected: [...posts, wrong] }, given, store);
-    await keep({ data: [bar(2, 31)], rejected: posts }, given, store);
+    await persist({ data: [bar(0, 10)] }, given, store);
+    await persist({ data: [bar(1, 30)], rejected: [...posts, wrong] }, given, store);
+    await persist({ data: [bar(2, 31)], rejected: posts }, given, store);
     const bars = await contentOf(store, ["bars"]);
     expect(bars.map(({ record }) => (record as { close: number }).close)).toEqual([10, 31]);
   });

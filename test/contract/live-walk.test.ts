@@ -2,9 +2,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
-import { keep } from "../../src/ingest/keep.ts";
+import { persist } from "../../src/ingest/keep.ts";
 import { openScoring, type Scoring } from "../../src/scoring.ts";
-import type { Datum } from "../../src/sources/live/provider.ts";
+import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/when.ts";
 import { createSessionArchive } from "../../src/store/session-archive.ts";
 import { temporaryFolder } from "../support/process.ts";
@@ -13,7 +13,7 @@ import { model, openStore, type TestStore } from "../support/stores.ts";
 
 const COINS = ["BTC-USD", "ETH-USD"];
 
-const daysOf = (from: string, to: string): readonly Datum[] =>
+const daysOf = (from: string, to: string): readonly Observation[] =>
   COINS.flatMap((symbol) =>
     utcDays(from, to).map((session) => ({
       ...{ feed: "bars" as const, symbol, at: Date.parse(session), id: session },
@@ -45,9 +45,9 @@ async function scoringOf(store: TestStore, storeNow?: () => number) {
 }
 
 /** What a provider gives now. */
-const givingTo = (store: TestStore) => async (data: readonly Datum[]) => {
+const givingTo = (store: TestStore) => async (data: readonly Observation[]) => {
   const given = { provider: "coinbase", observedAt: store.clock.now };
-  const { announcements } = await keep({ data }, given, store);
+  const { announcements } = await persist({ data }, given, store);
   await store.records.commit(announcements);
 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FACTOR_STATUSES, FACTORS } from "../../src/factors/reading.ts";
-import { createEngine } from "../../src/score/engine.ts";
+import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { STATUSES } from "../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../src/sources/sandbox/sandbox.ts";
@@ -263,7 +263,7 @@ describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", (seed) => {
   const dayMs = 60_000;
   const start = Math.floor(SANDBOX_NOW.getTime() / dayMs) * dayMs;
   const archive = createSnapshotArchive();
-  const engine = createEngine(createSandbox({ seed, sessionSeconds: 60 }), archive);
+  const engine = new ScoringEngine(createSandbox({ seed, sessionSeconds: 60 }), archive);
   const shiftedAt: number[] = [];
   const statuses = new Set<string>();
   const factorStatuses = new Set<string>();
@@ -297,7 +297,9 @@ describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", (seed) => {
 
   it("is the same for a process that starts only now", () => {
     const late = createSnapshotArchive();
-    createEngine(createSandbox({ seed, sessionSeconds: 60 }), late).refresh(start + 299 * dayMs);
+    new ScoringEngine(createSandbox({ seed, sessionSeconds: 60 }), late).refresh(
+      start + 299 * dayMs,
+    );
     expect(late.allNewest()).toEqual(archive.allNewest());
   });
 });

@@ -7,7 +7,7 @@ import { openReader, readObserved } from "../../src/ingest/news-reader.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { createLiveMarket } from "../../src/sources/live/live-market.ts";
-import type { Datum, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";
+import type { Observation, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { unusualWhales } from "../../src/sources/live/providers/unusual-whales.ts";
 import { providers } from "../../src/sources/live/providers.ts";
@@ -65,7 +65,7 @@ async function followed({ provider, feeds }: Assigned, store: TestStore): Promis
 /** Everything that a provider tells in the week, without HTTP, ingest and store. */
 function truthOf({ provider, serve }: Rig, options: ProviderOptions): readonly string[] {
   const server = serve();
-  const data: Datum[] = [];
+  const data: Observation[] = [];
   let cursors: Driven["cursors"] = {};
   for (let now = BEGIN; now <= END + DAY_MS; now += SLOW_MS) {
     const driven = drive(provider, server, { ...options, now, cursors });

@@ -7,7 +7,7 @@ import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { readObserved } from "../../src/ingest/news-reader.ts";
 import { FEEDS } from "../../src/market/records.ts";
-import type { Observed } from "../../src/sources/live/ledger.ts";
+import type { ReceivedObservation } from "../../src/sources/live/ledger.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import type { Serve } from "../support/providers/drive.ts";
@@ -120,7 +120,7 @@ export async function contentIn(folder: string, { begins }: BackFill): Promise<C
 }
 
 /** What was public by an instant, Unix milliseconds. */
-async function* contentOf({ archive }: Store, by: number): AsyncGenerator<Observed> {
+async function* contentOf({ archive }: Store, by: number): AsyncGenerator<ReceivedObservation> {
   for (const feed of FEEDS) {
     // How far back messages go depends on when they are asked for.
     const from = feed === "mentions" ? by - 86_400_000 : 0;

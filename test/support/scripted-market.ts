@@ -102,7 +102,7 @@ export function createStage(bars: Readonly<Record<string, readonly Bar[]>> = {})
       dayMs: DAY_MS,
       recordsUntil: () => list,
       sessionAt: (at) => String(Math.floor(at / DAY_MS)),
-      walkStart: () => 0,
+      scoringStart: () => 0,
     },
     knownUntil: () => until,
     close(day, said) {

@@ -3,8 +3,8 @@ import type { Instrument } from "../../market/instrument.ts";
 import {
   EVENT_RULES,
   type EventRules,
+  type SessionSnapshot,
   type ShiftState,
-  type Sighting,
   type SignalShift,
   signalShift,
   type VolatilityAlert,
@@ -36,7 +36,7 @@ export type ConditionState = { readonly at: number } & (
 );
 
 /** What a condition is evaluated on: a closed session of one instrument. */
-export interface ConditionInput extends Sighting {
+export interface ConditionInput extends SessionSnapshot {
   /** `undefined` when there are too few bars. */
   readonly reading: VolatilityReading | undefined;
 }

@@ -1,7 +1,7 @@
 import { FACTORS } from "../../factors/reading.ts";
 import type { Market } from "../../market/market.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
-import { createEngine } from "../../score/engine.ts";
+import { ScoringEngine } from "../../score/scoring-engine.ts";
 import { METHOD_VERSION, type Snapshot } from "../../score/snapshot.ts";
 
 /** How one score came about. */
@@ -27,7 +27,7 @@ export function explain(market: Market, symbol: string, date: string): Explanati
   const records = market.recordsUntil(Number.MAX_SAFE_INTEGER);
   const { session, close } = sessionBy(records, symbol, date);
   const kept: Snapshot[] = [];
-  const engine = createEngine(market, {
+  const engine = new ScoringEngine(market, {
     clear: () => {},
     setNewest: () => {},
     addClosed: (closed) => {

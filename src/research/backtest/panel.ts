@@ -1,5 +1,5 @@
 import { normalQuantile } from "../../factors/statistics.ts";
-import type { SnapshotArchive } from "../../score/engine.ts";
+import type { SnapshotArchive } from "../../score/scoring-engine.ts";
 import { THRESHOLDS } from "../../score/signal-hysteresis.ts";
 import type { Snapshot } from "../../score/snapshot.ts";
 import type { Subject } from "./question.ts";

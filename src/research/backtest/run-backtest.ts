@@ -2,7 +2,7 @@ import { AssetClass } from "../../market/instrument.ts";
 import type { Market, Source } from "../../market/market.ts";
 import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
-import { createEngine } from "../../score/engine.ts";
+import { ScoringEngine } from "../../score/scoring-engine.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import { measureClass } from "./class-measures.ts";
 import { findIndistinct, type Indistinct } from "./distinct.ts";
@@ -123,10 +123,10 @@ function collect(
   if (closes.length === 0) return [];
   const first = closes.reduce((least, close) => Math.min(least, close));
   const last = closes.reduce((most, close) => Math.max(most, close));
-  const origin = market.walkStart(first);
+  const origin = market.scoringStart(first);
   const report = createReport(market, { origin, last }, onProgress);
-  const engine = createEngine(
-    { ...market, walkStart: () => origin },
+  const engine = new ScoringEngine(
+    { ...market, scoringStart: () => origin },
     {
       clear: () => {},
       setNewest: () => {},

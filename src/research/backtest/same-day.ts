@@ -1,7 +1,7 @@
 import { bullishness, socialHalfLifeMs } from "../../factors/message-counters.ts";
 import { type AuthorActivity, createAuthorActivity } from "../../factors/message-weight.ts";
 import type { InstrumentRecords } from "../../market/records.ts";
-import { createConversation } from "../../score/message-stream.ts";
+import { createMessageStream } from "../../score/message-stream.ts";
 import type { DateFigure } from "./outcomes.ts";
 import { rankCorrelation } from "./rank-correlation.ts";
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
@@ -73,12 +73,12 @@ function pairsOf(
 ): readonly SaidAndDone[] {
   if (mentions.length === 0) return [];
   const halfLifeMs = socialHalfLifeMs(instrument.assetClass, dayMs);
-  const conversation = createConversation({ halfLifeMs, dayMs, authors });
+  const conversation = createMessageStream({ halfLifeMs, dayMs, authors });
   return grid.sessions.flatMap(({ close }, place) => {
     conversation.advance(mentions, close);
     const done = row.returns[place] as number;
     if (conversation.newestAt === null || Number.isNaN(done)) return [];
-    const { counters } = conversation.heardAt(close);
+    const { counters } = conversation.sentimentAt(close);
     if (counters.total < MIN_WEIGHT) return [];
     return [{ place, said: bullishness(counters).value, done }];
   });

@@ -69,7 +69,8 @@ export async function readMarketFolder(
     recordsUntil: () => records,
     barsDue: createBarsDue(calendar),
     sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDate(at) : sessionOf(at)),
-    walkStart: (at) => newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
+    scoringStart: (at) =>
+      newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Bar } from "../../market/records.ts";
 import { barFault } from "./bar-fault.ts";
 import { cursorAt } from "./cursor.ts";
-import type { Datum, Reading, Rejected } from "./provider.ts";
+import type { Observation, Reading, Rejected } from "./provider.ts";
 import { addDays, coinBarAsked, coinBarKnown, isFuture, lastDayKnown } from "./when.ts";
 
 /** When a day is looked for again that a venue does not have yet, in milliseconds: before it counts,
@@ -70,7 +70,7 @@ export const readNotTraded = (
   notBefore: receivedAt + NOT_TRADED_MS,
 });
 
-function barOf(day: CoinDay, symbol: string): Datum | Rejected {
+function barOf(day: CoinDay, symbol: string): Observation | Rejected {
   const { session, open, high, low, close, volume } = day;
   const reason = barFault(day);
   if (reason !== undefined) return rejectedDay(day, symbol, reason);

@@ -1,11 +1,11 @@
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { Bar, Feed, InstrumentRecords, Known, Mention } from "../../market/records.ts";
 import { barsDue } from "./bars-due.ts";
-import type { Datum } from "./provider.ts";
+import type { Observation } from "./provider.ts";
 import { type ShownList, showBars, showByTime } from "./shown-list.ts";
 
 /** A datum with who gave it, and when it was here. */
-export type Observed = Datum & {
+export type ReceivedObservation = Observation & {
   readonly provider: string;
   /** Unix milliseconds. */
   readonly observedAt: number;
@@ -34,13 +34,13 @@ const STALE_MENTION_MS = 2 * 86_400_000;
 const LATE_MS = 3_600_000;
 
 /** Everything that was given of one instrument. */
-export interface Ledger {
+export interface RecordBook {
   /**
    * Adds a datum, unless it is there.
    *
    * @param shownUntil What became known by then has been read already, Unix milliseconds.
    */
-  add(observed: Observed, shownUntil: number): void;
+  add(observed: ReceivedObservation, shownUntil: number): void;
   /** Whether something is missing in the records that were handed out. */
   isOutdated(): boolean;
   /** Records with everything in it; from now on these grow. */
@@ -82,7 +82,7 @@ const newColumn = (): Column => ({
 });
 
 /** Starts an empty one. */
-export function createLedger(instrument: Instrument): Ledger {
+export function createRecordBook(instrument: Instrument): RecordBook {
   const columns = new Map<Feed, Column>();
   const messages = () => [...(columns.get("mentions")?.given.values() ?? [])] as Mention[];
   let records: InstrumentRecords = { instrument, bars: [] };
@@ -129,7 +129,7 @@ export function createLedger(instrument: Instrument): Ledger {
 }
 
 /** Joined, a name is one string; a template would keep its parts, twice as much. */
-const nameOf = ({ at, id }: Observed): string => [at, id].join(" ");
+const nameOf = ({ at, id }: ReceivedObservation): string => [at, id].join(" ");
 
 function forget(column: Column | undefined, isGone: (record: Known) => boolean): void {
   if (column === undefined) return;
@@ -172,13 +172,17 @@ function isMissed({ feed, record: { availableAt }, shownUntil, assetClass }: Add
 }
 
 /** When something counts as known, Unix milliseconds. */
-export function knownAt({ feed, record: { availableAt }, observedAt }: Observed): number {
+export function knownAt({
+  feed,
+  record: { availableAt },
+  observedAt,
+}: ReceivedObservation): number {
   if (observedAt - availableAt > HISTORY_MS) return availableAt;
   return TOLD_AFTERWARDS.has(feed) ? observedAt : Math.max(availableAt, observedAt);
 }
 
 /** A record with when it counts as known; `undefined` for one that tells nothing any more. */
-function knownRecord(observed: Observed): Known | undefined {
+function knownRecord(observed: ReceivedObservation): Known | undefined {
   const { feed, record, observedAt } = observed;
   const availableAt = knownAt(observed);
   if (feed === "mentions" && observedAt - record.availableAt > STALE_MENTION_MS) return undefined;

@@ -1,9 +1,9 @@
 import { sessionOf } from "../../market/calendar.ts";
-import type { Givers, Market, Source } from "../../market/market.ts";
+import type { Market, Source, SourcesByFeed } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { FEEDS, type InstrumentRecords } from "../../market/records.ts";
 import { barsDue } from "./bars-due.ts";
-import { createLedger, knownAt, type Ledger, type Observed } from "./ledger.ts";
+import { createRecordBook, knownAt, type ReceivedObservation, type RecordBook } from "./ledger.ts";
 import { boundMessages } from "./message-bound.ts";
 import type { LiveInstrument } from "./universe.ts";
 import { utcDay } from "./when.ts";
@@ -49,7 +49,7 @@ const SOURCE: Source = {
 /** A market that grows by what providers give. */
 export interface LiveMarket extends Market {
   /** Takes in what was given; what is there already is passed over. */
-  take(observed: readonly Observed[]): void;
+  take(observed: readonly ReceivedObservation[]): void;
   /** The clock was set back to an instant, Unix milliseconds: what became known later has not been
    *  read yet. All is scored again. */
   startOver(at: number): void;
@@ -66,7 +66,7 @@ export function createLiveMarket(
   sources: ReadonlyMap<string, Source>,
   mostMessages = MOST_MESSAGES,
 ): LiveMarket {
-  const ledgers = new Map(instruments.map((one) => [one.symbol, createLedger(one)]));
+  const ledgers = new Map(instruments.map((one) => [one.symbol, createRecordBook(one)]));
   let revision = 0;
   let revisedAt = Number.NEGATIVE_INFINITY;
   let pauseMs = FIRST_PAUSE_MS;
@@ -109,12 +109,13 @@ export function createLiveMarket(
     sourcesOf: (symbol) => sourcesIn(ledgers.get(symbol), sources),
     barsDue,
     sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDay(at) : sessionOf(at)),
-    walkStart: (at) => newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
+    scoringStart: (at) =>
+      newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
   };
 }
 
 /** When the newest message of all counts as known. */
-function newestMessage(ledgers: Iterable<Ledger>): number {
+function newestMessage(ledgers: Iterable<RecordBook>): number {
   let newest = Number.NEGATIVE_INFINITY;
   for (const ledger of ledgers) {
     for (const { availableAt } of ledger.messages()) newest = Math.max(newest, availableAt);
@@ -122,7 +123,10 @@ function newestMessage(ledgers: Iterable<Ledger>): number {
   return newest;
 }
 
-function sourcesIn(ledger: Ledger | undefined, sources: ReadonlyMap<string, Source>): Givers {
+function sourcesIn(
+  ledger: RecordBook | undefined,
+  sources: ReadonlyMap<string, Source>,
+): SourcesByFeed {
   const given = ledger?.providers();
   // In an order of their own, whoever came first.
   return new Map(

@@ -1,5 +1,5 @@
 import type { Mention } from "../../market/records.ts";
-import type { Ledger } from "./ledger.ts";
+import type { RecordBook } from "./ledger.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -12,7 +12,7 @@ const ROOM = 0.8;
 
 /** Makes room when there are too many messages: first those go that weigh nothing, since one author
  *  could drive out everybody else's with them, then the oldest of all. */
-export function boundMessages(ledgers: readonly Ledger[], most: number): void {
+export function boundMessages(ledgers: readonly RecordBook[], most: number): void {
   const count = ledgers.reduce((sum, ledger) => sum + ledger.messageCount(), 0);
   if (count <= most) return;
   const all = ledgers

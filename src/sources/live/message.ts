@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Mention } from "../../market/records.ts";
 import { neutralText } from "../../outbound/neutral-text.ts";
-import type { Datum, Rejected } from "./provider.ts";
+import type { Observation, Rejected } from "./provider.ts";
 
 /** Characters of a message that are kept; what counts stands at the beginning. */
 const MAX_CHARACTERS = 2_000;
@@ -33,8 +33,8 @@ export interface Message extends Omit<Mention, "availableAt"> {
 }
 
 /** What a provider's messages bring. */
-export interface Sorted {
-  readonly data: readonly Datum[];
+export interface MessageObservations {
+  readonly data: readonly Observation[];
   readonly rejected: readonly Rejected[];
 }
 
@@ -45,7 +45,11 @@ export interface Sorted {
  *
  * @param receivedAt Unix milliseconds.
  */
-export function filed(message: Message, symbols: readonly string[], receivedAt: number): Sorted {
+export function messageObservations(
+  message: Message,
+  symbols: readonly string[],
+  receivedAt: number,
+): MessageObservations {
   if (message.symbolCount > MAX_SYMBOLS) return { data: [], rejected: [] };
   const { at, ...mention } = message;
   const place = { feed: "mentions" as const, at, id: message.id };
@@ -74,5 +78,5 @@ export const decoded = (text: string): string =>
  * A key under which somebody or something is known here and nobody is named: the first 64 bits of
  * the SHA-256 of provider and name.
  */
-export const opaque = (provider: string, name: string): string =>
+export const pseudonym = (provider: string, name: string): string =>
   createHash("sha256").update(`${provider}\n${name}`).digest("hex").slice(0, 16);

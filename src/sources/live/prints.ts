@@ -5,7 +5,7 @@ import type { Print } from "../../market/records.ts";
 import type { Answer } from "./answer.ts";
 import { isPageLost, readCursor } from "./cursor.ts";
 import { ProviderFault } from "./fault.ts";
-import type { Datum, ProviderRequest, Reading, Rejected, Series } from "./provider.ts";
+import type { Observation, ProviderRequest, Reading, Rejected, Series } from "./provider.ts";
 import { isFuture } from "./when.ts";
 
 /**
@@ -35,10 +35,10 @@ const UNKNOWN_MS = 86_400_000;
 const MAX_LOST = 3;
 
 /** A print of regular trading; its session is the one it was asked for. */
-export type ToldPrint = Omit<Print, "session">;
+export type RawPrint = Omit<Print, "session">;
 
 /** A part of a session to ask for. */
-export interface PrintPlace {
+export interface PrintWindow {
   readonly session: string;
   /** Regular trading from here on, Unix milliseconds. */
   readonly opensAt: number;
@@ -50,7 +50,7 @@ export interface PrintPlace {
 
 /** Prints of one answer. */
 export interface PrintPage {
-  readonly prints: readonly ToldPrint[];
+  readonly prints: readonly RawPrint[];
   /** Names the page behind; absent on the last one. */
   readonly next?: string | undefined;
   /** ISO date from which on there are prints at all, where the session is too old. */
@@ -60,7 +60,7 @@ export interface PrintPage {
 }
 
 /** How a provider is asked for a part of a session, and its answer read. */
-type AskPrints = (place: PrintPlace) => {
+type AskPrints = (place: PrintWindow) => {
   readonly request: ProviderRequest;
   read(answer: Answer): PrintPage;
 };
@@ -68,13 +68,13 @@ type AskPrints = (place: PrintPlace) => {
 /** Most characters of a page's name: a cursor has 1,000. */
 const PAGE_CHARACTERS = 900;
 
-const Place = z.object({
+const PrintCursor = z.object({
   session: z.iso.date().refine(isSession),
   page: z.string().max(PAGE_CHARACTERS).optional(),
   /** How often it was begun anew. */
   lost: z.int().optional(),
 });
-type Place = z.infer<typeof Place>;
+type PrintCursor = z.infer<typeof PrintCursor>;
 
 /** Follows the blocks of one symbol, each session once it is settled. */
 export function printSeries(
@@ -106,15 +106,18 @@ export function printSeries(
 }
 
 /** Where the last reading left it. A session whose pages are lost begins anew, some times. */
-function placeOf(cursor: string | undefined, failures: number | undefined): Place | undefined {
-  const place = readCursor(cursor, Place);
+function placeOf(
+  cursor: string | undefined,
+  failures: number | undefined,
+): PrintCursor | undefined {
+  const place = readCursor(cursor, PrintCursor);
   if (place?.page === undefined || !isPageLost(failures)) return place;
   const { session, lost = 0 } = place;
   return lost < MAX_LOST ? { session, lost: lost + 1 } : { session: nextSession(session) };
 }
 
 /** The reading of an answer that says that the provider does not have a symbol. */
-const unknown = (place: Place, symbol: string, receivedAt: number): Reading => ({
+const unknown = (place: PrintCursor, symbol: string, receivedAt: number): Reading => ({
   data: [],
   cursor: JSON.stringify(place),
   notBefore: receivedAt + UNKNOWN_MS,
@@ -124,7 +127,10 @@ const unknown = (place: Place, symbol: string, receivedAt: number): Reading => (
 const firstOf = (historyFrom: number, now: number): string =>
   sessionOf(Math.max(historyFrom, now - MAX_HISTORY_MS));
 
-function placeAfter({ session, page, lost }: Place, { next, availableFrom }: PrintPage): Place {
+function placeAfter(
+  { session, page, lost }: PrintCursor,
+  { next, availableFrom }: PrintPage,
+): PrintCursor {
   if (next === undefined) return { session: sessionAfter(session, availableFrom) };
   if (next === page) throw new ProviderFault("malformed", "the page behind a page is itself");
   if (next.length > PAGE_CHARACTERS) {
@@ -145,9 +151,9 @@ interface Context {
   readonly receivedAt: number;
 }
 
-function keptOf(prints: readonly ToldPrint[], context: Context): Omit<Reading, "cursor"> {
+function keptOf(prints: readonly RawPrint[], context: Context): Omit<Reading, "cursor"> {
   const { symbol, session } = context;
-  const data: Datum[] = [];
+  const data: Observation[] = [];
   const rejected: Rejected[] = [];
   for (const print of prints) {
     if (isSmall(print)) continue;
@@ -159,11 +165,11 @@ function keptOf(prints: readonly ToldPrint[], context: Context): Omit<Reading, "
   return { data, rejected };
 }
 
-const isSmall = ({ price, sizeShares }: ToldPrint): boolean =>
+const isSmall = ({ price, sizeShares }: RawPrint): boolean =>
   sizeShares < BLOCK.shares && price * sizeShares < BLOCK.notionalUsd;
 
 /** Why a print cannot be true. */
-function untruth({ price, sizeShares, tradedAt }: ToldPrint, context: Context): string | undefined {
+function untruth({ price, sizeShares, tradedAt }: RawPrint, context: Context): string | undefined {
   if (!(price > 0 && sizeShares > 0 && Number.isFinite(price * sizeShares))) {
     return `price ${price} and size ${sizeShares} must be positive`;
   }

@@ -26,7 +26,7 @@ interface FeedRecords extends Readonly<Record<Feed, Known>> {
 }
 
 /** One record and its place. What is given twice is kept as it was given first. */
-export type Datum = {
+export type Observation = {
   readonly [F in Feed]: {
     readonly feed: F;
     /** Symbol of the universe. */
@@ -72,7 +72,7 @@ export interface ProviderRequest {
 
 /** What an answer brings. */
 export interface Reading {
-  readonly data: readonly Datum[];
+  readonly data: readonly Observation[];
   readonly rejected?: readonly Rejected[];
   /** Where to go on, kept with the data in one commit. At most 1,000 characters. */
   readonly cursor: string;

@@ -1,6 +1,6 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar } from "../../market/records.ts";
-import type { Scene, Stage } from "./day-context.ts";
+import type { DayContext, World } from "./day-context.ts";
 import { dividendYieldOn } from "./price-regimes.ts";
 import type { Profile } from "./profile.ts";
 import { normal } from "./rng.ts";
@@ -13,7 +13,7 @@ function toTick({ ticksPerUsd }: Profile, price: number): number {
   return Math.max(1, Math.round(price * ticksPerUsd)) / ticksPerUsd;
 }
 
-/** Larger moves draw more volume. Shares; USD for coins. */
+/** Volume in shares, for coins in USD; it grows with the size of the move. */
 function volumeOf({ instrument, dailyVolumeUsd }: Profile, noise: number, close: number): number {
   const turnover = dailyVolumeUsd * Math.exp(noise);
   return Math.round(instrument.assetClass === "crypto" ? turnover : turnover / close);
@@ -25,31 +25,31 @@ function volumeOf({ instrument, dailyVolumeUsd }: Profile, noise: number, close:
  * @param previousClose Close of the bar before, `undefined` for the first.
  * @returns `undefined` while trading is halted.
  */
-export function barOf(scene: Scene, previousClose: number | undefined): Bar | undefined {
-  const { stage, profile, day } = scene;
-  const era = stage.eraOf(day);
-  const offset = day - era.firstDay;
-  if (era.halted[offset] === profile.index) return undefined;
-  const path = era.paths[profile.index];
+export function barOf(context: DayContext, previousClose: number | undefined): Bar | undefined {
+  const { world, profile, day } = context;
+  const segment = world.segmentOf(day);
+  const offset = day - segment.firstDay;
+  if (segment.halted[offset] === profile.index) return undefined;
+  const path = segment.paths[profile.index];
   const move = path?.returns[offset] ?? 0;
   const price = Math.exp(path?.logPrices[offset] ?? 0);
-  const draw = stage.draws("bar", profile.index, day);
+  const rng = world.rngFor("bar", profile.index, day);
   const wick = 0.4 * profile.volatility;
-  const start = price * Math.exp(wick * normal(draw) - (1 - OVERNIGHT_SHARE) * move);
-  const high = Math.max(start, price) * Math.exp(wick * Math.abs(normal(draw)));
-  const low = Math.min(start, price) * Math.exp(-wick * Math.abs(normal(draw)));
+  const start = price * Math.exp(wick * normal(rng) - (1 - OVERNIGHT_SHARE) * move);
+  const high = Math.max(start, price) * Math.exp(wick * Math.abs(normal(rng)));
+  const low = Math.min(start, price) * Math.exp(-wick * Math.abs(normal(rng)));
   const close = toTick(profile, price);
   const paid = dividendYieldOn(profile, day);
   const dividend = paid === 0 ? 0 : toTick(profile, close * paid);
   const split = path?.split?.offset === offset ? path.split.ratio : 1;
   return {
-    availableAt: (day + 1) * stage.dayMs,
-    session: stage.sessionOf(day),
+    availableAt: (day + 1) * world.dayMs,
+    session: world.sessionOf(day),
     open: toTick(profile, start),
     high: toTick(profile, high),
     low: toTick(profile, low),
     close,
-    volume: volumeOf(profile, 0.35 * normal(draw) + 5 * Math.abs(move), close),
+    volume: volumeOf(profile, 0.35 * normal(rng) + 5 * Math.abs(move), close),
     dividend,
     split,
     logReturn:
@@ -57,11 +57,11 @@ export function barOf(scene: Scene, previousClose: number | undefined): Bar | un
   };
 }
 
-/** How bars are kept. */
-export const packedBars = ({
+/** Binary layout of bars. */
+export const barPacking = ({
   dayMs,
   sessionOf,
-}: Pick<Stage, "dayMs" | "sessionOf">): Packing<Bar, Bar> => ({
+}: Pick<World, "dayMs" | "sessionOf">): Packing<Bar, Bar> => ({
   bytes: 61,
   write(view, at, bar) {
     view.setUint32(at, bar.availableAt / dayMs - 1);

@@ -6,19 +6,21 @@ const YEAR_DAYS = 252;
 /** A fiscal quarter, and the pace of dividends. */
 export const QUARTER_DAYS = 91;
 
-/** Scores are walked from a later beginning every 63 days, a quarter of a year: so a start never
- *  scores more than five quarters. */
-const WALK_DAYS = YEAR_DAYS / 4;
+/**
+ * The start of scoring moves forward every 63 days, a quarter of a year, so that a cold start scores
+ * at most five quarters.
+ */
+const SCORING_STEP_DAYS = YEAR_DAYS / 4;
 
-/** How far bars, filings and on-chain figures reach back before the year's first walk: three years. */
+/** Days of bars, filings and on-chain figures before the first scored day of a year. */
 const HISTORY_DAYS = 3 * YEAR_DAYS;
 
-/** How far messages, prints and short volumes reach back before it: their 60-day norms and a margin. */
+/** Days of messages, prints and short volumes before it: their 60-day norms and a margin. */
 const FEED_MEMORY_DAYS = 70;
 
 /**
- * A sandbox year and its records, in days counted since the Unix epoch. They begin on the same days
- * all year long, so that a later walk finds the same scores.
+ * A sandbox year and the first days of its records, in days since the Unix epoch. The first days
+ * are the same all year long, so that a later start of scoring gives the same scores.
  */
 export interface Year {
   /** Years since the Unix epoch. */
@@ -32,21 +34,21 @@ export interface Year {
 /** The year in which a day lies. */
 export function yearOf(day: number): Year {
   const number = Math.floor(day / YEAR_DAYS);
-  const firstWalkDay = walkDayOf(number * YEAR_DAYS);
+  const firstScoredDay = scoringStartDay(number * YEAR_DAYS);
   return {
     number,
-    historyDay: firstWalkDay - HISTORY_DAYS,
-    feedDay: firstWalkDay - FEED_MEMORY_DAYS,
+    historyDay: firstScoredDay - HISTORY_DAYS,
+    feedDay: firstScoredDay - FEED_MEMORY_DAYS,
   };
 }
 
-/** First day from which scores are walked forward to a day: a year before its quarter. */
-export const walkDayOf = (day: number): number =>
-  Math.floor(day / WALK_DAYS) * WALK_DAYS - YEAR_DAYS;
+/** First scored day for the scores of a day: a year before the quarter of that day. */
+export const scoringStartDay = (day: number): number =>
+  Math.floor(day / SCORING_STEP_DAYS) * SCORING_STEP_DAYS - YEAR_DAYS;
 
 /**
- * The first day of an instrument's present life. A year's records show one life only: in the year of
- * a new listing the old life is gone from the first day on, because a list of records never shrinks.
+ * First day of an instrument's current listing. The records of a year hold one listing only: in the
+ * year of a new listing the old one is absent from the first day on, because lists never shrink.
  */
 export function listedFrom({ listing }: Traits, year: number): number {
   if (listing === null) return Number.NEGATIVE_INFINITY;

@@ -1,12 +1,14 @@
 import type { Bar } from "../../market/records.ts";
-import type { EraOf } from "./price-regimes.ts";
+import type { SegmentOf } from "./price-regimes.ts";
 import type { Profile } from "./profile.ts";
-import type { Draws } from "./rng.ts";
+import type { RngFor } from "./rng.ts";
 
 /** What does not change while a sandbox runs. */
-export interface Stage {
-  readonly draws: Draws;
-  readonly eraOf: EraOf;
+export interface World {
+  /** Every instrument of the universe, in its order. */
+  readonly profiles: readonly Profile[];
+  readonly rngFor: RngFor;
+  readonly segmentOf: SegmentOf;
   /** Length of a simulated day in milliseconds. */
   readonly dayMs: number;
   /** Label of the session of a day (since the Unix epoch): its first instant. */
@@ -14,20 +16,20 @@ export interface Stage {
 }
 
 /** One instrument on one simulated day, as its feeds see it. */
-export interface Scene {
-  readonly stage: Stage;
+export interface DayContext {
+  readonly world: World;
   readonly profile: Profile;
   /** Days since the Unix epoch. */
   readonly day: number;
 }
 
-/** A scene in which trading took place. */
-export interface TradedScene extends Scene {
+/** A day on which the instrument traded. */
+export interface TradedDayContext extends DayContext {
   readonly bar: Bar;
 }
 
 /**
- * Starts of the ids of an instrument's records by their day; the last one is remembered, for records
+ * Prefix of the ids of an instrument's records, by day. The last prefix is kept, since the records
  * of a day are read one after another.
  */
 export function idPrefixes({ index }: Pick<Profile, "index">): (day: number) => string {

@@ -1,8 +1,8 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, Fundamental, FundamentalMetric, OnChain } from "../../market/records.ts";
 import { QUARTER_DAYS } from "./calendar.ts";
-import type { Scene, Stage } from "./day-context.ts";
-import { ERA_DAYS } from "./price-regimes.ts";
+import type { DayContext, World } from "./day-context.ts";
+import { SEGMENT_DAYS } from "./price-regimes.ts";
 import { normal } from "./rng.ts";
 
 /** A quarter is published 20..50 days after its end. */
@@ -13,74 +13,77 @@ const LAG_SPREAD_DAYS = 30;
 const LAPSE_CYCLE = 8;
 const FILED_OF_CYCLE = 5;
 
-function isFiled({ profile }: Scene, quarter: number): boolean {
+function isFiled({ profile }: DayContext, quarter: number): boolean {
   const { filings, phase } = profile.traits;
   if (filings === "usual") return true;
   return (quarter + (phase * LAPSE_CYCLE) / 2) % LAPSE_CYCLE < FILED_OF_CYCLE;
 }
 
 /**
- * Shares outstanding: a split multiplies them, buy-backs spread over the era undo it, so that
- * neither price nor market value runs away over the eras.
+ * Shares outstanding. A split multiplies them; buy-backs spread over the segment undo it, so that
+ * price and market value stay bounded over the segments.
  */
-function sharesOn({ stage, profile }: Scene, day: number): number {
-  const era = stage.eraOf(day);
-  const split = era.paths[profile.index]?.split ?? null;
+function sharesOn({ world, profile }: DayContext, day: number): number {
+  const segment = world.segmentOf(day);
+  const split = segment.paths[profile.index]?.split ?? null;
   if (split === null) return profile.baseShares;
-  const offset = day - era.firstDay;
+  const offset = day - segment.firstDay;
   const sinceSplit = offset >= split.offset ? split.ratio : 1;
-  return Math.round((profile.baseShares * sinceSplit) / split.ratio ** (offset / ERA_DAYS));
+  return Math.round((profile.baseShares * sinceSplit) / split.ratio ** (offset / SEGMENT_DAYS));
 }
 
-/** Figures filed on a day, none on most days. */
-export function filingsOf(scene: Scene): readonly Fundamental[] {
-  const { stage, profile, day } = scene;
+/** Figures filed on a day; none on most days. */
+export function filingsOf(context: DayContext): readonly Fundamental[] {
+  const { world, profile, day } = context;
   const phaseDays = (profile.index * 5) % QUARTER_DAYS;
   const quarter = Math.floor((day - SHORTEST_LAG_DAYS - phaseDays) / QUARTER_DAYS);
   const endDay = quarter * QUARTER_DAYS + phaseDays;
-  const draw = stage.draws("filing", profile.index, quarter);
-  const publishedDay = endDay + SHORTEST_LAG_DAYS + LAG_SPREAD_DAYS * draw();
-  if (Math.floor(publishedDay) !== day || !isFiled(scene, quarter)) return [];
+  const rng = world.rngFor("filing", profile.index, quarter);
+  const publishedDay = endDay + SHORTEST_LAG_DAYS + LAG_SPREAD_DAYS * rng();
+  if (Math.floor(publishedDay) !== day || !isFiled(context, quarter)) return [];
   const baseValue = profile.basePrice * profile.baseShares;
-  const year = stage.draws("filingYear", profile.index, Math.floor(quarter / 4));
-  const earned = 1 + 0.15 * normal(year) + 0.1 * normal(draw);
+  const year = world.rngFor("filingYear", profile.index, Math.floor(quarter / 4));
+  const earned = 1 + 0.15 * normal(year) + 0.1 * normal(rng);
   const values: readonly (readonly [FundamentalMetric, number])[] = [
     ["netIncome", (baseValue * profile.earningsYield * earned) / 4],
-    ["equity", baseValue * profile.bookYield * (1 + 0.03 * normal(draw))],
-    ["shares", sharesOn(scene, endDay)],
+    ["equity", baseValue * profile.bookYield * (1 + 0.03 * normal(rng))],
+    ["shares", sharesOn(context, endDay)],
   ];
   return values.map(([metric, value]) => ({
-    availableAt: Math.floor(publishedDay * stage.dayMs),
+    availableAt: Math.floor(publishedDay * world.dayMs),
     metric,
-    periodEnd: endDay * stage.dayMs,
+    periodEnd: endDay * world.dayMs,
     value: Math.round(value),
   }));
 }
 
-/** Days after the start of a day at which its network figures are known. */
+/** Days from the start of a day to the publication of its network figures. */
 const ON_CHAIN_PUBLISHED_DAYS = 1.25;
 const UNPUBLISHED_PROBABILITY = 0.005;
 
-/** What a network valuation is made from. */
-type Draft = Pick<OnChain, "mvrv"> & {
+/** A network valuation as it is stored. */
+type PackedOnChain = Pick<OnChain, "mvrv"> & {
   /** Days since the Unix epoch. */
   readonly day: number;
 };
 
-/** Network valuation of the day before: high after rises, as holders' cost lags the price. */
-export function onChainOf({ stage, profile, day: today }: Scene, yesterday: Bar): Draft {
+/** Network valuation of the day before. It is high after rises, as holders' cost lags the price. */
+export function onChainOf(
+  { world, profile, day: today }: DayContext,
+  yesterday: Bar,
+): PackedOnChain {
   const day = today - 1;
-  const draw = stage.draws("onChain", profile.index, day);
-  const ratio = 1.2 * (yesterday.close / profile.basePrice) ** 0.5 * Math.exp(0.03 * normal(draw));
-  const mvrv = draw() < UNPUBLISHED_PROBABILITY ? null : Math.round(ratio * 10_000) / 10_000;
+  const rng = world.rngFor("onChain", profile.index, day);
+  const ratio = 1.2 * (yesterday.close / profile.basePrice) ** 0.5 * Math.exp(0.03 * normal(rng));
+  const mvrv = rng() < UNPUBLISHED_PROBABILITY ? null : Math.round(ratio * 10_000) / 10_000;
   return { day, mvrv };
 }
 
-/** How network valuations are kept. */
-export const packedOnChain = ({
+/** Binary layout of network valuations. */
+export const onChainPacking = ({
   dayMs,
   sessionOf,
-}: Pick<Stage, "dayMs" | "sessionOf">): Packing<Draft, OnChain> => ({
+}: Pick<World, "dayMs" | "sessionOf">): Packing<PackedOnChain, OnChain> => ({
   bytes: 12,
   write(view, at, { day, mvrv }) {
     view.setUint32(at, day);

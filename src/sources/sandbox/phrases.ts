@@ -1,4 +1,4 @@
-/** Stands for the instrument's cashtag in a sentence. */
+/** Placeholder of the instrument's cashtag in a sentence. */
 const SLOT = "{symbol}";
 
 /** Sentences and emoji of one mood. */
@@ -117,9 +117,9 @@ const VOICES: readonly Voice[] = [
 ];
 
 /**
- * What people say about one instrument: one list per mood, from clearly bullish (0) to clearly
- * bearish (4), each sentence first without, then with an emoji. Built once and shared by all
- * messages, which keeps a year of them small.
+ * Sentences about one instrument: one list per mood, from clearly bullish (0) to clearly bearish
+ * (4), first without and then with an emoji. All messages share them, which keeps a year of messages
+ * small.
  */
 export function phrasesFor(symbol: string): readonly (readonly string[])[] {
   return VOICES.map(({ sentences, emoji }) => {

@@ -1,37 +1,91 @@
 import { QUARTER_DAYS } from "./calendar.ts";
 import type { Profile } from "./profile.ts";
-import {
-  COIN_REGIMES,
-  MARKET_REGIMES,
-  ownRegimes,
-  regimeReturns,
-  SECTOR_REGIMES,
-} from "./regimes.ts";
-import { clamp, type Draws, normal, whole } from "./rng.ts";
+import { clamp, normal, type Rng, type RngFor, whole } from "./rng.ts";
 import { SECTOR_NAMES } from "./universe.ts";
 
-/** Prices are anchored this often, so that none needs to be walked from the first day on. */
-export const ERA_DAYS = 1024;
+/** Daily drift and standard deviation of log returns while a regime lasts. */
+interface Regime {
+  readonly drift: number;
+  readonly volatility: number;
+}
+
+/** Bull, calm and bear. */
+type Regimes = readonly [Regime, Regime, Regime];
+
+/** Regimes of the whole market; a daily drift of .001 is 25 % in 252 sessions. */
+const MARKET_REGIMES: Regimes = [
+  { drift: 0.001, volatility: 0.006 },
+  { drift: 0.0003, volatility: 0.005 },
+  { drift: -0.0014, volatility: 0.011 },
+];
+
+/** Regimes of one sector, in addition to those of the market. */
+const SECTOR_REGIMES: Regimes = [
+  { drift: 0.0006, volatility: 0.004 },
+  { drift: 0, volatility: 0.003 },
+  { drift: -0.0006, volatility: 0.005 },
+];
+
+/** Regimes that all coins share; wider than those of any sector. */
+const COIN_REGIMES: Regimes = [
+  { drift: 0.003, volatility: 0.022 },
+  { drift: 0, volatility: 0.014 },
+  { drift: -0.003, volatility: 0.03 },
+];
+
+/** Idiosyncratic regimes; the drift is large enough for a trend of months to exceed the noise. */
+function ownRegimes(volatility: number): Regimes {
+  return [
+    { drift: 0.2 * volatility, volatility: 0.9 * volatility },
+    { drift: 0, volatility: 0.6 * volatility },
+    { drift: -0.2 * volatility, volatility: 1.3 * volatility },
+  ];
+}
+
+const SHORTEST_DAYS = 40;
+const LONGEST_DAYS = 200;
+
+/** Daily log returns under a random sequence of regimes of 40 to 200 days each. */
+function regimeReturns(rng: Rng, regimes: Regimes, days: number): Float64Array {
+  const returns = new Float64Array(days);
+  let regime: Regime = regimes[0];
+  let until = 0;
+  for (let day = 0; day < days; day++) {
+    if (day === until) {
+      regime = regimes[whole(rng, regimes.length)] as Regime;
+      until += SHORTEST_DAYS + whole(rng, LONGEST_DAYS - SHORTEST_DAYS + 1);
+    }
+    returns[day] = regime.drift + regime.volatility * normal(rng);
+  }
+  return returns;
+}
+
+/**
+ * Length of a price segment in days. Prices are anchored at both ends of a segment, so that a price
+ * can be computed without all the days before it.
+ */
+export const SEGMENT_DAYS = 1024;
 
 /** Standard deviation of an anchor's log price around the base price. */
 const ANCHOR_SPREAD = 0.35;
 
-/** No day moves further before its share of the bridge: keeps every |log return| under .8. */
+/** Bounds of a daily log return before the bridge; they keep every |log return| below .8. */
 const RETURN_BOUNDS = [-0.45, 0.45] as const;
 
 const JUMP_PROBABILITY = 0.003;
 
-/** A trading halt lasts 1..4 days; of each 4 days one stock misses the first, another the rest. */
+/** Days of a halt cycle: one stock is halted for its first 1 to 4 days, another for the rest. */
 const HALT_CYCLE_DAYS = 4;
 
-/** A new number of shares for each old one. */
+/** A stock split. */
 interface Split {
-  /** Day within the era. */
+  /** Day within the segment. */
   readonly offset: number;
+  /** New shares per old share. */
   readonly ratio: number;
 }
 
-/** One instrument over one era; positions are days within the era. */
+/** Prices of one instrument over a segment, by day within the segment. */
 interface Path {
   /** Log total return of each day. */
   readonly returns: Float64Array;
@@ -41,16 +95,16 @@ interface Path {
 }
 
 /** Everything that moves prices over 1,024 days. */
-interface Era {
+interface PriceSegment {
   readonly firstDay: number;
-  /** By day within the era: the index of the halted instrument. */
+  /** By day within the segment: the index of the halted instrument. */
   readonly halted: Uint8Array;
   /** By index of the instrument. */
   readonly paths: readonly Path[];
 }
 
-/** The era in which a day lies. */
-export type EraOf = (day: number) => Era;
+/** The segment in which a day lies. */
+export type SegmentOf = (day: number) => PriceSegment;
 
 /** Dividend per share as a fraction of the price on a day, 0 on most days. */
 export function dividendYieldOn(profile: Profile, day: number): number {
@@ -58,31 +112,35 @@ export function dividendYieldOn(profile: Profile, day: number): number {
   return day % QUARTER_DAYS === exDay ? profile.dividendYield : 0;
 }
 
-function haltsOf(draws: Draws, profiles: readonly Profile[], firstDay: number): Uint8Array {
+function haltsOf(rngFor: RngFor, profiles: readonly Profile[], firstDay: number): Uint8Array {
   const candidates = profiles.filter(
     ({ instrument, traits }) => instrument.assetClass === "stock" && traits.listing === null,
   );
-  const halted = new Uint8Array(ERA_DAYS);
+  const halted = new Uint8Array(SEGMENT_DAYS);
   const quarter = Math.floor(candidates.length / 4);
-  for (let cycle = 0; cycle < ERA_DAYS / HALT_CYCLE_DAYS; cycle++) {
+  for (let cycle = 0; cycle < SEGMENT_DAYS / HALT_CYCLE_DAYS; cycle++) {
     const start = cycle * HALT_CYCLE_DAYS;
-    const draw = draws("halt", 0, firstDay + start);
-    const change = start + 1 + whole(draw, HALT_CYCLE_DAYS);
+    const rng = rngFor("halt", 0, firstDay + start);
+    const change = start + 1 + whole(rng, HALT_CYCLE_DAYS);
     // Neighbouring halts draw from different quarters of the candidates, so that none joins the next.
     const pick = (part: number) =>
-      candidates[whole(draw, quarter) * 4 + ((cycle * 2 + part) % 4)] as Profile;
+      candidates[whole(rng, quarter) * 4 + ((cycle * 2 + part) % 4)] as Profile;
     halted.fill(pick(0).index, start, change);
     halted.fill(pick(1).index, change, start + HALT_CYCLE_DAYS);
   }
   return halted;
 }
 
-function splitOf(draws: Draws, profile: Profile, era: Pick<Era, "firstDay" | "halted">) {
+function splitOf(
+  rngFor: RngFor,
+  profile: Profile,
+  segment: Pick<PriceSegment, "firstDay" | "halted">,
+) {
   if (!profile.splits) return null;
-  const draw = draws("split", profile.index, era.firstDay);
-  const offset = 100 + whole(draw, ERA_DAYS - 200);
-  const ratio = draw() < 0.75 ? 2 : 3;
-  return era.halted[offset] === profile.index ? null : { offset, ratio };
+  const rng = rngFor("split", profile.index, segment.firstDay);
+  const offset = 100 + whole(rng, SEGMENT_DAYS - 200);
+  const ratio = rng() < 0.75 ? 2 : 3;
+  return segment.halted[offset] === profile.index ? null : { offset, ratio };
 }
 
 interface Common {
@@ -90,51 +148,51 @@ interface Common {
   readonly sectors: readonly Float64Array[];
 }
 
-function commonOf(draws: Draws, firstDay: number): Common {
-  const sector = (index: number) => draws("sector", index, firstDay);
+function commonOf(rngFor: RngFor, firstDay: number): Common {
+  const sector = (index: number) => rngFor("sector", index, firstDay);
   const stocks = SECTOR_NAMES.map((_, index) =>
-    regimeReturns(sector(index), SECTOR_REGIMES, ERA_DAYS),
+    regimeReturns(sector(index), SECTOR_REGIMES, SEGMENT_DAYS),
   );
-  const coins = regimeReturns(sector(SECTOR_NAMES.length), COIN_REGIMES, ERA_DAYS);
-  const market = regimeReturns(draws("market", 0, firstDay), MARKET_REGIMES, ERA_DAYS);
+  const coins = regimeReturns(sector(SECTOR_NAMES.length), COIN_REGIMES, SEGMENT_DAYS);
+  const market = regimeReturns(rngFor("market", 0, firstDay), MARKET_REGIMES, SEGMENT_DAYS);
   return { market, sectors: [...stocks, coins] };
 }
 
-function anchor(draws: Draws, profile: Profile, day: number): number {
-  const spread = ANCHOR_SPREAD * normal(draws("anchor", profile.index, day));
+function anchor(rngFor: RngFor, profile: Profile, day: number): number {
+  const spread = ANCHOR_SPREAD * normal(rngFor("anchor", profile.index, day));
   return Math.log(profile.basePrice) + spread;
 }
 
 type Moves = Pick<Path, "returns"> & { readonly payouts: Float64Array };
 
-/** Returns before the bridge, and what splits and dividends take off the price. */
+/** Log returns before the bridge, and the log of what splits and dividends take off the price. */
 function movesOf(
-  draws: Draws,
+  rngFor: RngFor,
   profile: Profile,
-  era: Pick<Era, "firstDay" | "halted"> & { common: Common; split: Split | null },
+  segment: Pick<PriceSegment, "firstDay" | "halted"> & { common: Common; split: Split | null },
 ): Moves {
-  const draw = draws("path", profile.index, era.firstDay);
-  const returns = regimeReturns(draw, ownRegimes(profile.volatility), ERA_DAYS);
-  const payouts = new Float64Array(ERA_DAYS);
-  const sector = era.common.sectors[profile.sectorIndex] as Float64Array;
-  for (let offset = 0; offset < ERA_DAYS; offset++) {
-    const jump = draw() < JUMP_PROBABILITY ? Math.sign(draw() - 0.5) * (0.08 + 0.2 * draw()) : 0;
-    const shared = profile.beta * (era.common.market[offset] ?? 0) + (sector[offset] ?? 0);
-    if (era.halted[offset] === profile.index) {
+  const rng = rngFor("path", profile.index, segment.firstDay);
+  const returns = regimeReturns(rng, ownRegimes(profile.volatility), SEGMENT_DAYS);
+  const payouts = new Float64Array(SEGMENT_DAYS);
+  const sector = segment.common.sectors[profile.sectorIndex] as Float64Array;
+  for (let offset = 0; offset < SEGMENT_DAYS; offset++) {
+    const jump = rng() < JUMP_PROBABILITY ? Math.sign(rng() - 0.5) * (0.08 + 0.2 * rng()) : 0;
+    const shared = profile.beta * (segment.common.market[offset] ?? 0) + (sector[offset] ?? 0);
+    if (segment.halted[offset] === profile.index) {
       returns[offset] = 0;
       continue;
     }
     returns[offset] = clamp((returns[offset] ?? 0) + shared + jump, RETURN_BOUNDS);
-    const split = era.split?.offset === offset ? era.split.ratio : 1;
-    payouts[offset] = Math.log(split * (1 + dividendYieldOn(profile, era.firstDay + offset)));
+    const split = segment.split?.offset === offset ? segment.split.ratio : 1;
+    payouts[offset] = Math.log(split * (1 + dividendYieldOn(profile, segment.firstDay + offset)));
   }
   return { returns, payouts };
 }
 
-/** Spreads over all days what is missing between the two anchors. */
+/** Brownian bridge: spreads the difference to the second anchor evenly over all days. */
 function bridge({ returns, payouts }: Moves, from: number, to: number): Omit<Path, "split"> {
   const sum = returns.reduce((total, value, offset) => total + value - (payouts[offset] ?? 0), 0);
-  const share = (to - from - sum) / ERA_DAYS;
+  const share = (to - from - sum) / SEGMENT_DAYS;
   const bridged = returns.map((value) => value + share);
   let level = from;
   const logPrices = bridged.map((value, offset) => {
@@ -144,32 +202,38 @@ function bridge({ returns, payouts }: Moves, from: number, to: number): Omit<Pat
   return { returns: bridged, logPrices };
 }
 
-function createEra(draws: Draws, profiles: readonly Profile[], firstDay: number): Era {
-  const halted = haltsOf(draws, profiles, firstDay);
-  const common = commonOf(draws, firstDay);
+function createSegment(
+  rngFor: RngFor,
+  profiles: readonly Profile[],
+  firstDay: number,
+): PriceSegment {
+  const halted = haltsOf(rngFor, profiles, firstDay);
+  const common = commonOf(rngFor, firstDay);
   const paths = profiles.map((profile) => {
-    const split = splitOf(draws, profile, { firstDay, halted });
-    const moves = movesOf(draws, profile, { firstDay, halted, common, split });
-    const from = anchor(draws, profile, firstDay);
-    const to = anchor(draws, profile, firstDay + ERA_DAYS);
+    const split = splitOf(rngFor, profile, { firstDay, halted });
+    const moves = movesOf(rngFor, profile, { firstDay, halted, common, split });
+    const from = anchor(rngFor, profile, firstDay);
+    const to = anchor(rngFor, profile, firstDay + SEGMENT_DAYS);
     return { ...bridge(moves, from, to), split };
   });
   return { firstDay, halted, paths };
 }
 
-/** Eras on demand, 0.8 MB each. Days come one after another and look back half a year at most, so that
- *  one and its neighbours are enough. */
-export function createEras(draws: Draws, profiles: readonly Profile[]): EraOf {
-  const eras = new Map<number, Era>();
+/**
+ * Generates segments on demand, 0.8 MB each. Days are read in order and look back by half a year at
+ * most, so that a segment and its neighbors are enough.
+ */
+export function createPriceSegments(rngFor: RngFor, profiles: readonly Profile[]): SegmentOf {
+  const segments = new Map<number, PriceSegment>();
   return (day) => {
-    const firstDay = Math.floor(day / ERA_DAYS) * ERA_DAYS;
-    const known = eras.get(firstDay);
+    const firstDay = Math.floor(day / SEGMENT_DAYS) * SEGMENT_DAYS;
+    const known = segments.get(firstDay);
     if (known !== undefined) return known;
-    const era = createEra(draws, profiles, firstDay);
-    for (const old of eras.keys()) {
-      if (Math.abs(old - firstDay) > ERA_DAYS) eras.delete(old);
+    const segment = createSegment(rngFor, profiles, firstDay);
+    for (const old of segments.keys()) {
+      if (Math.abs(old - firstDay) > SEGMENT_DAYS) segments.delete(old);
     }
-    eras.set(firstDay, era);
-    return era;
+    segments.set(firstDay, segment);
+    return segment;
   };
 }

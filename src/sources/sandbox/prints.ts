@@ -1,20 +1,20 @@
 import type { Packing } from "../../market/packed-list.ts";
 import type { Bar, Print } from "../../market/records.ts";
-import { idPrefixes, type Scene, type Stage, type TradedScene } from "./day-context.ts";
+import { type DayContext, idPrefixes, type TradedDayContext, type World } from "./day-context.ts";
 import type { Profile } from "./profile.ts";
-import { clamp, type Draw, eventCount, logUniform, normal, whole } from "./rng.ts";
+import { clamp, eventCount, logUniform, normal, type Rng, whole } from "./rng.ts";
 
-/** More would let reports overtake each other. */
+/** Most prints of a day; with more, late reports could change their order. */
 const MAX_PRINTS = 30;
 
-/** Part of a day in which prints happen, so that even a late report falls into the same day. */
+/** Trading hours as fractions of a day; even a late report falls into the same day. */
 const OPEN_FRACTION = 0.02;
 const TRADING_FRACTION = 0.95;
 
 /** Ten seconds, the limit for a report, as a fraction of a session of six and a half hours. */
 const MAX_DELAY_FRACTION = 10 / 23_400;
 
-/** Buyers or sellers press for this long. */
+/** Days for which buyers or sellers keep the upper hand. */
 const PRESSURE_DAYS = 15;
 
 const SIZE_SHARES = [100, 60_000] as const;
@@ -32,35 +32,35 @@ interface Quote {
   readonly ask: number;
 }
 
-function quoteAt(draw: Draw, bar: Bar, dayFraction: number): Quote {
-  const noise = (bar.high - bar.low) * 0.4 * (draw() - 0.5);
+function quoteAt(rng: Rng, bar: Bar, dayFraction: number): Quote {
+  const noise = (bar.high - bar.low) * 0.4 * (rng() - 0.5);
   const drift = bar.open + (bar.close - bar.open) * dayFraction;
   const mid = 100 * clamp(drift + noise, [bar.low, bar.high]);
-  const spread = Math.max(1, Math.round(mid * 0.0004 * (0.5 + draw())));
+  const spread = Math.max(1, Math.round(mid * 0.0004 * (0.5 + rng())));
   const bid = Math.max(1, Math.round(mid - spread / 2));
   return { bid, ask: bid + spread };
 }
 
-/** Where between bid (0) and ask (1) a trade is priced: a third each at mid, inside, at the quote. */
-function positionOf(draw: Draw, buyProbability: number): number {
-  const direction = draw() < buyProbability ? 1 : -1;
-  const kind = whole(draw, 3);
+/** Price between bid (0) and ask (1): a third of trades each at the mid, inside and at the quote. */
+function positionOf(rng: Rng, buyProbability: number): number {
+  const direction = rng() < buyProbability ? 1 : -1;
+  const kind = whole(rng, 3);
   if (kind === 0) return 0.5;
-  return 0.5 + direction * (kind === 1 ? 0.1 + 0.35 * draw() : 0.5);
+  return 0.5 + direction * (kind === 1 ? 0.1 + 0.35 * rng() : 0.5);
 }
 
-/** To the hundredth of a cent, the finest price that is reported. */
+/** Price rounded to a hundredth of a cent, the finest that is reported. */
 function priceAt({ bid, ask }: Quote, position: number): number {
   return Math.round((bid + (ask - bid) * position) * 100) / 10_000;
 }
 
-function buyProbabilityOf({ stage, profile, day }: Scene): number {
+function buyProbabilityOf({ world, profile, day }: DayContext): number {
   const block = Math.floor(day / PRESSURE_DAYS);
-  return clamp(0.5 + 0.15 * normal(stage.draws("pressure", profile.index, block)), [0.1, 0.9]);
+  return clamp(0.5 + 0.15 * normal(world.rngFor("pressure", profile.index, block)), [0.1, 0.9]);
 }
 
-/** What a print is made from. */
-interface Draft {
+/** A print as it is stored. */
+interface PackedPrint {
   /** Days since the Unix epoch, and milliseconds since the start of the day. */
   readonly day: number;
   readonly offsetMs: number;
@@ -71,50 +71,52 @@ interface Draft {
   readonly price: number;
   readonly sizeShares: number;
   readonly quote: Quote;
-  /** Place in `CONDITIONS`. */
+  /** Index in `CONDITIONS`. */
   readonly conditions: number;
   readonly canceled: boolean;
 }
 
 interface PrintContext {
-  readonly scene: TradedScene;
-  readonly draw: Draw;
+  readonly context: TradedDayContext;
+  readonly rng: Rng;
   readonly buyProbability: number;
   /** Position in the day's prints as a fraction, from 0. */
   readonly turn: number;
   readonly position: number;
 }
 
-function printOf({ scene, draw, buyProbability, turn, position }: PrintContext): Draft {
-  const { stage, bar, day } = scene;
-  const quote = quoteAt(draw, bar, turn);
-  const signable = draw() >= UNSIGNABLE_PROBABILITY;
-  const place = signable ? positionOf(draw, buyProbability) : 6 * draw() - 2.5;
-  const tradedAt = Math.floor((day + OPEN_FRACTION + TRADING_FRACTION * turn) * stage.dayMs);
+function printOf({ context, rng, buyProbability, turn, position }: PrintContext): PackedPrint {
+  const { world, bar, day } = context;
+  const quote = quoteAt(rng, bar, turn);
+  const signable = rng() >= UNSIGNABLE_PROBABILITY;
+  const place = signable ? positionOf(rng, buyProbability) : 6 * rng() - 2.5;
+  const tradedAt = Math.floor((day + OPEN_FRACTION + TRADING_FRACTION * turn) * world.dayMs);
   return {
-    ...{ day, position, quote },
-    offsetMs: tradedAt - day * stage.dayMs,
-    delayMs: Math.max(1, Math.round(draw() * MAX_DELAY_FRACTION * stage.dayMs)),
+    day,
+    position,
+    quote,
+    offsetMs: tradedAt - day * world.dayMs,
+    delayMs: Math.max(1, Math.round(rng() * MAX_DELAY_FRACTION * world.dayMs)),
     price: priceAt(quote, place),
-    sizeShares: Math.round(logUniform(() => draw() ** 1.6, SIZE_SHARES)),
-    conditions: signable ? REGULAR : 1 + whole(draw, CONDITIONS.length - 1),
-    canceled: draw() < CANCELED_PROBABILITY,
+    sizeShares: Math.round(logUniform(() => rng() ** 1.6, SIZE_SHARES)),
+    conditions: signable ? REGULAR : 1 + whole(rng, CONDITIONS.length - 1),
+    canceled: rng() < CANCELED_PROBABILITY,
   };
 }
 
-/** Off-exchange trades of a day, in order; buyers or sellers have the upper hand for weeks. */
-export function printsOf(scene: TradedScene): readonly Draft[] {
-  const { stage, profile, day } = scene;
-  const draw = stage.draws("prints", profile.index, day);
-  const count = Math.min(MAX_PRINTS, eventCount(draw, profile.printsPerDay));
-  const buyProbability = buyProbabilityOf(scene);
+/** Off-exchange prints of a day in order of execution. */
+export function printsOf(context: TradedDayContext): readonly PackedPrint[] {
+  const { world, profile, day } = context;
+  const rng = world.rngFor("prints", profile.index, day);
+  const count = Math.min(MAX_PRINTS, eventCount(rng, profile.printsPerDay));
+  const buyProbability = buyProbabilityOf(context);
   return Array.from({ length: count }, (_, position) => {
-    const turn = (position + 0.98 * draw()) / count;
-    return printOf({ scene, draw, buyProbability, turn, position });
+    const turn = (position + 0.98 * rng()) / count;
+    return printOf({ context, rng, buyProbability, turn, position });
   });
 }
 
-function write(view: DataView, at: number, draft: Draft): void {
+function write(view: DataView, at: number, draft: PackedPrint): void {
   view.setUint32(at, draft.day);
   view.setUint32(at + 4, draft.offsetMs);
   view.setUint32(at + 8, draft.delayMs);
@@ -127,11 +129,11 @@ function write(view: DataView, at: number, draft: Draft): void {
   view.setUint8(at + 34, Number(draft.canceled));
 }
 
-/** How the prints of an instrument are kept. */
-export function packedPrints(
+/** Binary layout of the prints of an instrument. */
+export function printPacking(
   profile: Profile,
-  { dayMs, sessionOf }: Pick<Stage, "dayMs" | "sessionOf">,
-): Packing<Draft, Print> {
+  { dayMs, sessionOf }: Pick<World, "dayMs" | "sessionOf">,
+): Packing<PackedPrint, Print> {
   const prefixOf = idPrefixes(profile);
   return {
     bytes: 35,

@@ -1,17 +1,17 @@
 import type { Instrument } from "../../market/instrument.ts";
 import { phrasesFor } from "./phrases.ts";
-import { type Draw, type Draws, logUniform } from "./rng.ts";
-import { ROLES, type Role, SECTOR_NAMES, type Traits } from "./universe.ts";
+import { logUniform, type Rng, type RngFor } from "./rng.ts";
+import { type InstrumentSpec, SECTOR_NAMES, type Traits, UNIVERSE } from "./universe.ts";
 
-/** One instrument and the figures around which its records move. */
+/** One instrument and the parameters of its records. */
 export interface Profile {
-  /** Position in the cast, from 0. */
+  /** Index in the universe. */
   readonly index: number;
   readonly instrument: Instrument;
   readonly traits: Traits;
-  /** Which common sector movement it follows; coins share one of their own. */
+  /** Index of the sector whose returns it shares; coins share one of their own. */
   readonly sectorIndex: number;
-  /** Price around which it moves for good, in USD. */
+  /** Price around which it moves in the long run, in USD. */
   readonly basePrice: number;
   /** Price steps per USD: 100 for stocks, 10,000 for coins. */
   readonly ticksPerUsd: number;
@@ -36,11 +36,11 @@ export interface Profile {
   readonly phrases: readonly (readonly string[])[];
 }
 
-/** Every how many stocks one makes losses, pays no dividend or splits, so that none is left to chance. */
+/** One stock in so many makes losses, pays no dividend or splits; fixed, so that each case occurs. */
 const EVERY = { lossMaker: 13, noDividend: 2, split: 4 } as const;
 const THIN_PRINTS_PER_DAY = 0.15;
 
-function instrumentOf({ ticker, name, sector }: Role): Instrument {
+function instrumentOf({ ticker, name, sector }: InstrumentSpec): Instrument {
   const isCoin = sector === null;
   return {
     symbol: isCoin ? `${ticker}-USD.SIM` : `${ticker}.SIM`,
@@ -55,54 +55,54 @@ function instrumentOf({ ticker, name, sector }: Role): Instrument {
 type StockKey = Pick<Profile, "index" | "sectorIndex" | "traits">;
 
 /** Sectors differ in their usual earnings yield, from 2.5 % to 8.5 %. */
-function earningsYieldOf(draw: Draw, { index, sectorIndex }: StockKey): number {
-  if (index % EVERY.lossMaker === 5) return -0.02 - 0.05 * draw();
-  return (0.025 + 0.015 * sectorIndex) * (0.8 + 0.4 * draw());
+function earningsYieldOf(rng: Rng, { index, sectorIndex }: StockKey): number {
+  if (index % EVERY.lossMaker === 5) return -0.02 - 0.05 * rng();
+  return (0.025 + 0.015 * sectorIndex) * (0.8 + 0.4 * rng());
 }
 
-function stockFigures(draw: Draw, key: StockKey) {
+function stockFigures(rng: Rng, key: StockKey) {
   const { index, traits } = key;
-  const basePrice = logUniform(draw, [25, 250]);
-  const baseShares = logUniform(draw, [5e7, 1e9]);
+  const basePrice = logUniform(rng, [25, 250]);
+  const baseShares = logUniform(rng, [5e7, 1e9]);
   return {
     basePrice,
     baseShares,
     ticksPerUsd: 100,
-    volatility: 0.01 + 0.01 * draw(),
-    beta: 0.6 + 0.8 * draw(),
-    dailyVolumeUsd: basePrice * baseShares * (0.003 + 0.005 * draw()),
-    dividendYield: index % EVERY.noDividend === 0 ? 0 : 0.004 + 0.006 * draw(),
+    volatility: 0.01 + 0.01 * rng(),
+    beta: 0.6 + 0.8 * rng(),
+    dailyVolumeUsd: basePrice * baseShares * (0.003 + 0.005 * rng()),
+    dividendYield: index % EVERY.noDividend === 0 ? 0 : 0.004 + 0.006 * rng(),
     splits: traits.listing === null && index % EVERY.split === 0,
-    earningsYield: earningsYieldOf(draw, key),
-    bookYield: logUniform(draw, [0.1, 1.2]),
-    messagesPerDay: 2 + 2 * draw(),
-    printsPerDay: traits.offExchange === "thin" ? THIN_PRINTS_PER_DAY : 5 + 1.5 * draw(),
+    earningsYield: earningsYieldOf(rng, key),
+    bookYield: logUniform(rng, [0.1, 1.2]),
+    messagesPerDay: 2 + 2 * rng(),
+    printsPerDay: traits.offExchange === "thin" ? THIN_PRINTS_PER_DAY : 5 + 1.5 * rng(),
   };
 }
 
-function coinFigures(draw: Draw) {
+function coinFigures(rng: Rng) {
   return {
-    basePrice: logUniform(draw, [2, 20_000]),
+    basePrice: logUniform(rng, [2, 20_000]),
     baseShares: 0,
     ticksPerUsd: 10_000,
-    volatility: 0.02 + 0.02 * draw(),
-    beta: 0.3 + 0.6 * draw(),
-    dailyVolumeUsd: logUniform(draw, [5e6, 2e9]),
+    volatility: 0.02 + 0.02 * rng(),
+    beta: 0.3 + 0.6 * rng(),
+    dailyVolumeUsd: logUniform(rng, [5e6, 2e9]),
     dividendYield: 0,
     splits: false,
     earningsYield: 0,
     bookYield: 0,
-    messagesPerDay: 3 + 3 * draw(),
+    messagesPerDay: 3 + 3 * rng(),
     printsPerDay: 0,
   };
 }
 
-function profileOf(role: Role, index: number, draw: Draw): Profile {
+function profileOf(role: InstrumentSpec, index: number, rng: Rng): Profile {
   const instrument = instrumentOf(role);
   const isCoin = role.sector === null;
   const sectorIndex = isCoin ? SECTOR_NAMES.length : SECTOR_NAMES.indexOf(role.sector);
   const { traits } = role;
-  const figures = isCoin ? coinFigures(draw) : stockFigures(draw, { index, sectorIndex, traits });
+  const figures = isCoin ? coinFigures(rng) : stockFigures(rng, { index, sectorIndex, traits });
   return {
     index,
     instrument,
@@ -113,7 +113,7 @@ function profileOf(role: Role, index: number, draw: Draw): Profile {
   };
 }
 
-/** The whole cast of one world; who has which gap is the same in every world. */
-export function createProfiles(draws: Draws): readonly Profile[] {
-  return ROLES.map((role, index) => profileOf(role, index, draws("profile", index, 0)));
+/** Profiles of the whole universe. Which instrument lacks which data is the same for every seed. */
+export function createProfiles(rngFor: RngFor): readonly Profile[] {
+  return UNIVERSE.map((role, index) => profileOf(role, index, rngFor("profile", index, 0)));
 }

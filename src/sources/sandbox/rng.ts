@@ -1,9 +1,9 @@
 import quantile from "@stdlib/stats-base-dists-normal-quantile";
 
 /** A source of uniform numbers strictly between 0 and 1. */
-export type Draw = () => number;
+export type Rng = () => number;
 
-/** What a draw is for; two purposes never share numbers. */
+/** Purposes of random numbers; no two purposes share a stream. */
 const STREAMS = [
   "profile",
   "market",
@@ -29,9 +29,9 @@ type Stream = (typeof STREAMS)[number];
 
 /**
  * Opens the numbers of one purpose, one instrument (0 where they are common) and one day, block or
- * era. The same arguments always open the same numbers, in any process and in any order.
+ * segment. The same arguments always open the same numbers, in any process and in any order.
  */
-export type Draws = (stream: Stream, index: number, day: number) => Draw;
+export type RngFor = (stream: Stream, index: number, day: number) => Rng;
 
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 2 ** 32;
@@ -46,7 +46,7 @@ function scramble(value: number): number {
 }
 
 /** A scrambled counter, as in SplitMix (Steele, Lea & Flood, 2014); its step is its own too. */
-function counter(key: number): Draw {
+function counter(key: number): Rng {
   const step = scramble(key ^ GOLDEN) | 1;
   let state = key;
   return () => {
@@ -55,8 +55,8 @@ function counter(key: number): Draw {
   };
 }
 
-/** All numbers of one world. */
-export function createDraws(seed: number): Draws {
+/** Opens the random numbers of one seed. */
+export function createRngFor(seed: number): RngFor {
   const root = scramble(scramble(seed | 0) ^ Math.floor(seed / TWO_POW_32));
   const purposes = new Map(
     STREAMS.map((stream, position) => [stream, scramble(root + Math.imul(position + 1, GOLDEN))]),
@@ -68,27 +68,27 @@ export function createDraws(seed: number): Draws {
   };
 }
 
-/** A standard normal number. */
-export function normal(draw: Draw): number {
-  return quantile(draw(), 0, 1);
+/** A standard normal variate. */
+export function normal(rng: Rng): number {
+  return quantile(rng(), 0, 1);
 }
 
-/** A whole number of 0..`count` - 1. */
-export function whole(draw: Draw, count: number): number {
-  return Math.floor(draw() * count);
+/** A uniform integer of 0..`count` - 1. */
+export function whole(rng: Rng, count: number): number {
+  return Math.floor(rng() * count);
 }
 
-/** A number between two positive bounds whose logarithm is uniform. */
-export function logUniform(draw: Draw, [low, high]: readonly [number, number]): number {
-  return low * (high / low) ** draw();
+/** A log-uniform variate between two positive bounds. */
+export function logUniform(rng: Rng, [low, high]: readonly [number, number]): number {
+  return low * (high / low) ** rng();
 }
 
-/** How many events with the given mean happened: the normal approximation of a Poisson number. */
-export function eventCount(draw: Draw, mean: number): number {
-  return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(draw)));
+/** Number of events with the given mean: normal approximation of a Poisson variate. */
+export function eventCount(rng: Rng, mean: number): number {
+  return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(rng)));
 }
 
-/** A value held within bounds. */
+/** The value clipped to the bounds. */
 export function clamp(value: number, [low, high]: readonly [number, number]): number {
   return Math.min(high, Math.max(low, value));
 }

@@ -1,16 +1,16 @@
 import type { Market, Source } from "../../market/market.ts";
 import { createPackedList } from "../../market/packed-list.ts";
 import type { Fundamental } from "../../market/records.ts";
-import { barOf, packedBars } from "./bars.ts";
-import { listedFrom, walkDayOf, type Year, yearOf } from "./calendar.ts";
-import type { Scene, Stage } from "./day-context.ts";
-import { filingsOf, onChainOf, packedOnChain } from "./fundamentals.ts";
-import { mentionsOf, packedMentions } from "./mentions.ts";
-import { createEras } from "./price-regimes.ts";
-import { packedPrints, printsOf } from "./prints.ts";
+import { barOf, barPacking } from "./bars.ts";
+import { listedFrom, scoringStartDay, type Year, yearOf } from "./calendar.ts";
+import type { DayContext, World } from "./day-context.ts";
+import { filingsOf, onChainOf, onChainPacking } from "./fundamentals.ts";
+import { mentionPacking, mentionsOf } from "./mentions.ts";
+import { createPriceSegments } from "./price-regimes.ts";
+import { printPacking, printsOf } from "./prints.ts";
 import { createProfiles, type Profile } from "./profile.ts";
-import { createDraws } from "./rng.ts";
-import { packedShortVolumes, shortVolumeOf } from "./short-volumes.ts";
+import { createRngFor } from "./rng.ts";
+import { shortVolumeOf, shortVolumePacking } from "./short-volumes.ts";
 
 const SOURCE: Source = {
   id: "sandbox",
@@ -19,22 +19,16 @@ const SOURCE: Source = {
   simulated: true,
 };
 
-/** Who plays, and where. */
-interface Cast {
-  readonly profiles: readonly Profile[];
-  readonly stage: Stage;
-}
-
-/** What has been generated: every day of the year's records up to and including `lastDay`. */
-interface World {
+/** Every day of a year's records up to and including `lastDay`. */
+interface GeneratedYear {
   readonly year: Year;
   readonly lastDay: number;
   /** In the order of the profiles. */
-  readonly ledgers: readonly Ledger[];
+  readonly lists: readonly RecordLists[];
 }
 
-/** The records of one instrument while they grow. An absent list says that no feed observes it. */
-function openLedger(profile: Profile, stage: Stage) {
+/** The growing lists of records of one instrument. A list is absent where no feed observes it. */
+function openRecordLists(profile: Profile, world: World) {
   const { instrument, traits } = profile;
   const isCoin = instrument.assetClass === "crypto";
   const { messages, filings, offExchange, onChain } = traits;
@@ -42,30 +36,30 @@ function openLedger(profile: Profile, stage: Stage) {
   const fundamentals: Fundamental[] = [];
   return {
     instrument,
-    bars: createPackedList(packedBars(stage)),
+    bars: createPackedList(barPacking(world)),
     ...(messages !== "unobserved" && {
-      mentions: createPackedList(packedMentions(profile, stage)),
+      mentions: createPackedList(mentionPacking(profile, world)),
     }),
     ...(!isCoin && filings !== "unobserved" && { fundamentals }),
-    ...(!isCoin && hasPrints && { prints: createPackedList(packedPrints(profile, stage)) }),
+    ...(!isCoin && hasPrints && { prints: createPackedList(printPacking(profile, world)) }),
     ...(!isCoin &&
       offExchange !== "unobserved" && {
-        shortVolumes: createPackedList(packedShortVolumes(stage)),
+        shortVolumes: createPackedList(shortVolumePacking(world)),
       }),
-    ...(isCoin && onChain !== "unobserved" && { onChain: createPackedList(packedOnChain(stage)) }),
+    ...(isCoin && onChain !== "unobserved" && { onChain: createPackedList(onChainPacking(world)) }),
   };
 }
 
-type Ledger = ReturnType<typeof openLedger>;
+type RecordLists = ReturnType<typeof openRecordLists>;
 
-/** A session is called by its first instant. */
+/** Label of a session: its first instant. */
 const sessionLabel = (day: number, dayMs: number): string => new Date(day * dayMs).toISOString();
 
-/** Days whose labels are remembered: more than are read at a time. */
+/** Labels in memory; more than are read at a time. */
 const REMEMBERED_DAYS = 2_000;
 
-/** Labels of sessions, one for all records of a day. */
-function createLabels(dayMs: number): Stage["sessionOf"] {
+/** Creates session labels; all records of a day share one string. */
+function createLabels(dayMs: number): World["sessionOf"] {
   const labels = new Map<number, string>();
   return (day) => {
     const known = labels.get(day);
@@ -77,42 +71,41 @@ function createLabels(dayMs: number): Stage["sessionOf"] {
   };
 }
 
-function openWorld(year: Year, { profiles, stage }: Cast): World {
-  const ledgers = profiles.map((profile) => openLedger(profile, stage));
-  return { year, lastDay: year.historyDay - 1, ledgers };
+function startYear(year: Year, world: World): GeneratedYear {
+  const lists = world.profiles.map((profile) => openRecordLists(profile, world));
+  return { year, lastDay: year.historyDay - 1, lists };
 }
 
 /** Records of the day itself, then what is published during it about the day before. */
-function addDay(ledger: Ledger, scene: Scene, feedDay: number): void {
-  const before = ledger.bars.at(-1);
-  const yesterday = before?.availableAt === scene.day * scene.stage.dayMs ? before : undefined;
-  const bar = barOf(scene, before?.close);
-  if (bar !== undefined) ledger.bars.push(bar);
-  ledger.fundamentals?.push(...filingsOf(scene));
-  if (yesterday !== undefined) ledger.onChain?.push(onChainOf(scene, yesterday));
-  if (scene.day < feedDay) return;
-  ledger.mentions?.push(...mentionsOf(scene));
-  if (bar !== undefined) ledger.prints?.push(...printsOf({ ...scene, bar }));
-  if (yesterday !== undefined) ledger.shortVolumes?.push(shortVolumeOf(scene, yesterday));
+function addDay(lists: RecordLists, context: DayContext, feedDay: number): void {
+  const before = lists.bars.at(-1);
+  const yesterday = before?.availableAt === context.day * context.world.dayMs ? before : undefined;
+  const bar = barOf(context, before?.close);
+  if (bar !== undefined) lists.bars.push(bar);
+  lists.fundamentals?.push(...filingsOf(context));
+  if (yesterday !== undefined) lists.onChain?.push(onChainOf(context, yesterday));
+  if (context.day < feedDay) return;
+  lists.mentions?.push(...mentionsOf(context));
+  if (bar !== undefined) lists.prints?.push(...printsOf({ ...context, bar }));
+  if (yesterday !== undefined) lists.shortVolumes?.push(shortVolumeOf(context, yesterday));
 }
 
-/** Appends the days that are missing up to `day` and returns the world that has them. */
-function advance(world: World, day: number, { stage, profiles }: Cast): World {
-  const { number, feedDay } = world.year;
-  const firstDays = profiles.map(({ traits }) => listedFrom(traits, number));
-  for (let next = world.lastDay + 1; next <= day; next++) {
-    for (const [index, profile] of profiles.entries()) {
+/** Appends the missing days up to and including `day`. */
+function generateUntil(day: number, generated: GeneratedYear, world: World): GeneratedYear {
+  const { year, lastDay, lists } = generated;
+  const firstDays = world.profiles.map(({ traits }) => listedFrom(traits, year.number));
+  for (let next = lastDay + 1; next <= day; next++) {
+    for (const [index, profile] of world.profiles.entries()) {
       if (next < (firstDays[index] as number)) continue;
-      const scene = { stage, profile, day: next };
-      addDay(world.ledgers[index] as Ledger, scene, feedDay);
+      addDay(lists[index] as RecordLists, { world, profile, day: next }, year.feedDay);
     }
   }
-  return { ...world, lastDay: Math.max(day, world.lastDay) };
+  return { year, lastDay: Math.max(day, lastDay), lists };
 }
 
 /**
- * A simulated market of 40 stocks and 8 coins, all invented, that never closes: its records are a
- * pure function of the seed and the instant, whoever asks, in whatever order and process.
+ * A simulated market of 40 invented stocks and 8 invented coins that never closes. Its records are
+ * a pure function of the seed and the instant, independent of process and order of calls.
  *
  * @param options.sessionSeconds Real seconds in which one simulated day passes, above 0.
  */
@@ -121,24 +114,25 @@ export function createSandbox(options: {
   readonly sessionSeconds: number;
 }): Market {
   const dayMs = options.sessionSeconds * 1000;
-  const draws = createDraws(options.seed);
-  const profiles = createProfiles(draws);
+  const rngFor = createRngFor(options.seed);
+  const profiles = createProfiles(rngFor);
   const sessionOf = createLabels(dayMs);
-  const cast = { profiles, stage: { draws, dayMs, sessionOf, eraOf: createEras(draws, profiles) } };
-  let world: World | undefined;
+  const segmentOf = createPriceSegments(rngFor, profiles);
+  const world: World = { profiles, rngFor, segmentOf, dayMs, sessionOf };
+  let generated: GeneratedYear | undefined;
   return {
     mode: "sandbox",
     source: SOURCE,
     dayMs,
     sessionAt: (at) => sessionOf(Math.floor(at / dayMs)),
-    walkStart: (at) => walkDayOf(Math.floor(at / dayMs)) * dayMs,
+    scoringStart: (at) => scoringStartDay(Math.floor(at / dayMs)) * dayMs,
     recordsUntil(at) {
       const day = Math.floor(at / dayMs);
       const year = yearOf(day);
-      const continues = world?.year.number === year.number && world.lastDay <= day;
-      const from = continues && world ? world : openWorld(year, cast);
-      world = advance(from, day, cast);
-      return world.ledgers;
+      const continues = generated?.year.number === year.number && generated.lastDay <= day;
+      const from = continues && generated ? generated : startYear(year, world);
+      generated = generateUntil(day, from, world);
+      return generated.lists;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** What is peculiar about one instrument, so that every kind of missing data occurs. */
+/** Which data an instrument lacks; together the instruments cover every kind of missing data. */
 export interface Traits {
   /** `quiet`: observed, but silent most of the time. */
   readonly messages: "usual" | "quiet" | "unobserved";
@@ -7,9 +7,9 @@ export interface Traits {
   /** `lapsing`: some quarters are never filed. */
   readonly filings: "usual" | "lapsing" | "unobserved";
   readonly onChain: "usual" | "unobserved";
-  /** Shifts `quiet` and `lapsing` by half of their cycle. */
+  /** 1 shifts `quiet` and `lapsing` by half of their cycle. */
   readonly phase: 0 | 1;
-  /** When it is listed anew, `null` for an instrument that was always listed. */
+  /** When it is listed again, `null` for an instrument that was always listed. */
   readonly listing: Listing | null;
 }
 
@@ -21,8 +21,8 @@ interface Listing {
   readonly dayOfYear: number;
 }
 
-/** The part that an instrument plays. */
-export interface Role {
+/** One invented instrument. */
+export interface InstrumentSpec {
   readonly ticker: string;
   readonly name: string;
   /** `null` for a coin. */
@@ -113,7 +113,7 @@ const COINS: readonly Entry[] = [
   ["TIDGR", "Tidegrane", { listing: { parity: 1, dayOfYear: 60 } }],
 ];
 
-function roles(entries: readonly Entry[], sector: string | null): readonly Role[] {
+function specs(entries: readonly Entry[], sector: string | null): readonly InstrumentSpec[] {
   return entries.map(([ticker, name, traits]) => ({
     ticker,
     name,
@@ -126,7 +126,7 @@ function roles(entries: readonly Entry[], sector: string | null): readonly Role[
 export const SECTOR_NAMES: readonly string[] = Object.keys(SECTORS);
 
 /** 40 invented stocks in 5 sectors of 8, then 8 invented coins. */
-export const ROLES: readonly Role[] = [
-  ...Object.entries(SECTORS).flatMap(([sector, entries]) => roles(entries, sector)),
-  ...roles(COINS, null),
+export const UNIVERSE: readonly InstrumentSpec[] = [
+  ...Object.entries(SECTORS).flatMap(([sector, entries]) => specs(entries, sector)),
+  ...specs(COINS, null),
 ];

@@ -131,7 +131,7 @@ export function createMarket(size: number, feeds: Feeds) {
       return Array.from({ length: days }, (_, index) => closeOf(first + index));
     },
     sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-    walkStart: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
+    scoringStart: () => closeOf(WARM_SESSIONS - COMPILED_AFTER),
   };
   return { market, records, histories };
 }

@@ -1,7 +1,7 @@
 import type { Answer } from "../../../src/sources/live/answer.ts";
 import { ProviderFault } from "../../../src/sources/live/fault.ts";
 import type {
-  Datum,
+  Observation,
   PolledProvider,
   ProviderOptions,
   ProviderRequest,
@@ -54,7 +54,7 @@ interface Sent extends ProviderRequest {
 /** What came of it. */
 export interface Driven {
   /** Each datum once, as it was given first, in the order given. */
-  readonly data: readonly Datum[];
+  readonly data: readonly Observation[];
   readonly rejected: readonly Rejected[];
   readonly requests: readonly Sent[];
   /** Instants that series wait for, in the order in which they said so. */
@@ -217,7 +217,7 @@ function requireProgress(
 /** Keeps each datum once, and refuses those that the provider has no business to give. */
 function createKeeper(provider: PolledProvider, { instruments }: Drive) {
   const symbols = new Set(instruments.map(({ symbol }) => symbol));
-  const data = new Map<string, Datum>();
+  const data = new Map<string, Observation>();
   const rejected: Rejected[] = [];
   return {
     keep(reading: Reading) {
@@ -237,13 +237,13 @@ function createKeeper(provider: PolledProvider, { instruments }: Drive) {
 function requireOwn(
   { id, feeds }: PolledProvider,
   symbols: ReadonlySet<string>,
-  { feed, symbol }: Pick<Datum, "feed" | "symbol">,
+  { feed, symbol }: Pick<Observation, "feed" | "symbol">,
 ): void {
   if (!feeds.includes(feed)) throw new Error(`${id} does not fill ${feed}`);
   if (!symbols.has(symbol)) throw new Error(`${id} was not asked for ${symbol}`);
 }
 
-function requireFinite({ at, id, record }: Datum): void {
+function requireFinite({ at, id, record }: Observation): void {
   const numbers = [at, ...Object.values(record).filter((value) => typeof value === "number")];
   if (!numbers.every(Number.isFinite)) throw new Error(`${id} holds a number that is none`);
 }

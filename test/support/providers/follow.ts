@@ -4,7 +4,7 @@ import { readObserved } from "../../../src/ingest/news-reader.ts";
 import { createPoller, type Poller } from "../../../src/ingest/poller.ts";
 import { REJECTED_KIND, type RejectedBody } from "../../../src/ingest/rows.ts";
 import type { Feed } from "../../../src/market/records.ts";
-import type { Observed } from "../../../src/sources/live/ledger.ts";
+import type { ReceivedObservation } from "../../../src/sources/live/ledger.ts";
 import type { PolledProvider, ProviderOptions } from "../../../src/sources/live/provider.ts";
 import type { TestStore } from "../stores.ts";
 
@@ -60,7 +60,7 @@ export async function follow(
 
 /** Everything that was kept of some feeds, without when it was observed. */
 export async function contentOf({ archive }: TestStore, feeds: Iterable<Feed>) {
-  const content: Omit<Observed, "observedAt">[] = [];
+  const content: Omit<ReceivedObservation, "observedAt">[] = [];
   for (const feed of feeds) {
     for await (const page of readObserved(archive, { feed, symbol: null, from: 0 })) {
       content.push(...page.map(({ observedAt: _, ...one }) => one));

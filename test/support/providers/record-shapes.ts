@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Feed } from "../../../src/market/records.ts";
-import type { Datum } from "../../../src/sources/live/provider.ts";
+import type { Observation } from "../../../src/sources/live/provider.ts";
 
 /** Unix milliseconds from 2000 to 2100. */
 const Instant = z.int().min(Date.UTC(2000)).max(Date.UTC(2100));
@@ -71,7 +71,13 @@ const shapes = {
 } satisfies Readonly<Record<Feed, z.ZodType>>;
 
 /** What is wrong with a datum, `undefined` when nothing is. */
-export function wrongIn({ feed, symbol, at, id, record }: Omit<Datum, never>): string | undefined {
+export function wrongIn({
+  feed,
+  symbol,
+  at,
+  id,
+  record,
+}: Omit<Observation, never>): string | undefined {
   const place = `${feed} ${symbol} ${id}`;
   const shape = shapes[feed].safeParse(record);
   if (!shape.success) return `${place}: ${shape.error.message}`;

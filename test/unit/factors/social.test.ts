@@ -4,8 +4,8 @@ import {
   addMessage,
   bullishness,
   decayCounters,
-  hear,
-  SILENCE,
+  NO_MESSAGES,
+  sentimentOf,
 } from "../../../src/factors/message-counters.ts";
 import {
   createAuthorActivity,
@@ -41,7 +41,7 @@ const weights = messages.map(([, , followers, duplicates, symbolCount]) =>
 const counters = messages.reduce((state, [hours, polarity], index) => {
   const decayed = decayCounters(state, hours * HOUR_MS, DAY_MS);
   return addMessage(decayed, polarity, weights[index] ?? Number.NaN);
-}, SILENCE);
+}, NO_MESSAGES);
 
 describe("the social counters", () => {
   it("weigh messages as in the worked example", () => {
@@ -157,7 +157,7 @@ describe("the social reading", () => {
     dayMs: DAY_MS,
     asOf: at,
     feedAt: at,
-    heard: hear(counters, 0, DAY_MS),
+    sentiment: sentimentOf(counters, 0, DAY_MS),
     attention: NO_ATTENTION,
     baseline: habit,
     classNorm: undefined,
@@ -181,11 +181,11 @@ describe("the social reading", () => {
   it("is silent below three effective messages, dead without a feed, unknown without a norm", () => {
     expect(readSocial({ ...context, asOf: null }).status).toBe("not_observed");
     const statusAfter = (silentMs: number) =>
-      readSocial({ ...context, heard: hear(counters, silentMs, DAY_MS) }).status;
+      readSocial({ ...context, sentiment: sentimentOf(counters, silentMs, DAY_MS) }).status;
     expect(statusAfter(3 * DAY_MS)).toBe("ok");
     expect(statusAfter(3 * DAY_MS + 1)).toBe("no_activity");
-    const one = addMessage(SILENCE, 0.5, 0.25);
-    expect(readSocial({ ...context, heard: hear(one, 1, DAY_MS) }).status).toBe(
+    const one = addMessage(NO_MESSAGES, 0.5, 0.25);
+    expect(readSocial({ ...context, sentiment: sentimentOf(one, 1, DAY_MS) }).status).toBe(
       "insufficient_data",
     );
     expect(readSocial({ ...context, feedAt: at - 4 * DAY_MS }).status).toBe("stale");

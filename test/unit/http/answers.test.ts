@@ -5,11 +5,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../../src/config/config.ts";
 import { createAnswers } from "../../../src/http/api/answers.ts";
 import { parse } from "../../../src/http/api/parse.ts";
-import { keep } from "../../../src/ingest/keep.ts";
+import { persist } from "../../../src/ingest/keep.ts";
 import { Problem } from "../../../src/problem.ts";
 import { openScoring, type Scoring } from "../../../src/scoring.ts";
 import { toolContext } from "../../../src/service.ts";
-import type { Datum } from "../../../src/sources/live/provider.ts";
+import type { Observation } from "../../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../../src/sources/live/when.ts";
 import type { Call, Tool, ToolContext } from "../../../src/tool.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
@@ -87,7 +87,7 @@ async function live(): Promise<World> {
     const [from = "", to = ""] = batches.shift()?.split("/") ?? [];
     if (from === "") return turn();
     const given = { provider: "coinbase", observedAt: clock.now };
-    const { announcements } = await keep({ data: daysOf(from, to) }, given, store);
+    const { announcements } = await persist({ data: daysOf(from, to) }, given, store);
     await store.records.commit(announcements);
     await turn();
   };
@@ -100,7 +100,7 @@ async function live(): Promise<World> {
   return { ...opened, strides: [SECOND_MS, 6_000, 70_000, DAY_MS / 2], happen };
 }
 
-const daysOf = (from: string, to: string): readonly Datum[] =>
+const daysOf = (from: string, to: string): readonly Observation[] =>
   COINS.flatMap((symbol) =>
     utcDays(from, to).map((session) => ({
       ...{ feed: "bars" as const, symbol, at: Date.parse(session), id: session },

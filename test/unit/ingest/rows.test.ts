@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { merged, type News, newsOf } from "../../../src/ingest/rows.ts";
 import type { Feed } from "../../../src/market/records.ts";
-import type { Datum } from "../../../src/sources/live/provider.ts";
+import type { Observation } from "../../../src/sources/live/provider.ts";
 
 const T = Date.UTC(2026, 10, 20);
 const HOUR_MS = 3_600_000;
 
-const datum = (feed: Feed, symbol: string, at: number) => ({ feed, symbol, at, id: "x" }) as Datum;
+const datum = (feed: Feed, symbol: string, at: number) =>
+  ({ feed, symbol, at, id: "x" }) as Observation;
 
 const news = (feed: Feed, symbol: string | null, from: number, to: number): News => ({
   ...{ feed, symbol, from, to },

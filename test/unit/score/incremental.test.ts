@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
-import { createEngine } from "../../../src/score/engine.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 import { differences, marketOf } from "./markets.ts";
@@ -15,7 +15,7 @@ const market = marketOf(sandbox, sandbox.recordsUntil(END), START - 2 * DAY_MS);
 
 function start() {
   const archive = createSnapshotArchive();
-  return { archive, engine: createEngine(market, archive) };
+  return { archive, engine: new ScoringEngine(market, archive) };
 }
 
 /** When something became known, and of whom, instants ascending. */

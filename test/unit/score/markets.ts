@@ -3,7 +3,7 @@ import { LEXICON } from "../../../src/ingest/social-reader.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
-import { createEngine } from "../../../src/score/engine.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import type { ToolContext } from "../../../src/tool.ts";
 
@@ -63,7 +63,7 @@ export const marketOf = (
   market: Market,
   records: readonly InstrumentRecords[],
   origin: number,
-): Market => ({ ...market, recordsUntil: () => records, walkStart: () => origin });
+): Market => ({ ...market, recordsUntil: () => records, scoringStart: () => origin });
 
 /** Texts are read once, however often a market is scored. */
 const polarities = new Map<string, number>();
@@ -79,7 +79,7 @@ function polarityOf(text: string): number {
  */
 export function scoredAt(market: Market, at: number, later = at) {
   const archive = createSnapshotArchive();
-  const engine = createEngine(market, archive, { polarityOf });
+  const engine = new ScoringEngine(market, archive, polarityOf);
   engine.refresh(at);
   const newest = new Map(archive.allNewest().map((one) => [one.instrument.symbol, one] as const));
   engine.refresh(later);
@@ -123,7 +123,7 @@ const NO_ALERTS: AlertService = new Proxy({} as AlertService, {
 /** What a tool sees of a market that is known up to an instant, and the tables behind it. */
 export function toolContextAt(market: Market, at: number) {
   const archive = createSnapshotArchive();
-  createEngine(market, archive).refresh(at);
+  new ScoringEngine(market, archive).refresh(at);
   const records = new Map(
     market.recordsUntil(at).map((one) => [one.instrument.symbol, one] as const),
   );

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention } from "../../../src/market/records.ts";
-import { createEngine, type EngineOptions } from "../../../src/score/engine.ts";
 import { createTextReader } from "../../../src/score/message-stream.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 
 const DAY_MS = 86_400_000;
@@ -25,7 +25,10 @@ const said = (author: string | null, hours: number, text = `buy ${author} ${hour
 });
 
 /** Effective messages and bullishness of each instrument, whose messages are given. */
-function heard(mentions: Readonly<Record<string, readonly Mention[]>>, options?: EngineOptions) {
+function sentimentOf(
+  mentions: Readonly<Record<string, readonly Mention[]>>,
+  polarityOf?: (text: string) => number,
+) {
   const records = Object.entries(mentions).map(
     ([symbol, list]): InstrumentRecords => ({
       instrument: {
@@ -44,10 +47,10 @@ function heard(mentions: Readonly<Record<string, readonly Mention[]>>, options?:
     dayMs: DAY_MS,
     recordsUntil: () => records,
     sessionAt: (at) => String(Math.floor(at / DAY_MS)),
-    walkStart: () => AT - DAY_MS,
+    scoringStart: () => AT - DAY_MS,
   };
   const archive = createSnapshotArchive();
-  createEngine(market, archive, options).refresh(AT);
+  new ScoringEngine(market, archive, polarityOf).refresh(AT);
   const inputOf = (symbol: string, name: string) =>
     archive.newest(symbol)?.factors.social.inputs.find((input) => input.name === name)?.value;
   return (symbol: string) => ({
@@ -62,26 +65,26 @@ const five = ["a", "b", "c", "d", "e"].map((author, hour) => said(author, hour, 
 describe("a conversation", () => {
   it("weighs an author less who wrote on another instrument the same day, of any class", () => {
     const busy = five.map(({ author }, hour) => said(author, hour - 3));
-    const alone = heard({ B: five })("B");
+    const alone = sentimentOf({ B: five })("B");
     for (const others of [{ A: busy }, { COIN: busy }, { A: busy, COIN: busy }]) {
-      const { bullish } = heard({ ...others, B: five })("B");
+      const { bullish } = sentimentOf({ ...others, B: five })("B");
       expect(bullish).toBeCloseTo(alone.bullish / 2, 9);
-      expect(heard({ B: five, ...others })("B").bullish).toBe(bullish);
+      expect(sentimentOf({ B: five, ...others })("B").bullish).toBe(bullish);
     }
     const nameless = busy.map((mention) => ({ ...mention, author: null }));
-    expect(heard({ A: nameless, B: five })("B").bullish).toBe(alone.bullish);
+    expect(sentimentOf({ A: nameless, B: five })("B").bullish).toBe(alone.bullish);
   });
 
   it("counts a message that names two instruments once for its author", () => {
-    const both = heard({ A: five, B: five });
-    expect(both("B")).toEqual(heard({ B: five })("B"));
+    const both = sentimentOf({ A: five, B: five });
+    expect(both("B")).toEqual(sentimentOf({ B: five })("B"));
   });
 
   it("does not listen to an author of more than 50 messages a day", () => {
     const flood = Array.from({ length: 60 }, (_, index) => said("z", -3 + index / 60));
     const loud = [...flood, said("z", 5, "rally z")];
-    const quiet = heard({ B: five })("B");
-    const { messages, bullish } = heard({ A: flood, B: [...five, ...loud.slice(-1)] })("B");
+    const quiet = sentimentOf({ B: five })("B");
+    const { messages, bullish } = sentimentOf({ A: flood, B: [...five, ...loud.slice(-1)] })("B");
     expect(messages).toBeCloseTo(quiet.messages, 9);
     expect(bullish).toBeCloseTo(quiet.bullish, 9);
   });
@@ -92,13 +95,13 @@ describe("a conversation", () => {
       availableAt: mention.availableAt - 3 * DAY_MS,
     }));
     const bot = Array.from({ length: 12 }, (_, hour) => ({ ...said("z", hour), symbolCount: 9 }));
-    expect(heard({ B: [...early, ...bot] })("B").messages).toBe(0);
-    expect(heard({ B: [...early, ...five] })("B").messages).toBeGreaterThan(3);
+    expect(sentimentOf({ B: [...early, ...bot] })("B").messages).toBe(0);
+    expect(sentimentOf({ B: [...early, ...five] })("B").messages).toBeGreaterThan(3);
   });
 
   it("reads texts by the opinion that it is given", () => {
-    expect(heard({ B: five })("B").value).toBeGreaterThan(0);
-    expect(heard({ B: five }, { polarityOf: () => -1 })("B").value).toBeLessThan(0);
+    expect(sentimentOf({ B: five })("B").value).toBeGreaterThan(0);
+    expect(sentimentOf({ B: five }, () => -1)("B").value).toBeLessThan(0);
   });
 });
 

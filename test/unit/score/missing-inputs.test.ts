@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { FACTORS, type Factor } from "../../../src/factors/reading.ts";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, Fundamental, InstrumentRecords } from "../../../src/market/records.ts";
-import { createEngine } from "../../../src/score/engine.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
@@ -11,7 +11,7 @@ import { marketOf } from "./markets.ts";
 /** The newest snapshot of every instrument at an instant. */
 function snapshotsAt(market: Market, at: number): ReadonlyMap<string, Snapshot> {
   const archive = createSnapshotArchive();
-  createEngine(market, archive).refresh(at);
+  new ScoringEngine(market, archive).refresh(at);
   return new Map(archive.allNewest().map((one) => [one.instrument.symbol, one]));
 }
 
@@ -105,7 +105,7 @@ describe("a figure that a folder does not have", () => {
       dayMs: DAY_MS,
       recordsUntil: () => records,
       sessionAt: (at) => String(Math.floor(at / DAY_MS)),
-      walkStart: () => (DAYS - 1) * DAY_MS,
+      scoringStart: () => (DAYS - 1) * DAY_MS,
     };
     const snapshot = snapshotsAt(market, DAYS * DAY_MS).get("S35") as Snapshot;
     return { ...snapshot.factors.valuation, score: snapshot.score };

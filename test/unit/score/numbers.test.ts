@@ -14,7 +14,7 @@ import type {
   Print,
   ShortVolume,
 } from "../../../src/market/records.ts";
-import { createEngine } from "../../../src/score/engine.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 
 const DAY_MS = 86_400_000;
@@ -146,7 +146,7 @@ const marketOf = (records: readonly InstrumentRecords[]): Market => ({
   dayMs: DAY_MS,
   recordsUntil: () => records,
   sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-  walkStart: () => (SESSIONS - 2) * DAY_MS,
+  scoringStart: () => (SESSIONS - 2) * DAY_MS,
 });
 
 /** Every number anywhere in a value, with the way to it. */
@@ -182,7 +182,7 @@ function scored(kinds: readonly Feeds[]): readonly Snapshot[] {
   const snapshots: Snapshot[] = [];
   const keep = (snapshot: Snapshot) => void snapshots.push(snapshot);
   const archive = { clear: () => {}, addClosed: keep, setNewest: keep };
-  createEngine(marketOf(records), archive).refresh(SESSIONS * DAY_MS + 1);
+  new ScoringEngine(marketOf(records), archive).refresh(SESSIONS * DAY_MS + 1);
   expect(snapshots.length).toBeGreaterThan(36);
   return snapshots;
 }

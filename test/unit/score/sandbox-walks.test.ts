@@ -1,7 +1,7 @@
 // @module-tag full
 
 import { expect, it } from "vitest";
-import { createEngine } from "../../../src/score/engine.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive, type MemoryArchive } from "../../../src/score/snapshot-archive.ts";
 import { createSandbox } from "../../../src/sources/sandbox/sandbox.ts";
 
@@ -17,7 +17,7 @@ const YEAR_START = Math.floor(Date.UTC(2026, 10, 21) / DAY_MS / YEAR_DAYS) * YEA
 /** Everything that is remembered at an instant. */
 function rememberedAt(at: number): MemoryArchive {
   const archive = createSnapshotArchive();
-  createEngine(createSandbox({ seed: 7, sessionSeconds: 60 }), archive).refresh(at);
+  new ScoringEngine(createSandbox({ seed: 7, sessionSeconds: 60 }), archive).refresh(at);
   return archive;
 }
 

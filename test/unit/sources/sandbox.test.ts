@@ -74,9 +74,9 @@ describe("the simulated market", () => {
   it("walks from a year before the first moment of a quarter", () => {
     const start = (YEAR_START - YEAR_DAYS) * DAY_MS;
     const next = YEAR_START + WALK_DAYS;
-    expect(market.walkStart(YEAR_START * DAY_MS)).toBe(start);
-    expect(market.walkStart(next * DAY_MS - 1)).toBe(start);
-    expect(market.walkStart(next * DAY_MS)).toBe((next - YEAR_DAYS) * DAY_MS);
+    expect(market.scoringStart(YEAR_START * DAY_MS)).toBe(start);
+    expect(market.scoringStart(next * DAY_MS - 1)).toBe(start);
+    expect(market.scoringStart(next * DAY_MS)).toBe((next - YEAR_DAYS) * DAY_MS);
   });
 
   it("remembers three years of bars and 70 days of feeds before the first walk of the year", () => {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { cursorAt, DayCursor, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
-import type { Datum, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
+import type { Observation, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
 import { coinOf } from "../symbols.ts";
 import { addDays, lastDayKnown, onChainKnown, utcDay } from "../when.ts";
 
@@ -137,7 +137,7 @@ function firstOpen(
 function datumOf(
   { CapMVRVCur: mvrv, CapMrktCurUSD: marketCapUsd }: Row,
   { day, symbol }: { readonly day: string; readonly symbol: string },
-): readonly (Datum | Rejected)[] {
+): readonly (Observation | Rejected)[] {
   const figures = [mvrv, marketCapUsd].filter((figure) => figure !== null);
   if (figures.length === 0) return [];
   const place = { feed: "onChain", symbol, at: Date.parse(day), id: day } as const;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
 import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
-import type { Datum, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
+import type { Observation, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
 import { withDot } from "../symbols.ts";
 import { addDays, dateKnown } from "../when.ts";
 
@@ -103,7 +103,7 @@ function read(answer: Answer, symbol: string, { newest }: Place): Reading {
   // 204: there is nothing of the kind.
   const rows = answer.status === 204 ? [] : jsonOf(answer, z.array(Row));
   const own = rows.filter((row) => row.issueSymbolIdentifier === withDot(symbol));
-  const data: Datum[] = [];
+  const data: Observation[] = [];
   const rejected: Rejected[] = [];
   const told = newest === undefined ? [] : [newest];
   for (const [weekStart, ofWeek] of Map.groupBy(own, (row) => row.weekStartDate)) {

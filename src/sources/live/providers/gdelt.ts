@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
-import { filed, MESSAGE_HISTORY_MS, messageText, opaque } from "../message.ts";
+import { MESSAGE_HISTORY_MS, messageObservations, messageText, pseudonym } from "../message.ts";
 import { type NewsTopic, newsTopic } from "../news-topic.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
 
@@ -109,7 +109,9 @@ function read(answer: Answer, { symbol, topic, from, until, periodMs }: Asked): 
   const articles = articlesOf(answer);
   const sorted = articles
     .filter(({ title }) => topic.isAbout(title))
-    .map(({ url, title, at }) => filed(mention({ url, title, at }), [symbol], receivedAt));
+    .map(({ url, title, at }) =>
+      messageObservations(mention({ url, title, at }), [symbol], receivedAt),
+    );
   // Where the service is behind, what it has not found yet comes after the newest that it has.
   const newest = Math.min(until, articles.at(-1)?.at ?? from);
   const cutAt = articles.length < MAX_ARTICLES ? undefined : newest;
@@ -135,7 +137,7 @@ function articlesOf(answer: Answer) {
 }
 
 function mention({ url, title, at }: { url: string; title: string; at: number }) {
-  const id = `gdelt-${opaque("gdelt", url)}`;
+  const id = `gdelt-${pseudonym("gdelt", url)}`;
   const text = messageText(title);
   return { id, at, text, author: null, followers: null, symbolCount: 1, stance: null } as const;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonOfText } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
-import { filed, messageText, opaque } from "../message.ts";
+import { messageObservations, messageText, pseudonym } from "../message.ts";
 import type { ProviderOptions, Reading, StreamedProvider } from "../provider.ts";
 import { createTickerReader } from "../tickers.ts";
 import { isFuture } from "../when.ts";
@@ -103,15 +103,15 @@ function postReader({ instruments }: ProviderOptions) {
     const { symbols, count } = named(post.text, at);
     if (symbols.length === 0) return undefined;
     const message = {
-      id: `bluesky-${opaque("bluesky", `${event.did}/${event.commit?.rkey}`)}`,
+      id: `bluesky-${pseudonym("bluesky", `${event.did}/${event.commit?.rkey}`)}`,
       at,
       text: messageText(post.text),
-      author: opaque("bluesky", event.did),
+      author: pseudonym("bluesky", event.did),
       followers: null,
       symbolCount: count,
       stance: null,
     };
-    return filed(message, symbols, now);
+    return messageObservations(message, symbols, now);
   };
 }
 

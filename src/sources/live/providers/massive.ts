@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonOf } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
-import { type PrintPlace, printSeries, type ToldPrint } from "../prints.ts";
+import { type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { withDot } from "../symbols.ts";
 
@@ -82,7 +82,7 @@ export const massive: PolledProvider = {
     ),
 };
 
-function requestOf(symbol: string, place: PrintPlace, key: string): ProviderRequest {
+function requestOf(symbol: string, place: PrintWindow, key: string): ProviderRequest {
   const { opensAt, closesAt, page } = place;
   const query = new URLSearchParams(
     page === undefined
@@ -113,7 +113,7 @@ function pageBehind(next: string, symbol: string): string {
 const isOffExchange = ({ exchange, trf_id: facility }: z.infer<typeof Trade>): boolean =>
   exchange === OFF_EXCHANGE && !!facility;
 
-function printOf(trade: z.infer<typeof Trade>, session: string): ToldPrint {
+function printOf(trade: z.infer<typeof Trade>, session: string): RawPrint {
   const tradedAt = milliseconds(trade.participant_timestamp);
   const facility = trade.trf_id ?? 0;
   return {

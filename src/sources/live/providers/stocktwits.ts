@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Instrument } from "../../../market/instrument.ts";
 import type { Answer } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
-import { filed, MESSAGE_HISTORY_MS } from "../message.ts";
+import { MESSAGE_HISTORY_MS, messageObservations } from "../message.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
 import { coinOf, withDot } from "../symbols.ts";
 import { isFuture } from "../when.ts";
@@ -102,7 +102,9 @@ function read(
   const isNew = ({ id, created_at }: Message) =>
     id > from.seen && id < before && Date.parse(created_at) >= floor;
   const fresh = messages.filter(isNew);
-  const sorted = fresh.map((message) => filed(mentionOf(message), [symbol], receivedAt));
+  const sorted = fresh.map((message) =>
+    messageObservations(mentionOf(message), [symbol], receivedAt),
+  );
   const ids = fresh.map(({ id }) => id);
   // Where its clock is ahead, messages of the future come again when their time has come.
   const known = fresh.filter(({ created_at }) => !isFuture(Date.parse(created_at), receivedAt));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { newYorkDate } from "../../../market/new-york.ts";
 import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
-import { BLOCK, type PrintPage, type PrintPlace, printSeries, type ToldPrint } from "../prints.ts";
+import { BLOCK, type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { withDot } from "../symbols.ts";
 
@@ -74,7 +74,7 @@ export const unusualWhales: PolledProvider = {
 function requestOf(
   symbol: string,
   filter: string,
-  { session, closesAt, page }: PrintPlace,
+  { session, closesAt, page }: PrintWindow,
   settings: Readonly<Record<string, string>>,
 ): ProviderRequest {
   const olderThan = page ?? new Date(closesAt).toISOString();
@@ -89,7 +89,7 @@ function requestOf(
   };
 }
 
-function readPage(answer: Answer, place: PrintPlace): PrintPage {
+function readPage(answer: Answer, place: PrintWindow): PrintPage {
   if (answer.status === 403) return { prints: [], availableFrom: historyBegin(answer, place) };
   const { data } = jsonOf(answer, Page);
   const prints = data
@@ -99,7 +99,7 @@ function readPage(answer: Answer, place: PrintPlace): PrintPage {
 }
 
 /** @throws {ProviderFault} `refused` unless the day is too old for the plan. */
-function historyBegin(answer: Answer, { session }: PrintPlace): string {
+function historyBegin(answer: Answer, { session }: PrintWindow): string {
   const { code, message } = jsonOf(answer, Refusal);
   const date = /\d{4}-\d{2}-\d{2}/.exec(message)?.[0];
   const today = newYorkDate(answer.receivedAt);
@@ -111,7 +111,7 @@ function historyBegin(answer: Answer, { session }: PrintPlace): string {
  * The instant that the next page is older than. Pages run back in time by whole seconds, so the last
  * second is asked for again, unless it fills a page alone.
  */
-function pageBehind(rows: readonly Row[], { page, opensAt, closesAt }: PrintPlace) {
+function pageBehind(rows: readonly Row[], { page, opensAt, closesAt }: PrintWindow) {
   const oldest = Math.min(...rows.map(({ executed_at: at }) => Date.parse(at)));
   if (rows.length < PAGE_PRINTS || oldest < opensAt) return undefined;
   const before = page === undefined ? closesAt : Date.parse(page);
@@ -119,7 +119,7 @@ function pageBehind(rows: readonly Row[], { page, opensAt, closesAt }: PrintPlac
   return new Date(again < before ? again : oldest).toISOString();
 }
 
-function printOf(row: Row, session: string): ToldPrint {
+function printOf(row: Row, session: string): RawPrint {
   const tradedAt = Date.parse(row.executed_at);
   const { sale_cond_codes: sale, ext_hour_sold_codes: hours, trade_code: trade } = row;
   const settlement = REGULAR_SETTLEMENT.has(row.trade_settlement ?? "regular")

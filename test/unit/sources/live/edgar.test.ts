@@ -3,7 +3,7 @@ import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkDate, newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { Fundamental, FundamentalMetric } from "../../../../src/market/records.ts";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
-import type { Datum } from "../../../../src/sources/live/provider.ts";
+import type { Observation } from "../../../../src/sources/live/provider.ts";
 import { CompanyFacts, filingsOf } from "../../../../src/sources/live/providers/edgar/facts.ts";
 import { figuresOf } from "../../../../src/sources/live/providers/edgar/figures.ts";
 import { edgar } from "../../../../src/sources/live/providers/edgar.ts";
@@ -43,7 +43,7 @@ const EVENING: Drive = {
   until: at("2026-02-20", "18:10"),
 };
 
-const told = (data: readonly Datum[], symbol: string, metric: FundamentalMetric) =>
+const told = (data: readonly Observation[], symbol: string, metric: FundamentalMetric) =>
   data
     .filter((datum) => datum.symbol === symbol)
     .map(({ record }) => record as Fundamental)

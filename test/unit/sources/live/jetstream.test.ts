@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { Instrument } from "../../../../src/market/instrument.ts";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
-import type { Datum } from "../../../../src/sources/live/provider.ts";
+import type { Observation } from "../../../../src/sources/live/provider.ts";
 import { jetstream } from "../../../../src/sources/live/providers/jetstream.ts";
 import {
   deletionEvent,
@@ -204,13 +204,13 @@ describe("a stream that breaks off", () => {
   });
 });
 
-const keyOf = ({ symbol, at, id }: Datum): string => JSON.stringify([symbol, at, id]);
+const keyOf = ({ symbol, at, id }: Observation): string => JSON.stringify([symbol, at, id]);
 
 /** Follows a stream as the service does, in memory. */
 function createFollower(origin: string) {
   const read = jetstream.reader(OPTIONS);
-  const kept = new Map<string, Datum>();
-  const received: Datum[] = [];
+  const kept = new Map<string, Observation>();
+  const received: Observation[] = [];
   let cursor: string | undefined;
   let socket: WebSocket | undefined;
   let heard = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Bar, InstrumentRecords } from "../../../../src/market/records.ts";
-import { createLedger, type Observed } from "../../../../src/sources/live/ledger.ts";
+import { createRecordBook, type ReceivedObservation } from "../../../../src/sources/live/ledger.ts";
 import { arraysOf } from "../../../support/records.ts";
 
 const DAY_MS = 86_400_000;
@@ -12,7 +12,11 @@ const coin = {
 };
 
 /** The bar of a day after the first, public at its end and observed some time later. */
-function bar(day: number, lateMs: number, { close = 100 + day, split = 1 } = {}): Observed {
+function bar(
+  day: number,
+  lateMs: number,
+  { close = 100 + day, split = 1 } = {},
+): ReceivedObservation {
   const at = T + day * DAY_MS;
   const session = new Date(at).toISOString().slice(0, 10);
   const availableAt = at + DAY_MS;
@@ -24,7 +28,7 @@ function bar(day: number, lateMs: number, { close = 100 + day, split = 1 } = {})
   };
 }
 
-function mention(at: number, observedAt: number): Observed {
+function mention(at: number, observedAt: number): ReceivedObservation {
   const record = {
     ...{ id: String(at), text: "x", author: null, followers: null, symbolCount: 1, stance: null },
     availableAt: at,
@@ -42,8 +46,8 @@ function mention(at: number, observedAt: number): Observed {
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
-function filled(...all: readonly Observed[]) {
-  const ledger = createLedger(coin);
+function filled(...all: readonly ReceivedObservation[]) {
+  const ledger = createRecordBook(coin);
   for (const one of all) ledger.add(one, NEVER);
   return arraysOf(ledger.revise());
 }
@@ -86,7 +90,7 @@ describe("a ledger", () => {
   });
 
   it("grows in the records that were handed out", () => {
-    const ledger = createLedger(coin);
+    const ledger = createRecordBook(coin);
     ledger.add(bar(0, 0), NEVER);
     const { bars } = ledger.revise();
     ledger.add(bar(1, 0), T + DAY_MS);
@@ -95,7 +99,7 @@ describe("a ledger", () => {
   });
 
   it("is outdated by what belongs behind what was read, and by a list of a new kind", () => {
-    const ledger = createLedger(coin);
+    const ledger = createRecordBook(coin);
     ledger.add(bar(0, 0), NEVER);
     expect(ledger.isOutdated()).toBe(true);
     const first = ledger.revise();
@@ -111,7 +115,7 @@ describe("a ledger", () => {
   });
 
   it("shows what is merely late after what was read, and at its own place when it is revised", () => {
-    const ledger = createLedger(coin);
+    const ledger = createRecordBook(coin);
     const noon = T + DAY_MS / 2;
     ledger.add(mention(noon, noon), NEVER);
     const first = ledger.revise();
@@ -130,8 +134,8 @@ describe("a ledger", () => {
   it("is outdated by what is late by however little when a session has closed without it", () => {
     // The session of the day before closes five minutes after midnight.
     const close = T + DAY_MS + 300_000;
-    const isOutdatedBy = (late: Observed, readUntil: number) => {
-      const ledger = createLedger(coin);
+    const isOutdatedBy = (late: ReceivedObservation, readUntil: number) => {
+      const ledger = createRecordBook(coin);
       for (const one of [bar(-1, 0), mention(T, T)]) ledger.add(one, NEVER);
       ledger.revise();
       ledger.add(late, readUntil);
@@ -146,7 +150,7 @@ describe("a ledger", () => {
   });
 
   it("does not let anything wait for what claims a later time", () => {
-    const ledger = createLedger(coin);
+    const ledger = createRecordBook(coin);
     const noon = T + DAY_MS / 2;
     ledger.add(mention(noon, noon), NEVER);
     const { mentions } = ledger.revise();
@@ -162,7 +166,7 @@ describe("a ledger", () => {
   });
 
   it("keeps the lists to which nothing was added behind", () => {
-    const ledger = createLedger(coin);
+    const ledger = createRecordBook(coin);
     for (const one of [bar(0, 0), bar(2, 0), mention(T, T)]) ledger.add(one, NEVER);
     const before = ledger.revise();
     expect(ledger.revise()).toBe(before);
@@ -173,7 +177,7 @@ describe("a ledger", () => {
   });
 
   it("forgets old messages for good, also when they come again", () => {
-    const ledger = createLedger(coin);
+    const ledger = createRecordBook(coin);
     const old = [bar(0, 0), mention(T, T)];
     for (const one of [...old, mention(T + 5, T + 5)]) ledger.add(one, NEVER);
     const before = ledger.revise();
@@ -194,6 +198,8 @@ describe("a ledger", () => {
     const all = [bar(0, 0), bar(1, 4_000), bar(2, 0), mention(T, T), mention(T + 9, T + 20)];
     const whole = filled(...all);
     expect(filled(...all.toReversed())).toEqual(whole);
-    expect(filled(...[3, 0, 4, 2, 1].map((index) => all[index] as Observed))).toEqual(whole);
+    expect(filled(...[3, 0, 4, 2, 1].map((index) => all[index] as ReceivedObservation))).toEqual(
+      whole,
+    );
   });
 });

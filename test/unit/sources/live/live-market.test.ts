@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { InstrumentRecords } from "../../../../src/market/records.ts";
-import { createEngine } from "../../../../src/score/engine.ts";
+import { ScoringEngine } from "../../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../../src/score/snapshot-archive.ts";
-import type { Observed } from "../../../../src/sources/live/ledger.ts";
+import type { ReceivedObservation } from "../../../../src/sources/live/ledger.ts";
 import { createLiveMarket, type LiveMarket } from "../../../../src/sources/live/live-market.ts";
 import { MOST_OF_AN_AUTHOR } from "../../../../src/sources/live/message-bound.ts";
 import { addDays, coinBarKnown, stockBarKnown } from "../../../../src/sources/live/when.ts";
@@ -26,14 +26,14 @@ function bar(symbol: string, session: string, observedAt = coinBarKnown(session)
   return {
     ...{ feed: "bars", symbol, at, id: session, provider: "one", observedAt },
     record: { ...record, ...coinDay(symbol, session) },
-  } satisfies Observed;
+  } satisfies ReceivedObservation;
 }
 
 /** Days of all coins, read together. */
-const history = (from: string, to: string, observedAt = NOW): readonly Observed[] =>
+const history = (from: string, to: string, observedAt = NOW): readonly ReceivedObservation[] =>
   COINS.flatMap(({ symbol }) => utcDays(from, to).map((day) => bar(symbol, day, observedAt)));
 
-const mention = (at: number, provider: string): Observed => ({
+const mention = (at: number, provider: string): ReceivedObservation => ({
   ...{ feed: "mentions", symbol: "BTC-USD", at, id: provider, provider, observedAt: at },
   record: {
     ...{ id: `${provider} ${at}`, text: "Up it goes.", author: null, followers: null },
@@ -43,7 +43,7 @@ const mention = (at: number, provider: string): Observed => ({
 
 function scored(market: LiveMarket) {
   const snapshots = createSnapshotArchive();
-  const engine = createEngine(market, snapshots);
+  const engine = new ScoringEngine(market, snapshots);
   return (at: number) => {
     engine.refresh(at);
     const closed = COINS.map(({ symbol }) => [...snapshots.history(symbol, 0, at)]);
@@ -189,9 +189,9 @@ describe("messages of several providers", () => {
 
   it("of one author cannot drive out everybody else's", () => {
     const market = createLiveMarket(COINS, SOURCES, 1_000);
-    const by = (author: string | null, minute: number): Observed => {
+    const by = (author: string | null, minute: number): ReceivedObservation => {
       const one = mention(NOW + minute * 60_000, `${author} ${minute}`);
-      return { ...one, record: { ...one.record, author } } as Observed;
+      return { ...one, record: { ...one.record, author } } as ReceivedObservation;
     };
     const others = Array.from({ length: 400 }, (_, minute) => by(`a${minute % 100}`, minute));
     const headlines = Array.from({ length: 200 }, (_, minute) => by(null, minute));
@@ -285,8 +285,8 @@ describe("a live market", () => {
   it("walks from the year before in New York, whose sessions are its days; coins' are UTC days", () => {
     const market = newMarket();
     const newYear = Date.parse("2027-01-01T04:59:59Z");
-    expect(market.walkStart(newYear)).toBe(Date.parse("2025-01-01T05:00:00Z"));
-    expect(market.walkStart(newYear + 1_000)).toBe(Date.parse("2026-01-01T05:00:00Z"));
+    expect(market.scoringStart(newYear)).toBe(Date.parse("2025-01-01T05:00:00Z"));
+    expect(market.scoringStart(newYear + 1_000)).toBe(Date.parse("2026-01-01T05:00:00Z"));
     const evening = Date.parse("2026-11-21T00:30:00Z");
     expect(market.sessionAt(evening, "stock")).toBe("2026-11-20");
     expect(market.sessionAt(evening, "crypto")).toBe("2026-11-21");

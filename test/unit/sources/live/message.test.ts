@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MESSAGE_RULES } from "../../../../src/factors/message-weight.ts";
-import { decoded, filed, messageText, opaque } from "../../../../src/sources/live/message.ts";
+import {
+  decoded,
+  messageObservations,
+  messageText,
+  pseudonym,
+} from "../../../../src/sources/live/message.ts";
 
 const AT = Date.parse("2026-11-20T15:00:00Z");
 const MESSAGE = {
@@ -16,7 +21,7 @@ const MESSAGE = {
 
 describe("a message", () => {
   it("is filed under each instrument, known when it was written", () => {
-    const { data, rejected } = filed(MESSAGE, ["AAPL", "MSFT"], AT + 1);
+    const { data, rejected } = messageObservations(MESSAGE, ["AAPL", "MSFT"], AT + 1);
     const { at, ...mention } = MESSAGE;
     const record = { ...mention, availableAt: at };
     expect(data).toEqual([
@@ -27,8 +32,8 @@ describe("a message", () => {
   });
 
   it("is set apart when it was written more than five minutes after it came", () => {
-    expect(filed(MESSAGE, ["AAPL"], AT - 5 * 60_000).rejected).toEqual([]);
-    const { data, rejected } = filed(MESSAGE, ["AAPL"], AT - 5 * 60_000 - 1);
+    expect(messageObservations(MESSAGE, ["AAPL"], AT - 5 * 60_000).rejected).toEqual([]);
+    const { data, rejected } = messageObservations(MESSAGE, ["AAPL"], AT - 5 * 60_000 - 1);
     expect(data).toEqual([]);
     expect(rejected).toEqual([
       {
@@ -39,7 +44,8 @@ describe("a message", () => {
   });
 
   it("is passed over when it names more than the method counts: it weighs nothing", () => {
-    const named = (symbolCount: number) => filed({ ...MESSAGE, symbolCount }, ["AAPL"], AT);
+    const named = (symbolCount: number) =>
+      messageObservations({ ...MESSAGE, symbolCount }, ["AAPL"], AT);
     expect(named(MESSAGE_RULES.maxSymbols).data).toHaveLength(1);
     expect(named(MESSAGE_RULES.maxSymbols + 1)).toEqual({ data: [], rejected: [] });
   });
@@ -90,8 +96,8 @@ describe("a text with entities of HTML", () => {
 
 describe("an opaque key", () => {
   it("is the same for the same name, another elsewhere, and does not tell the name", () => {
-    expect(opaque("bluesky", "did:plc:a")).toBe(opaque("bluesky", "did:plc:a"));
-    expect(opaque("bluesky", "did:plc:a")).not.toBe(opaque("stocktwits", "did:plc:a"));
-    expect(opaque("bluesky", "did:plc:a")).toMatch(/^[0-9a-f]{16}$/);
+    expect(pseudonym("bluesky", "did:plc:a")).toBe(pseudonym("bluesky", "did:plc:a"));
+    expect(pseudonym("bluesky", "did:plc:a")).not.toBe(pseudonym("stocktwits", "did:plc:a"));
+    expect(pseudonym("bluesky", "did:plc:a")).toMatch(/^[0-9a-f]{16}$/);
   });
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Bar } from "../../../../market/records.ts";
 import { barFault } from "../../bar-fault.ts";
-import type { Datum, Rejected } from "../../provider.ts";
+import type { Observation, Rejected } from "../../provider.ts";
 import { withDot } from "../../symbols.ts";
 import { isFuture, stockBarKnown } from "../../when.ts";
 import type { FoundSplit } from "./splits.ts";
@@ -55,10 +55,10 @@ interface BarContext {
 }
 
 /** Bars that can be true by themselves, and those that cannot. */
-export const sift = (rows: readonly BarRow[], context: BarContext): (Datum | Rejected)[] =>
+export const sift = (rows: readonly BarRow[], context: BarContext): (Observation | Rejected)[] =>
   rows.filter(({ session }) => session > context.done).map((row) => siftOne(row, context));
 
-function siftOne(row: BarRow, { symbol, split, receivedAt }: BarContext): Datum | Rejected {
+function siftOne(row: BarRow, { symbol, split, receivedAt }: BarContext): Observation | Rejected {
   const { session } = row;
   const at = Date.parse(session);
   const place = { feed: "bars", symbol, at, id: session } as const;

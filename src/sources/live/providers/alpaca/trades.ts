@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jsonOf } from "../../answer.ts";
-import { printSeries, type ToldPrint } from "../../prints.ts";
+import { printSeries, type RawPrint } from "../../prints.ts";
 import type { ProviderOptions, Series } from "../../provider.ts";
 import { withDot } from "../../symbols.ts";
 import { refusedSymbol, stockRequest } from "./ask.ts";
@@ -64,7 +64,7 @@ export function tradeSeries(
   }));
 }
 
-function printOf({ t, p, s, c, i, u }: z.infer<typeof Trade>): ToldPrint {
+function printOf({ t, p, s, c, i, u }: z.infer<typeof Trade>): RawPrint {
   const tradedAt = Date.parse(t);
   return {
     // Trade ids are unique within a day and a facility.

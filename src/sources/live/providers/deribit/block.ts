@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Datum, Rejected } from "../../provider.ts";
+import type { Observation, Rejected } from "../../provider.ts";
 import { coinOf } from "../../symbols.ts";
 import { isFuture, utcDay } from "../../when.ts";
 
@@ -28,7 +28,7 @@ export const isFutureOn = (instrument: string, symbol: string): boolean =>
  * A block as a print. Its price was agreed and not set by quotes, and no quotes are told: nothing
  * says who was in a hurry, so it is shown and never signed.
  */
-export function printOf(block: Block, symbol: string, receivedAt: number): Datum | Rejected {
+export function printOf(block: Block, symbol: string, receivedAt: number): Observation | Rejected {
   const { id, instrument, tradedAt, price, amountUsd } = block;
   const place = { feed: "prints", symbol, at: tradedAt, id } as const;
   const reason = blockFault(block, receivedAt);

@@ -1,8 +1,8 @@
 import type { FundamentalMetric } from "../../../../market/records.ts";
-import type { Datum, Reading, Rejected } from "../../provider.ts";
+import type { Observation, Reading, Rejected } from "../../provider.ts";
 import { addDays, dateKnown, utcEnd } from "../../when.ts";
 import { type Fact, type Filing, MAX_LAG_DAYS, TAGS } from "./facts.ts";
-import { createLedger, type Ledger } from "./quarters.ts";
+import { createFiledFacts, type FiledFacts } from "./quarters.ts";
 
 /** Largest figure that is believed, USD or shares: no company has a thousandth of it. */
 const MAX_FIGURE = 1e16;
@@ -34,7 +34,7 @@ const METRICS = {
     return known.instant(TAGS.allDebt, end) ?? both;
   },
 } as const satisfies Partial<
-  Record<FundamentalMetric, (known: Ledger, end: string) => number | undefined>
+  Record<FundamentalMetric, (known: FiledFacts, end: string) => number | undefined>
 >;
 
 const sum = (one: number | undefined, other: number | undefined): number | undefined =>
@@ -51,9 +51,9 @@ export function figuresOf(
   filings: readonly Filing[],
   { symbol, from }: { readonly symbol: string; readonly from: string },
 ): Pick<Required<Reading>, "data" | "rejected"> {
-  const known = createLedger();
+  const known = createFiledFacts();
   const told = new Map<string, number>();
-  const data: Datum[] = [];
+  const data: Observation[] = [];
   const rejected: Rejected[] = [];
   for (const filing of filings) {
     known.add(filing.facts);
@@ -72,7 +72,7 @@ export function figuresOf(
 
 /** Figures that are others than were told before. */
 function* changes(
-  { known, told }: { readonly known: Ledger; readonly told: Map<string, number> },
+  { known, told }: { readonly known: FiledFacts; readonly told: Map<string, number> },
   { filed }: Filing,
 ): Generator<Figure> {
   for (const end of known.endsFrom(addDays(filed, -MAX_LAG_DAYS))) {

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 const QUARTER_DAYS = { min: 75, max: 125 } as const;
 
 /** What has been filed up to some day, of each period the newest. */
-export interface Ledger {
+export interface FiledFacts {
   /** Takes in the facts of the next filing. */
   add(facts: readonly Fact[]): void;
   /** Ends of periods from a day on, ISO dates. */
@@ -23,7 +23,7 @@ type ByStart = Map<string | undefined, number>;
 type ByEnd = Map<string, ByStart>;
 
 /** A ledger without facts. */
-export function createLedger(): Ledger {
+export function createFiledFacts(): FiledFacts {
   const byTag = new Map<string, ByEnd>();
   const ends = new Set<string>();
   const first = (tags: readonly string[], read: (values: ByEnd) => number | undefined) => {

@@ -1,6 +1,6 @@
 import { quoted } from "../../answer.ts";
 import { ProviderFault } from "../../fault.ts";
-import type { Datum, Reading, Rejected } from "../../provider.ts";
+import type { Observation, Reading, Rejected } from "../../provider.ts";
 import { presentTicker } from "../../renames.ts";
 import { shortVolumeKnown } from "../../when.ts";
 
@@ -31,7 +31,7 @@ export function readShortVolumeFile(
   const { session, symbols } = wanted;
   const day = session.replaceAll("-", "");
   const [about, availableAt] = [Date.parse(session), shortVolumeKnown(session)];
-  const data: Datum[] = [];
+  const data: Observation[] = [];
   const rejected: Rejected[] = [];
   for (const line of wholeFile(text)) {
     const [date, spelled = "", short = "", , total = "", market] = line.split("|");

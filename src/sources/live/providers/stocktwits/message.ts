@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Answer, jsonOf } from "../../answer.ts";
 import { ProviderFault } from "../../fault.ts";
-import { decoded, messageText, opaque } from "../../message.ts";
+import { decoded, messageText, pseudonym } from "../../message.ts";
 
 /** Most messages of an answer. */
 export const PAGE = 30;
@@ -57,7 +57,7 @@ export function mentionOf({ id, body, created_at, user, symbols, entities }: Mes
     id: `stocktwits-${id}`,
     at,
     text: messageText(decoded(body)),
-    author: opaque("stocktwits", String(user.id)),
+    author: pseudonym("stocktwits", String(user.id)),
     followers: user.followers ?? null,
     accountAgeDays: Number.isNaN(joined) ? null : Math.max(0, Math.floor((at - joined) / DAY_MS)),
     symbolCount: Math.max(1, new Set(symbols?.map((named) => named.symbol)).size),

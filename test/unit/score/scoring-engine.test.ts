@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Market } from "../../../src/market/market.ts";
 import type { Bar, InstrumentRecords, Mention, Print } from "../../../src/market/records.ts";
-import { createEngine } from "../../../src/score/engine.ts";
+import { ScoringEngine } from "../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../src/score/snapshot-archive.ts";
 
 const DAY_MS = 86_400_000;
@@ -74,13 +74,13 @@ const market: Market = {
   dayMs: DAY_MS,
   recordsUntil: () => [records],
   sessionAt: (at) => label(Math.floor(at / DAY_MS)),
-  walkStart: () => closeOf(30),
+  scoringStart: () => closeOf(30),
 };
 
 /** Refreshes at every instant in turn and gives the last state. */
 function refreshed(instants: readonly number[]) {
   const archive = createSnapshotArchive();
-  const engine = createEngine(market, archive);
+  const engine = new ScoringEngine(market, archive);
   for (const at of instants) engine.refresh(at);
   const newest = archive.newest("TEST");
   const inputs = Object.values(newest?.factors ?? {}).map((factor) => factor.inputs);
@@ -97,12 +97,12 @@ const everyHour = (until: number, step: number) =>
 describe("the engine", () => {
   it("comes to the same piece by piece, a session each, and after a walk that was given up", () => {
     const archive = createSnapshotArchive();
-    const engine = createEngine(market, archive);
-    const givenUp = engine.walk(closeOf(60));
+    const engine = new ScoringEngine(market, archive);
+    const givenUp = engine.refreshInSteps(closeOf(60));
     for (let piece = 0; piece < 20; piece++) givenUp.next();
     expect(archive.allNewest()).toEqual([]);
     const at = closeOf(80);
-    const pieces = [...engine.walk(at)];
+    const pieces = [...engine.refreshInSteps(at)];
     expect(pieces).toHaveLength(81);
     expect([...archive.history("TEST", 0, at)]).toEqual(refreshed([at]).history);
     expect(archive.newest("TEST")).toEqual(refreshed([at]).newest);
@@ -174,7 +174,7 @@ describe("one instrument at a time", () => {
   };
   const start = () => {
     const archive = createSnapshotArchive();
-    return { archive, engine: createEngine(calendar, archive) };
+    return { archive, engine: new ScoringEngine(calendar, archive) };
   };
   /** Instants at which something became known in (from, to], and of which instruments. */
   const news = (from: number, to: number) => {
@@ -210,7 +210,7 @@ describe("one instrument at a time", () => {
     const fund = { ...records.instrument, symbol: "FUND", assetClass: "etf" as const };
     const both = [records, { instrument: fund, bars: records.bars }];
     const archive = createSnapshotArchive();
-    const engine = createEngine({ ...market, recordsUntil: () => both }, archive);
+    const engine = new ScoringEngine({ ...market, recordsUntil: () => both }, archive);
     engine.refresh(closeOf(80));
     engine.update(["TEST", "FUND"], closeOf(81));
     for (const symbol of ["TEST", "FUND"]) {

@@ -1,0 +1,213 @@
+import { type AuthorActivity, createAuthorActivity } from "../factors/message-weight.ts";
+import { AssetClass } from "../market/instrument.ts";
+import type { Market } from "../market/market.ts";
+import type { InstrumentRecords } from "../market/records.ts";
+import { ClassScorer, type SnapshotSink } from "./class-scorer.ts";
+import { createTextReader, type TextReader } from "./message-stream.ts";
+import { createGroupReader, createSessionCloses, type SessionCloses } from "./session-closes.ts";
+
+/** Stores the snapshots of a replay run. */
+export interface SnapshotArchive extends SnapshotSink {
+  /** A new run begins; its snapshots are stored apart from those of the run before. */
+  clear(): void;
+  /** The run has reached its instant: the snapshots stored before `clear` can be dropped. */
+  publish?(): void;
+}
+
+/** The instruments of one class and their calendar. */
+interface ClassGroup {
+  readonly assetClass: AssetClass;
+  readonly scorer: ClassScorer;
+  readonly sessions: SessionCloses;
+  group: readonly InstrumentRecords[];
+  /** All instruments with the same calendar: stocks and funds trade in the same sessions. */
+  calendarPeers: readonly InstrumentRecords[];
+}
+
+/** Class of an instrument, and its position in it. */
+interface ClassPosition {
+  readonly group: ClassGroup;
+  readonly position: number;
+}
+
+/** A replay of all records from one start of scoring, over all classes. */
+interface ReplayRun {
+  readonly scoringStart: number;
+  readonly revision: number | undefined;
+  readonly classes: readonly ClassGroup[];
+  readonly authors: AuthorActivity;
+  readonly readMentions: (records: readonly InstrumentRecords[], at: number) => void;
+  /** The newest instant that was scored, Unix milliseconds. */
+  at: number;
+  /** The list that the groups and positions were derived from. */
+  list: readonly InstrumentRecords[];
+  positions: ReadonlyMap<string, ClassPosition>;
+}
+
+/** Turns the records of one market into snapshots, session by session. */
+export class ScoringEngine {
+  readonly #market: Market;
+  readonly #archive: SnapshotArchive;
+  readonly #readText: TextReader;
+  #run: ReplayRun | undefined;
+
+  /** @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon unless given. */
+  constructor(
+    market: Market,
+    archive: SnapshotArchive,
+    polarityOf?: ((text: string) => number) | undefined,
+  ) {
+    this.#market = market;
+    this.#archive = archive;
+    this.#readText = createTextReader(polarityOf);
+  }
+
+  /**
+   * Brings every instrument up to `at` (Unix milliseconds, never falling). The result depends on
+   * the market and `at` alone: a run always begins at the market's `scoringStart(at)`.
+   */
+  refresh(at: number): void {
+    for (const _ of this.refreshInSteps(at));
+  }
+
+  /**
+   * Does the same one session of one class at a time, so that the event loop can run in between.
+   * Nothing else may be asked of the engine before the generator has ended; the call after one that
+   * is abandoned starts over.
+   */
+  *refreshInSteps(at: number): Generator<void, void> {
+    const run = this.#runAt(at);
+    // A run that fails or is abandoned half-way is not usable.
+    this.#run = undefined;
+    yield* this.#advanceAll(run, at);
+    this.#archive.publish?.();
+    this.#run = run;
+  }
+
+  /**
+   * Brings some instruments up to `at`, at a cost that does not depend on the size of the market:
+   * after a print, a message or a late bar. Every instrument with new records since the last call
+   * must be among them; then the result is that of `refresh(at)`. When a session has closed in
+   * between, all instruments are refreshed.
+   */
+  update(symbols: readonly string[], at: number): void {
+    const run = this.#runAt(at);
+    const found = symbols.flatMap((symbol) => run.positions.get(symbol) ?? []);
+    const byClass = Map.groupBy(found, ({ group }) => group);
+    for (const one of run.classes) one.sessions.advance(recordsOf(byClass.get(one)), at);
+    if (run.classes.some((one) => hasClosed(one, run.at, at))) {
+      this.refresh(at);
+      return;
+    }
+    run.readMentions(recordsOf(found), at);
+    for (const [one, some] of byClass) {
+      const positions = some.map(({ position }) => position);
+      one.scorer.advanceSome(viewOf(this.#market, one, at), positions);
+    }
+    run.at = at;
+    this.#archive.publish?.();
+  }
+
+  /** Largest difference between running sums and their recomputation at an epoch, in log units. */
+  drift(): number {
+    return Math.max(0, ...(this.#run?.classes ?? []).map(({ scorer }) => scorer.drift));
+  }
+
+  /** The run that goes on to an instant: the current one, or a new one where it has to start over. */
+  #runAt(at: number): ReplayRun {
+    const scoringStart = this.#market.scoringStart(at);
+    const list = this.#market.recordsUntil(at);
+    const revision = this.#market.revision?.();
+    if (this.#run?.scoringStart !== scoringStart || this.#run.revision !== revision) {
+      this.#archive.clear();
+      this.#run = this.#startRun(scoringStart, revision);
+    }
+    groupByClass(this.#run, list);
+    return this.#run;
+  }
+
+  #startRun(scoringStart: number, revision: number | undefined): ReplayRun {
+    const { dayMs } = this.#market;
+    const authors = createAuthorActivity(dayMs);
+    const listed = createSessionCloses(this.#market, "stock");
+    const coins = createSessionCloses(this.#market, "crypto");
+    const shared = { dayMs, scoringStart, authors, readText: this.#readText, sink: this.#archive };
+    const classes = AssetClass.options.map((assetClass) => ({
+      assetClass,
+      scorer: new ClassScorer({ assetClass, ...shared }),
+      sessions: assetClass === "crypto" ? coins : listed,
+      group: [],
+      calendarPeers: [],
+    }));
+    return {
+      scoringStart,
+      revision,
+      classes,
+      authors,
+      readMentions: mentionReader(authors),
+      at: Number.NEGATIVE_INFINITY,
+      list: [],
+      positions: new Map(),
+    };
+  }
+
+  *#advanceAll(run: ReplayRun, at: number): Generator<void, void> {
+    run.readMentions(run.list, at);
+    for (const one of run.classes) {
+      one.sessions.advance(one.calendarPeers, at);
+      if (one.group.length > 0) yield* one.scorer.advance(viewOf(this.#market, one, at));
+    }
+    run.authors.forget(at);
+    run.at = at;
+  }
+}
+
+/** Sorts the instruments into their classes, once for each list of the market. */
+function groupByClass(run: ReplayRun, list: readonly InstrumentRecords[]): void {
+  if (run.list === list) return;
+  run.list = list;
+  const positions = new Map<string, ClassPosition>();
+  const isCoin = ({ instrument }: InstrumentRecords) => instrument.assetClass === "crypto";
+  const [coins, listed] = [list.filter(isCoin), list.filter((records) => !isCoin(records))];
+  for (const group of run.classes) {
+    group.calendarPeers = group.assetClass === "crypto" ? coins : listed;
+    group.group = group.calendarPeers.filter(
+      ({ instrument }) => instrument.assetClass === group.assetClass,
+    );
+    for (const [position, records] of group.group.entries()) {
+      positions.set(records.instrument.symbol, { group, position });
+    }
+  }
+  run.positions = positions;
+}
+
+const recordsOf = (found: readonly ClassPosition[] = []): readonly InstrumentRecords[] =>
+  found.map(({ group, position }) => group.group[position] as InstrumentRecords);
+
+/** The newest close of a class by an instant; 0 before the first. */
+const newestClose = ({ sessions: { closes } }: ClassGroup, at: number): number =>
+  closes.findLast((close) => close <= at) ?? 0;
+
+/** Whether a session of a class closed after an instant and by `at`. */
+const hasClosed = (one: ClassGroup, after: number, at: number): boolean =>
+  one.group.length > 0 && newestClose(one, at) > after;
+
+/** What a class scorer reads at an instant. */
+function viewOf(market: Market, one: ClassGroup, at: number) {
+  const { group, sessions, assetClass } = one;
+  const newest = newestClose(one, at);
+  // A session of a 24-hour market closes at the first instant of the next day.
+  const isSameSession =
+    market.sessionAt(at, assetClass) === market.sessionAt(newest - 1, assetClass);
+  return { group, closes: sessions.closes, at, isSameSession };
+}
+
+/** Adds the messages on any instrument to the activity of their authors, each message once. */
+function mentionReader(authors: AuthorActivity) {
+  const newMentions = createGroupReader(({ mentions }) => mentions);
+  return (list: readonly InstrumentRecords[], at: number) => {
+    for (const { author, availableAt } of newMentions(list, at)) {
+      if (author !== null) authors.add(author, availableAt);
+    }
+  };
+}
