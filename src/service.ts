@@ -139,8 +139,8 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const context = toolContext(scoring, alerts.service);
   const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
   const { market } = context;
-  const { denials } = access;
-  const report = createReport({ ...options, state, market, streams, denials });
+  const { denials, agentRoom } = access;
+  const report = createReport({ ...options, state, market, streams, denials, agentRoom });
   state.startMaintenance([
     ...recording(scoring, state),
     ...(scoring.live?.work ?? []),

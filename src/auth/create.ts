@@ -75,17 +75,19 @@ export async function createAccess(options: AccessOptions) {
   const sessions = createSessions({ records, now, secure: isHttps(baseUrl), audit });
   const claims = createClaims({ ...basics, hashAddress, now, baseUrl, anonymousScopes });
   const outbound = createGuardedFetch(options.outbound);
+  const room = createAgentRoom({ records, now });
   const provider = followKeys(state, {
     ...{ records, accounts, claims, limits, hashAddress, now, onError, baseUrl, anonymousScopes },
     discovery: authorizationServerExtras({ baseUrl }),
     verifier: createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now }),
     signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
-    room: createAgentRoom({ records, now }),
+    room,
   });
   const mailWorker = startMailWorker(options, basics);
   return {
     ...{ accounts, keys, claims, intake, limits, denials, sessions, provider },
+    agentRoom: room.tally,
     agentOf: createAgentOf(records),
     authenticate: authenticationOf(options, { ...basics, provider, anonymousScopes }),
     interactions: createInteractions(provider),

@@ -18,6 +18,7 @@ export interface ReportOptions {
   readonly market: Pick<ToolContext["market"], "mode" | "knownUntil" | "instruments" | "now">;
   readonly streams: Pick<Streams, "size">;
   readonly denials: () => ProcessReport["denials"];
+  readonly agentRoom: () => ProcessReport["agentRoom"];
   readonly processParts?: (() => ProcessParts) | undefined;
 }
 
@@ -26,7 +27,15 @@ const NO_PARTS: ProcessParts = { shed: 0, lastErrors: [] };
 
 /** Reports on this process from now on. */
 export function createReport(options: ReportOptions): Report {
-  const { now, state, market, streams, denials, processParts = () => NO_PARTS } = options;
+  const {
+    now,
+    state,
+    market,
+    streams,
+    denials,
+    agentRoom,
+    processParts = () => NO_PARTS,
+  } = options;
   const { mode, knownUntil, instruments } = market;
   const startedAt = now().getTime();
   return () => ({
@@ -36,6 +45,7 @@ export function createReport(options: ReportOptions): Report {
       behindMs: Math.max(0, market.now() - knownUntil()),
     },
     ...{ isLeader: state.isLeader(), openStreams: streams.size, denials: denials() },
+    agentRoom: agentRoom(),
     ...processParts(),
   });
 }

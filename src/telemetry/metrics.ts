@@ -72,6 +72,8 @@ function createGauges(registry: Registry): (standing: Standing) => void {
   const streams = gauge("open_streams", "Answers that stay open.");
   const age = gauge("snapshot_age_seconds", "How far what is served lies behind the market.");
   const denials = counter("limit_denials_total", "Refusals by the limit exceeded.", "quota");
+  const evicted = counter("agents_evicted_total", "Unclaimed agents removed to make room.");
+  const refused = counter("agents_refused_total", "Registrations refused for want of room.");
   const shed = counter("requests_shed_total", "Requests turned away because of too many.");
   const showStored = createStoreGauges(gauge);
   return (standing) => {
@@ -80,6 +82,10 @@ function createGauges(registry: Registry): (standing: Standing) => void {
     age.set(standing.market.behindMs / 1_000);
     denials.reset();
     for (const [quota, count] of Object.entries(standing.denials)) denials.inc({ quota }, count);
+    evicted.reset();
+    evicted.inc(standing.agentRoom.evicted);
+    refused.reset();
+    refused.inc(standing.agentRoom.refused);
     shed.reset();
     shed.inc(standing.shed);
     showStored(standing);

@@ -1,3 +1,4 @@
+import type { RoomTally } from "../auth/agents/agent-room.ts";
 import type { QuotaName } from "../limits/limits.ts";
 import type { LoggedError } from "./log.ts";
 
@@ -19,6 +20,8 @@ export interface ProcessReport {
   readonly openStreams: number;
   /** Refusals since the start by the limit that was exceeded; limits without any are absent. */
   readonly denials: Readonly<Partial<Record<QuotaName, number>>>;
+  /** What became of agents that nobody has claimed, for want of room. */
+  readonly agentRoom: RoomTally;
   /** Requests turned away since the start because there were too many at once. */
   readonly shed: number;
   /** The newest errors of the log, the oldest of them first. */

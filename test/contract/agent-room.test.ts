@@ -142,6 +142,17 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       expect(new Set(newcomers)).toEqual(new Set([201]));
     });
 
+    it("says how many went and were refused for want of it", async () => {
+      const { server, records } = await place(engine);
+      const statuses = await flood(server.local, fromSites(60, 5));
+      const accepted = statuses.filter((status) => status === 201).length;
+      const kept = (await keptOf(records)).size;
+      const refused = statuses.filter((status) => status === 429).length;
+      expect(server.roomTally()).toEqual({ evicted: accepted - kept, refused });
+      await flood(server.local, fromOneSite(10));
+      expect(server.roomTally().evicted + server.roomTally().refused).toBeGreaterThan(0);
+    });
+
     it("counts large registrations for what they take", async () => {
       const { server, records } = await place(engine);
       const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);

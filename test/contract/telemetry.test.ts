@@ -116,6 +116,8 @@ describe("metrics", () => {
     expect(found[`${calls}{tool="get_signal",outcome="ok"}`]).toBeGreaterThanOrEqual(1);
     expect(found['market_signal_limit_denials_total{quota="revoke"}']).toBe(1);
     expect(found.market_signal_leader).toBe(1);
+    expect(found.market_signal_agents_evicted_total).toBe(0);
+    expect(found.market_signal_agents_refused_total).toBe(0);
     expect(found.market_signal_store_records).toBeGreaterThan(0);
   });
 

@@ -7,7 +7,7 @@ import { createAccounts } from "../../src/auth/accounts/account-store.ts";
 import type { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Sessions } from "../../src/auth/accounts/sessions.ts";
-import { createAgentRoom } from "../../src/auth/agents/agent-room.ts";
+import { createAgentRoom, type RoomTally } from "../../src/auth/agents/agent-room.ts";
 import type { Claims } from "../../src/auth/agents/claims.ts";
 import { createClaims } from "../../src/auth/agents/create-claims.ts";
 import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
@@ -86,6 +86,8 @@ export interface AuthServer extends Parts {
   keys(): AuthServerKeys;
   /** Puts another authorization server with other keys in the place of the present one. */
   useKeys(keys: AuthServerKeys): void;
+  /** What became of agents for want of room. */
+  roomTally(): RoomTally;
   /** Failures that were not the caller's, newest last. */
   readonly failures: readonly unknown[];
 }
@@ -134,6 +136,7 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
     local,
     port,
     failures,
+    roomTally: room.tally,
     provider: () => current,
     keys: () => keys,
     useKeys(others) {

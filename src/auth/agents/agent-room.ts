@@ -78,6 +78,17 @@ export interface AgentRoom {
    * @throws {Problem} `rate_limited` where everything is in use and a network of it has had its part.
    */
   enter(newcomer: Newcomer): Promise<void>;
+
+  /** What became of agents in this process since its start, for want of room. */
+  tally(): RoomTally;
+}
+
+/** How often there was no room. */
+export interface RoomTally {
+  /** Agents that were removed to make room for others. */
+  readonly evicted: number;
+  /** Registrations that were refused. */
+  readonly refused: number;
 }
 
 /** Room that a client takes. */
@@ -114,6 +125,8 @@ export function createAgentRoom(options: AgentRoomOptions): AgentRoom {
   const spared = room * SPARED_PART;
   let making: Promise<void> | undefined;
   let nothingUntil = 0;
+  let evicted = 0;
+  let refused = 0;
 
   const fits = (size: number): boolean => population.size + size <= room;
   const make = async (size: number): Promise<void> => {
@@ -124,7 +137,7 @@ export function createAgentRoom(options: AgentRoomOptions): AgentRoom {
     let from = 0;
     while (population.size > goal && from < candidates.length) {
       const to = from + Math.min(population.size - goal, EVICTED_TOGETHER);
-      await evict(candidates.slice(from, to), population, options);
+      evicted += await evict(candidates.slice(from, to), population, options);
       from = to;
     }
     // It is in vain to ask the store again for each that comes.
@@ -147,9 +160,13 @@ export function createAgentRoom(options: AgentRoomOptions): AgentRoom {
       const hasPart = networks
         .map(population.sizeOf)
         .every((taken) => taken === 0 || taken < left * NETWORK_PART);
-      if (!fits(size) && (size > left || !hasPart)) throw noRoom();
+      if (!fits(size) && (size > left || !hasPart)) {
+        refused += 1;
+        throw noRoom();
+      }
       population.add(newcomer);
     },
+    tally: () => ({ evicted, refused }),
   };
 }
 
@@ -193,12 +210,12 @@ function follower(population: Population, { records, now }: AgentRoomOptions): (
   };
 }
 
-/** Removes those that are not in use. */
+/** Removes those that are not in use. @returns How many. */
 async function evict(
   candidates: readonly Candidate[],
   population: Population,
   { records, now }: AgentRoomOptions,
-): Promise<void> {
+): Promise<number> {
   const looks = candidates.map(async ({ agent, isSpared }) => {
     const client = await records.get(clients, agent.id);
     if (client === undefined || client.value.agent.owner !== undefined) {
@@ -212,9 +229,9 @@ async function evict(
   });
   const idle = (await Promise.all(looks)).flat();
   // One that was changed at this moment stays, and is looked at again.
-  if (idle.length > 0 && (await records.commit(idle.flatMap(withoutAgent)))) {
-    for (const { key } of idle) population.remove(key);
-  }
+  if (idle.length === 0 || !(await records.commit(idle.flatMap(withoutAgent)))) return 0;
+  for (const { key } of idle) population.remove(key);
+  return idle.length;
 }
 
 /** @returns When something ends that keeps a client from going; `undefined` when nothing does. What a

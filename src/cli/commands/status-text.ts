@@ -45,7 +45,7 @@ export function statusText(status: Status, now: number): string {
 }
 
 function processLines(report: ProcessReport, now: number): readonly (readonly [string, string])[] {
-  const { version, startedAt, isLeader, market, openStreams, denials, shed } = report;
+  const { version, startedAt, isLeader, market, openStreams, denials, agentRoom, shed } = report;
   const part = isLeader ? "leads" : "does not lead";
   const behind = market.behindMs > 0 ? `, ${durationText(market.behindMs)} ago` : "";
   const refused = Object.entries(denials).map(([quota, n]) => `${quota} ${counted(n)}`);
@@ -57,6 +57,10 @@ function processLines(report: ProcessReport, now: number): readonly (readonly [s
     ],
     ["Streams", `${counted(openStreams)} open`],
     ["Limits", `refused since the start: ${refused.join(", ") || "nothing"}`],
+    [
+      "Agents",
+      `unclaimed, for want of room since the start: ${counted(agentRoom.evicted)} removed, ${counted(agentRoom.refused)} refused`,
+    ],
     ["Overload", `${counted(shed)} requests turned away since the start`],
   ];
 }

@@ -6,6 +6,7 @@ const STANDING: Standing = {
   ...{ version: "1", startedAt: 0, isLeader: true, openStreams: 2, shed: 3, lastErrors: [] },
   market: { mode: "live", asOf: 0, behindMs: 1_500, instruments: 1 },
   denials: { calls: 4 },
+  agentRoom: { evicted: 7, refused: 8 },
   deliveries: { waiting: 5, due: 1, oldestDueMs: 2_500 },
   size: { records: 6, bytes: 15 },
   providers: [
@@ -30,6 +31,8 @@ describe("metrics", () => {
       market_signal_open_streams: 2,
       market_signal_snapshot_age_seconds: 1.5,
       'market_signal_limit_denials_total{quota="calls"}': 4,
+      market_signal_agents_evicted_total: 7,
+      market_signal_agents_refused_total: 8,
       market_signal_requests_shed_total: 3,
       'market_signal_deliveries{state="waiting"}': 5,
       'market_signal_deliveries{state="due"}': 1,
@@ -48,7 +51,8 @@ describe("metrics", () => {
     const { deliveries: _, size: __, providers: ___, ...silent } = STANDING;
     expect(Object.keys(await samples(metrics, { ...silent, denials: {}, shed: 0 }))).toEqual([
       ...["market_signal_leader", "market_signal_open_streams"],
-      ...["market_signal_snapshot_age_seconds", "market_signal_requests_shed_total"],
+      ...["market_signal_snapshot_age_seconds", "market_signal_agents_evicted_total"],
+      ...["market_signal_agents_refused_total", "market_signal_requests_shed_total"],
     ]);
   });
 
