@@ -1,5 +1,5 @@
 import { CLAIM_CODE_MS } from "../src/auth/agents/claim-code.ts";
-import { ID_JAG } from "../src/auth/assertions/names.ts";
+import { ID_JAG } from "../src/auth/assertions/oauth-urns.ts";
 import { ACCESS_TOKEN_SECONDS } from "../src/auth/oidc/resources.ts";
 import { allScopes, scopes } from "../src/auth/scopes.ts";
 import { claimSection } from "./auth-md-claim.ts";

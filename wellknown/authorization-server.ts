@@ -1,4 +1,4 @@
-import { ID_JAG, ID_JAG_PROFILE } from "../src/auth/assertions/names.ts";
+import { ID_JAG, ID_JAG_PROFILE } from "../src/auth/assertions/oauth-urns.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { createAuditor } from "../auth/auditor.ts";
-import { heldScopes } from "../auth/entitled.ts";
+import { heldScopes } from "../auth/entitlement.ts";
 import type { Config } from "../config/config.ts";
 import type { EventLog } from "../http/api/alert-stream.ts";
 import { schedule } from "../lib/loop.ts";

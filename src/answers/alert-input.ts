@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ALERT_KINDS, type AlertKind } from "../alerts/alert.ts";
-import { Label } from "../auth/keys/label.ts";
+import { Label } from "../lib/label.ts";
 import { EVENT_RULES } from "../score/events.ts";
 import type { ToolContext } from "../tool.ts";
 import { InstantInput, resolve, SymbolInput } from "./common.ts";

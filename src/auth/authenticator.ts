@@ -6,7 +6,7 @@ import { type ClientRecord, clients } from "./agents/agent.ts";
 import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
 import type { LastUse } from "./last-use.ts";
-import { isByDocument } from "./oidc/document-clients.ts";
+import { isByDocument } from "./oidc/metadata-documents.ts";
 import { covers, ownCeiling } from "./oidc/resources.ts";
 import { isScope, type Scope, scopeNames } from "./scopes.ts";
 

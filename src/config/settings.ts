@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { isLoopbackHost } from "../auth/loopback.ts";
 import { anonymousCeiling, isScope, scopeNames } from "../auth/scopes.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/limits.ts";
 import { ENCODED_KEY } from "../store/keys/master-key.ts";
 import { liveVariables } from "./provider-settings.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ErrorRequestHandler, Request, RequestHandler } from "express";
-import { unavailableBody } from "../auth/oidc/answers.ts";
+import { unavailableBody } from "../auth/oidc/responses.ts";
 import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { EmailAddress } from "../auth/accounts/email-address.ts";
-import { Label } from "../auth/keys/label.ts";
-import { hasMarkup, NO_MARKUP } from "../auth/markup.ts";
+import { Label } from "../lib/label.ts";
+import { hasMarkup, NO_MARKUP } from "../lib/markup.ts";
+import { EmailAddress } from "../mail/email-address.ts";
 import { focuses } from "./intake.ts";
 
 /** Most characters of a message (reliability section 5). */

@@ -1,9 +1,9 @@
-import { ofEmail } from "../auth/accounts/email-address.ts";
 import type { Auditor } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
-import { randomBase62 } from "../auth/keys/base62.ts";
 import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
 import { fingerprint } from "../auth/secrets.ts";
+import { randomBase62 } from "../lib/base62.ts";
+import { ofEmail } from "../mail/email-address.ts";
 import { insert, unchanged } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";

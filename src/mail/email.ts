@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EmailAddress } from "../auth/accounts/email-address.ts";
+import { EmailAddress } from "./email-address.ts";
 
 /** Most characters of a subject: with its name it stays on one line (RFC 5322 section 2.1.1). */
 const MAX_SUBJECT_LENGTH = 200;

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { ofEmail } from "../auth/accounts/email-address.ts";
 import type { Vault } from "../store/keys/vault.ts";
 import { announce, insert } from "../store/port/operations.ts";
 import { collection, type Stored } from "../store/port/records.ts";
 import { Email } from "./email.ts";
+import { ofEmail } from "./email-address.ts";
 import type { Mailbox } from "./mail.ts";
 
 /** A message that waits. */

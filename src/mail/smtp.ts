@@ -1,6 +1,6 @@
-import { isLoopbackHost } from "../auth/loopback.ts";
 import type { MailChoice } from "../config/config.ts";
 import { lazy } from "../lib/lazy.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
 import type { Email } from "./email.ts";
 
 /** How long one step of a conversation with the server may take, in milliseconds. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { refusals } from "../auth/assertions/signed-claims.ts";
+import { refusals } from "../auth/assertions/assertion-claims.ts";
 import { Problem } from "./problems.ts";
 
 const { issuer_unreachable: _, invalid_request: __, ...assertions } = refusals;

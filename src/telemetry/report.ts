@@ -1,4 +1,4 @@
-import type { RoomTally } from "../auth/agents/agent-room.ts";
+import type { RoomTally } from "../auth/agents/unclaimed-capacity.ts";
 import type { QuotaName } from "../limits/limits.ts";
 import type { LoggedError } from "./log.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { newKeyText } from "../../src/auth/keys/key-text.ts";
+import { newKeyText } from "../../src/auth/keys/key-format.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { audited } from "../../src/store/audit/entry.ts";

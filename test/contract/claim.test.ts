@@ -6,7 +6,7 @@ import { accounts } from "../../src/auth/accounts/account-records.ts";
 import { grants } from "../../src/auth/accounts/grants.ts";
 import { type Agent, clients, issuedTo } from "../../src/auth/agents/agent.ts";
 import { createClaims } from "../../src/auth/agents/create-claims.ts";
-import { createAgentOf, registeredBy } from "../../src/auth/agents/registration-token.ts";
+import { createAgentOf, registeredBy } from "../../src/auth/agents/registration-access-token.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../src/auth/scopes.ts";
 import { sendProblem } from "../../src/http/errors.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nextAttemptMs } from "../../src/alerts/delivery/retry-schedule.ts";
 import { newSecret, signatureHeaders } from "../../src/alerts/delivery/signing.ts";
-import { ID_JAG } from "../../src/auth/assertions/names.ts";
+import { ID_JAG } from "../../src/auth/assertions/oauth-urns.ts";
 import {
   getWith,
   postForm,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { claimedBy, clients } from "../../src/auth/agents/agent.ts";
 import { claims } from "../../src/auth/agents/claim-records.ts";
-import { ID_JAG, JWT_BEARER } from "../../src/auth/assertions/names.ts";
+import { ID_JAG, JWT_BEARER } from "../../src/auth/assertions/oauth-urns.ts";
 import { type Scope, scopes } from "../../src/auth/scopes.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";

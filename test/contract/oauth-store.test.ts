@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
-import { createAgentRoom } from "../../src/auth/agents/agent-room.ts";
+import { createAgentRoom } from "../../src/auth/agents/unclaimed-capacity.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { JWT_BEARER } from "../../src/auth/assertions/names.ts";
+import { JWT_BEARER } from "../../src/auth/assertions/oauth-urns.ts";
 import {
   EXAMPLE_REGISTRATION,
   getWith,

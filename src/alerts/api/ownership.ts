@@ -1,7 +1,7 @@
 import { belongingTo, issuedTo, through } from "../../auth/agents/agent.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { ofKey } from "../../auth/keys/api-keys.ts";
-import { randomBase62 } from "../../auth/keys/base62.ts";
+import { randomBase62 } from "../../lib/base62.ts";
 import { Problem } from "../../problem.ts";
 import { announce, removeAt, removeGroup } from "../../store/port/operations.ts";
 import type { Operation, Records } from "../../store/port/records.ts";

@@ -1,4 +1,4 @@
-import { isThere, whileEntitled } from "../../auth/entitled.ts";
+import { isThere, whileEntitled } from "../../auth/entitlement.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { insert, replace } from "../../store/port/operations.ts";

@@ -1,6 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
-import { randomBase62 } from "../../auth/keys/base62.ts";
 import type { Scope } from "../../auth/scopes.ts";
+import { randomBase62 } from "../../lib/base62.ts";
 import { announce, insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {

@@ -1,5 +1,5 @@
 import { readableBody } from "../../answers/event.ts";
-import { isEntitled } from "../../auth/entitled.ts";
+import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";

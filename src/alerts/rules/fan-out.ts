@@ -1,5 +1,5 @@
 import { eventPayload, type MarketEvent } from "../../answers/event.ts";
-import { isEntitled } from "../../auth/entitled.ts";
+import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { Market } from "../../market/market.ts";

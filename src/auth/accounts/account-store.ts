@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { EmailAddress, ofEmail } from "../../mail/email-address.ts";
 import { insert } from "../../store/port/operations.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
 import { belongingTo } from "../agents/agent.ts";
@@ -13,7 +14,6 @@ import {
 } from "./account-records.ts";
 import type { Account, Accounts } from "./accounts.ts";
 import { createConnectedApplications } from "./connected-applications.ts";
-import { EmailAddress, ofEmail } from "./email-address.ts";
 import { createOwnAgents } from "./own-agents.ts";
 
 /** Random bytes of an account id. */

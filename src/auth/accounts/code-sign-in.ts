@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
+import { ofEmail } from "../../mail/email-address.ts";
 import type { Mailbox } from "../../mail/mail.ts";
 import { put, removeAt, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
@@ -6,7 +7,6 @@ import type { Auditor } from "../auditor.ts";
 import { fingerprint } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 import { isSameText } from "./constant-time.ts";
-import { ofEmail } from "./email-address.ts";
 import type { SignIn, SignUp } from "./sign-in.ts";
 
 /** Digits of a code (authorization section 6). */

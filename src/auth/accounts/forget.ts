@@ -1,3 +1,4 @@
+import { ofEmail } from "../../mail/email-address.ts";
 import { audited } from "../../store/audit/entry.ts";
 import { removeGroup } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
@@ -6,7 +7,6 @@ import { belongingTo, claimedBy, clients, issuedTo } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { withoutLastUse } from "../last-use.ts";
 import { accounts } from "./account-records.ts";
-import { ofEmail } from "./email-address.ts";
 import { grants, underGrant } from "./grants.ts";
 import { withoutAgent, withoutAgentsIn } from "./own-agents.ts";
 

@@ -14,8 +14,8 @@ import {
   fetchUserInfo,
 } from "openid-client";
 import type { UpstreamChoice } from "../../config/config.ts";
-import { isLoopbackHost } from "../loopback.ts";
-import { EmailAddress } from "./email-address.ts";
+import { isLoopbackHost } from "../../lib/loopback.ts";
+import { EmailAddress } from "../../mail/email-address.ts";
 
 /** An answer of the provider has to be there within this many seconds. */
 const TIMEOUT_SECONDS = 5;

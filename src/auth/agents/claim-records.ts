@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { ofEmail } from "../../mail/email-address.ts";
 import { put, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { AccountRecord } from "../accounts/account-records.ts";
-import { ofEmail } from "../accounts/email-address.ts";
 import { fingerprint } from "../secrets.ts";
 import { belongingTo, type ClientRecord, clients, isClaimable, issuedTo } from "./agent.ts";
 import { CLAIM_CODE_MS, isUsedUp, type KeptCode, keptCode, newClaimCode } from "./claim-code.ts";

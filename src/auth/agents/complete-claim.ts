@@ -7,13 +7,6 @@ import type { Scope } from "../scopes.ts";
 import { arrivalOf, type ClientRecord, heldUnclaimed, type Ownership } from "./agent.ts";
 import { isCode, type PresentedCode } from "./claim-code.ts";
 import {
-  type ClaimingAccess,
-  claimingAccess,
-  claimNotice,
-  completedClaim,
-  ownership,
-} from "./claim-completion.ts";
-import {
   type ClaimRecord,
   countedTry,
   isAwaited,
@@ -24,7 +17,14 @@ import {
   standingOf,
 } from "./claim-records.ts";
 import type { Claimed, Claimer, ClaimOutcome } from "./claims.ts";
-import { newRegistrationToken } from "./registration-token.ts";
+import {
+  type ClaimingAccess,
+  claimingAccess,
+  claimNotice,
+  completedClaim,
+  ownership,
+} from "./ownership-transfer.ts";
+import { newRegistrationToken } from "./registration-access-token.ts";
 
 /** What the steps of a claim work with. */
 export interface ClaimContext {

@@ -14,7 +14,7 @@ import {
   type Refusal,
   SKEW_SECONDS,
   signedClaims,
-} from "./signed-claims.ts";
+} from "./assertion-claims.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
 /** What came of an assertion: the grant of the token that it was exchanged for, or the agent that was

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRemoteJWKSet, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
-import { isLoopbackHost } from "../loopback.ts";
+import { isLoopbackHost } from "../../lib/loopback.ts";
 
 /** An identity provider whose assertions are believed. */
 export interface TrustedIssuer {

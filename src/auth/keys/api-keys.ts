@@ -1,3 +1,4 @@
+import { randomBase62 } from "../../lib/base62.ts";
 import { insert, removeAt, removeGroup, replace, unchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
@@ -8,8 +9,7 @@ import type { Auditor } from "../auditor.ts";
 import { type LastUse, withoutLastUse } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 import { fingerprint } from "../secrets.ts";
-import { randomBase62 } from "./base62.ts";
-import { hintOf, isKeyText, newKeyText } from "./key-text.ts";
+import { hintOf, isKeyText, newKeyText } from "./key-format.ts";
 
 /** A long-lived key (interface section 5.1). The key itself is kept as a hash only. */
 export interface ApiKey {

@@ -1,6 +1,6 @@
 import type { Adapter } from "oidc-provider";
 import type { Records } from "../../store/port/records.ts";
-import type { AgentRoom } from "../agents/agent-room.ts";
+import type { AgentRoom } from "../agents/unclaimed-capacity.ts";
 import type { Auditor } from "../auditor.ts";
 
 /** What the adapters of all models share. */

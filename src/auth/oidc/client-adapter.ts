@@ -6,8 +6,8 @@ import type { Operation, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
 import { withoutAgent, withoutAgentsIn } from "../accounts/own-agents.ts";
 import { type Agent, type ClientRecord, clients, isAudited, issuedTo } from "../agents/agent.ts";
-import { noRoom } from "../agents/agent-room.ts";
-import { heldWith, registeredBy } from "../agents/registration-token.ts";
+import { heldWith, registeredBy } from "../agents/registration-access-token.ts";
+import { noRoom } from "../agents/unclaimed-capacity.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
 import {
   type AdapterContext,
@@ -15,11 +15,11 @@ import {
   type ModelAdapter,
   type RegistrationContext,
 } from "./adapter-context.ts";
-import { refuseAssertion } from "./asked-identity.ts";
-import { placingOf } from "./client-life.ts";
-import { newcomerOf, registersOwned } from "./identity.ts";
-import { readsOf } from "./reads.ts";
-import { haveSameRedirects } from "./redirects.ts";
+import { refuseAssertion } from "./agent-identity.ts";
+import { placingOf } from "./client-lifetime.ts";
+import { haveSameRedirects } from "./redirect-uris.ts";
+import { newcomerOf, registersOwned } from "./registration-endpoint.ts";
+import { readsOf } from "./request-state.ts";
 import { withPersonalScopes } from "./resources.ts";
 
 function storable(metadata: AdapterPayload): AdapterPayload {

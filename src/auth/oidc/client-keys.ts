@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { errors } from "oidc-provider";
-import { list, type Metadata, refuse } from "./client-metadata.ts";
+import { list, type Metadata, refuse } from "./metadata-members.ts";
 
 /** Longest time that an assertion of a client may still be good for, in seconds. Each is remembered until
  *  it ends, so that it counts once. */

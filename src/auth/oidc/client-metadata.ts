@@ -1,112 +1,142 @@
 import { errors } from "oidc-provider";
-import { hasMarkup, NO_MARKUP } from "../markup.ts";
+import { JWT_BEARER } from "../assertions/oauth-urns.ts";
+import { allScopes, isScope, type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
+import { publicKeys } from "./client-keys.ts";
+import {
+  address,
+  checkInformation,
+  list,
+  type Metadata,
+  plainText,
+  refuse,
+} from "./metadata-members.ts";
+import { isAllowedRedirect } from "./redirect-uris.ts";
+import { personalScopes } from "./resources.ts";
 
-/** Client metadata (RFC 7591 section 2) as a stranger sent it: no type can be relied on. */
-export type Metadata = Readonly<Record<string, unknown>>;
+/** Grant types a client can register; others that are asked for are left out of the answer. */
+const grantTypes: readonly unknown[] = [
+  "authorization_code",
+  "client_credentials",
+  "refresh_token",
+  JWT_BEARER,
+];
 
-/** Longest name or label, in characters. */
-const MAX_TEXT_CHARACTERS = 100;
+/** Grants without a person at a browser: without authentication, the id alone would do. */
+const confidentialGrants = ["client_credentials", JWT_BEARER];
 
-/** Longest address, in UTF-16 units; what common servers and browsers accept. */
-const MAX_URI_LENGTH = 2000;
+/** How ID tokens are signed: with a key of each algorithm in the key set. */
+export const idTokenAlgorithms = ["ES256", "RS256"] as const;
 
-/** Longest e-mail address, in characters (RFC 5321 section 4.5.3.1.3, without the brackets). */
-const MAX_CONTACT_LENGTH = 254;
+/** Members that would make this server fetch or call an address of the client's choice. */
+const droppedMembers = {
+  sector_identifier_uri: undefined,
+  initiate_login_uri: undefined,
+  backchannel_logout_uri: undefined,
+};
 
-/** Most entries in a member that is a list, such as `redirect_uris`. */
-const MAX_ENTRIES = 10;
+/** The algorithm that a client asks for; one that this server has no key for is left out, so that the
+ *  client is answered with the default. */
+const idTokenAlgorithm = (asked: unknown) => idTokenAlgorithms.find((known) => known === asked);
 
-/** Deepest nesting of a body: a key set in a registration needs five levels. */
-const MAX_DEPTH = 8;
-
-/** Control characters, lone surrogates, line separators, bidirectional controls, and what cannot be
- *  seen save for the joiners and variants that scripts and emoji need: each can make a name read as
- *  something else on a page or in a log, or hide text in it. */
-const DECEPTIVE =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}[\p{Default_Ignorable_Code_Point}--[\u200c\u200d\ufe0e\ufe0f]]]/v;
-
-/** Whether everything in a body is at most `depth` levels deep, and nothing is named `__proto__`:
- *  oidc-provider copies members by assignment, which would take that one for the prototype. */
-function isPlain(value: unknown, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  if (depth === 0) return false;
-  return Object.entries(value).every(
-    ([name, inner]) => name !== "__proto__" && isPlain(inner, depth - 1),
+function redirectsOf(metadata: Metadata): readonly URL[] {
+  const redirects = list("redirect_uris", metadata.redirect_uris).map((uri) =>
+    address("redirect_uris", uri),
   );
+  if (!redirects.every(isAllowedRedirect)) {
+    refuse(
+      "redirect_uris must use https, http to a loopback address, or a private-use scheme with a dot such as com.example.app, or cursor",
+    );
+  }
+  return redirects;
+}
+
+/** Native when one redirect stays on the user's machine: then any loopback port is accepted
+ *  (RFC 8252 section 7.3). */
+function applicationType(redirects: readonly URL[]): "native" | "web" {
+  return redirects.some((uri) => uri.protocol !== "https:") ? "native" : "web";
+}
+
+/** RFC 6749 section 4.4.3: there is a refresh token only for what a person consented to. */
+function grantedTypes(metadata: Metadata): readonly unknown[] {
+  const asked = list("grant_types", metadata.grant_types);
+  const usesCode = asked.includes("authorization_code");
+  const granted = grantTypes.filter(
+    (type) => asked.includes(type) && (usesCode || type !== "refresh_token"),
+  );
+  if (granted.length === 0) {
+    const alone = grantTypes.filter((type) => type !== "refresh_token").join(", ");
+    refuse(
+      `grant_types must contain one of ${alone}; refresh_token comes beside authorization_code`,
+    );
+  }
+
+  const isPublic = metadata.token_endpoint_auth_method === "none";
+  if (isPublic && confidentialGrants.some((type) => granted.includes(type))) {
+    refuse(`${confidentialGrants.join(" and ")} need a token_endpoint_auth_method other than none`);
+  }
+  return granted;
+}
+
+/** The scopes a client may register. What a person decides over is theirs to limit, so that a client
+ *  which asks one, or their identity provider, may ask for all. */
+function scopeCeiling(types: readonly unknown[], own: readonly Scope[]): readonly string[] {
+  if (types.includes("authorization_code")) return [...allScopes, ...personalScopes];
+  return types.includes(JWT_BEARER) ? allScopes : own;
+}
+
+/** @returns `undefined` for nothing: the library takes no empty text. */
+function grantedScope(asked: unknown, ceiling: readonly string[]): string | undefined {
+  if (asked !== undefined && typeof asked !== "string") refuse("scope must be a string");
+
+  const names = scopeNames(asked ?? "");
+  const granted = names.length === 0 ? ceiling : names.filter((name) => ceiling.includes(name));
+  const isKnown = names.length === 0 || names.some(isScope);
+  // Where nothing is open to agents by themselves, all that it asks for waits for the claim.
+  if (granted.length === 0 && !(ceiling.length === 0 && isKnown)) {
+    const choice = ceiling.length === 0 ? "no scope before a claim" : ceiling.join(" ");
+    throw new errors.InvalidScope(
+      `nothing asked for can be granted: this registration may have ${choice}; ${scopeAdvice}`,
+      names.join(" "),
+    );
+  }
+  return granted.length === 0 ? undefined : granted.join(" ");
 }
 
 /**
- * Checks a whole registration or update before any member of it is looked at. Spec 2.4 names no
- * software statement and this server trusts no signer of one (RFC 7591 section 2.3), so that one
- * is refused; to leave it out would let a client believe that what it states was heard.
+ * Brings a registration or update (RFC 7591 section 2, RFC 7592 section 2.2) to what this server
+ * offers, and refuses what is unsafe. Spec 2.4 leaves the required fields open: a client without
+ * `grant_types` is an authorization code client, as in RFC 7591, and then needs `redirect_uris`.
  *
- * @throws `invalid_client_metadata` or `unapproved_software_statement`.
+ * The response type `token`, and the grant `refresh_token` without `authorization_code`, are
+ * accepted in the request and left out of the answer, since this server offers neither.
+ *
+ * A client that asks for no scope gets all it may have; where that is nothing before a claim, its scope
+ * is empty until then.
+ *
+ * @param ceiling What a client that asks nobody may have; never taken from the metadata.
+ * @returns The members to replace; `undefined` stands for removal.
+ * @throws `invalid_client_metadata`, `invalid_redirect_uri` or `invalid_scope`, each with a
+ *   description for the caller.
  */
-export function checkBody(body: Metadata): void {
-  if (!isPlain(body, MAX_DEPTH)) {
-    refuse(`the body must be at most ${MAX_DEPTH} levels deep, without __proto__`);
+export function normaliseRegistration(metadata: Metadata, ceiling: readonly Scope[]): Metadata {
+  const types = grantedTypes(metadata);
+  const usesCode = types.includes("authorization_code");
+  const redirects = redirectsOf(metadata);
+  if (usesCode && redirects.length === 0) {
+    refuse("redirect_uris are needed, unless an agent asks for client_credentials alone");
   }
-  if (body.software_statement !== undefined) {
-    throw new errors.UnapprovedSoftwareStatement("no signer of software statements is trusted");
-  }
-}
+  checkInformation(metadata);
 
-/** Ends a registration. @throws `invalid_redirect_uri` when the description starts with
- *  `redirect_uris`, else `invalid_client_metadata` (RFC 7591 section 3.2.2). */
-export function refuse(description: string): never {
-  throw new errors.InvalidClientMetadata(description);
-}
-
-/** A name or label, in Unicode normal form C and without markup. @throws `invalid_client_metadata` */
-export function plainText(
-  member: string,
-  value: unknown,
-  most = MAX_TEXT_CHARACTERS,
-): string | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== "string") refuse(`${member} must be a string`);
-
-  const text = value.normalize("NFC");
-  if ([...text].length > most) {
-    refuse(`${member} must not be longer than ${most} characters`);
-  }
-  if (DECEPTIVE.test(text)) {
-    refuse(`${member} must not contain control or bidirectional formatting characters`);
-  }
-  if (hasMarkup(text)) refuse(`${member} ${NO_MARKUP}`);
-  return text;
-}
-
-/** The entries of a member that is an array. @throws `invalid_client_metadata` */
-export function list(member: string, value: unknown, most = MAX_ENTRIES): readonly unknown[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value)) refuse(`${member} must be an array`);
-  if (value.length > most) refuse(`${member} must have at most ${most} entries`);
-  return value;
-}
-
-/** An absolute address; a user name in front of the host could be taken for the host.
- *  @throws `invalid_client_metadata` */
-export function address(member: string, value: unknown): URL {
-  if (typeof value !== "string" || value.length > MAX_URI_LENGTH) {
-    refuse(`${member} must be strings of at most ${MAX_URI_LENGTH} characters`);
-  }
-  const url = DECEPTIVE.test(value) ? null : URL.parse(value);
-  if (url === null || url.username !== "" || url.password !== "") {
-    refuse(`${member} must only contain valid uris without user information`);
-  }
-  return url;
-}
-
-/** Checks the members that only inform. @throws `invalid_client_metadata` */
-export function checkInformation(metadata: Metadata): void {
-  for (const member of ["client_uri", "logo_uri", "policy_uri", "tos_uri", "jwks_uri"]) {
-    if (metadata[member] === undefined) continue;
-
-    const { protocol } = address(member, metadata[member]);
-    if (member === "jwks_uri" && protocol !== "https:") refuse(`${member} must be an https uri`);
-  }
-  for (const contact of list("contacts", metadata.contacts)) {
-    plainText("contacts", contact, MAX_CONTACT_LENGTH);
-  }
+  return {
+    ...droppedMembers,
+    grant_types: types,
+    response_types: usesCode ? ["code"] : [],
+    application_type: applicationType(redirects),
+    scope: grantedScope(metadata.scope, scopeCeiling(types, ceiling)),
+    jwks: publicKeys(metadata),
+    id_token_signed_response_alg: idTokenAlgorithm(metadata.id_token_signed_response_alg),
+    client_name: plainText("client_name", metadata.client_name),
+    software_id: plainText("software_id", metadata.software_id),
+    software_version: plainText("software_version", metadata.software_version),
+  };
 }

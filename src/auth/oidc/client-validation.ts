@@ -1,8 +1,8 @@
 import type { ClientMetadata, KoaContextWithOIDC } from "oidc-provider";
 import type { Scope } from "../scopes.ts";
-import { documentMetadata, isByDocument } from "./document-clients.ts";
-import { scopeCeiling } from "./identity.ts";
-import { normaliseRegistration } from "./registration.ts";
+import { normaliseRegistration } from "./client-metadata.ts";
+import { documentMetadata, isByDocument } from "./metadata-documents.ts";
+import { scopeCeiling } from "./registration-endpoint.ts";
 import { withPersonalScopes } from "./resources.ts";
 
 /** Members beyond those of the library. */

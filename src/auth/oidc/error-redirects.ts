@@ -1,7 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import type { Problem } from "../../problem.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
-import { approvesRedirect } from "./redirects.ts";
+import { approvesRedirect } from "./redirect-uris.ts";
 
 /** What an error redirect says to the client (RFC 6749 section 4.1.2.1, RFC 9207). */
 const members = ["error", "error_description", "state", "iss"];

@@ -3,10 +3,10 @@ import { errors, type Provider } from "oidc-provider";
 import type { Session } from "../accounts/sessions.ts";
 import { isScope, scopeNames } from "../scopes.ts";
 import { decideOn } from "./consent.ts";
-import { isByDocument } from "./document-clients.ts";
-import { UNAPPROVED_REDIRECT } from "./people.ts";
-import { asRequest } from "./reads.ts";
-import { redirectOrigin } from "./redirects.ts";
+import { UNAPPROVED_REDIRECT } from "./end-user.ts";
+import { isByDocument } from "./metadata-documents.ts";
+import { redirectOrigin } from "./redirect-uris.ts";
+import { asRequest } from "./request-state.ts";
 
 /** A client as people see it: nothing of it was checked. */
 export interface AskingClient {

@@ -6,10 +6,10 @@ import { storeUnavailable } from "../../store/port/unavailable.ts";
 import { type GrantRecord, grants, withoutFamily } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext } from "./adapter-context.ts";
-import { type Beneficiary, whileUnchanged } from "./client-life.ts";
-import { isByDocument } from "./document-clients.ts";
-import type { Reads } from "./reads.ts";
-import { roomForChain, survivorOf, withoutReplaced } from "./refresh-chains.ts";
+import { type Beneficiary, whileUnchanged } from "./client-lifetime.ts";
+import { isByDocument } from "./metadata-documents.ts";
+import { roomForChain, survivorOf, withoutReplaced } from "./refresh-token-families.ts";
+import type { Reads } from "./request-state.ts";
 
 /** Where a record of a model is kept. */
 export interface Place {

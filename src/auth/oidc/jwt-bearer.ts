@@ -5,11 +5,11 @@ import {
   type TokenEndpointGrantContext,
 } from "oidc-provider";
 import type { Accounts } from "../accounts/accounts.ts";
+import { refusals } from "../assertions/assertion-claims.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
-import { JWT_BEARER } from "../assertions/names.ts";
-import { refusals } from "../assertions/signed-claims.ts";
+import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
-import { readsOf } from "./reads.ts";
+import { readsOf } from "./request-state.ts";
 import {
   ACCESS_TOKEN_SECONDS,
   type ResourcePolicy,

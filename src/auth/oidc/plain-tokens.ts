@@ -5,8 +5,8 @@ import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
 import { fingerprint, isSecretOf } from "../secrets.ts";
 import type { AdapterContext } from "./adapter-context.ts";
+import { ownerClaims } from "./end-user.ts";
 import { type AdmitToken, type Document, issue } from "./issuance.ts";
-import { ownerClaims } from "./people.ts";
 import {
   ACCESS_TOKEN_SECONDS,
   covers,

@@ -2,33 +2,37 @@ import { type Configuration, type JWK, Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/port/records.ts";
-import type { AgentRoom } from "../agents/agent-room.ts";
-import { JWT_BEARER } from "../assertions/names.ts";
+import type { AgentRoom } from "../agents/unclaimed-capacity.ts";
+import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";
 import { scopes } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
-import { adaptAnswers } from "./answers.ts";
 import { checkAssertionEnd } from "./client-keys.ts";
+import { idTokenAlgorithms } from "./client-metadata.ts";
 import { clientMetadata } from "./client-validation.ts";
-import { documentClients, type Fetch, limitedFetch } from "./document-clients.ts";
-import { holdErrorRedirects, leaveRefusals } from "./error-redirects.ts";
-import { adaptRegistration, newClientId, type RegistrationOptions } from "./identity.ts";
-import { registerJwtBearer } from "./jwt-bearer.ts";
 import {
   accountFinder,
   extraTokenClaims,
   followSignIn,
   type People,
   promptPolicy,
-} from "./people.ts";
-import { isAllowedRedirect, keepRedirectOrigins } from "./redirects.ts";
-import { chainRefreshTokens } from "./refresh-chains.ts";
-import { auditRefusals } from "./refused-tokens.ts";
-import { idTokenAlgorithms } from "./registration.ts";
+} from "./end-user.ts";
+import { holdErrorRedirects, leaveRefusals } from "./error-redirects.ts";
+import { registerJwtBearer } from "./jwt-bearer.ts";
+import { documentClients, type Fetch, limitedFetch } from "./metadata-documents.ts";
+import { isAllowedRedirect, keepRedirectOrigins } from "./redirect-uris.ts";
+import { chainRefreshTokens } from "./refresh-token-families.ts";
+import {
+  adaptRegistration,
+  newClientId,
+  type RegistrationOptions,
+} from "./registration-endpoint.ts";
 import { ACCESS_TOKEN_SECONDS, personalScopes, resourceIndicators } from "./resources.ts";
+import { adaptAnswers } from "./responses.ts";
 import { allowOwnTokens } from "./revocation.ts";
 import { settleExchanges } from "./settlement.ts";
 import { createStoreAdapter } from "./store-adapter.ts";
+import { auditRefusals } from "./token-refusal-audit.ts";
 
 /** What the authorization server is made from. */
 export interface ProviderOptions

@@ -1,7 +1,7 @@
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
 import type { ClientRecord } from "../agents/agent.ts";
 import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
-import { readsOf } from "./reads.ts";
+import { readsOf } from "./request-state.ts";
 
 /** Seconds an access token is good for (interface section 2.5). */
 export const ACCESS_TOKEN_SECONDS = 3600;

@@ -1,7 +1,7 @@
 import { errors, Provider } from "oidc-provider";
 import type { AdapterContext } from "./adapter-context.ts";
 import { type AdmitToken, type Document, issue, type Place } from "./issuance.ts";
-import { readsOf } from "./reads.ts";
+import { readsOf } from "./request-state.ts";
 
 /** What a request for a token has used up and issued so far. */
 interface OpenExchange {

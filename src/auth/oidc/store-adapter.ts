@@ -25,8 +25,8 @@ import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
 import { endFamily } from "./families.ts";
 import { type Document, endReplayed, issue, type Place } from "./issuance.ts";
 import { tellBeforeKept } from "./open-requests.ts";
-import { type Reads, readsOf } from "./reads.ts";
-import { chainOf, survivorOf } from "./refresh-chains.ts";
+import { chainOf, survivorOf } from "./refresh-token-families.ts";
+import { type Reads, readsOf } from "./request-state.ts";
 import { exchangeUnderWay } from "./settlement.ts";
 
 /** Models whose ids are secrets: whoever has one may use it. A device code would be one too, but

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ApiKey } from "../../auth/keys/api-keys.ts";
-import { Label } from "../../auth/keys/label.ts";
 import { scopes } from "../../auth/scopes.ts";
+import { Label } from "../../lib/label.ts";
 import { defineStoreCommand } from "../command.ts";
 import { apiKeysOf, isoOrNull, newKeyNotes, ScopesArgument, scopesIn } from "./shared.ts";
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { accounts } from "../../auth/accounts/account-records.ts";
 import { sessions } from "../../auth/accounts/browser-sessions.ts";
-import { EmailAddress } from "../../auth/accounts/email-address.ts";
 import { forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";
 import { apiKeys } from "../../auth/keys/api-keys.ts";
 import { applications, inquiries } from "../../intake/kept.ts";
+import { EmailAddress } from "../../mail/email-address.ts";
 import { mails } from "../../mail/outbox.ts";
 import { defineStoreCommand } from "../command.ts";
 import { countsText } from "../text.ts";

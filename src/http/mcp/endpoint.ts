@@ -4,7 +4,7 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { type RequestHandler, type Response, Router } from "express";
 import { calledFrom } from "../../auth/auditor.ts";
-import { isLoopbackHost } from "../../auth/loopback.ts";
+import { isLoopbackHost } from "../../lib/loopback.ts";
 import { Problem } from "../../problem.ts";
 import { withinTraceOf } from "../../telemetry/traces.ts";
 import { callerOf, type Gate } from "../authorize.ts";

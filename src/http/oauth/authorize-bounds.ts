@@ -1,5 +1,5 @@
 import type { RequestHandler } from "express";
-import { RESPONSE_MODES } from "../../auth/oidc/answers.ts";
+import { RESPONSE_MODES } from "../../auth/oidc/responses.ts";
 import { queryOf } from "../query.ts";
 import { OAuthRefusal } from "./oauth-errors.ts";
 

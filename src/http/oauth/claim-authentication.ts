@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import { isFresh } from "../../auth/accounts/fresh.ts";
 import type { ActingApplication } from "../../auth/agents/agent.ts";
-import type { AgentOf } from "../../auth/agents/registration-token.ts";
+import type { AgentOf } from "../../auth/agents/registration-access-token.ts";
 import type { Authenticate, Caller } from "../../auth/caller.ts";
 import { covers } from "../../auth/oidc/resources.ts";
 import type { Scope } from "../../auth/scopes.ts";

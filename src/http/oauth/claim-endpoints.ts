@@ -1,11 +1,11 @@
 import { type RequestHandler, Router } from "express";
 import { z } from "zod";
-import { EmailAddress } from "../../auth/accounts/email-address.ts";
 import { type ClaimOutcome, type Claims, claimLinks } from "../../auth/agents/claims.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
+import { EmailAddress } from "../../mail/email-address.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { answerOAuthLimit, limitBy } from "../rate-limits.ts";
 import {

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler } from "express";
-import { unavailableBody } from "../../auth/oidc/answers.ts";
+import { unavailableBody } from "../../auth/oidc/responses.ts";
 import { Problem } from "../../problem.ts";
 import { isOpenedInBrowser } from "../errors.ts";
 

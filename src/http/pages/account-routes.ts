@@ -4,7 +4,7 @@ import type { AlertService } from "../../alerts/api/alert-service.ts";
 import type { Account, Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser } from "../../auth/accounts/sessions.ts";
 import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
-import { hasMarkup, NO_MARKUP } from "../../auth/markup.ts";
+import { hasMarkup, NO_MARKUP } from "../../lib/markup.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { accountPage } from "./account.ts";
 import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts.ts";

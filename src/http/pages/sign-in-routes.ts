@@ -1,11 +1,11 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
-import { EmailAddress } from "../../auth/accounts/email-address.ts";
 import type { Browser, Sessions } from "../../auth/accounts/sessions.ts";
 import type { SignIn, SignUp, Upstream } from "../../auth/accounts/sign-in.ts";
 import { addressKey, widestNetwork } from "../../limits/address-key.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
+import { EmailAddress } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../query.ts";

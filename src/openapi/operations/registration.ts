@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { Instant } from "../../answers/common.ts";
-import { ID_JAG, JWT_BEARER } from "../../auth/assertions/names.ts";
+import { ID_JAG, JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { allScopes, scopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
-import { JWT_BEARER } from "../../auth/assertions/names.ts";
+import { JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
 import { OAUTH_BODY_PROBLEMS, OAUTH_PROBLEMS } from "../problems.ts";

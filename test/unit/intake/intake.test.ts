@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { ofEmail } from "../../../src/auth/accounts/email-address.ts";
 import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../../src/auth/last-use.ts";
@@ -8,6 +7,7 @@ import { createDecisions } from "../../../src/intake/decisions.ts";
 import { createIntake } from "../../../src/intake/intake.ts";
 import { applicationOfToken, readApplications, readInquiries } from "../../../src/intake/kept.ts";
 import { seats } from "../../../src/intake/seats.ts";
+import { ofEmail } from "../../../src/mail/email-address.ts";
 import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../src/store/audit/entry.ts";

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/account-records.ts";
-import { ofEmail } from "../../../../src/auth/accounts/email-address.ts";
 import {
   type Agent,
   belongingTo,
@@ -12,10 +11,11 @@ import {
 import { claims as claimRecords } from "../../../../src/auth/agents/claim-records.ts";
 import type { Claimer, ClaimOutcome } from "../../../../src/auth/agents/claims.ts";
 import { createClaims } from "../../../../src/auth/agents/create-claims.ts";
-import { createAgentOf } from "../../../../src/auth/agents/registration-token.ts";
+import { createAgentOf } from "../../../../src/auth/agents/registration-access-token.ts";
 import { calledFrom } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/auth/secrets.ts";
+import { ofEmail } from "../../../../src/mail/email-address.ts";
 import { createOutbox, mails, openedEmail } from "../../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { accounts } from "../../../../src/auth/accounts/account-records.ts";
 import { belongingTo } from "../../../../src/auth/agents/agent.ts";
 import { createApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
-import { newKeyText } from "../../../../src/auth/keys/key-text.ts";
+import { newKeyText } from "../../../../src/auth/keys/key-format.ts";
 import { createLastUse } from "../../../../src/auth/last-use.ts";
 import { type AuditEntry, audited, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { insert, remove, removeGroup } from "../../../../src/store/port/operations.ts";

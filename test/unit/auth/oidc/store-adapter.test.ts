@@ -1,9 +1,9 @@
 import type { Adapter } from "oidc-provider";
 import { expect, it } from "vitest";
 import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
-import { createAgentRoom } from "../../../../src/auth/agents/agent-room.ts";
+import { createAgentRoom } from "../../../../src/auth/agents/unclaimed-capacity.ts";
 import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
-import { asRequest } from "../../../../src/auth/oidc/reads.ts";
+import { asRequest } from "../../../../src/auth/oidc/request-state.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
 import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";

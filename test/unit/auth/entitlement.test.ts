@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { accounts } from "../../../src/auth/accounts/account-records.ts";
 import { grants } from "../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../../src/auth/agents/agent.ts";
-import { heldScopes, isEntitled, whileEntitled } from "../../../src/auth/entitled.ts";
+import { heldScopes, isEntitled, whileEntitled } from "../../../src/auth/entitlement.ts";
 import { apiKeys, ofKey } from "../../../src/auth/keys/api-keys.ts";
 import { alertScopes, allScopes, type Scope } from "../../../src/auth/scopes.ts";
 import { insert, put, removeGroup } from "../../../src/store/port/operations.ts";

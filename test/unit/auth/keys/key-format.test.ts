@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { randomBase62, toBase62 } from "../../../../src/auth/keys/base62.ts";
-import { hintOf, isKeyText, newKeyText } from "../../../../src/auth/keys/key-text.ts";
+import { hintOf, isKeyText, newKeyText } from "../../../../src/auth/keys/key-format.ts";
+import { randomBase62, toBase62 } from "../../../../src/lib/base62.ts";
 
 /** Reads base 62 the slow way. */
 const fromBase62 = (text: string): number =>

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hasMarkup, NO_MARKUP } from "../markup.ts";
+import { hasMarkup, NO_MARKUP } from "./markup.ts";
 
 /** Most characters of a label (reliability section 5). */
 const MAX_CHARACTERS = 100;

@@ -1,6 +1,6 @@
 import { decodeJwt, errors, jwtVerify } from "jose";
 import { z } from "zod";
-import { EmailAddress } from "../accounts/email-address.ts";
+import { EmailAddress } from "../../mail/email-address.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
 /** Why an assertion is refused, in the words of auth.md, each with the reason for the caller. */

@@ -10,8 +10,8 @@ import type { Accounts } from "../accounts/accounts.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { Session } from "../accounts/sessions.ts";
 import type { Agent } from "../agents/agent.ts";
-import { readsOf } from "./reads.ts";
-import { approvesRedirect } from "./redirects.ts";
+import { approvesRedirect } from "./redirect-uris.ts";
+import { readsOf } from "./request-state.ts";
 
 /** Who the people are that clients act for. */
 export interface People {

@@ -1,6 +1,6 @@
 import type { AdapterPayload, Provider } from "oidc-provider";
+import { isLoopbackHost } from "../../lib/loopback.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
-import { isLoopbackHost } from "../loopback.ts";
 
 /**
  * Private-use schemes without a dot that are allowed all the same. RFC 8252 section 7.1 asks for a

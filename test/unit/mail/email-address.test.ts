@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EmailAddress, ofEmail } from "../../../../src/auth/accounts/email-address.ts";
+import { EmailAddress, ofEmail } from "../../../src/mail/email-address.ts";
 
 describe("an e-mail address", () => {
   it.each([

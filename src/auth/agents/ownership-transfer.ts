@@ -13,7 +13,7 @@ import {
 } from "./agent.ts";
 import { claims, type OpenClaim } from "./claim-records.ts";
 import type { Claimer } from "./claims.ts";
-import { heldWith } from "./registration-token.ts";
+import { heldWith } from "./registration-access-token.ts";
 
 /** A notice that comes later than mail servers try for is none, in milliseconds (RFC 5321 section
  *  4.5.4.1: 4 to 5 days). */

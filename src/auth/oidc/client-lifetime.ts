@@ -1,6 +1,6 @@
+import { ofEmail } from "../../mail/email-address.ts";
 import { replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation, Placing, Replacing, Stored } from "../../store/port/records.ts";
-import { ofEmail } from "../accounts/email-address.ts";
 import { type Agent, type ClientRecord, claimedBy, clients } from "../agents/agent.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,15 +1,15 @@
 import { errors } from "oidc-provider";
+import { EmailAddress } from "../../mail/email-address.ts";
 import { insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import type { Accounts } from "../accounts/accounts.ts";
-import { EmailAddress } from "../accounts/email-address.ts";
 import type { Agent } from "../agents/agent.ts";
+import { type Refusal, refusals } from "../assertions/assertion-claims.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
-import { ID_JAG } from "../assertions/names.ts";
-import { type Refusal, refusals } from "../assertions/signed-claims.ts";
+import { ID_JAG } from "../assertions/oauth-urns.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes } from "../scopes.ts";
-import type { Metadata } from "./client-metadata.ts";
+import type { Metadata } from "./metadata-members.ts";
 import { resourcesWithin } from "./resources.ts";
 
 /** What a registration says of who the agent is, once it was verified. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fingerprint } from "../secrets.ts";
+import { fingerprint } from "../auth/secrets.ts";
 
 /** Most characters of an address: a path of 256 (RFC 5321 section 4.5.3.1.3) without its brackets. */
 const MAX_LENGTH = 254;

@@ -6,7 +6,7 @@ import { allowedScopes, grants } from "./accounts/grants.ts";
 import { belongingTo, clients } from "./agents/agent.ts";
 import type { Caller } from "./caller.ts";
 import { apiKeys, ofKey } from "./keys/api-keys.ts";
-import { isByDocument } from "./oidc/document-clients.ts";
+import { isByDocument } from "./oidc/metadata-documents.ts";
 import { ownCeiling } from "./oidc/resources.ts";
 import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scopes.ts";
 

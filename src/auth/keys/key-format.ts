@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
+import { randomBase62, toBase62 } from "../../lib/base62.ts";
 import type { StoreMode } from "../../store/port/store.ts";
-import { randomBase62, toBase62 } from "./base62.ts";
 
 /** Random characters of a key: 190 bits. */
 const SECRET_LENGTH = 32;

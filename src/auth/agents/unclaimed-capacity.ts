@@ -10,7 +10,12 @@ import { REMOVED_TOPIC, withoutAgent } from "../accounts/own-agents.ts";
 import { askedBy, type ClientRecord, clients, issuedTo } from "./agent.ts";
 import { CLAIM_CODE_MS } from "./claim-code.ts";
 import { claims } from "./claim-records.ts";
-import { type Candidate, createPopulation, type Population, type Unclaimed } from "./population.ts";
+import {
+  type Candidate,
+  createPopulation,
+  type Population,
+  type Unclaimed,
+} from "./unclaimed-index.ts";
 
 /** Room for agents that nobody has claimed: so many of ordinary size, all together. */
 const ROOM = 10_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Label } from "../../../../src/auth/keys/label.ts";
+import { Label } from "../../../src/lib/label.ts";
 
 const isLabel = (text: unknown) => Label.safeParse(text).success;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPopulation } from "../../../../src/auth/agents/population.ts";
+import { createPopulation } from "../../../../src/auth/agents/unclaimed-index.ts";
 
 const NOW = 1_000_000;
 

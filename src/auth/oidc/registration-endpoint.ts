@@ -3,7 +3,7 @@ import { type AdapterPayload, errors, type KoaContextWithOIDC, type Provider } f
 import type { Operation, Records } from "../../store/port/records.ts";
 import { type Agent, clients, isClaimable } from "../agents/agent.ts";
 import type { ClaimStart, Claims } from "../agents/claims.ts";
-import { newRegistrationToken } from "../agents/registration-token.ts";
+import { newRegistrationToken } from "../agents/registration-access-token.ts";
 import { type Assertion, MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
 import { allScopes, type Scope } from "../scopes.ts";
 import {
@@ -11,10 +11,14 @@ import {
   askedIdentity,
   type IdentityOptions,
   refuseAssertion,
-} from "./asked-identity.ts";
-import { placingOf } from "./client-life.ts";
-import { checkBody, type Metadata } from "./client-metadata.ts";
-import { type AnsweredClient, type AnswerOptions, identityMembers } from "./registration-answer.ts";
+} from "./agent-identity.ts";
+import { placingOf } from "./client-lifetime.ts";
+import { checkBody, type Metadata } from "./metadata-members.ts";
+import {
+  type AnsweredClient,
+  type AnswerOptions,
+  identityMembers,
+} from "./registration-response.ts";
 
 /** An agent that is about to be kept. */
 interface Newcomer {

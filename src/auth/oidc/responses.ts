@@ -3,8 +3,8 @@ import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { isKnown } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
-import { documentGrantTypes, isByDocument } from "./document-clients.ts";
-import { readsOf } from "./reads.ts";
+import { documentGrantTypes, isByDocument } from "./metadata-documents.ts";
+import { readsOf } from "./request-state.ts";
 import { challengeClient, tellUnproven } from "./unproven.ts";
 
 /** The body for a problem that is the service's own and will pass, in the words of RFC 6749

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { JWT_BEARER } from "../../../../src/auth/assertions/names.ts";
-import { checkBody } from "../../../../src/auth/oidc/client-metadata.ts";
-import { normaliseRegistration } from "../../../../src/auth/oidc/registration.ts";
+import { JWT_BEARER } from "../../../../src/auth/assertions/oauth-urns.ts";
+import { normaliseRegistration } from "../../../../src/auth/oidc/client-metadata.ts";
+import { checkBody } from "../../../../src/auth/oidc/metadata-members.ts";
 import { anonymousCeiling, type Scope } from "../../../../src/auth/scopes.ts";
 import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
 
