@@ -2,8 +2,11 @@ import { Webhook } from "standardwebhooks";
 import { expect, it, onTestFinished } from "vitest";
 import { alerts } from "../../src/alerts/alert.ts";
 import { ATTEMPT_KIND, deliveries } from "../../src/alerts/delivery/delivery.ts";
-import { nextSecret } from "../../src/alerts/delivery/secrets.ts";
-import { type SignatureHeaders, verifySignatures } from "../../src/alerts/delivery/signing.ts";
+import {
+  nextSecret,
+  type SignatureHeaders,
+  verifySignatures,
+} from "../../src/alerts/delivery/signing.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { replace } from "../../src/store/port/operations.ts";

@@ -1,7 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { alerts, ownerGroup, type StoredAlert, type Way } from "../../src/alerts/alert.ts";
-import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery/delivery.ts";
-import { enqueueDelivery, newMessageId } from "../../src/alerts/delivery/queue.ts";
+import {
+  EVENT_KIND,
+  EVENTS_TOPIC,
+  type EventRow,
+  enqueueDelivery,
+  newMessageId,
+} from "../../src/alerts/delivery/delivery.ts";
 import { type GrantRecord, grants } from "../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../src/auth/agents/agent.ts";
 import { announce, append, put, remove, replace } from "../../src/store/port/operations.ts";

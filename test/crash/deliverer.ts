@@ -1,7 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { alerts, type StoredAlert } from "../../src/alerts/alert.ts";
-import { ATTEMPT_KIND, deliveries, EVENTS_KEPT_MS } from "../../src/alerts/delivery/delivery.ts";
-import { enqueueDelivery, queueGroup } from "../../src/alerts/delivery/queue.ts";
+import {
+  ATTEMPT_KIND,
+  deliveries,
+  EVENTS_KEPT_MS,
+  enqueueDelivery,
+  queueGroup,
+} from "../../src/alerts/delivery/delivery.ts";
 import { createSender, type Sender } from "../../src/alerts/delivery/sender.ts";
 import { createDeliveryWorker } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";

@@ -1,6 +1,10 @@
 import { alerts, type Owner, ownerGroup } from "../../src/alerts/alert.ts";
-import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../../src/alerts/delivery/delivery.ts";
-import { newMessageId } from "../../src/alerts/delivery/queue.ts";
+import {
+  EVENT_KIND,
+  EVENTS_TOPIC,
+  type EventRow,
+  newMessageId,
+} from "../../src/alerts/delivery/delivery.ts";
 import { announce, append } from "../../src/store/port/operations.ts";
 import { postJson, type Registered, register, tokenOf } from "./agent.ts";
 import { type OpenStream, openStream } from "./event-stream.ts";

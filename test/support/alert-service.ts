@@ -3,8 +3,12 @@ import { type Owner, ownerGroup } from "../../src/alerts/alert.ts";
 import { type AlertService, createAlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
 import type { NewAlert } from "../../src/alerts/api/register.ts";
-import { ATTEMPT_KIND, type Attempt, EVENT_KIND } from "../../src/alerts/delivery/delivery.ts";
-import { newMessageId } from "../../src/alerts/delivery/queue.ts";
+import {
+  ATTEMPT_KIND,
+  type Attempt,
+  EVENT_KIND,
+  newMessageId,
+} from "../../src/alerts/delivery/delivery.ts";
 import { accounts } from "../../src/auth/accounts/account-records.ts";
 import { grants } from "../../src/auth/accounts/grants.ts";
 import { belongingTo, clients, issuedTo } from "../../src/auth/agents/agent.ts";

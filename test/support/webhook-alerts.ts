@@ -5,10 +5,9 @@ import {
   type AlertTarget,
   enqueueDelivery,
   newMessageId,
-} from "../../src/alerts/delivery/queue.ts";
-import { firstSecret } from "../../src/alerts/delivery/secrets.ts";
+} from "../../src/alerts/delivery/delivery.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/alerts/delivery/sender.ts";
-import type { PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
+import { firstSecret, type PrivateKeyJwk } from "../../src/alerts/delivery/signing.ts";
 import { createVault, type Vault } from "../../src/store/keys/vault.ts";
 import { insert } from "../../src/store/port/operations.ts";
 import type { Operation } from "../../src/store/port/records.ts";

@@ -2,7 +2,7 @@ import type { Caller } from "../../auth/caller.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 import { accountGroup, makerKey } from "../alert.ts";
-import { SECRET_OVERLAP_MS } from "../delivery/secrets.ts";
+import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
 import {
   type AlertChanges,
   type AlertRequest,

@@ -9,10 +9,10 @@ import {
   type Thresholds,
   type Way,
 } from "../alert.ts";
+import { enqueueChallenge } from "../delivery/delivery.ts";
 import { endpointHealth } from "../delivery/endpoint-health.ts";
 import { releaseHeld } from "../delivery/held-deliveries.ts";
-import { enqueueChallenge } from "../delivery/queue.ts";
-import { nextSecret } from "../delivery/secrets.ts";
+import { nextSecret } from "../delivery/signing.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { requireOwnAlert, withoutAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";

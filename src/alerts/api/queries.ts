@@ -13,9 +13,14 @@ import {
   type StoredAlert,
   statusOf,
 } from "../alert.ts";
-import { ATTEMPT_KIND, type Attempt, deliveries, EVENTS_KEPT_MS } from "../delivery/delivery.ts";
+import {
+  ATTEMPT_KIND,
+  type Attempt,
+  deliveries,
+  EVENTS_KEPT_MS,
+  queueGroup,
+} from "../delivery/delivery.ts";
 import { type EndpointHealth, endpointHealth } from "../delivery/endpoint-health.ts";
-import { queueGroup } from "../delivery/queue.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { managedAccount } from "./ownership.ts";
 

@@ -2,8 +2,14 @@ import { Problem } from "../../problem.ts";
 import { announce, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { type AlertStatus, alerts, type StoredAlert, statusOf } from "../alert.ts";
-import { ATTEMPT_KIND, type Attempt, DELIVERIES_TOPIC, deliveries } from "../delivery/delivery.ts";
-import { enqueueDelivery, newMessageId } from "../delivery/queue.ts";
+import {
+  ATTEMPT_KIND,
+  type Attempt,
+  DELIVERIES_TOPIC,
+  deliveries,
+  enqueueDelivery,
+  newMessageId,
+} from "../delivery/delivery.ts";
 import type { AlertRequest } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { type AlertEvent, readEvents } from "./event-rows.ts";

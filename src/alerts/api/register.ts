@@ -11,8 +11,8 @@ import {
   type StoredAlert,
   type Way,
 } from "../alert.ts";
-import { enqueueChallenge } from "../delivery/queue.ts";
-import { firstSecret, signingSecrets } from "../delivery/secrets.ts";
+import { enqueueChallenge } from "../delivery/delivery.ts";
+import { firstSecret, signingSecrets } from "../delivery/signing.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { findEarlierAlert, type IdempotentRequest, rememberRequest } from "./idempotency.ts";
 import { groupsOfAlert, newAlertId, ownerOf, requireOwnAlert } from "./ownership.ts";

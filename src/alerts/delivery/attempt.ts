@@ -8,14 +8,12 @@ import type { Vault } from "../../store/keys/vault.ts";
 import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import { type Alert, alerts, type Owner, type StoredAlert, type Way } from "../alert.ts";
-import { attemptError } from "./attempts.ts";
 import { CHALLENGE_TYPE, isCurrentChallenge } from "./challenge.ts";
 import { deliveries, type StoredDelivery } from "./delivery.ts";
 import type { AttemptOutcome } from "./endpoint-queues.ts";
-import { type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
-import { signingSecrets } from "./secrets.ts";
+import { attemptError, type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
 import type { Sender, WebhookResponse } from "./sender.ts";
-import { type PrivateKeyJwk, signatureHeaders } from "./signing.ts";
+import { type PrivateKeyJwk, signatureHeaders, signingSecrets } from "./signing.ts";
 
 /** What carrying works with. */
 export interface AttemptOptions extends RecordAttemptOptions {

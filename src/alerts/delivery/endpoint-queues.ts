@@ -1,4 +1,9 @@
-import { afterFailedAttempt, allowedAttempts, type CircuitBreaker, CLOSED } from "./breaker.ts";
+import {
+  afterFailedAttempt,
+  allowedAttempts,
+  type CircuitBreaker,
+  CLOSED,
+} from "./circuit-breaker.ts";
 
 /** An endpoint of which nothing was heard for so long is forgotten, in milliseconds: longer than
  *  the longest pause of a breaker. */

@@ -1,8 +1,13 @@
 import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
 import { announce, put, removeAt, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import { DELIVERIES_TOPIC, type Delivery, deliveries } from "./delivery.ts";
-import { type AlertTarget, queueGroup } from "./queue.ts";
+import {
+  type AlertTarget,
+  DELIVERIES_TOPIC,
+  type Delivery,
+  deliveries,
+  queueGroup,
+} from "./delivery.ts";
 
 /** Alerts whose held deliveries are to be sent now, by their id. */
 const releases = collection<true>("alert-releases");

@@ -4,11 +4,10 @@ import { replace } from "../../store/port/operations.ts";
 import type { Records } from "../../store/port/records.ts";
 import { quotaGroupIn } from "../alert.ts";
 import { type AttemptOptions, attemptDelivery } from "./attempt.ts";
-import { MAX_CONCURRENT_ATTEMPTS } from "./breaker.ts";
-import { DELIVERIES_TOPIC, deliveries, type StoredDelivery } from "./delivery.ts";
+import { MAX_CONCURRENT_ATTEMPTS } from "./circuit-breaker.ts";
+import { DELIVERIES_TOPIC, deliveries, endpointGroupIn, type StoredDelivery } from "./delivery.ts";
 import { createEndpointQueues } from "./endpoint-queues.ts";
 import { startReleasing } from "./held-deliveries.ts";
-import { endpointGroupIn } from "./queue.ts";
 
 /** What falls due later is announced by nobody, and announcements may be lost: so often is looked
  *  anyway, in milliseconds. A tenth of the shortest pause between two attempts. */

@@ -15,8 +15,13 @@ import {
   type StoredAlert,
   statusOf,
 } from "../alert.ts";
-import { EVENT_KIND, EVENTS_TOPIC, type EventRow } from "../delivery/delivery.ts";
-import { enqueueDelivery, newMessageId } from "../delivery/queue.ts";
+import {
+  EVENT_KIND,
+  EVENTS_TOPIC,
+  type EventRow,
+  enqueueDelivery,
+  newMessageId,
+} from "../delivery/delivery.ts";
 import { type Condition, isSubscribed } from "./condition.ts";
 import type { PendingCommit } from "./evaluation-state.ts";
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { alerts, type WebhookState } from "../../../../src/alerts/alert.ts";
 import type { AlertService } from "../../../../src/alerts/api/alert-service.ts";
-import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
+import { deliveries, enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
-import { enqueueDelivery } from "../../../../src/alerts/delivery/queue.ts";
-import { signingSecrets } from "../../../../src/alerts/delivery/secrets.ts";
+import { signingSecrets } from "../../../../src/alerts/delivery/signing.ts";
 import type { Caller } from "../../../../src/auth/caller.ts";
 import { put, replace } from "../../../../src/store/port/operations.ts";
 import type { Records } from "../../../../src/store/port/records.ts";

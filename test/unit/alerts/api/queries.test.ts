@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { alerts } from "../../../../src/alerts/alert.ts";
 import { type EventQuery, endOfEvents } from "../../../../src/alerts/api/event-log.ts";
+import { enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
-import { enqueueDelivery } from "../../../../src/alerts/delivery/queue.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import {
   alertServiceOn,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Alert, alerts } from "../../../../src/alerts/alert.ts";
-import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
-import { enqueueDelivery } from "../../../../src/alerts/delivery/queue.ts";
+import { deliveries, enqueueDelivery } from "../../../../src/alerts/delivery/delivery.ts";
 import { remove, replace } from "../../../../src/store/port/operations.ts";
 import {
   alertServiceOn,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { alertGroup, alerts, ownerGroup } from "../../../../src/alerts/alert.ts";
 import { deliveries } from "../../../../src/alerts/delivery/delivery.ts";
-import { signingSecrets } from "../../../../src/alerts/delivery/secrets.ts";
+import { signingSecrets } from "../../../../src/alerts/delivery/signing.ts";
 import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";
 import { apiKeys, ofKey } from "../../../../src/auth/keys/api-keys.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";

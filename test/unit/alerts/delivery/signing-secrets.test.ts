@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
   firstSecret,
+  isSecret,
   nextSecret,
   SECRET_OVERLAP_MS,
   signingSecrets,
-} from "../../../../src/alerts/delivery/secrets.ts";
-import { isSecret } from "../../../../src/alerts/delivery/signing.ts";
+} from "../../../../src/alerts/delivery/signing.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 
 const vault = createVault(Buffer.alloc(32, 7));

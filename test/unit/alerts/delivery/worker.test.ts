@@ -6,10 +6,11 @@ import {
   ATTEMPT_KIND,
   type Attempt,
   deliveries,
+  enqueueChallenge,
+  newMessageId,
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
 import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
-import { enqueueChallenge, newMessageId } from "../../../../src/alerts/delivery/queue.ts";
 import type { WebhookResponse } from "../../../../src/alerts/delivery/sender.ts";
 import {
   type signatureHeaders,

@@ -4,7 +4,7 @@ import {
   allowedAttempts,
   type CircuitBreaker,
   CLOSED,
-} from "../../../../src/alerts/delivery/breaker.ts";
+} from "../../../../src/alerts/delivery/circuit-breaker.ts";
 
 /** A breaker after failures of attempts that each began when it was known what came before. */
 function failedTimes(

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { alertGroup } from "../../../../src/alerts/alert.ts";
-import { DELIVERIES_TOPIC, EVENTS_KEPT_MS } from "../../../../src/alerts/delivery/delivery.ts";
 import {
+  DELIVERIES_TOPIC,
+  EVENTS_KEPT_MS,
   endpointGroup,
   endpointGroupIn,
   enqueueChallenge,
   enqueueDelivery,
   newMessageId,
   queueGroup,
-} from "../../../../src/alerts/delivery/queue.ts";
+} from "../../../../src/alerts/delivery/delivery.ts";
 import { hooked, OWNER } from "../../../support/webhook-alerts.ts";
 
 const URL_OF_ALERT = "https://inbox.example/hook?key=1";
