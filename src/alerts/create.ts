@@ -19,7 +19,7 @@ import { cursorOf, endOfEvents, eventPage, type LogOptions } from "./api/event-l
 import { EVENTS_TOPIC } from "./delivery/delivery.ts";
 import { createSender } from "./delivery/sender.ts";
 import { type WebhookKeySet, webhookKeySet } from "./delivery/webhook-keys.ts";
-import { createDeliveryWorker } from "./delivery/worker.ts";
+import { DeliveryWorker } from "./delivery/worker.ts";
 import { AlertEvaluator, type EvaluatorOptions } from "./rules/evaluator.ts";
 
 /** Pause between two looks for sessions that closed and are not decided about yet, in milliseconds. */
@@ -71,7 +71,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
 
   const outbound = createSender({ ...urlPolicy, proxy, now: () => now().getTime() });
   const sender = measuredSender(outbound, options.meters ?? NO_METERS);
-  const courier = createDeliveryWorker({
+  const worker = new DeliveryWorker({
     ...{ ...common, sender, schedule, random: Math.random },
     keys: () => keys("webhook-signing").map(({ jwk }) => jwk),
     monotonic: () => performance.now(),
@@ -83,9 +83,9 @@ export function createAlerts(options: AlertsOptions): Alerts {
     eventLog: eventLogOf({ records, archive, now }, state),
     keySet: () => webhookKeySet(keys("webhook-signing")),
     leaderJob: { tick: () => evaluator.tick(), everyMs: EVALUATE_EVERY_MS },
-    start: courier.start,
+    start: () => worker.start(),
     async stop() {
-      await courier.stop();
+      await worker.stop();
       await sender.close();
     },
   };

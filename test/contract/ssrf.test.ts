@@ -171,7 +171,7 @@ describe("a webhook at an address that is not the internet's", () => {
     const outcomes: string[] = [];
     for (let at = 0; at < 50; at++) {
       const sent = send(`http://${NAME}:${port}/`);
-      outcomes.push(await sent.then(({ response }) => response).catch(() => "refused"));
+      outcomes.push(await sent.then(({ body }) => body).catch(() => "refused"));
     }
     const round = ["friend", "refused", "refused", "friend", "refused"];
     expect(outcomes).toEqual(Array(10).fill(round).flat());
@@ -197,7 +197,7 @@ describe("a webhook at an address that is not the internet's", () => {
     ]) {
       const location = encodeURIComponent(`${target}:${port}/`);
       const answer = await send(`http://${NAME}:${port}/redirect/${status}/${location}`);
-      expect(answer).toMatchObject({ status, response: "" });
+      expect(answer).toMatchObject({ status, body: "" });
     }
   });
 });
@@ -207,7 +207,7 @@ describe("a webhook while ALLOW_INSECURE_WEBHOOKS is set", () => {
     const warn = () => undefined;
     const policy = createWebhookPolicy({ allowsInsecure: true, warn, lookup: async () => [] });
     const send = sender(undefined, policy);
-    expect(await send(`http://${FRIEND}:${port}/`)).toMatchObject({ response: "friend" });
+    expect(await send(`http://${FRIEND}:${port}/`)).toMatchObject({ body: "friend" });
     for (const address of privateAddresses.filter((each) => !/^(127\.\d|::1$)/.test(each))) {
       const named = sender(async () => [address], { ...policy, lookup: async () => [address] });
       const reason = await refusal(named(`http://${NAME}:${port}/`));

@@ -8,7 +8,7 @@ import {
   queueGroup,
 } from "../../src/alerts/delivery/delivery.ts";
 import { createSender, type Sender } from "../../src/alerts/delivery/sender.ts";
-import { createDeliveryWorker } from "../../src/alerts/delivery/worker.ts";
+import { DeliveryWorker } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { schedule } from "../../src/lib/loop.ts";
@@ -101,7 +101,7 @@ async function start(options: DelivererOptions): Promise<() => Promise<void>> {
     }),
   );
   const now = () => new Date();
-  const worker = createDeliveryWorker({
+  const worker = new DeliveryWorker({
     ...{ records, sender, vault: createKeyringVault(keyring), now, random: Math.random },
     keys: () => keyring.keys("webhook-signing").map(({ jwk }) => jwk),
     scopesOf: async () => new Set(allScopes),

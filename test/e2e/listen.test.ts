@@ -118,14 +118,14 @@ describe("market-signal listen", () => {
     expect(await says("whsec_")).toContain(`"url": "${url}"`);
     const challenge = { alertId: "alert_1", challenge: "sing" };
     const asked = await deliver(url, { id: "msg_0", type: "endpoint.verify", data: challenge });
-    expect(asked).toMatchObject({ status: 200, response: '{"challenge":"sing"}' });
+    expect(asked).toMatchObject({ status: 200, body: '{"challenge":"sing"}' });
     await says(line(200, "NOT VERIFIED, no secret new endpoint\\.verify challenge answered"));
 
     child.stdin?.write("whsec_short\n");
     await says("That is no signing secret");
     child.stdin?.write(`${secret}\n`);
     await says("The secret is taken");
-    expect(await deliver(url)).toMatchObject({ status: 204, response: "" });
+    expect(await deliver(url)).toMatchObject({ status: 204, body: "" });
     await says(
       line(204, "verified v1 new signal\\.shift ALDER\\.SIM #3 WAIT -> LONG score 58 -> 71"),
     );
@@ -139,9 +139,9 @@ describe("market-signal listen", () => {
     const { url, says, said } = await listen("--secret", secret);
     expect(said()).not.toContain("There is no secret yet");
     const forged = await deliver(url, { secrets: [other] });
-    expect(forged).toMatchObject({ status: 401, response: '{"error":"not verified"}' });
+    expect(forged).toMatchObject({ status: 401, body: '{"error":"not verified"}' });
     const verify = { type: "endpoint.verify", data: { challenge: "sing" }, secrets: [other] };
-    expect((await deliver(url, verify)).response).not.toContain("sing");
+    expect((await deliver(url, verify)).body).not.toContain("sing");
     await says(line(401, "NOT VERIFIED"));
     expect((await deliver(url, { at: Date.now() - 600_000 })).status).toBe(401);
     await says(line(401, "NOT VERIFIED, old"));
@@ -281,7 +281,7 @@ describe("the receiver in docs/alerts.md", () => {
     expect(code.trim().split("\n")).toHaveLength(15);
     const data = { challenge: "sing" };
     const asked = await deliver(url, { id: "msg_1", type: "endpoint.verify", data });
-    expect(asked).toMatchObject({ status: 200, response: "sing" });
+    expect(asked).toMatchObject({ status: 200, body: "sing" });
     expect((await deliver(url, { id: "msg_2", secrets: [other, secret] })).status).toBe(204);
     expect((await deliver(url, { id: "msg_2" })).status).toBe(204);
     expect((await deliver(url, { id: "msg_3", secrets: [other] })).status).toBe(400);

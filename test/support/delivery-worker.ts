@@ -3,10 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { DELIVERIES_TOPIC, deliveries } from "../../src/alerts/delivery/delivery.ts";
 import type { Sender } from "../../src/alerts/delivery/sender.ts";
-import {
-  createDeliveryWorker,
-  type DeliveryWorkerOptions,
-} from "../../src/alerts/delivery/worker.ts";
+import { DeliveryWorker, type DeliveryWorkerOptions } from "../../src/alerts/delivery/worker.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { schedule } from "../../src/lib/loop.ts";
@@ -49,7 +46,7 @@ export function startWorker(
   const now = () => new Date(clock.now);
   const sender = loopbackSender({ now: () => clock.now });
   const watch = watching(records, options.sender ?? sender);
-  const worker = createDeliveryWorker({
+  const worker = new DeliveryWorker({
     ...{ vault, now, monotonic: () => clock.now, schedule },
     ...{ keys: () => [], scopesOf: async () => new Set(allScopes), limits: createLimits() },
     ...{ random: () => 0.5, onError: (error) => void errors.push(error) },
@@ -63,7 +60,7 @@ export function startWorker(
     await sender.close();
     await stopped;
   });
-  return { errors, stop: worker.stop, quiet: watch.quiet, look: watch.look };
+  return { errors, stop: () => worker.stop(), quiet: watch.quiet, look: watch.look };
 }
 
 /** Records and a sender that know whether somebody is at work with them. */

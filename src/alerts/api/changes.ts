@@ -5,6 +5,7 @@ import {
   ALERTS_TOPIC,
   type Alert,
   alerts,
+  isSending,
   type StoredAlert,
   type Thresholds,
   type Way,
@@ -147,7 +148,7 @@ async function applyChange(
       replace(alerts, before, { value }),
       ...steps,
       ...(isAsked ? enqueueChallenge(after, now().getTime()) : []),
-      ...(isOpen(value) && !isOpen(before.value) ? releaseHeld(after) : []),
+      ...(isSending(value) && !isSending(before.value) ? releaseHeld(after) : []),
       announce(ALERTS_TOPIC, alertId),
       ...audit({ action, actor: caller.id, target: alertId }),
     ]);
@@ -158,10 +159,6 @@ async function applyChange(
 function challengeOf({ value: { way } }: StoredAlert): string | undefined {
   return way.by === "webhook" && way.state.is === "pending" ? way.state.challenge : undefined;
 }
-
-/** Whether what there is for an alert is sent. */
-const isOpen = ({ isPaused, way }: Alert): boolean =>
-  !isPaused && way.by === "webhook" && way.state.is === "active";
 
 /** Removes an alert with everything that goes with it. */
 export async function removeAlert(

@@ -7,117 +7,110 @@ import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
-import { type Alert, alerts, type Owner, type StoredAlert, type Way } from "../alert.ts";
+import { alerts, isSending, type Owner, type StoredAlert, type Webhook } from "../alert.ts";
 import { CHALLENGE_TYPE, isCurrentChallenge } from "./challenge.ts";
-import { deliveries, type StoredDelivery } from "./delivery.ts";
+import { type Delivery, deliveries, type StoredDelivery } from "./delivery.ts";
 import type { AttemptOutcome } from "./endpoint-queues.ts";
 import { attemptError, type RecordAttemptOptions, recordAttempt } from "./record-attempt.ts";
 import type { Sender, WebhookResponse } from "./sender.ts";
 import { type PrivateKeyJwk, signatureHeaders, signingSecrets } from "./signing.ts";
 
-/** What carrying works with. */
+/** What an attempt works with. */
 export interface AttemptOptions extends RecordAttemptOptions {
   readonly sender: Pick<Sender, "send">;
-  /** The one that sealed the signing secrets. */
+  /** Opens the signing secrets. */
   readonly vault: Vault;
   /** The service's own signing keys, the newest first. */
   readonly keys: () => readonly PrivateKeyJwk[];
-  /** The scopes that whoever made an alert holds now. */
+  /** The scopes that the owner of an alert holds now. */
   readonly scopesOf: (owner: Owner) => Promise<ReadonlySet<Scope>>;
-  readonly limits: Pick<Limits, "count">;
+  readonly limits: Limits;
   /** Wall clock. */
   readonly now: () => Date;
-  /** Aborted when nothing may be kept any more. */
-  readonly signal: AbortSignal;
 }
 
-type Webhook = Extract<Way, { by: "webhook" }>;
-
-/** A delivery as it leaves. */
-type Outgoing = Pick<StoredDelivery, "key" | "value">;
-
-/** Carries a delivery that this process has taken: one attempt, or none when it must not be sent
- *  now or ever. */
+/**
+ * Makes one attempt at a delivery that this process has leased, and records it; or sends nothing when
+ * the delivery must not be sent now or ever.
+ *
+ * @param stopped Aborted when nothing may be recorded any more.
+ */
 export async function attemptDelivery(
   delivery: StoredDelivery,
   options: AttemptOptions,
+  stopped: AbortSignal,
 ): Promise<AttemptOutcome> {
-  const { records, scopesOf } = options;
+  const { records, scopesOf, limits, now } = options;
   const alert = await records.get(alerts, delivery.value.alertId);
-  const held = alert && (await scopesOf(alert.value.owner));
-  if (!held || !isEntitled(held) || alert.value.way.by !== "webhook") {
+  const scopes = alert && (await scopesOf(alert.value.owner));
+  if (!scopes || !isEntitled(scopes) || alert.value.way.by !== "webhook") {
     await records.commit([removeAt(deliveries, delivery)]);
     return "none";
   }
   const webhook = alert.value.way;
-  const obstacle = await obstacleTo(delivery, { alert, webhook }, options);
-  if (obstacle !== undefined) {
-    await records.commit(obstacle);
+  const instead = await insteadOfSending(delivery, alert, webhook, limits);
+  if (instead !== undefined) {
+    await records.commit(instead);
     return "none";
   }
-  const at = options.now().getTime();
-  const answer = await send(readableAt(webhook, delivery, held), webhook, options);
-  if (options.signal.aborted) return "none";
-  const tried = { delivery, alert, at, answer };
-  await recordAttempt(tried, options);
-  return attemptError(tried) === "none" ? "success" : "failure";
+  const at = now().getTime();
+  const body = readableBody(delivery.value.body, readableScopes(webhook, scopes));
+  const response = await send(delivery.key, { ...delivery.value, body }, webhook, options);
+  if (stopped.aborted) return "none";
+  const attempt = { delivery, alert, at, response };
+  await recordAttempt(attempt, options);
+  return attemptError(attempt) === "none" ? "success" : "failure";
 }
 
-/** The delivery without what the owner, or whoever named the address, may not read. */
-function readableAt(
-  { scopes }: Webhook,
-  { key, value }: StoredDelivery,
-  held: ReadonlySet<Scope>,
-): Outgoing {
-  const told = scopes === undefined ? held : new Set(scopes.filter((scope) => held.has(scope)));
-  return { key, value: { ...value, body: readableBody(value.body, told) } };
+/** The scopes that both the owner holds now and the credential held that named the address. */
+function readableScopes({ scopes }: Webhook, held: ReadonlySet<Scope>): ReadonlySet<Scope> {
+  return scopes === undefined ? held : new Set(scopes.filter((scope) => held.has(scope)));
 }
 
-/** @returns What is done in place of sending; `undefined` when it can be sent. */
-async function obstacleTo(
+/** The operations for a delivery that must not be sent now; `undefined` when it can be sent. */
+async function insteadOfSending(
   delivery: StoredDelivery,
-  { alert, webhook }: { readonly alert: StoredAlert; readonly webhook: Webhook },
-  { limits }: AttemptOptions,
+  alert: StoredAlert,
+  webhook: Webhook,
+  limits: Limits,
 ): Promise<readonly Operation[] | undefined> {
   if (delivery.value.type !== CHALLENGE_TYPE) {
-    return isOpen(alert.value, webhook) ? undefined : heldBack(delivery, alert);
+    return isSending(alert.value) ? undefined : hold(delivery, alert);
   }
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
     return [removeAt(deliveries, delivery)];
   }
   const host = new URL(webhook.url).hostname.replace(/\.+$/, "");
-  // Whoever names a host first must not keep it from others.
+  // The limit per account comes first: one account alone must not exhaust the limit of a host.
   const { accountId, kind, id } = alert.value.owner;
   const counted = await countInOrder(limits, [
     ["challenge-host", `${accountId ?? `${kind}:${id}`} ${host}`],
     ["challenge-host-all", host],
   ]);
   const exceeded = counted.find(({ isExceeded }) => isExceeded);
-  return exceeded && [later(delivery, exceeded.resetMs)];
+  return exceeded && [reschedule(delivery, exceeded.resetMs)];
 }
 
-const isOpen = ({ isPaused }: Alert, { state }: Webhook): boolean =>
-  !isPaused && state.is === "active";
-
-/** Only while the alert stays as it is: what makes it active releases what is held by then. */
-function heldBack(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[] {
-  return [later(delivery, null), unchanged(alerts, alert)];
+/** Holds a delivery back, only while the alert stays unchanged: the commit that makes the alert active
+ *  releases what is held by then. */
+function hold(delivery: StoredDelivery, alert: StoredAlert): readonly Operation[] {
+  return [reschedule(delivery, null), unchanged(alerts, alert)];
 }
 
-function later(delivery: StoredDelivery, dueInMs: number | null): Operation {
+function reschedule(delivery: StoredDelivery, dueInMs: number | null): Operation {
   return replace(deliveries, delivery, { value: delivery.value, dueInMs });
 }
 
-/** @returns `undefined` when no answer came. */
+/** Signs and sends. @returns `undefined` when no answer came. */
 async function send(
-  { key, value }: Outgoing,
-  { url, secrets }: Webhook,
+  id: string,
+  { alertId, body }: Delivery,
+  { url, secrets: sealed }: Webhook,
   { sender, vault, keys, now }: AttemptOptions,
 ): Promise<WebhookResponse | undefined> {
-  const { alertId, body } = value;
   const at = now().getTime();
-  const signing = signingSecrets(secrets, { alertId, vault }, at);
-  const headers = signatureHeaders({ id: key, at, body, secrets: signing, keys: keys() });
+  const secrets = signingSecrets(sealed, { alertId, vault }, at);
+  const headers = signatureHeaders({ id, at, body, secrets, keys: keys() });
   try {
     return await sender.send({ url, headers: { ...headers }, body });
   } catch (error) {

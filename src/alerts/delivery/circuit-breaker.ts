@@ -1,44 +1,44 @@
-/** Failures in a row that open the breaker of an endpoint. */
-const FAILURES = 5;
+/** Consecutive failures that open the circuit breaker of an endpoint. */
+const FAILURE_THRESHOLD = 5;
 
-/** Pauses before each attempt to find out whether the endpoint is back, in milliseconds; the last
- *  one stays. */
+/** Pauses before each probe of an endpoint whose breaker is open, in milliseconds; the last one
+ *  repeats. */
 const PAUSES_MS = [5_000, 300_000, 1_800_000] as const;
 
-/** Attempts at an endpoint at a time while nothing is known against it. */
+/** Concurrent attempts at an endpoint while its breaker is closed. */
 export const MAX_CONCURRENT_ATTEMPTS = 5;
 
-/** What is known of an endpoint from the attempts at it. */
+/** State of the circuit breaker of an endpoint. */
 export interface CircuitBreaker {
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
-  /** Pauses that have been made since the last success; 0: the breaker is closed. */
+  /** Pauses since the last success; 0: the breaker is closed. */
   readonly pauses: number;
-  /** Nothing is sent until then, in milliseconds by a clock that is never set. */
+  /** Nothing is sent until then, in milliseconds of a monotonic clock. */
   readonly openUntil: number;
 }
 
-/** How the breaker of every endpoint begins, and what a success makes of it. */
+/** The closed breaker: the initial state, and the state after a success. */
 export const CLOSED: CircuitBreaker = { failures: 0, pauses: 0, openUntil: 0 };
 
-/** How many attempts there may be at a time: 5, or one to try after a pause, or none. */
+/** Concurrent attempts that are allowed now: 5, or one probe after a pause, or none. */
 export function allowedAttempts({ pauses, openUntil }: CircuitBreaker, now: number): number {
   if (pauses === 0) return MAX_CONCURRENT_ATTEMPTS;
   return now < openUntil ? 0 : 1;
 }
 
 /**
- * What a failure makes of a breaker.
+ * The state after a failed attempt.
  *
- * @param attempt `isTry`: it was made after a pause, to find out. Those that were under way when
- *   the breaker opened tell nothing new.
+ * @param attempt `isProbe`: it was started while the breaker was open, after a pause. Attempts that
+ *   were already running when the breaker opened do not extend the pause.
  */
 export function afterFailedAttempt(
   breaker: CircuitBreaker,
-  { isTry, now }: { readonly isTry: boolean; readonly now: number },
+  { isProbe, now }: { readonly isProbe: boolean; readonly now: number },
 ): CircuitBreaker {
   const failures = breaker.failures + 1;
-  const opens = breaker.pauses === 0 ? failures >= FAILURES : isTry;
+  const opens = breaker.pauses === 0 ? failures >= FAILURE_THRESHOLD : isProbe;
   if (!opens) return { ...breaker, failures };
   const pause = PAUSES_MS[breaker.pauses] ?? PAUSES_MS[PAUSES_MS.length - 1] ?? 0;
   return { failures, pauses: breaker.pauses + 1, openUntil: now + pause };

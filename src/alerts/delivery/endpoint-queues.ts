@@ -5,136 +5,128 @@ import {
   CLOSED,
 } from "./circuit-breaker.ts";
 
-/** An endpoint of which nothing was heard for so long is forgotten, in milliseconds: longer than
- *  the longest pause of a breaker. */
-const FORGOTTEN_MS = 3_600_000;
+/** An idle endpoint is forgotten after this many milliseconds: longer than the longest pause of a
+ *  circuit breaker. */
+const IDLE_MS = 3_600_000;
 
-/** What came of an attempt, for the breaker; `none`: nothing was sent. */
+/** Outcome of an attempt for the circuit breaker; `none`: nothing was sent. */
 export type AttemptOutcome = "success" | "failure" | "none";
 
-/** What lanes work with. */
+/** What the queues work with. */
 export interface EndpointQueuesOptions<T> {
-  /** Which endpoint a piece of work is for. */
-  readonly endpointOf: (work: T) => string;
-  /** Who answers for it; an endpoint has one owner. */
-  readonly ownerOf: (work: T) => string;
-  /** Does a piece of work; never rejects. */
-  readonly run: (work: T) => Promise<AttemptOutcome>;
-  /** Told when there is room where there was none. */
+  /** Makes an attempt; never rejects. */
+  readonly attempt: (work: T) => Promise<AttemptOutcome>;
+  /** Called when the process, an endpoint or an owner can take more work again. */
   readonly onCapacity: () => void;
-  /** Most pieces of work that are under way or wait, of all endpoints together. */
-  readonly most: number;
-  /** The same of one owner, so that nobody can take all the places. */
-  readonly mostOfOne: number;
-  /** Milliseconds by a clock that is never set. */
+  /** Attempts that are running or waiting, of all endpoints together. */
+  readonly maxTotal: number;
+  /** The same for one owner, so that no owner can take all of them. */
+  readonly maxPerOwner: number;
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
 }
 
-/** Work of one process, endpoint by endpoint, so that a slow or dead one keeps up nobody else. */
-export interface EndpointQueues<T> {
-  /** Endpoints and owners that must get no more work now. */
-  saturated(): readonly string[];
-  /** Starts the work, or keeps it until there is room; drops it when the breaker has just opened. */
-  add(work: T): void;
-  /** How many more pieces of work there may be. */
-  readonly capacity: number;
-  /** Starts nothing any more. @returns What waited, and the end of what is under way. */
-  stop(): { readonly waiting: readonly T[]; readonly ended: Promise<unknown> };
-}
-
-interface Lane<T> {
+/** The work of one endpoint. */
+interface EndpointQueue<T> {
   readonly owner: string;
   breaker: CircuitBreaker;
   running: number;
   waiting: T[];
-  /** When the last attempt ended, by the clock that is never set. */
-  heardAt: number;
+  /** When the last attempt ended, by the monotonic clock. */
+  lastEndedAt: number;
 }
 
-/** Creates lanes without work. */
-export function createEndpointQueues<T>(options: EndpointQueuesOptions<T>): EndpointQueues<T> {
-  const { endpointOf, ownerOf, run, onCapacity, most, mostOfOne, monotonic } = options;
-  const lanes = new Map<string, Lane<T>>();
-  const underway = new Set<Promise<void>>();
-  let isStopped = false;
+/** The deliveries that a process has claimed, one queue per endpoint, so that a slow or dead endpoint
+ *  does not delay the others. */
+export class EndpointQueues<T> {
+  readonly #options: EndpointQueuesOptions<T>;
+  readonly #queues = new Map<string, EndpointQueue<T>>();
+  readonly #running = new Set<Promise<void>>();
+  #isStopped = false;
 
-  const roomLeft = (): number => most - sizeOfAll(lanes.values());
-  const isOwnerFull = (owner: string): boolean =>
-    sizeOfAll([...lanes.values()].filter((lane) => lane.owner === owner)) >= mostOfOne;
-  /** Starts as much as there is room for. */
-  const start = (lane: Lane<T>): void => {
-    if (isStopped) return;
-    const room = allowedAttempts(lane.breaker, monotonic());
-    // What is dropped comes again when its lease ends.
-    if (room === 0) lane.waiting = [];
-    for (const work of lane.waiting.splice(0, Math.max(0, room - lane.running))) {
-      lane.running += 1;
-      const done = carry(lane, work).finally(() => underway.delete(done));
-      underway.add(done);
+  constructor(options: EndpointQueuesOptions<T>) {
+    this.#options = options;
+  }
+
+  /** How much more work can be added. */
+  get capacity(): number {
+    return this.#options.maxTotal - totalSize(this.#queues.values());
+  }
+
+  /** Endpoints and owners that must not get more work now. */
+  saturated(): readonly string[] {
+    const now = this.#options.monotonic();
+    for (const [endpoint, queue] of this.#queues) {
+      if (sizeOf(queue) === 0 && now - queue.lastEndedAt > IDLE_MS) this.#queues.delete(endpoint);
     }
-  };
-  const carry = async (lane: Lane<T>, work: T): Promise<void> => {
-    const isTry = lane.breaker.pauses > 0;
-    const verdict = await run(work);
-    const hadNoRoom = isFull(lane, monotonic()) || roomLeft() === 0 || isOwnerFull(lane.owner);
-    hear(lane, { verdict, isTry, now: monotonic() });
-    start(lane);
-    if (hadNoRoom) onCapacity();
-  };
-  return {
-    saturated() {
-      const now = monotonic();
-      for (const [endpoint, lane] of lanes) if (isForgotten(lane, now)) lanes.delete(endpoint);
-      const endpoints = [...lanes].filter(([, lane]) => isFull(lane, now)).map(([name]) => name);
-      const owners = new Set([...lanes.values()].map(({ owner }) => owner));
-      return [...endpoints, ...[...owners].filter(isOwnerFull)];
-    },
-    add(work) {
-      const lane = lanes.get(endpointOf(work)) ?? newLane(ownerOf(work), monotonic());
-      lanes.set(endpointOf(work), lane);
-      lane.waiting.push(work);
-      start(lane);
-    },
-    get capacity() {
-      return roomLeft();
-    },
-    stop() {
-      isStopped = true;
-      const waiting = [...lanes.values()].flatMap((lane) => lane.waiting.splice(0));
-      return { waiting, ended: Promise.all(underway) };
-    },
-  };
+    const endpoints = [...this.#queues].filter(([, queue]) => isFull(queue, now));
+    const owners = new Set([...this.#queues.values()].map(({ owner }) => owner));
+    return [
+      ...endpoints.map(([endpoint]) => endpoint),
+      ...[...owners].filter((owner) => this.#isOwnerFull(owner)),
+    ];
+  }
+
+  /** Starts an attempt, or keeps the work until its endpoint has room. Work for an endpoint whose
+   *  breaker has just opened is dropped: its lease ends and it is claimed again. */
+  add(work: T, endpoint: string, owner: string): void {
+    const queue = this.#queues.get(endpoint) ?? newQueue(owner, this.#options.monotonic());
+    this.#queues.set(endpoint, queue);
+    queue.waiting.push(work);
+    this.#start(queue);
+  }
+
+  /** Starts nothing more. @returns What was waiting, and the end of what is running. */
+  stop(): { readonly waiting: readonly T[]; readonly ended: Promise<unknown> } {
+    this.#isStopped = true;
+    const waiting = [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0));
+    return { waiting, ended: Promise.all(this.#running) };
+  }
+
+  #isOwnerFull(owner: string): boolean {
+    const own = [...this.#queues.values()].filter((queue) => queue.owner === owner);
+    return totalSize(own) >= this.#options.maxPerOwner;
+  }
+
+  /** Starts as many attempts as the breaker allows. */
+  #start(queue: EndpointQueue<T>): void {
+    if (this.#isStopped) return;
+    const allowed = allowedAttempts(queue.breaker, this.#options.monotonic());
+    if (allowed === 0) queue.waiting = [];
+    for (const work of queue.waiting.splice(0, Math.max(0, allowed - queue.running))) {
+      queue.running += 1;
+      const done = this.#run(queue, work).finally(() => this.#running.delete(done));
+      this.#running.add(done);
+    }
+  }
+
+  async #run(queue: EndpointQueue<T>, work: T): Promise<void> {
+    const { attempt, onCapacity, monotonic } = this.#options;
+    const isProbe = queue.breaker.pauses > 0;
+    const outcome = await attempt(work);
+    const now = monotonic();
+    const wasFull = isFull(queue, now) || this.capacity === 0 || this.#isOwnerFull(queue.owner);
+    queue.running -= 1;
+    queue.lastEndedAt = now;
+    if (outcome === "success") queue.breaker = CLOSED;
+    if (outcome === "failure") queue.breaker = afterFailedAttempt(queue.breaker, { isProbe, now });
+    this.#start(queue);
+    if (wasFull) onCapacity();
+  }
 }
 
-function newLane<T>(owner: string, now: number): Lane<T> {
-  return { owner, breaker: CLOSED, running: 0, waiting: [], heardAt: now };
+function newQueue<T>(owner: string, now: number): EndpointQueue<T> {
+  return { owner, breaker: CLOSED, running: 0, waiting: [], lastEndedAt: now };
 }
 
-function sizeOfAll(lanes: Iterable<Lane<unknown>>): number {
-  return [...lanes].reduce((sum, lane) => sum + sizeOf(lane), 0);
+function totalSize(queues: Iterable<EndpointQueue<unknown>>): number {
+  return [...queues].reduce((sum, queue) => sum + sizeOf(queue), 0);
 }
 
-function sizeOf({ running, waiting }: Lane<unknown>): number {
+function sizeOf({ running, waiting }: EndpointQueue<unknown>): number {
   return running + waiting.length;
 }
 
-function isFull(lane: Lane<unknown>, now: number): boolean {
-  return sizeOf(lane) >= allowedAttempts(lane.breaker, now);
-}
-
-function isForgotten(lane: Lane<unknown>, now: number): boolean {
-  return sizeOf(lane) === 0 && now - lane.heardAt > FORGOTTEN_MS;
-}
-
-interface Heard {
-  readonly verdict: AttemptOutcome;
-  readonly isTry: boolean;
-  readonly now: number;
-}
-
-function hear(lane: Lane<unknown>, { verdict, ...attempt }: Heard): void {
-  lane.running -= 1;
-  lane.heardAt = attempt.now;
-  if (verdict === "success") lane.breaker = CLOSED;
-  if (verdict === "failure") lane.breaker = afterFailedAttempt(lane.breaker, attempt);
+function isFull(queue: EndpointQueue<unknown>, now: number): boolean {
+  return sizeOf(queue) >= allowedAttempts(queue.breaker, now);
 }

@@ -9,23 +9,23 @@ import {
   queueGroup,
 } from "./delivery.ts";
 
-/** Alerts whose held deliveries are to be sent now, by their id. */
+/** Alerts whose held deliveries are to be released, by their id. */
 const releases = collection<true>("alert-releases");
 
-/** Topic that is announced when there is one. */
+/** Topic that announces a release. */
 const RELEASES_TOPIC = "alert-releases";
 
-/** Announcements may be lost: so often is looked anyway, in milliseconds. */
-const LOOK_EVERY_MS = 60_000;
+/** Pause between two polls for releases, in milliseconds: announcements may be lost. */
+const POLL_EVERY_MS = 60_000;
 
-/** Another process goes on with a release after this many milliseconds. */
+/** Another process continues a release after this many milliseconds. */
 const LEASE_MS = 30_000;
 
-/** Deliveries that are looked at together. */
+/** Deliveries that are read at once. */
 const PAGE = 500;
 
-/** The steps that make what was held back for an alert due, soon after the commit that they are
- *  part of: the one that makes the alert active, so that neither happens alone. */
+/** The operations that make the held deliveries of an alert due soon after the commit. They belong into
+ *  the commit that makes the alert active, so that neither happens alone. */
 export function releaseHeld({
   key,
   groups,
@@ -33,16 +33,20 @@ export function releaseHeld({
   return [put(releases, { key, value: true, groups, dueInMs: 0 }), announce(RELEASES_TOPIC)];
 }
 
-/** What releases work with. */
+/** What the release loop works with. */
 export interface ReleaseOptions {
   readonly records: Records;
   readonly schedule: Schedule;
-  /** Told when the store could not answer; it is tried again. */
+  /** Called when the store failed; the release is tried again. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Carries releases out until it is stopped; every process may. */
-export function startReleasing({ records, schedule, onError }: ReleaseOptions): Pick<Loop, "stop"> {
+/** Releases held deliveries until it is stopped; every process may run it. */
+export function startReleaseLoop({
+  records,
+  schedule,
+  onError,
+}: ReleaseOptions): Pick<Loop, "stop"> {
   const tick = async (): Promise<number> => {
     const due = await records.claimDue(releases, { limit: 1, leaseMs: LEASE_MS });
     for (const release of due) {
@@ -51,7 +55,7 @@ export function startReleasing({ records, schedule, onError }: ReleaseOptions): 
     }
     return due.length;
   };
-  const loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
+  const loop = startLoop({ tick, everyMs: POLL_EVERY_MS, onError, schedule });
   const stopListening = records.onAnnounce(RELEASES_TOPIC, loop.wake);
   return {
     async stop() {
@@ -61,7 +65,7 @@ export function startReleasing({ records, schedule, onError }: ReleaseOptions): 
   };
 }
 
-/** Each by itself: one that was removed meanwhile must not keep the others. */
+/** One commit each: a delivery that was deleted meanwhile must not block the others. */
 async function releaseAll(records: Records, alertId: string): Promise<void> {
   const group = queueGroup(alertId);
   for (let after = 0; ; ) {

@@ -16,43 +16,43 @@ const PAUSES_MS: readonly number[] = [
   24 * HOUR_MS,
 ];
 
-/** Longest pause that a receiver may ask for, in milliseconds. */
-const LONGEST_ASKED_MS = 24 * HOUR_MS;
+/** Longest `Retry-After` that is honored, in milliseconds. */
+const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 
-/** A pause is longer or shorter by at most this share, so that what failed together does not come
- *  back together. */
+/** Each pause is longer or shorter by up to this fraction, so that deliveries that failed together are
+ *  not retried together. */
 const JITTER = 0.1;
 
-/** After which attempt a pause comes. */
-export interface Pausing {
-  /** Attempts that failed, from 1. */
+/** After which failure a pause follows. */
+export interface RetryOptions {
+  /** Failed attempts, from 1. */
   readonly failures: number;
-  /** A number from 0 to 1 by chance. */
+  /** A random number from 0 to 1. */
   readonly random: () => number;
 }
 
-/** What else there is to know of an attempt to deliver. */
-export interface PausingAsAsked extends Pausing {
+/** The same, with what the receiver asked for. */
+interface DeliveryRetryOptions extends RetryOptions {
   /** `Retry-After` of a 429 or 503, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 }
 
 /**
- * Milliseconds until a delivery is attempted again. A receiver can ask for more patience than the
- * schedule has, up to a day, but not for less: ten hasty attempts would end it within seconds.
+ * Milliseconds until a delivery is attempted again. `Retry-After` can lengthen a pause up to a day, but
+ * not shorten it: ten attempts in a row would exhaust the schedule within seconds.
  *
  * @returns `undefined` when that was the last attempt.
  */
-export function nextAttemptMs({ retryAfterMs = 0, ...pausing }: PausingAsAsked) {
-  const pause = pauseMs(PAUSES_MS, pausing);
-  return pause && Math.max(pause, Math.min(retryAfterMs, LONGEST_ASKED_MS));
+export function nextAttemptMs({ retryAfterMs = 0, ...retry }: DeliveryRetryOptions) {
+  const pause = pauseMs(PAUSES_MS, retry);
+  return pause && Math.max(pause, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
 }
 
-/** The pause that a list has after so many failures, in whole milliseconds; `undefined` when there
- *  is no further attempt. */
+/** The jittered pause after a number of failures, in whole milliseconds; `undefined` when there is no
+ *  further attempt. */
 export function pauseMs(
   pauses: readonly number[],
-  { failures, random }: Pausing,
+  { failures, random }: RetryOptions,
 ): number | undefined {
   const pause = pauses[failures - 1];
   return pause && Math.round(pause * (1 + JITTER * (2 * random() - 1)));

@@ -7,58 +7,60 @@ import { neutralText } from "../../outbound/neutral-text.ts";
 import { retryAfterMs } from "../../outbound/retry-after.ts";
 import { urlFault } from "../../outbound/url-policy.ts";
 
-/** How deliveries leave. */
+/** How deliveries are sent. */
 export interface SenderOptions extends GuardedAgentOptions {
-  /** `http:` or `https:` address of a proxy that all of them go through; it decides about addresses. */
+  /** URL (`http:` or `https:`) of a proxy for all deliveries, which then decides which addresses are
+   *  allowed. */
   readonly proxy?: string | undefined;
-  /** Longest time of one, in milliseconds. Default: 15 s. */
+  /** Timeout of a request, in milliseconds. Default: 15 s. */
   readonly totalMs?: number;
-  /** Longest wait for the body once the status is there, in milliseconds. Default: 2 s. */
+  /** Timeout of the body after the status line, in milliseconds. Default: 2 s. */
   readonly bodyMs?: number;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** What is sent. */
+/** A request to a webhook. */
 interface WebhookRequest {
   readonly url: string;
-  /** Besides those that every delivery has. */
+  /** Added to the headers of every delivery. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body: string;
 }
 
-/** What a webhook answered. */
+/** The answer of a webhook. */
 export interface WebhookResponse {
-  /** HTTP status, of any kind: a redirect is not followed. */
+  /** HTTP status; redirects are not followed. */
   readonly status: number;
-  /** What it asks to wait, in milliseconds. */
+  /** `Retry-After` in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** Whole milliseconds to the end of the answer, or to where it was cut. */
+  /** Whole milliseconds to the end of the answer, or to where it was cut off. */
   readonly latencyMs: number;
-  /** First 1 kB of the body, as text that can be kept and shown. */
-  readonly response: string;
+  /** First 1 kB of the body, as text that is safe to store and show. */
+  readonly body: string;
 }
 
-/** Sends to addresses that strangers named. */
+/** HTTP client for addresses named by callers, which are not trusted. */
 export interface Sender {
   /**
-   * Makes one request.
+   * Sends one request.
    *
    * @throws {OutboundError} When no answer came, for whatever reason.
    */
   send(outgoing: WebhookRequest): Promise<WebhookResponse>;
-  /** Ends what is under way. */
+  /** Aborts running requests. */
   close(): Promise<void>;
 }
 
 const DEFAULTS = { totalMs: 15_000, bodyMs: 2_000 };
 
-/** Bytes of an answer that are read. */
+/** Bytes of the body that are read. */
 const RESPONSE_BYTES = 1024;
 
-/** Interim answers (1xx) before the answer; an endless row of them would keep us busy. */
-const MAX_INTERIM = 10;
+/** Informational responses (1xx) that are accepted before the final one: an endless series would hold
+ *  the connection open. */
+const MAX_INFORMATIONAL = 10;
 
 const HEADERS = {
   "content-type": "application/json",
@@ -66,8 +68,8 @@ const HEADERS = {
 };
 
 /**
- * Creates a sender. The status decides what became of a delivery: the body after it may be endless
- * or slow, or break off, since hardly any of it is read.
+ * Creates a sender. The status alone decides whether a delivery succeeded: the body may be endless,
+ * slow or incomplete, because only its first kilobyte is read.
  */
 export function createSender(options: SenderOptions): Sender {
   const { totalMs, bodyMs, now } = { ...DEFAULTS, ...options };
@@ -78,7 +80,7 @@ export function createSender(options: SenderOptions): Sender {
     const { dispatcher, request } = await client.get();
     const startedAt = performance.now();
     const { signal } = limit;
-    const onInfo = countdown(MAX_INTERIM, () =>
+    const onInfo = countdown(MAX_INFORMATIONAL, () =>
       limit.abort(new Error("It does not come to the point.")),
     );
     const sent = { method: "POST", headers: { ...headers, ...HEADERS }, body } as const;
@@ -91,7 +93,7 @@ export function createSender(options: SenderOptions): Sender {
       status: answer.statusCode,
       retryAfterMs: retryAfterMs(answer.headers["retry-after"], now()),
       latencyMs: Math.round(performance.now() - startedAt),
-      response: textOf(start),
+      body: textOf(start),
     };
   };
   return {
@@ -110,7 +112,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** What sends is loaded only when something is to be sent. */
+/** Loads the HTTP client at the first delivery, so that a start without deliveries is faster. */
 async function openClient({ proxy, ...options }: SenderOptions) {
   const { request } = await import("undici");
   const { createGuardedAgent, createProxiedAgent } = await import(
@@ -121,14 +123,14 @@ async function openClient({ proxy, ...options }: SenderOptions) {
   return { request, dispatcher };
 }
 
-/** Rejects when a signal is aborted; undici looks at it only once it is connected. */
+/** Rejects when a signal is aborted; undici checks it only once it is connected. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));
   });
 }
 
-/** Calls back when it was called more often than `most`. */
+/** Calls back after more than `most` calls. */
 function countdown(most: number, callback: () => void): () => void {
   let left = most;
   return () => {
@@ -137,7 +139,7 @@ function countdown(most: number, callback: () => void): () => void {
   };
 }
 
-/** The first bytes of a body, or what came of them in time; the rest never leaves its host. */
+/** The first bytes of a body, or those that arrived in time; the rest is not read. */
 async function startOf(body: Readable, timeoutMs: number): Promise<Uint8Array> {
   const timer = setTimeout(() => body.destroy(), timeoutMs);
   const chunks: Uint8Array[] = [];
@@ -149,14 +151,14 @@ async function startOf(body: Readable, timeoutMs: number): Promise<Uint8Array> {
       if (size >= RESPONSE_BYTES) break;
     }
   } catch {
-    // It broke off, which changes nothing: the status is known.
+    // An incomplete body changes nothing: the status is known.
   } finally {
     clearTimeout(timer);
   }
   return Buffer.concat(chunks).subarray(0, RESPONSE_BYTES);
 }
 
-/** A character that was cut is left out; what is compressed or no text at all looks odd. */
+/** A truncated last character is left out. Compressed or binary bodies are not decoded. */
 function textOf(bytes: Uint8Array): string {
   return neutralText(new TextDecoder().decode(bytes, { stream: true }));
 }

@@ -10,10 +10,10 @@ import {
 import type { Vault } from "../../store/keys/vault.ts";
 import { type Secrets, secretContext } from "../alert.ts";
 
-/** What every signing secret begins with (Standard Webhooks 1.0.0). */
+/** Prefix of signing secrets (Standard Webhooks 1.0.0). */
 const SECRET_PREFIX = "whsec_";
 
-/** Bytes of a secret; Standard Webhooks asks for 24 to 64. */
+/** Bytes of a secret: Standard Webhooks allows 24 to 64, ours have 32. */
 const SECRET_BYTES = { min: 24, ours: 32, max: 64 };
 
 /** A public Ed25519 key as JWK (RFC 8037 section 2). */
@@ -29,25 +29,25 @@ export interface PrivateKeyJwk extends PublicKeyJwk {
   readonly d: string;
 }
 
-/** One attempt to deliver, to be signed. */
+/** A message to sign. */
 export interface SignedMessage {
   /** Webhook id without a dot; the same for every attempt. */
   readonly id: string;
-  /** When it is attempted, milliseconds since the epoch. */
+  /** When it is sent, milliseconds since the epoch. */
   readonly at: number;
   readonly body: string;
-  /** `whsec_` secrets of the webhook that sign, the current one first. */
+  /** Secrets of the webhook (`whsec_…`), the current one first. */
   readonly secrets: readonly string[];
-  /** The service's own keys that sign, the newest first. */
+  /** The service's own signing keys, the newest first. */
   readonly keys: readonly PrivateKeyJwk[];
 }
 
-/** The fields that a receiver verifies. */
+/** The headers that a receiver verifies. */
 export type SignatureHeaders = {
   readonly "webhook-id": string;
   /** Seconds since the epoch. */
   readonly "webhook-timestamp": string;
-  /** Signatures with spaces between them. */
+  /** Signatures, separated by spaces. */
   readonly "webhook-signature": string;
 };
 
@@ -66,7 +66,7 @@ export function isSecret(text: string): boolean {
   return isWhole && key.length >= SECRET_BYTES.min && key.length <= SECRET_BYTES.max;
 }
 
-/** Signs one attempt in all the ways its receiver may verify (Standard Webhooks 1.0.0). */
+/** Signs a message with every secret and every key (Standard Webhooks 1.0.0). */
 export function signatureHeaders({ id, at, body, secrets, keys }: SignedMessage): SignatureHeaders {
   const timestamp = String(Math.floor(at / 1000));
   const content = contentOf(id, timestamp, Buffer.from(body));
@@ -82,10 +82,10 @@ export function signatureHeaders({ id, at, body, secrets, keys }: SignedMessage)
 }
 
 /**
- * The schemes by which one of a receiver's secrets or keys verifies what came. How old it is, is
- * not looked at.
+ * The schemes by which one of a receiver's secrets or keys verifies a message. The timestamp is not
+ * checked.
  *
- * @param body Byte for byte as it came.
+ * @param body The body as received, byte for byte.
  */
 export function verifySignatures(
   headers: SignatureHeaders,
@@ -125,22 +125,22 @@ function isSigned(content: Buffer, { kty, crv, x }: PublicKeyJwk, signature: Buf
 
 const isEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-/** How long the secret before goes on signing after a rotation, in milliseconds. */
+/** How long the previous secret signs as well after a rotation, in milliseconds. */
 export const SECRET_OVERLAP_MS = 86_400_000;
 
-/** Whose secrets, and what opens them. */
+/** The alert that secrets belong to, and the vault that encrypts them. */
 export interface SecretContext {
   readonly alertId: string;
   readonly vault: Vault;
 }
 
-/** A new secret: to be told once, and as it is kept. */
+/** A new secret in plain text, shown to the caller once, and the encrypted secrets to store. */
 export interface NewSecret {
   readonly secret: string;
   readonly sealed: Secrets;
 }
 
-/** Makes the first secret of a webhook. */
+/** Creates the first secret of a webhook. */
 export function firstSecret({ alertId, vault }: SecretContext): NewSecret {
   const secret = newSecret();
   return {
@@ -150,13 +150,13 @@ export function firstSecret({ alertId, vault }: SecretContext): NewSecret {
 }
 
 /**
- * Makes the next secret of a webhook. The one before signs besides it for a day; one before that
- * ends at once.
+ * Creates the next secret of a webhook. The previous one signs as well for a day; an older one expires
+ * at once.
  *
  * @param now Milliseconds since the epoch.
  */
-export function nextSecret(before: Secrets, place: SecretContext, now: number): NewSecret {
-  const { secret, sealed } = firstSecret(place);
+export function nextSecret(before: Secrets, context: SecretContext, now: number): NewSecret {
+  const { secret, sealed } = firstSecret(context);
   return {
     secret,
     sealed: { ...sealed, previous: { sealed: before.current, until: now + SECRET_OVERLAP_MS } },
@@ -164,10 +164,10 @@ export function nextSecret(before: Secrets, place: SecretContext, now: number): 
 }
 
 /**
- * The secrets that sign now, the current one first.
+ * The secrets that sign at an instant, the current one first.
  *
  * @param now Milliseconds since the epoch.
- * @throws {Error} When they are another alert's or were sealed under another key.
+ * @throws {Error} When they belong to another alert or were encrypted under another key.
  */
 export function signingSecrets(
   { current, previous }: Secrets,

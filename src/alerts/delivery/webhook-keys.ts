@@ -2,11 +2,10 @@ import { z } from "zod";
 import type { Key } from "../../store/keys/key-records.ts";
 import { keyUses } from "../../store/keys/key-uses.ts";
 
-/** What a public key of Standard Webhooks begins with. */
+/** Prefix of public keys (Standard Webhooks 1.0.0). */
 const PUBLIC_KEY_PREFIX = "whpk_";
 
-/** One key that receivers verify `v1a` signatures with: a JWK (RFC 8037) and what else a receiver
- *  may want to know of it. */
+/** A key that verifies `v1a` signatures: a JWK (RFC 8037) with the times between which it signs. */
 const WebhookKey = z.object({
   kid: z.string(),
   kty: z.literal("OKP"),
@@ -14,10 +13,10 @@ const WebhookKey = z.object({
   x: z.base64url(),
   alg: z.literal("Ed25519"),
   use: z.literal("sig"),
-  /** The same key as Standard Webhooks writes it: `whpk_` and 32 bytes in base64. */
+  /** The same key in the form of Standard Webhooks: `whpk_` and 32 bytes in base64. */
   public_key: z.string(),
   created_at: z.iso.datetime(),
-  /** When it signs no more; `null` while no other has taken its place. */
+  /** When it stops signing; `null` while it is the current key. */
   expires_at: z.iso.datetime().nullable(),
 });
 

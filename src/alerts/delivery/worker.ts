@@ -1,102 +1,118 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Loop, type Schedule, startLoop } from "../../lib/loop.ts";
 import { replace } from "../../store/port/operations.ts";
-import type { Records } from "../../store/port/records.ts";
 import { quotaGroupIn } from "../alert.ts";
 import { type AttemptOptions, attemptDelivery } from "./attempt.ts";
 import { MAX_CONCURRENT_ATTEMPTS } from "./circuit-breaker.ts";
 import { DELIVERIES_TOPIC, deliveries, endpointGroupIn, type StoredDelivery } from "./delivery.ts";
-import { createEndpointQueues } from "./endpoint-queues.ts";
-import { startReleasing } from "./held-deliveries.ts";
+import { EndpointQueues } from "./endpoint-queues.ts";
+import { startReleaseLoop } from "./held-deliveries.ts";
 
-/** What falls due later is announced by nobody, and announcements may be lost: so often is looked
- *  anyway, in milliseconds. A tenth of the shortest pause between two attempts. */
-const LOOK_EVERY_MS = 500;
+/** Pause between two polls for due deliveries, in milliseconds: retries fall due without an
+ *  announcement, and announcements may be lost. A tenth of the shortest pause between two attempts. */
+const POLL_EVERY_MS = 500;
 
-/** Attempts of one process that are under way or wait their turn, and those of one owner, whose
+/** Attempts of one process that are running or waiting: of all owners, and of one owner, whose
  *  webhooks may all be slow. */
-const PLACES = { most: 200, mostOfOne: 40 } as const;
+const CAPACITY = { maxTotal: 200, maxPerOwner: 40 } as const;
 
-/** Another process takes a delivery after this many milliseconds: longer than two attempts last,
- *  the one that it waits for and its own. */
+/** Another process may claim a delivery after this many milliseconds: longer than two attempts, the
+ *  one that it waits for and its own. */
 const LEASE_MS = 60_000;
 
-/** Attempts under way may take this many milliseconds to end when the process stops. */
+/** How long a stop waits for running attempts, in milliseconds. */
 const STOP_MS = 2_000;
 
-/** What the courier works with. */
-export interface DeliveryWorkerOptions extends Omit<AttemptOptions, "signal"> {
-  readonly records: Records;
-  /** Milliseconds by a clock that is never set, such as `performance.now`. */
+/** What the worker works with. */
+export interface DeliveryWorkerOptions extends AttemptOptions {
+  /** Milliseconds of a monotonic clock, such as `performance.now`. */
   readonly monotonic: () => number;
   readonly schedule: Schedule;
-  /** Told when a delivery could not be carried or its outcome not be kept, which another attempt
-   *  makes good. Not told of webhooks that fail. */
+  /** Called when an attempt could not be made or recorded; the delivery is attempted again. Not called
+   *  for webhooks that fail. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Whoever brings deliveries to their webhooks. */
-export interface DeliveryWorker {
-  start(): void;
-  /** Nothing is sent after this, and what was not sent is at once due for another process. */
-  stop(): Promise<void>;
-}
-
 /**
- * Brings what is due to its webhooks, in every process that has a courier; each delivery by one
- * process at a time. One may come twice, under the same id: when a process ends, or the store is
- * gone, between the answer of the webhook and the note of it.
+ * Sends due deliveries to their webhooks. Every process may run a worker; a delivery is leased to one
+ * of them at a time. Delivery is at least once: if the process or the store fails between the answer
+ * of the webhook and the record of the attempt, the delivery is sent again under the same id.
  */
-export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { records, monotonic, schedule, onError } = options;
-  const over = new AbortController();
-  let loop: Loop | undefined;
-  let releases: Pick<Loop, "stop"> | undefined;
-  let stopListening = () => {};
+export class DeliveryWorker {
+  readonly #options: DeliveryWorkerOptions;
+  readonly #queues: EndpointQueues<StoredDelivery>;
+  /** Aborted when the outcome of running attempts must not be recorded any more. */
+  readonly #stopped = new AbortController();
+  #loop: Loop | undefined;
+  #releases: { stop(): Promise<void> } | undefined;
+  #stopListening = () => {};
 
-  const lanes = createEndpointQueues<StoredDelivery>({
-    endpointOf: ({ groups }) => endpointGroupIn(groups),
-    ownerOf: ({ groups }) => quotaGroupIn(groups),
-    run: (delivery) =>
-      attemptDelivery(delivery, { ...options, signal: over.signal }).catch((error) => {
-        onError(error);
-        return "none";
-      }),
-    onCapacity: () => loop?.wake(),
-    ...PLACES,
-    monotonic,
-  });
-  const tick = async (): Promise<number> => {
-    // No more than one endpoint has room for: what is left over waits here while others could send
-    // it, and a few can wait without the end of their lease in sight.
-    const limit = Math.min(MAX_CONCURRENT_ATTEMPTS, lanes.capacity);
+  constructor(options: DeliveryWorkerOptions) {
+    this.#options = options;
+    this.#queues = new EndpointQueues({
+      attempt: (delivery) => this.#attempt(delivery),
+      onCapacity: () => this.#loop?.wake(),
+      maxTotal: CAPACITY.maxTotal,
+      maxPerOwner: CAPACITY.maxPerOwner,
+      monotonic: options.monotonic,
+    });
+  }
+
+  start(): void {
+    const { records, schedule, onError } = this.#options;
+    const loop = startLoop({
+      tick: () => this.#claim(),
+      everyMs: POLL_EVERY_MS,
+      onError,
+      schedule,
+    });
+    this.#loop = loop;
+    this.#releases = startReleaseLoop({ records, schedule, onError });
+    this.#stopListening = records.onAnnounce(DELIVERIES_TOPIC, loop.wake);
+  }
+
+  /** Sends nothing after this. Deliveries that were not sent are due at once for another process. */
+  async stop(): Promise<void> {
+    this.#stopListening();
+    await Promise.all([this.#loop?.stop(), this.#releases?.stop()]);
+    const { waiting, ended } = this.#queues.stop();
+    await this.#giveBack(waiting).catch(this.#options.onError);
+    await Promise.race([ended, delay(STOP_MS, undefined, { ref: false })]);
+    this.#stopped.abort();
+  }
+
+  /** Claims some due deliveries. @returns How many, or 0 when there are no more. */
+  async #claim(): Promise<number> {
+    // At most as many as one endpoint may have running: more would wait here under a lease while
+    // another process could send them.
+    const limit = Math.min(MAX_CONCURRENT_ATTEMPTS, this.#queues.capacity);
     if (limit <= 0) return 0;
-    const selection = { limit, leaseMs: LEASE_MS, except: lanes.saturated() };
-    const due = await records.claimDue(deliveries, selection);
-    due.forEach(lanes.add);
-    // Fewer than asked for: there are no more.
+    const due = await this.#options.records.claimDue(deliveries, {
+      limit,
+      leaseMs: LEASE_MS,
+      except: this.#queues.saturated(),
+    });
+    for (const delivery of due) {
+      this.#queues.add(delivery, endpointGroupIn(delivery.groups), quotaGroupIn(delivery.groups));
+    }
     return due.length < limit ? 0 : due.length;
-  };
-  const giveBack = async (taken: readonly StoredDelivery[]): Promise<void> => {
+  }
+
+  async #attempt(delivery: StoredDelivery) {
+    try {
+      return await attemptDelivery(delivery, this.#options, this.#stopped.signal);
+    } catch (error) {
+      this.#options.onError(error);
+      return "none";
+    }
+  }
+
+  async #giveBack(claimed: readonly StoredDelivery[]): Promise<void> {
+    const { records } = this.#options;
     await Promise.all(
-      taken.map((delivery) =>
+      claimed.map((delivery) =>
         records.commit([replace(deliveries, delivery, { value: delivery.value, dueInMs: 0 })]),
       ),
     );
-  };
-  return {
-    start() {
-      loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
-      releases = startReleasing({ records, schedule, onError });
-      stopListening = records.onAnnounce(DELIVERIES_TOPIC, loop.wake);
-    },
-    async stop() {
-      stopListening();
-      await Promise.all([loop?.stop(), releases?.stop()]);
-      const { waiting, ended } = lanes.stop();
-      await giveBack(waiting).catch(onError);
-      await Promise.race([ended, delay(STOP_MS, undefined, { ref: false })]);
-      over.abort();
-    },
-  };
+  }
 }

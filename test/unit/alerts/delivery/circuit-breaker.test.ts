@@ -14,7 +14,7 @@ function failedTimes(
   let [breaker, now] = [from, 0];
   for (let failure = 0; failure < failures; failure++) {
     now = Math.max(now, breaker.openUntil);
-    breaker = afterFailedAttempt(breaker, { isTry: breaker.pauses > 0, now });
+    breaker = afterFailedAttempt(breaker, { isProbe: breaker.pauses > 0, now });
   }
   return { breaker, now };
 }
@@ -43,7 +43,7 @@ describe("the breaker of an endpoint", () => {
   it("does not wait longer because of attempts that were under way when it opened", () => {
     const { breaker, now } = failedTimes(5);
     const late = [1, 2, 3, 4].reduce<CircuitBreaker>(
-      (before, ms) => afterFailedAttempt(before, { isTry: false, now: now + 10_000 + ms }),
+      (before, ms) => afterFailedAttempt(before, { isProbe: false, now: now + 10_000 + ms }),
       breaker,
     );
     expect(allowedAttempts(late, now + 5_000)).toBe(1);

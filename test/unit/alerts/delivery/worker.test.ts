@@ -69,7 +69,7 @@ async function change(store: TestStore, { key }: Hooked, changed: Partial<Alert>
 }
 
 /** What a webhook that takes a delivery answers. */
-const OK: WebhookResponse = { status: 200, retryAfterMs: undefined, latencyMs: 1, response: "" };
+const OK: WebhookResponse = { status: 200, retryAfterMs: undefined, latencyMs: 1, body: "" };
 
 /** A sender that waits for the answer of the test. */
 function slowSender() {
@@ -618,7 +618,7 @@ describeStores("the worker", (engine) => {
     const state = { ...pending, challenge: "the next one" };
     const way = { ...webhookOf(alert), url: "https://other.example/hook", state };
     await change(store, alert, { way });
-    answer({ ...OK, response: CHALLENGE });
+    answer({ ...OK, body: CHALLENGE });
     await look();
     expect((await alertNow(store, alert))?.way).toEqual(way);
     expect(await waiting(store)).toEqual([]);

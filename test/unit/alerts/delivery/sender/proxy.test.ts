@@ -47,8 +47,8 @@ describe("a sender with a proxy", () => {
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
     const safe = `https://${HOST}:${await listen(server)}/`;
     const sender = testSender({ proxy, lookup, ca: ours.cert });
-    expect(await sender.send(to(plain))).toMatchObject({ status: 200, response: "plain" });
-    expect(await sender.send(to(safe))).toMatchObject({ status: 200, response: "safe" });
+    expect(await sender.send(to(plain))).toMatchObject({ status: 200, body: "plain" });
+    expect(await sender.send(to(safe))).toMatchObject({ status: 200, body: "safe" });
     expect(asked).toEqual([plain, safe].map((url) => `CONNECT ${new URL(url).host}`));
     expect(credentials).toEqual([undefined, undefined]);
   });

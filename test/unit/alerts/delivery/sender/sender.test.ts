@@ -30,7 +30,7 @@ describe("a sender", () => {
     const body = '{"name":"Ümlaut 🐂"}';
     const headers = signatureHeaders({ id: "msg_7", at: NOW, body, secrets: [], keys: [] });
     const answer = await testSender().send({ url, headers, body });
-    expect(answer).toMatchObject({ status: 204, retryAfterMs: undefined, response: "" });
+    expect(answer).toMatchObject({ status: 204, retryAfterMs: undefined, body: "" });
     expect(answer.latencyMs).toBeGreaterThanOrEqual(0);
     expect(Number.isInteger(answer.latencyMs)).toBe(true);
     expect(came).toMatchObject({ method: "POST", body });
@@ -45,7 +45,7 @@ describe("a sender", () => {
 
   it.each([200, 201, 299, 400, 404, 410, 429, 500, 503])("tells a status of %d", async (status) => {
     const url = await receiver((_req, res) => void res.writeHead(status).end("why"));
-    expect(await testSender().send(to(url))).toMatchObject({ status, response: "why" });
+    expect(await testSender().send(to(url))).toMatchObject({ status, body: "why" });
   });
 
   it.each([301, 302, 303, 307, 308])("does not follow a %d", async (status) => {
@@ -76,7 +76,7 @@ describe("a sender", () => {
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
     const port = await listen(server);
     const trusting = testSender({ schemes: ["https:"], ca: ours.cert });
-    expect(await trusting.send(to(`https://${HOST}:${port}/`))).toMatchObject({ response: "safe" });
+    expect(await trusting.send(to(`https://${HOST}:${port}/`))).toMatchObject({ body: "safe" });
     const misnamed = trusting.send(to(`https://other.example.com:${port}/`));
     expect(await reasonOf(misnamed)).toContain("altnames");
     const unknown = testSender().send(to(`https://${HOST}:${port}/`));
@@ -108,54 +108,54 @@ describe("the answer of a webhook", () => {
     testSender({ bodyMs }).send(to(await receiver(listener)));
 
   it("is cut after 1 kB", async () => {
-    const { response } = await answering((_req, res) => void res.end("a".repeat(5000)));
-    expect(response).toBe("a".repeat(1024));
+    const { body } = await answering((_req, res) => void res.end("a".repeat(5000)));
+    expect(body).toBe("a".repeat(1024));
   });
 
   it("is cut before a character that does not fit", async () => {
-    const { response } = await answering((_req, res) => void res.end(`a${"ü".repeat(1000)}`));
-    expect(response).toBe(`a${"ü".repeat(511)}`);
+    const { body } = await answering((_req, res) => void res.end(`a${"ü".repeat(1000)}`));
+    expect(body).toBe(`a${"ü".repeat(511)}`);
   });
 
   it("is text that can be kept and shown", async () => {
-    const { response } = await answering((_req, res) => {
+    const { body } = await answering((_req, res) => {
       res.write("one\r\ntwo\tthree\0\u001b[31mred\u0085\u202egnol\u2066\u2028");
       res.end(Buffer.of(0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80));
     });
     const odd = "\ufffd";
     const text = `one\ntwo\tthree${odd}${odd}[31mred${odd}${odd}gnol${odd}${odd}`;
-    expect(response).toBe(`${text}a${odd}${odd}(${odd.repeat(3)}`);
-    expect(response.isWellFormed()).toBe(true);
+    expect(body).toBe(`${text}a${odd}${odd}(${odd.repeat(3)}`);
+    expect(body.isWellFormed()).toBe(true);
   });
 
   it("is not decompressed", async () => {
     const bomb = gzipSync(Buffer.alloc(2_000_000));
-    const { status, response } = await answering((_req, res) => {
+    const { status, body } = await answering((_req, res) => {
       res.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
     });
     expect(status).toBe(200);
-    expect(response.length).toBeLessThanOrEqual(1024);
-    expect(response).not.toContain("\0");
+    expect(body.length).toBeLessThanOrEqual(1024);
+    expect(body).not.toContain("\0");
   });
 
   it("counts with its status when the body never ends", async () => {
     const slow = await answering((_req, res) => void res.writeHead(202).write("so far"), 50);
-    expect(slow).toMatchObject({ status: 202, response: "so far" });
+    expect(slow).toMatchObject({ status: 202, body: "so far" });
     const silent = await answering((_req, res) => res.writeHead(202).flushHeaders(), 50);
-    expect(silent).toMatchObject({ status: 202, response: "" });
+    expect(silent).toMatchObject({ status: 202, body: "" });
   });
 
   it("counts with its status when the body breaks off", async () => {
     const answer = await answering((_req, res) => {
       res.writeHead(200, { "content-length": 100 }).write("so far", () => res.destroy());
     });
-    expect(answer).toMatchObject({ status: 200, response: "so far" });
+    expect(answer).toMatchObject({ status: 200, body: "so far" });
   });
 
   it("is left when the time for all of it is over", async () => {
     const url = await receiver((_req, res) => void res.writeHead(200).write("so far"));
     const sender = testSender({ totalMs: 200 });
-    expect(await sender.send(to(url))).toMatchObject({ status: 200, response: "so far" });
+    expect(await sender.send(to(url))).toMatchObject({ status: 200, body: "so far" });
   });
 });
 
