@@ -3,9 +3,9 @@ import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { insert, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
-import { alerts, quotaGroup, type StoredAlert } from "../alert.ts";
+import { alerts, makerKey, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { AlertTarget } from "../delivery/delivery.ts";
-import { groupsOfOwner } from "./ownership.ts";
+import { groupsOfOwner, withoutAlert } from "./ownership.ts";
 
 /** Alerts, and webhooks among them, that a person can have with all their agents and keys, or a caller
  *  that nobody answers for (reliability section 4). */
