@@ -115,12 +115,16 @@ function asProblem(error: unknown): Problem {
             detail: "The request could not be read.",
             next: "Correct its address, header or body; /docs/api describes each operation.",
           })
-        : new Problem("internal_error", {
-            detail: "The failure was logged.",
-            next: "Try again later; GET /api/health says how the service is doing.",
-          });
+        : internalError();
   }
 }
+
+/** What a caller is told of a failure that is not theirs. */
+export const internalError = (): Problem =>
+  new Problem("internal_error", {
+    detail: "The failure was logged.",
+    next: "Try again later; GET /api/health says how the service is doing.",
+  });
 
 const isClientError = (status: number | undefined): boolean =>
   status !== undefined && status >= 400 && status < 500;

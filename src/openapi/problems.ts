@@ -67,15 +67,15 @@ export const PASSING_PROBLEMS = [
   "overloaded",
 ] as const satisfies readonly ProblemCode[];
 
-/** What everything under /oauth can answer besides what the protocol has words for. An address that
- *  came too often at all is told so here, before the quota of an endpoint, which is a refusal. */
-export const OAUTH_PROBLEMS = [
+/** What everything that is open to everybody can answer. An address that came too often at all is told
+ *  so here; under /oauth the quota of an endpoint comes after that, which is a refusal. */
+export const OPEN_PROBLEMS = [
   ...PASSING_PROBLEMS,
   "rate_limited",
 ] as const satisfies readonly ProblemCode[];
 
 /** The same wherever a body is read. */
-export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...OAUTH_PROBLEMS] as const;
+export const OAUTH_BODY_PROBLEMS = [...BODY_PROBLEMS, ...OPEN_PROBLEMS] as const;
 
 const failureOf = (code: ProblemCode) => new Failure(code, { detail: "", next: "" });
 

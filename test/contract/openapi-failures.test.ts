@@ -419,14 +419,30 @@ it("who comes too often is told so everywhere, as it is described", async () => 
     apply: json({ name: "Somebody", email: "someone@example.com" }),
     contact: json({ email: "someone@example.com", message: "Hello" }),
   };
+  const townsOf = (one: Described) => {
+    if (nameOf(one).endsWith("user_info")) return [closed];
+    if (one.path.startsWith("/oauth/")) return [strict, closed];
+    return one.method === "GET" && one.operation.security.length === 0 ? [closed] : [strict];
+  };
   for (const one of described.filter(({ operation }) => "429" in operation.responses)) {
     const usual = takesBody(one) ? json({}, limited) : { headers: bearer(limited) };
-    const towns = one.path.startsWith("/oauth/") ? [strict, closed] : [strict];
-    for (const { base: to } of nameOf(one).endsWith("user_info") ? [closed] : towns) {
+    for (const { base: to } of townsOf(one)) {
       const response = await send(one, { ...(requests[nameOf(one)] ?? usual), to });
       expect([nameOf(one), response.status]).toEqual([nameOf(one), 429]);
       expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
     }
+  }
+});
+
+it("whatever is open to everybody is refused as it is described when an address came too often", async () => {
+  const closed = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} visits=0/60` });
+  const unlimited = ["get_health", "get_liveness", "get_readiness"];
+  for (const one of described.filter(({ operation }) => operation.security.length === 0)) {
+    if (one.method !== "GET") continue;
+    const { status } = await send(one, { to: closed.base });
+    if (unlimited.includes(nameOf(one))) continue;
+    const isDescribed = "429" in one.operation.responses;
+    expect([nameOf(one), status, isDescribed]).toEqual([nameOf(one), 429, true]);
   }
 });
 

@@ -1,4 +1,6 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { clients } from "../../src/auth/agents/agent.ts";
+import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { register } from "../support/agent.ts";
 import { authorizationRequest, type Person, registerPublic } from "../support/person.ts";
 import { SANDBOX_NOW } from "../support/service.ts";
@@ -34,6 +36,50 @@ async function atConsentAgain() {
   await person.authorize(request(clientId));
   return { person, clientId, page: await person.web.get(request(clientId)) };
 }
+
+/** Has the store fail whenever a client is looked for, until the test is over. */
+function failAtClients(failure: Error): void {
+  const { records } = town.service.state.store;
+  const { get } = records;
+  const failing = vi.spyOn(records, "get").mockImplementation((from, key) => {
+    if (from.name === clients.name) return Promise.reject(failure);
+    return get.call(records, from, key) as never;
+  });
+  onTestFinished(() => failing.mockRestore());
+}
+
+describe("an authorization request at which the service fails", () => {
+  it.each([
+    ["an error of its own", new Error("broken"), 500, "Something went wrong here"],
+    ["a silent store", storeUnavailable("down"), 503, "Not possible just now"],
+  ])("shows a person a page: %s", async (_what, failure, status, heading) => {
+    const { client_id } = await registerPublic(base);
+    const person = town.person();
+    await person.signIn();
+    const before = town.logged.length;
+    failAtClients(failure);
+    const response = await fetch(request(client_id), {
+      headers: { accept: "text/html", cookie: person.web.cookie(base) },
+      redirect: "manual",
+    });
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      status,
+      "text/html; charset=utf-8",
+    ]);
+    const said = await response.text();
+    expect(said).toContain(heading);
+    expect(said).not.toContain("broken");
+    if (status === 503) expect(response.headers.get("retry-after")).toMatch(/^\d+$/);
+    if (status === 500) expect(town.logged.length).toBe(before + 1);
+    const program = await fetch(request(client_id), { redirect: "manual" });
+    expect([program.status, await program.json()]).toEqual([
+      status,
+      expect.objectContaining({
+        error: status === 500 ? "server_error" : "temporarily_unavailable",
+      }),
+    ]);
+  });
+});
 
 const formIn = (page: WebPage) => page.form(page.url.pathname);
 const policyOf = ({ headers }: WebPage) => headers.get("content-security-policy");

@@ -11,7 +11,8 @@ const members = ["error", "error_description", "state", "iss"];
  * signed-in person approved for the client, when the client asked for silence (`prompt=none`), and
  * after the person refused on the consent page. Anybody can register any address, so this server would
  * otherwise redirect to every site of the internet (RFC 9700 section 4.11.2). All other errors are
- * answered here, with status 400 and the members of the redirect as JSON.
+ * answered here, with the members of the redirect as JSON: with status 400, or 500 for a failure of
+ * this server.
  */
 export function holdErrorRedirects(provider: Provider): void {
   const failed = new WeakSet<object>();
@@ -24,8 +25,9 @@ export function holdErrorRedirects(provider: Provider): void {
     const location = ctx.res.getHeader("location");
     if (!failed.has(ctx) || location === undefined || (await mayLeave(ctx, provider))) return;
     ctx.remove("location");
-    ctx.status = 400;
-    ctx.body = answerIn(new URL(String(location)));
+    const answer = answerIn(new URL(String(location)));
+    ctx.status = answer.error === "server_error" ? 500 : 400;
+    ctx.body = answer;
   });
 }
 
@@ -55,7 +57,8 @@ export function leaveRefusals(provider: Provider): void {
     await next();
     const answer = answers.get(ctx.res);
     const problem: Problem | undefined = ctx.state.problem;
-    if (answer === undefined || (problem === undefined && ctx.status !== 400)) return;
+    const isRefused = ctx.status === 400 || ctx.status === 500;
+    if (answer === undefined || (problem === undefined && !isRefused)) return;
     ctx.respond = false;
     answer(problem ?? (ctx.body as Refusal));
   });

@@ -15,7 +15,7 @@ import type { Limits, QuotaName } from "../../limits/limits.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { sendJson } from "../conditional-response.ts";
-import { isOpenedInBrowser } from "../errors.ts";
+import { internalError, isOpenedInBrowser } from "../errors.ts";
 import { admit, answerOAuthLimit, limitBy } from "../rate-limits.ts";
 import { boundAuthorization } from "./authorize-bounds.ts";
 import { admitTokens, guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
@@ -96,6 +96,7 @@ const takeRefusals: RequestHandler = (req, res, next) => {
     whenRefused(res, (refusal) => {
       if (refusal instanceof Problem) return next(refusal);
       const { error, error_description: description = "no more is known" } = refusal;
+      if (error === "server_error") return next(internalError());
       next(new OAuthRefusal(error, { status: 400, description }));
     });
   }

@@ -31,7 +31,8 @@ export interface ErrorPageOptions {
 export function errorPages({ show, now, onError }: ErrorPageOptions): ErrorRequestHandler {
   return (error, _req, res, next) => {
     const problem = asProblem(error);
-    if (problem.status === 500) onError(error);
+    // A failure that is a problem already was told where it happened.
+    if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return next(error);
     show(res, errorPage(problem, now().getTime()));
   };

@@ -4,7 +4,7 @@ import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { GATED_PROBLEMS, PASSING_PROBLEMS } from "../problems.ts";
+import { GATED_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
 import { credentialWith, scopeWords } from "../security.ts";
 
 const Cursor = z.string().max(200).optional();
@@ -46,6 +46,6 @@ export const alertOperations: readonly Operation[] = [
         content: [{ mediaType: "application/json", schema: WebhookKeySet }],
       },
     },
-    problems: PASSING_PROBLEMS,
+    problems: OPEN_PROBLEMS,
   },
 ];

@@ -4,7 +4,7 @@ import { skills } from "../../../wellknown/agent-skills/skills.ts";
 import type { DiscoveryDocument } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Content, Operation } from "../operation.ts";
-import { PASSING_PROBLEMS } from "../problems.ts";
+import { OPEN_PROBLEMS } from "../problems.ts";
 
 const JsonObject = z.looseObject({});
 const Text = z.string();
@@ -106,7 +106,7 @@ export function documentOperations(documents: readonly DocumentPlace[]): readonl
       304: { description: "It is as it was.", headers: ["ETag"] },
       ...besides[path],
     },
-    problems: PASSING_PROBLEMS,
+    problems: OPEN_PROBLEMS,
   }));
 }
 

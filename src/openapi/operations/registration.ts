@@ -5,7 +5,7 @@ import { ID_JAG, JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { allScopes, scopes } from "../../auth/scopes.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { OAUTH_BODY_PROBLEMS, OAUTH_PROBLEMS } from "../problems.ts";
+import { OAUTH_BODY_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -151,7 +151,7 @@ export const registrationOperations: readonly Operation[] = [
     description: "The client's own registration (RFC 7592), without its secret.",
     answers: { 200: { description: "The client as it is registered.", ...CLIENT } },
     refusals: { 401: ["invalid_token"], 429: BUSY, 503: BUSY },
-    problems: OAUTH_PROBLEMS,
+    problems: OPEN_PROBLEMS,
   },
   {
     ...managed,
@@ -178,6 +178,6 @@ export const registrationOperations: readonly Operation[] = [
     description: "Ends the client with its tokens and alerts.",
     answers: { 204: { description: "It has ended.", headers: LIMIT_HEADERS } },
     refusals: { 401: ["invalid_token"], 429: BUSY, 503: BUSY },
-    problems: OAUTH_PROBLEMS,
+    problems: OPEN_PROBLEMS,
   },
 ];

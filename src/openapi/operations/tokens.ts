@@ -3,7 +3,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { JWT_BEARER } from "../../auth/assertions/oauth-urns.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
-import { OAUTH_BODY_PROBLEMS, OAUTH_PROBLEMS } from "../problems.ts";
+import { OAUTH_BODY_PROBLEMS, OPEN_PROBLEMS } from "../problems.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 
@@ -82,7 +82,7 @@ const userInfo = {
     },
   },
   refusals: { 401: ["invalid_token"], 403: ["insufficient_scope"], 503: BUSY },
-  problems: OAUTH_PROBLEMS,
+  problems: OPEN_PROBLEMS,
 } as const;
 
 /** Tokens: how they are got and ended. */
@@ -153,6 +153,6 @@ export const tokenOperations: readonly Operation[] = [
       429: BUSY,
       503: BUSY,
     },
-    problems: OAUTH_PROBLEMS,
+    problems: OPEN_PROBLEMS,
   },
 ];
