@@ -1,8 +1,8 @@
 import type { Analyser } from "./answers/method.ts";
 import type { Config } from "./config/config.ts";
 import type { Check } from "./http/api/readiness.ts";
-import type { Live, LiveOptions } from "./ingest/create.ts";
-import { openSocialReader, type SocialReader } from "./ingest/social-reader.ts";
+import type { Live, LiveOptions } from "./ingest/live.ts";
+import { openSocialReader, type SocialReader } from "./ingest/sentiment-model.ts";
 import type { Market } from "./market/market.ts";
 import { ScoringEngine } from "./score/scoring-engine.ts";
 import { createSignalUpdates, type SignalUpdates } from "./score/signal-updates.ts";
@@ -168,7 +168,7 @@ async function openChoice({ config, now, storeNow, store, log, onProgress }: Sco
   const progress = onProgress ? { onProgress } : {};
   if (choice.kind !== "live") return { ...(await openMarket(choice, progress)), live: undefined };
   const { folder } = config.store;
-  const { openLive } = await import("./ingest/create.ts");
+  const { openLive } = await import("./ingest/live.ts");
   const live = await openLive(choice, {
     store,
     folder,

@@ -1,8 +1,8 @@
 import WebSocket from "ws";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Reading, StreamedProvider } from "../sources/live/provider.ts";
-import { clockFault } from "./clock-fault.ts";
 import { tried } from "./poller-state.ts";
+import { clockFault } from "./provider-client.ts";
 
 /** Largest message in bytes; a post has about one kilobyte. */
 const MAX_MESSAGE_BYTES = 256 * 1024;

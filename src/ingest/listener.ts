@@ -3,9 +3,9 @@ import type { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
+import { createRest, pauseMs, unkept } from "./backoff.ts";
 import { type Connection, connect, SILENCE_MS } from "./connection.ts";
-import { type PersistOptions, persist } from "./keep.ts";
-import { pauseMs } from "./pause.ts";
+import { type PersistOptions, persist } from "./persist.ts";
 import {
   believed,
   NEW_PROVIDER,
@@ -16,7 +16,6 @@ import {
   seriesKey,
   seriesProgress,
 } from "./progress.ts";
-import { createRest, unkept } from "./rest.ts";
 
 /** The place in a stream without data of ours is written this often, in milliseconds. */
 const MARK_EVERY_MS = 5_000;

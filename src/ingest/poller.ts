@@ -3,18 +3,19 @@ import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
 import type { AnswerCache } from "./answer-cache.ts";
-import type { Ask } from "./ask.ts";
-import { isNotedFirst, roomAt, withSent } from "./budget.ts";
-import { type PersistOptions, persist } from "./keep.ts";
-import { pauseMs } from "./pause.ts";
+import { createRest, pauseMs, unkept } from "./backoff.ts";
+import { type PersistOptions, persist } from "./persist.ts";
 import {
   type Asking,
   type Followed,
   firstDue,
+  isNotedFirst,
   type LoadOptions,
   loadState,
+  roomAt,
   type State,
   tried,
+  withSent,
 } from "./poller-state.ts";
 import {
   type ProviderProgress,
@@ -24,7 +25,7 @@ import {
   seriesKey,
   seriesProgress,
 } from "./progress.ts";
-import { createRest, unkept } from "./rest.ts";
+import type { Ask } from "./provider-client.ts";
 
 /** Our clock was wrong when it is set back by more than this, in milliseconds. */
 const SET_BACK_MS = 60_000;

@@ -1,6 +1,6 @@
 import type { FaultKind } from "../sources/live/fault.ts";
 import { collection } from "../store/port/records.ts";
-import { LONGEST_PAUSE_MS } from "./pause.ts";
+import { LONGEST_PAUSE_MS } from "./backoff.ts";
 
 /** Longest that a series waits by itself, for the next file or filing, in milliseconds. */
 const LONGEST_WAIT_MS = 48 * 3_600_000;

@@ -1,4 +1,4 @@
-import { createMadeList } from "./made-list.ts";
+import { createMadeList } from "./lazy-list.ts";
 import type { RecordList } from "./records.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Instrument } from "../market/instrument.ts";
-import { createMadeList } from "../market/made-list.ts";
+import { createMadeList } from "../market/lazy-list.ts";
 import type { RecordList } from "../market/records.ts";
 import { createSignalRecords, type SignalRecord } from "./signal-records.ts";
 import type { Snapshot } from "./snapshot.ts";

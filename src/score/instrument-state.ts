@@ -4,10 +4,9 @@ import { type BlockPressure, createBlockPressure, NO_BLOCKS } from "../factors/b
 import { addCoinBar, type CoinHistory, createCoinHistory } from "../factors/coin-history.ts";
 import type { DarkpoolMeasurement } from "../factors/darkpool.ts";
 import { type Filings, NO_FILINGS, readFilings, type Split } from "../factors/filings.ts";
-import { listedMomentum } from "../factors/listed-momentum.ts";
 import { NO_SENTIMENT, type Sentiment, socialHalfLifeMs } from "../factors/message-counters.ts";
 import type { AuthorActivity } from "../factors/message-weight.ts";
-import { coinMomentum, type MomentumMeasurement } from "../factors/momentum.ts";
+import { coinMomentum, listedMomentum, type MomentumMeasurement } from "../factors/momentum.ts";
 import { createNetworkValue, type NetworkValue } from "../factors/network-value.ts";
 import { addBar, type PriceHistory } from "../factors/price-history.ts";
 import { createShortPressure, NO_SHORTS, type ShortPressure } from "../factors/short-pressure.ts";

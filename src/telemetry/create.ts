@@ -2,7 +2,7 @@ import pkg from "../../package.json" with { type: "json" };
 import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Config } from "../config/config.ts";
 import type { Streams } from "../http/open-streams.ts";
-import { standingsOf } from "../ingest/report.ts";
+import { standingsOf } from "../ingest/provider-status.ts";
 import type { State } from "../state.ts";
 import type { ToolContext } from "../tool.ts";
 import type { Metrics, Standing } from "./metrics.ts";

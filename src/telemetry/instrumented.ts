@@ -1,5 +1,5 @@
 import type { Sender } from "../alerts/delivery/sender.ts";
-import type { Ask } from "../ingest/ask.ts";
+import type { Ask } from "../ingest/provider-client.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
 import type { Records } from "../store/port/records.ts";
 import { type Meters, statusClass } from "./meters.ts";

@@ -1,11 +1,11 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { persist } from "../../src/ingest/keep.ts";
-import { openReader, startReading } from "../../src/ingest/news-reader.ts";
+import { openReader, startReading } from "../../src/ingest/change-notices.ts";
+import { persist } from "../../src/ingest/persist.ts";
 import { NEWS_KEPT_MS, newsKeptMs, newsRecords, tellOf } from "../../src/ingest/rows.ts";
-import type { ReceivedObservation } from "../../src/sources/live/ledger.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
-import { coinBarKnown } from "../../src/sources/live/when.ts";
+import { coinBarKnown } from "../../src/sources/live/publication-times.ts";
+import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { coinDay, utcDays } from "../support/providers/coins.ts";
 import { describeStores, model, openStore, START } from "../support/stores.ts";

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type AnswerCache, openAnswerCache } from "../../src/ingest/answer-cache.ts";
-import type { Ask } from "../../src/ingest/ask.ts";
 import { createPoller } from "../../src/ingest/poller.ts";
 import {
   NEW_PROVIDER,
@@ -12,6 +11,7 @@ import {
   seriesKey,
   seriesProgress,
 } from "../../src/ingest/progress.ts";
+import type { Ask } from "../../src/ingest/provider-client.ts";
 import type { Observation, PolledProvider, Series } from "../../src/sources/live/provider.ts";
 import { coinbase } from "../../src/sources/live/providers/coinbase.ts";
 import { put } from "../../src/store/port/operations.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { persist } from "../../src/ingest/keep.ts";
+import { persist } from "../../src/ingest/persist.ts";
 import type { Observation, Rejected } from "../../src/sources/live/provider.ts";
 import { contentOf, rejectedIn } from "../support/providers/follow.ts";
 import { describeStores, openStore } from "../support/stores.ts";

@@ -1,10 +1,10 @@
 // @module-tag full
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Assigned, assign } from "../../src/ingest/assign.ts";
+import { openReader, readObserved } from "../../src/ingest/change-notices.ts";
 import { createListener } from "../../src/ingest/listener.ts";
-import { openReader, readObserved } from "../../src/ingest/news-reader.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
+import { type Assigned, assign } from "../../src/ingest/setup.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { createLiveMarket } from "../../src/sources/live/live-market.ts";
 import type { Observation, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";

@@ -1,5 +1,5 @@
-import { openLine } from "../../src/ingest/ask.ts";
 import { createPoller } from "../../src/ingest/poller.ts";
+import { openLine } from "../../src/ingest/provider-client.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { follow } from "../support/providers/follow.ts";

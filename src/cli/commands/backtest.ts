@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { styleText } from "node:util";
 import { z } from "zod";
 import { tableVersion } from "../../answers/method.ts";
-import { LEXICON } from "../../ingest/social-reader.ts";
+import { LEXICON } from "../../ingest/sentiment-model.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
 import { explain as explainScore } from "../../research/backtest/explain.ts";

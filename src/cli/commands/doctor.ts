@@ -5,7 +5,7 @@ import {
   type ProviderReport,
   type Report,
   reportOf,
-} from "../../ingest/report.ts";
+} from "../../ingest/provider-status.ts";
 import { defineStoreCommand } from "../command.ts";
 import { durationText } from "../text.ts";
 import { isoOrNull } from "./shared.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { alerts } from "../../alerts/alert.ts";
 import { deliveries } from "../../alerts/delivery/delivery.ts";
-import { faultIn, standingsOf } from "../../ingest/report.ts";
+import { faultIn, standingsOf } from "../../ingest/provider-status.ts";
 import { leases } from "../../store/lease.ts";
 import { LEADER } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";

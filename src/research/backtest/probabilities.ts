@@ -1,5 +1,5 @@
 import { mean, normalCdf } from "../../factors/statistics.ts";
-import { pOutperform } from "../../score/p-outperform.ts";
+import { pOutperform } from "../../score/composite.ts";
 import type { Forecast } from "./calibration.ts";
 import { medianOf } from "./median.ts";
 import type { DatedOutcomes, DateFigure } from "./outcomes.ts";

@@ -1,9 +1,15 @@
 import { z } from "zod";
 import type { Bar } from "../../market/records.ts";
-import { barFault } from "./bar-fault.ts";
+import { barFault } from "./bar-validation.ts";
 import { cursorAt } from "./cursor.ts";
 import type { Observation, Reading, Rejected } from "./provider.ts";
-import { addDays, coinBarAsked, coinBarKnown, isFuture, lastDayKnown } from "./when.ts";
+import {
+  addDays,
+  coinBarAsked,
+  coinBarKnown,
+  isFuture,
+  lastDayKnown,
+} from "./publication-times.ts";
 
 /** When a day is looked for again that a venue does not have yet, in milliseconds: before it counts,
  *  and afterwards. */

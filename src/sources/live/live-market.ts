@@ -2,11 +2,15 @@ import { sessionOf } from "../../market/calendar.ts";
 import type { Market, Source, SourcesByFeed } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { FEEDS, type InstrumentRecords } from "../../market/records.ts";
-import { barsDue } from "./bars-due.ts";
-import { createRecordBook, knownAt, type ReceivedObservation, type RecordBook } from "./ledger.ts";
-import { boundMessages } from "./message-bound.ts";
+import { boundMessages } from "./message-retention.ts";
+import { barsDue, utcDay } from "./publication-times.ts";
+import {
+  createRecordBook,
+  knownAt,
+  type ReceivedObservation,
+  type RecordBook,
+} from "./record-book.ts";
 import type { LiveInstrument } from "./universe.ts";
-import { utcDay } from "./when.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,6 @@
 import type { Instrument } from "../../market/instrument.ts";
 import { coinName, coinsNamedIn } from "./coin-names.ts";
-import { coinOf } from "./symbols.ts";
+import { coinOf } from "./provider-symbols.ts";
 
 /** What is looked for in the news of an instrument, and which headlines are about it. */
 export interface NewsTopic {

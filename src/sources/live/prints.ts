@@ -6,7 +6,7 @@ import type { Answer } from "./answer.ts";
 import { isPageLost, readCursor } from "./cursor.ts";
 import { ProviderFault } from "./fault.ts";
 import type { Observation, ProviderRequest, Reading, Rejected, Series } from "./provider.ts";
-import { isFuture } from "./when.ts";
+import { isFuture } from "./publication-times.ts";
 
 /**
  * Off-exchange prints, session by session. Only those of regular trading and of block size are kept

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { newYorkDate } from "../../../src/market/new-york.ts";
-import { addDays } from "../../../src/sources/live/when.ts";
+import { addDays } from "../../../src/sources/live/publication-times.ts";
 import { allowance } from "./allowance.ts";
 import { drawn } from "./drawn.ts";
 import type { Serve, ServedAnswer } from "./drive.ts";

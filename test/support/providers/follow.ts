@@ -1,11 +1,11 @@
 import type { AnswerCache } from "../../../src/ingest/answer-cache.ts";
-import { openLine } from "../../../src/ingest/ask.ts";
-import { readObserved } from "../../../src/ingest/news-reader.ts";
+import { readObserved } from "../../../src/ingest/change-notices.ts";
 import { createPoller, type Poller } from "../../../src/ingest/poller.ts";
+import { openLine } from "../../../src/ingest/provider-client.ts";
 import { REJECTED_KIND, type RejectedBody } from "../../../src/ingest/rows.ts";
 import type { Feed } from "../../../src/market/records.ts";
-import type { ReceivedObservation } from "../../../src/sources/live/ledger.ts";
 import type { PolledProvider, ProviderOptions } from "../../../src/sources/live/provider.ts";
+import type { ReceivedObservation } from "../../../src/sources/live/record-book.ts";
 import type { TestStore } from "../stores.ts";
 
 /** Patience of tests with a provider that does not answer, in milliseconds. */

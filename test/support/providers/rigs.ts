@@ -1,5 +1,6 @@
 import type { AssetClass, Instrument } from "../../../src/market/instrument.ts";
 import type { PolledProvider } from "../../../src/sources/live/provider.ts";
+import { coinOf, withDot, withSlash } from "../../../src/sources/live/provider-symbols.ts";
 import { alpaca } from "../../../src/sources/live/providers/alpaca.ts";
 import { coinMetrics } from "../../../src/sources/live/providers/coin-metrics.ts";
 import { coinbase } from "../../../src/sources/live/providers/coinbase.ts";
@@ -12,7 +13,6 @@ import { kraken } from "../../../src/sources/live/providers/kraken.ts";
 import { massive } from "../../../src/sources/live/providers/massive.ts";
 import { stocktwits } from "../../../src/sources/live/providers/stocktwits.ts";
 import { unusualWhales } from "../../../src/sources/live/providers/unusual-whales.ts";
-import { coinOf, withDot, withSlash } from "../../../src/sources/live/symbols.ts";
 import { serveAlpaca } from "./alpaca.ts";
 import { serveCoinMetrics } from "./coin-metrics.ts";
 import { serveCoinbase } from "./coinbase.ts";

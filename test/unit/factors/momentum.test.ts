@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBenchmark, momentumGate } from "../../../src/factors/benchmark.ts";
 import { addCoinBar, createCoinHistory } from "../../../src/factors/coin-history.ts";
-import { type ListedMomentum, listedMomentum } from "../../../src/factors/listed-momentum.ts";
 import {
   coinMomentum,
   freezeMomentum,
+  type ListedMomentum,
+  listedMomentum,
   type MomentumContext,
   type MomentumMeasurement,
   readMomentum,

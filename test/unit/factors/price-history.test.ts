@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { listedMomentum } from "../../../src/factors/listed-momentum.ts";
+import { listedMomentum } from "../../../src/factors/momentum.ts";
 import {
   addBar,
   createPriceHistories,

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { assign } from "../../../src/ingest/assign.ts";
-import { missingOf, setupOf } from "../../../src/ingest/setup.ts";
+import { assign, missingOf, setupOf } from "../../../src/ingest/setup.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { PolledProvider, StreamedProvider } from "../../../src/sources/live/provider.ts";

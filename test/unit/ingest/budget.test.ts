@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isNotedFirst, roomAt, withSent } from "../../../src/ingest/budget.ts";
+import { isNotedFirst, roomAt, withSent } from "../../../src/ingest/poller-state.ts";
 
 it("never lets a window hold more than the budget, and never waits without need", () => {
   const budgets = fc.record({

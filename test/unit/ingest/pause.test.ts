@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pauseMs } from "../../../src/ingest/pause.ts";
+import { pauseMs } from "../../../src/ingest/backoff.ts";
 import { type FaultKind, ProviderFault } from "../../../src/sources/live/fault.ts";
 
 const HALF_AN_HOUR_MS = 1_800_000;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { shortcomings } from "../../../src/ingest/report.ts";
+import { shortcomings } from "../../../src/ingest/provider-status.ts";
 import { answering, faultOf, followedStore, provider } from "../../support/providers/states.ts";
 import { model, openStore, START } from "../../support/stores.ts";
 

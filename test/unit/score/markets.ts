@@ -1,5 +1,5 @@
 import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
-import { LEXICON } from "../../../src/ingest/social-reader.ts";
+import { LEXICON } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";

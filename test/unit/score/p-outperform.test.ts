@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CALIBRATION, pOutperform } from "../../../src/score/p-outperform.ts";
+import { CALIBRATION, pOutperform } from "../../../src/score/composite.ts";
 
 describe("the probability of beating the median", () => {
   it.each([

@@ -1,6 +1,6 @@
 import type { PolledProvider } from "../provider.ts";
-import { KEY_SETTINGS } from "./alpaca/ask.ts";
 import { barSeries } from "./alpaca/bars.ts";
+import { KEY_SETTINGS } from "./alpaca/stock-request.ts";
 import { tradeSeries } from "./alpaca/trades.ts";
 
 /** Symbols of one question: what is kept of them between its halves must fit into a cursor. */

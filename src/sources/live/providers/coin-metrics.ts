@@ -3,8 +3,8 @@ import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { cursorAt, DayCursor, readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type { Observation, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
-import { coinOf } from "../symbols.ts";
-import { addDays, lastDayKnown, onChainKnown, utcDay } from "../when.ts";
+import { coinOf } from "../provider-symbols.ts";
+import { addDays, lastDayKnown, onChainKnown, utcDay } from "../publication-times.ts";
 
 /**
  * What is the same in every question: market value over realised value and market value (NVT is for

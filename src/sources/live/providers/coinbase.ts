@@ -3,7 +3,7 @@ import { type Answer, jsonOf } from "../answer.ts";
 import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from "../coin-bars.ts";
 import { DayCursor, readCursor } from "../cursor.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
-import { addDays, coinBarAsked, FINAL_MS, utcDay } from "../when.ts";
+import { addDays, coinBarAsked, FINAL_MS, utcDay } from "../publication-times.ts";
 
 /**
  * Most candles of an answer. One of them is the day after the last that is wanted: it shows that

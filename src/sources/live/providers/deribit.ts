@@ -1,5 +1,5 @@
 import type { PolledProvider } from "../provider.ts";
-import { coinOf } from "../symbols.ts";
+import { coinOf } from "../provider-symbols.ts";
 import { rfqSeries } from "./deribit/rfqs.ts";
 import { tradeSeries } from "./deribit/trades.ts";
 

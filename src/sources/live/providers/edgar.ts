@@ -4,7 +4,7 @@ import { type Answer, jsonOf } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type { PolledProvider, ProviderRequest, Reading, Series } from "../provider.ts";
-import { addDays } from "../when.ts";
+import { addDays } from "../publication-times.ts";
 import { requireLetIn } from "./edgar/access.ts";
 import { CompanyFacts, filingsOf } from "./edgar/facts.ts";
 import { figuresOf } from "./edgar/figures.ts";

@@ -6,9 +6,9 @@ import { type Answer, quoted } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import { ProviderFault } from "../fault.ts";
 import type { PolledProvider, ProviderOptions, Reading, Series, Step } from "../provider.ts";
-import { withSlash } from "../symbols.ts";
-import { addDays, FINAL_MS } from "../when.ts";
-import { readShortVolumeFile } from "./finra-daily/file.ts";
+import { withSlash } from "../provider-symbols.ts";
+import { addDays, FINAL_MS } from "../publication-times.ts";
+import { readShortVolumeFile } from "./finra-daily/short-volume-file.ts";
 
 /** No file of an earlier day is offered. */
 const FIRST_DAY = "2020-01-01";

@@ -3,8 +3,8 @@ import { newYorkDate, newYorkInstant } from "../../../market/new-york.ts";
 import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import type { Observation, PolledProvider, Reading, Rejected, Series } from "../provider.ts";
-import { withDot } from "../symbols.ts";
-import { addDays, dateKnown } from "../when.ts";
+import { withDot } from "../provider-symbols.ts";
+import { addDays, dateKnown } from "../publication-times.ts";
 
 /** What a week is told of with: all that alternative trading systems traded, and all the rest. */
 const KINDS = { ats: "ATS_W_SMBL", otc: "OTC_W_SMBL" } as const;

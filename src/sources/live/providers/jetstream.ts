@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { jsonOfText } from "../answer.ts";
+import { createTickerReader } from "../cashtags.ts";
 import { ProviderFault } from "../fault.ts";
 import { messageObservations, messageText, pseudonym } from "../message.ts";
 import type { ProviderOptions, Reading, StreamedProvider } from "../provider.ts";
-import { createTickerReader } from "../tickers.ts";
-import { isFuture } from "../when.ts";
+import { isFuture } from "../publication-times.ts";
 
 const POSTS = "app.bsky.feed.post";
 

@@ -4,8 +4,8 @@ import { type CoinDay, lastCoinDay, readCoinDays, readNotTraded, Seconds } from 
 import { DayCursor, readCursor } from "../cursor.ts";
 import { type FaultKind, ProviderFault } from "../fault.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
-import { coinOf } from "../symbols.ts";
-import { coinBarAsked, utcDay } from "../when.ts";
+import { coinOf } from "../provider-symbols.ts";
+import { coinBarAsked, utcDay } from "../publication-times.ts";
 
 /** Minutes of a day. */
 const DAY_MINUTES = 1_440;

@@ -3,7 +3,7 @@ import { jsonOf } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
 import { type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
-import { withDot } from "../symbols.ts";
+import { withDot } from "../provider-symbols.ts";
 
 /** Trades of a page: 50,000 are allowed and would be 15 MB. */
 const PAGE_TRADES = 20_000;

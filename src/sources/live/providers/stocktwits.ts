@@ -4,8 +4,8 @@ import type { Answer } from "../answer.ts";
 import { readCursor } from "../cursor.ts";
 import { MESSAGE_HISTORY_MS, messageObservations } from "../message.ts";
 import type { PolledProvider, Reading, Series } from "../provider.ts";
-import { coinOf, withDot } from "../symbols.ts";
-import { isFuture } from "../when.ts";
+import { coinOf, withDot } from "../provider-symbols.ts";
+import { isFuture } from "../publication-times.ts";
 import { type Message, mentionOf, messagesOf, PAGE } from "./stocktwits/message.ts";
 
 /** Requests an hour that one address may send. */

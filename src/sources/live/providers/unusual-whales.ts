@@ -4,7 +4,7 @@ import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
 import { BLOCK, type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
-import { withDot } from "../symbols.ts";
+import { withDot } from "../provider-symbols.ts";
 
 /** Most prints of a page. */
 const PAGE_PRINTS = 500;

@@ -4,7 +4,7 @@ import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { Bar, Feed, Print } from "../../../../src/market/records.ts";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
-import { splitRatio } from "../../../../src/sources/live/providers/alpaca/split-ratio.ts";
+import { splitRatio } from "../../../../src/sources/live/providers/alpaca/splits.ts";
 import { alpaca } from "../../../../src/sources/live/providers/alpaca.ts";
 import { type AlpacaWorld, serveAlpaca } from "../../../support/providers/alpaca.ts";
 import { type Drive, type Driven, drive, type Serve } from "../../../support/providers/drive.ts";

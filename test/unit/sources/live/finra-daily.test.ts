@@ -6,7 +6,7 @@ import type { Instrument } from "../../../../src/market/instrument.ts";
 import { newYorkDate, newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { ShortVolume } from "../../../../src/market/records.ts";
 import { ProviderFault } from "../../../../src/sources/live/fault.ts";
-import { readShortVolumeFile } from "../../../../src/sources/live/providers/finra-daily/file.ts";
+import { readShortVolumeFile } from "../../../../src/sources/live/providers/finra-daily/short-volume-file.ts";
 import { finraDaily } from "../../../../src/sources/live/providers/finra-daily.ts";
 import {
   type Drive,

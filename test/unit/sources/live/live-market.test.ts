@@ -4,10 +4,14 @@ import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { InstrumentRecords } from "../../../../src/market/records.ts";
 import { ScoringEngine } from "../../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../../src/score/snapshot-archive.ts";
-import type { ReceivedObservation } from "../../../../src/sources/live/ledger.ts";
 import { createLiveMarket, type LiveMarket } from "../../../../src/sources/live/live-market.ts";
-import { MOST_OF_AN_AUTHOR } from "../../../../src/sources/live/message-bound.ts";
-import { addDays, coinBarKnown, stockBarKnown } from "../../../../src/sources/live/when.ts";
+import { MOST_OF_AN_AUTHOR } from "../../../../src/sources/live/message-retention.ts";
+import {
+  addDays,
+  coinBarKnown,
+  stockBarKnown,
+} from "../../../../src/sources/live/publication-times.ts";
+import type { ReceivedObservation } from "../../../../src/sources/live/record-book.ts";
 import { coin, coinDay, utcDays } from "../../../support/providers/coins.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Bar } from "../../../../market/records.ts";
-import { barFault } from "../../bar-fault.ts";
+import { barFault } from "../../bar-validation.ts";
 import type { Observation, Rejected } from "../../provider.ts";
-import { withDot } from "../../symbols.ts";
-import { isFuture, stockBarKnown } from "../../when.ts";
+import { withDot } from "../../provider-symbols.ts";
+import { isFuture, stockBarKnown } from "../../publication-times.ts";
 import type { FoundSplit } from "./splits.ts";
 
 /** Daily bars by symbol, oldest first. */

@@ -3,9 +3,8 @@ import { newYorkInstant } from "../../../../market/new-york.ts";
 import { type Answer, jsonOf } from "../../answer.ts";
 import { readCursor } from "../../cursor.ts";
 import type { ProviderOptions, Reading, Series } from "../../provider.ts";
-import { withDot } from "../../symbols.ts";
-import { stockBarAsked, stockBarKnown, utcDay, utcEnd } from "../../when.ts";
-import { refusedSymbol, stockRequest } from "./ask.ts";
+import { withDot } from "../../provider-symbols.ts";
+import { stockBarAsked, stockBarKnown, utcDay, utcEnd } from "../../publication-times.ts";
 import {
   askedFor,
   BarPlace,
@@ -17,9 +16,10 @@ import {
   placeWith,
   placeWithout,
   windowAt,
-} from "./bar-place.ts";
+} from "./bar-cursor.ts";
 import { BarPage, type BarRow, rowsOf, sift } from "./bar-rows.ts";
 import { edgesOf, splitIn } from "./splits.ts";
+import { refusedSymbol, stockRequest } from "./stock-request.ts";
 
 /** When a window is asked for again that lacks the newest bar of a name, in milliseconds. */
 const AGAIN_MS = 15 * 60_000;

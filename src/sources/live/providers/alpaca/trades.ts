@@ -2,8 +2,8 @@ import { z } from "zod";
 import { jsonOf } from "../../answer.ts";
 import { printSeries, type RawPrint } from "../../prints.ts";
 import type { ProviderOptions, Series } from "../../provider.ts";
-import { withDot } from "../../symbols.ts";
-import { refusedSymbol, stockRequest } from "./ask.ts";
+import { withDot } from "../../provider-symbols.ts";
+import { refusedSymbol, stockRequest } from "./stock-request.ts";
 
 /** When everybody may know a trade without paying for the tape, milliseconds after it. */
 const PUBLIC_AFTER_MS = 15 * 60_000;

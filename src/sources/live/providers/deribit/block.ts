@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Observation, Rejected } from "../../provider.ts";
-import { coinOf } from "../../symbols.ts";
-import { isFuture, utcDay } from "../../when.ts";
+import { coinOf } from "../../provider-symbols.ts";
+import { isFuture, utcDay } from "../../publication-times.ts";
 
 /** Unix milliseconds; later than the year 9999 is no date. */
 export const Millis = z.int().min(0).max(253_402_300_799_999);

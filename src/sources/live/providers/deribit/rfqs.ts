@@ -3,10 +3,10 @@ import type { Answer } from "../../answer.ts";
 import { isPageLost, readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
 import type { Reading, Series } from "../../provider.ts";
-import { coinOf } from "../../symbols.ts";
-import { isFuture } from "../../when.ts";
+import { coinOf } from "../../provider-symbols.ts";
+import { isFuture } from "../../publication-times.ts";
 import { type Block, isFutureOn, Millis, printOf } from "./block.ts";
-import { call, resultOf } from "./call.ts";
+import { call, resultOf } from "./json-rpc.ts";
 
 /** Requests of an answer: 1,000 are documented, more than 50 are refused. */
 const PAGE_RFQS = 50;

@@ -3,10 +3,10 @@ import type { Answer } from "../../answer.ts";
 import { readCursor } from "../../cursor.ts";
 import { ProviderFault } from "../../fault.ts";
 import type { Reading, Series } from "../../provider.ts";
-import { coinOf } from "../../symbols.ts";
-import { FINAL_MS } from "../../when.ts";
+import { coinOf } from "../../provider-symbols.ts";
+import { FINAL_MS } from "../../publication-times.ts";
 import { isFutureOn, Millis, printOf } from "./block.ts";
-import { call, resultOf } from "./call.ts";
+import { call, resultOf } from "./json-rpc.ts";
 
 /** Most trades of an answer. */
 const PAGE_TRADES = 1_000;

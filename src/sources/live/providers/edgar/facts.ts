@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { addDays } from "../../when.ts";
+import { addDays } from "../../publication-times.ts";
 
 /** Words that filers may use for a figure, the best first. Never is one subtracted from another. */
 export const TAGS = {

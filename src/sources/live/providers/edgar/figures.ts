@@ -1,8 +1,8 @@
 import type { FundamentalMetric } from "../../../../market/records.ts";
 import type { Observation, Reading, Rejected } from "../../provider.ts";
-import { addDays, dateKnown, utcEnd } from "../../when.ts";
+import { addDays, dateKnown, utcEnd } from "../../publication-times.ts";
 import { type Fact, type Filing, MAX_LAG_DAYS, TAGS } from "./facts.ts";
-import { createFiledFacts, type FiledFacts } from "./quarters.ts";
+import { createFiledFacts, type FiledFacts } from "./filed-facts.ts";
 
 /** Largest figure that is believed, USD or shares: no company has a thousandth of it. */
 const MAX_FIGURE = 1e16;

@@ -6,7 +6,7 @@ import {
   sessionsBetween,
 } from "../../../../market/calendar.ts";
 import { ProviderFault } from "../../fault.ts";
-import { addDays, stockBarAsked, utcDay } from "../../when.ts";
+import { addDays, stockBarAsked, utcDay } from "../../publication-times.ts";
 import { Edges } from "./splits.ts";
 
 /** Most sessions of a window. */

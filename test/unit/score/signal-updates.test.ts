@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createSignalUpdates } from "../../src/score/signal-updates.ts";
-import type { Snapshot } from "../../src/score/snapshot.ts";
-import { snapshotOf } from "../support/scripted-market.ts";
+import { createSignalUpdates } from "../../../src/score/signal-updates.ts";
+import type { Snapshot } from "../../../src/score/snapshot.ts";
+import { snapshotOf } from "../../support/scripted-market.ts";
 
 /** Updates, and what a listener is told of. */
 function listened() {

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../../src/market/instrument.ts";
 import { readInstruments } from "../../../../src/sources/files/instruments.ts";
-import { presentTicker } from "../../../../src/sources/live/renames.ts";
-import { createTickerReader } from "../../../../src/sources/live/tickers.ts";
+import { createTickerReader } from "../../../../src/sources/live/cashtags.ts";
+import { presentTicker } from "../../../../src/sources/live/ticker-changes.ts";
 import { sharedFolder } from "../../../support/shared.ts";
 
 const instrument = (symbol: string): Instrument => ({

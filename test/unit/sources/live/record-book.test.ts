@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Bar, InstrumentRecords } from "../../../../src/market/records.ts";
-import { createRecordBook, type ReceivedObservation } from "../../../../src/sources/live/ledger.ts";
+import {
+  createRecordBook,
+  type ReceivedObservation,
+} from "../../../../src/sources/live/record-book.ts";
 import { arraysOf } from "../../../support/records.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { presentTicker } from "../../../../src/sources/live/renames.ts";
+import { presentTicker } from "../../../../src/sources/live/ticker-changes.ts";
 
 describe("a ticker of another day", () => {
   it("is folded onto what the security is called today", () => {

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { MAX_MODEL_BYTES, modelText } from "../../src/factors/hashed-linear/file.ts";
-import { train } from "../../src/factors/hashed-linear/training.ts";
-import { polarity } from "../../src/factors/polarity.ts";
-import { openSocialReader } from "../../src/ingest/social-reader.ts";
+import { MAX_MODEL_BYTES, modelText } from "../../../src/factors/hashed-linear/file.ts";
+import { train } from "../../../src/factors/hashed-linear/training.ts";
+import { polarity } from "../../../src/factors/polarity.ts";
+import { openSocialReader } from "../../../src/ingest/sentiment-model.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "model-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { LiveChoice } from "../config/config.ts";
 import { FEEDS } from "../market/records.ts";
-import type { ReceivedObservation } from "../sources/live/ledger.ts";
 import {
   createLiveMarket,
   type LiveMarket,
@@ -10,6 +9,7 @@ import {
 } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
+import type { ReceivedObservation } from "../sources/live/record-book.ts";
 import { openUniverse } from "../sources/live/universe.ts";
 import { liveClock, type MarketClock } from "../sources/market-clock.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
@@ -17,14 +17,21 @@ import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
 import { tracedAsk } from "../telemetry/instrumented.ts";
 import { type AnswerCache, openAnswerCache } from "./answer-cache.ts";
-import { openLine } from "./ask.ts";
-import { type Assigned, assign } from "./assign.ts";
+import { openReader, readObserved, startReading } from "./change-notices.ts";
 import { createListener } from "./listener.ts";
-import { openReader, readObserved, startReading } from "./news-reader.ts";
 import { createPoller } from "./poller.ts";
-import { type Shortcomings, shortcomings } from "./report.ts";
+import { openLine } from "./provider-client.ts";
+import { type Shortcomings, shortcomings } from "./provider-status.ts";
 import { newsKeptMs } from "./rows.ts";
-import { missingOf, SETUP_KEY, type Setup, setupOf, setups } from "./setup.ts";
+import {
+  type Assigned,
+  assign,
+  missingOf,
+  SETUP_KEY,
+  type Setup,
+  setupOf,
+  setups,
+} from "./setup.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,8 +1,8 @@
 import type { Instrument } from "../../market/instrument.ts";
 import { newYorkDates } from "../../market/new-york.ts";
 import { coinsNamedIn } from "./coin-names.ts";
-import { presentTicker } from "./renames.ts";
-import { coinOf } from "./symbols.ts";
+import { coinOf } from "./provider-symbols.ts";
+import { presentTicker } from "./ticker-changes.ts";
 
 /** Characters of a text that are searched, before and after they are normalised. */
 const MAX_CHARACTERS = 2_000;

@@ -2,8 +2,8 @@ import { ProviderFault } from "../sources/live/fault.ts";
 import type { Observation, Reading, Rejected } from "../sources/live/provider.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
+import { quarantine } from "./quarantine.ts";
 import { idFault, NEWS_KEPT_MS, rejectedRow, rowOf, tellOf } from "./rows.ts";
-import { quarantine } from "./vet.ts";
 
 /** What was kept. */
 interface Persisted {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { schedule, startLoop } from "../lib/loop.ts";
-import type { ReceivedObservation } from "../sources/live/ledger.ts";
+import type { ReceivedObservation } from "../sources/live/record-book.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Store } from "../store/port/store.ts";

@@ -1,5 +1,5 @@
 import type { Mention } from "../../market/records.ts";
-import type { RecordBook } from "./ledger.ts";
+import type { RecordBook } from "./record-book.ts";
 
 const DAY_MS = 86_400_000;
 

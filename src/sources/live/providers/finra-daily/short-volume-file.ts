@@ -1,8 +1,8 @@
 import { quoted } from "../../answer.ts";
 import { ProviderFault } from "../../fault.ts";
 import type { Observation, Reading, Rejected } from "../../provider.ts";
-import { presentTicker } from "../../renames.ts";
-import { shortVolumeKnown } from "../../when.ts";
+import { shortVolumeKnown } from "../../publication-times.ts";
+import { presentTicker } from "../../ticker-changes.ts";
 
 /** First line. Other things have come with status 200, so it is the line that counts. */
 const HEADER = "Date|Symbol|ShortVolume|ShortExemptVolume|TotalVolume|Market";
