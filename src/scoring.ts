@@ -2,7 +2,7 @@ import type { Analyser } from "./answers/method.ts";
 import type { Config } from "./config/config.ts";
 import type { Check } from "./http/api/readiness.ts";
 import type { Live, LiveOptions } from "./ingest/live.ts";
-import { openSocialReader, type SocialReader } from "./ingest/sentiment-model.ts";
+import { openSentimentReader, type SentimentReader } from "./ingest/sentiment-model.ts";
 import type { Market } from "./market/market.ts";
 import { ScoringEngine } from "./score/scoring-engine.ts";
 import { createSignalUpdates, type SignalUpdates } from "./score/signal-updates.ts";
@@ -46,7 +46,7 @@ export interface ScoredMarket {
 /** Takes a market whose messages are to be read by `polarityOf`. Nothing is scored yet. */
 export function scoredMarket(
   { market, clock }: OpenedMarket,
-  polarityOf?: SocialReader["polarityOf"],
+  polarityOf?: SentimentReader["polarityOf"],
 ): ScoredMarket {
   const snapshots = createSnapshotArchive();
   const engine = new ScoringEngine(market, snapshots, polarityOf);
@@ -85,7 +85,7 @@ export interface Scoring {
 export async function openScoring(options: ScoringOptions): Promise<Scoring> {
   const { config } = options;
   const wall = () => options.now().getTime();
-  const { analyser, polarityOf } = await openSocialReader(config.socialModelFile);
+  const { analyser, polarityOf } = await openSentimentReader(config.socialModelFile);
   const { live, ...opened } = await openChoice(options);
   const { market, clock, engine, snapshots } = options.sandbox ?? scoredMarket(opened, polarityOf);
   const updates = createSignalUpdates();

@@ -25,7 +25,7 @@ const PAUSES: Readonly<Record<FaultKind, Pauses>> = {
 };
 
 /** What a provider may ask for at most, and with it the longest pause of all, in milliseconds. */
-export const LONGEST_PAUSE_MS = 24 * 60 * MINUTE_MS;
+export const LONGEST_BACKOFF_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * How long a provider is left alone after a fault: exponential, with half of it drawn, so that many
@@ -34,15 +34,15 @@ export const LONGEST_PAUSE_MS = 24 * 60 * MINUTE_MS;
  * @param failures Faults in a row, with this one.
  * @param random A number in [0, 1).
  */
-export function pauseMs(fault: ProviderFault, failures: number, random: number): number {
+export function backoffMs(fault: ProviderFault, failures: number, random: number): number {
   const { firstMs, longestMs } = PAUSES[fault.kind];
   const full = Math.min(longestMs, firstMs * 2 ** (failures - 1));
-  const asked = Math.min(LONGEST_PAUSE_MS, fault.retryAfterMs ?? 0);
+  const asked = Math.min(LONGEST_BACKOFF_MS, fault.retryAfterMs ?? 0);
   return Math.max(asked, full * (0.5 + random / 2));
 }
 
 /** Rests between tries of work that fails for reasons of our own. */
-export interface Rest {
+export interface FailureBackoff {
   /** When the next try is due, Unix milliseconds; in the past when there is no reason to wait. */
   until(): number;
   /** Does the work. @throws What the work throws; the next try is then due after a rest. */
@@ -53,13 +53,13 @@ export interface Rest {
  * Keeps work from being tried over and over while the store does not take what it brings: every
  * try costs a provider a request. In memory, since the store may be what fails.
  */
-export function createRest({
+export function createFailureBackoff({
   now,
   random,
 }: {
   readonly now: () => number;
   readonly random: () => number;
-}): Rest {
+}): FailureBackoff {
   let failures = 0;
   let failedAt = 0;
   let restMs = 0;
@@ -74,7 +74,7 @@ export function createRest({
       } catch (error) {
         failures += 1;
         failedAt = now();
-        restMs = pauseMs(unkept(error), failures, random());
+        restMs = backoffMs(unkept(error), failures, random());
         throw error;
       }
     },

@@ -5,20 +5,20 @@ import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Store } from "../store/port/store.ts";
 import {
-  type DatumBody,
+  type ObservationBody,
   kindOf,
   merged,
-  NEWS_KEPT_MS,
-  NEWS_TOPIC,
-  type News,
-  newsRecords,
+  NOTICE_TTL_MS,
+  NOTICE_TOPIC,
+  type ChangeNotice,
+  noticeRecords,
 } from "./rows.ts";
 
 /** Rows that are read at once. */
 const PAGE = 5_000;
 
 /** News that are read at once. */
-const NEWS_PAGE = 100;
+const NOTICE_PAGE = 100;
 
 /** Announcements may be lost: so often the news are looked into anyway, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
@@ -31,12 +31,12 @@ const OTHER_TIME_MS = 3_600_000;
 const SAY_EVERY_MS = 3_600_000;
 
 /** Rows of a feed; without `to` all from an instant on. */
-type Wanted = Pick<News, "feed" | "symbol" | "from"> & Partial<News>;
+type RowSpan = Pick<ChangeNotice, "feed" | "symbol" | "from"> & Partial<ChangeNotice>;
 
 /** What was given, as it was kept, page by page and oldest first. */
 export async function* readObserved(
   archive: Pick<Archive, "read">,
-  { feed, symbol, from, to }: Wanted,
+  { feed, symbol, from, to }: RowSpan,
 ): AsyncGenerator<readonly ReceivedObservation[]> {
   const selection = {
     from,
@@ -57,9 +57,9 @@ export async function* readObserved(
 
 function observedOf(
   { at, id, subject = "", body }: ArchiveRow,
-  feed: News["feed"],
+  feed: ChangeNotice["feed"],
 ): ReceivedObservation {
-  const { provider, observedAt, record } = body as DatumBody;
+  const { provider, observedAt, record } = body as ObservationBody;
   const name = id.slice(subject.length + 1);
   return {
     feed,
@@ -73,7 +73,7 @@ function observedOf(
 }
 
 /** What is needed to read on. */
-export interface ReaderOptions {
+export interface ChangeReaderOptions {
   readonly store: Pick<Store, "records" | "archive">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -82,7 +82,7 @@ export interface ReaderOptions {
   /** Takes in everything that there is. */
   takeAll(): Promise<void>;
   /** How long news are kept, in milliseconds; half an hour unless given. */
-  readonly keptMs?: number;
+  readonly ttlMs?: number;
   /** Told, once an hour, that news seem to be so many milliseconds old. */
   readonly onOtherTime?: (ageMs: number) => void;
 }
@@ -92,8 +92,8 @@ export interface ReaderOptions {
  * in the order of its news, some at a time. That one resolves with how many news there were, and
  * after a failure reads the same ones again.
  */
-export async function openReader(options: ReaderOptions): Promise<() => Promise<number>> {
-  const { now, take, takeAll, keptMs = NEWS_KEPT_MS } = options;
+export async function openChangeReader(options: ChangeReaderOptions): Promise<() => Promise<number>> {
+  const { now, take, takeAll, ttlMs = NOTICE_TTL_MS } = options;
   const { records, archive } = options.store;
   let lookedAt = now();
   let saidAt = Number.NEGATIVE_INFINITY;
@@ -103,14 +103,14 @@ export async function openReader(options: ReaderOptions): Promise<() => Promise<
     saidAt = at;
     options.onOtherTime?.(at - observedAt);
   };
-  const before = await readAll(records, newsRecords);
+  const before = await readAll(records, noticeRecords);
   let position = before.reduce((newest, { revision }) => Math.max(newest, revision), 0);
   await takeAll();
   return async () => {
     const at = now();
     // Some of the news may be gone.
-    if (Math.abs(at - lookedAt) > keptMs / 2) await takeAll();
-    const page = await records.list(newsRecords, { after: position, limit: NEWS_PAGE });
+    if (Math.abs(at - lookedAt) > ttlMs / 2) await takeAll();
+    const page = await records.list(noticeRecords, { after: position, limit: NOTICE_PAGE });
     for (const span of merged(page.flatMap(({ value }) => value.news))) {
       for await (const rows of readObserved(archive, span)) take(rows);
     }
@@ -122,12 +122,12 @@ export async function openReader(options: ReaderOptions): Promise<() => Promise<
 }
 
 /** Reads on whenever something was kept, and from time to time. */
-export function startReading(
+export function startChangeReading(
   tick: () => Promise<number>,
   { records, onError }: Pick<Store, "records"> & { readonly onError: (error: unknown) => void },
 ) {
   const loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
-  const stopListening = records.onAnnounce(NEWS_TOPIC, loop.wake);
+  const stopListening = records.onAnnounce(NOTICE_TOPIC, loop.wake);
   return {
     /** Ends when what is being read has been read. */
     async stop() {

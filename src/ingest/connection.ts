@@ -30,7 +30,7 @@ export interface Connection {
 }
 
 /** What a connection is made with. */
-export interface Hearing {
+export interface ConnectionOptions {
   readonly provider: Pick<StreamedProvider, "path">;
   /** Where it is, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;
@@ -44,7 +44,7 @@ export interface Hearing {
 }
 
 /** Connects to a stream and takes in what comes. @param cursor Where to go on. */
-export function connect(cursor: string | undefined, hearing: Hearing): Connection {
+export function connect(cursor: string | undefined, hearing: ConnectionOptions): Connection {
   const { provider, origin, now, isLed } = hearing;
   const socket = new WebSocket(origin + provider.path(cursor), {
     maxPayload: MAX_MESSAGE_BYTES,
@@ -73,7 +73,7 @@ export function connect(cursor: string | undefined, hearing: Hearing): Connectio
   return made;
 }
 
-function take(connection: Connection, text: string, { read, refused }: Hearing): void {
+function take(connection: Connection, text: string, { read, refused }: ConnectionOptions): void {
   const reading = tried(() => read(text, connection.heardAt), "a message");
   if (!(reading instanceof ProviderFault)) {
     if (reading !== undefined) connection.waiting.push(reading);

@@ -3,7 +3,7 @@ import type { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
-import { createRest, pauseMs, unkept } from "./backoff.ts";
+import { createFailureBackoff, backoffMs, unkept } from "./backoff.ts";
 import { type Connection, connect, SILENCE_MS } from "./connection.ts";
 import { type PersistOptions, persist } from "./persist.ts";
 import {
@@ -63,7 +63,7 @@ export function createListener(options: ListenerOptions): Listener {
   const { now } = options;
   const read = options.provider.reader(options.options);
   const refused = new Set<string>();
-  const rest = createRest(options);
+  const rest = createFailureBackoff(options);
   let state: State | undefined;
   let connection: Connection | undefined;
   let askedAt = 0;
@@ -159,7 +159,7 @@ async function pause(
   const failures = state.provider.failures + 1;
   const at = now();
   state.provider = {
-    ...{ ...state.provider, failures, openUntil: at + pauseMs(fault, failures, random()) },
+    ...{ ...state.provider, failures, openUntil: at + backoffMs(fault, failures, random()) },
     lastFault: { at, kind: fault.kind, text: fault.message },
   };
   await records.commit([put(providerProgress, { key: provider.id, value: state.provider })]);

@@ -17,15 +17,15 @@ import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
 import { tracedAsk } from "../telemetry/instrumented.ts";
 import { type AnswerCache, openAnswerCache } from "./answer-cache.ts";
-import { openReader, readObserved, startReading } from "./change-notices.ts";
+import { openChangeReader, readObserved, startChangeReading } from "./change-notices.ts";
 import { createListener } from "./listener.ts";
 import { createPoller } from "./poller.ts";
-import { openLine } from "./provider-client.ts";
+import { openProviderClient } from "./provider-client.ts";
 import { type Shortcomings, shortcomings } from "./provider-status.ts";
-import { newsKeptMs } from "./rows.ts";
+import { noticeTtlMs } from "./rows.ts";
 import {
-  type Assigned,
-  assign,
+  type Assignment,
+  assignProviders,
   missingOf,
   SETUP_KEY,
   type Setup,
@@ -88,11 +88,11 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const { settings } = choice;
   const wanted = providers.filter(({ id }) => choice.providers?.includes(id) ?? true);
   const usable = wanted.filter((provider) => missingOf(provider, settings).length === 0);
-  const assigned = assign(usable, instruments);
+  const assigned = assignProviders(usable, instruments);
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
-  const { market, confirmedAt } = witnessed(createLiveMarket(instruments, new Map(sources)));
+  const { market, confirmedAt } = withConfirmedTime(createLiveMarket(instruments, new Map(sources)));
   const historyFrom = market.scoringStart(now()) - BEFORE_WALK_MS;
-  const reading = await followNews(market, { ...options, historyFrom });
+  const reading = await followChanges(market, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
   await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);
   const cache = openAnswerCache(join(options.folder, "answers"));
@@ -114,7 +114,7 @@ const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, nam
 
 /** A market that remembers when something came last of which the time is sure: who is asked says what
  *  time it is, a stream need not. */
-function witnessed(market: LiveMarket): Pick<Live, "market" | "confirmedAt"> {
+function withConfirmedTime(market: LiveMarket): Pick<Live, "market" | "confirmedAt"> {
   const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
   const isSure = new Set(polled);
   let newest = Number.NEGATIVE_INFINITY;
@@ -128,14 +128,14 @@ function witnessed(market: LiveMarket): Pick<Live, "market" | "confirmedAt"> {
 }
 
 /** What is read, and from when on history is wanted. */
-type Following = LiveOptions & Pick<ProviderOptions, "historyFrom">;
+type HistoryOptions = LiveOptions & Pick<ProviderOptions, "historyFrom">;
 
 /** Takes in everything that was ever kept, then what this process or another one keeps. */
-async function followNews(market: LiveMarket, options: Following) {
+async function followChanges(market: LiveMarket, options: HistoryOptions) {
   const { store, now, log } = options;
   let { onProgress } = options;
-  const step = await openReader({
-    ...{ store, now, take: market.take, keptMs: newsKeptMs(store.engine) },
+  const step = await openChangeReader({
+    ...{ store, now, take: market.take, ttlMs: noticeTtlMs(store.engine) },
     onOtherTime: (ms) =>
       log.warn(
         `what another process has just read is ${ms} ms old by the clock of this machine: one of the two clocks is wrong`,
@@ -146,7 +146,7 @@ async function followNews(market: LiveMarket, options: Following) {
       onProgress = undefined;
     },
   });
-  return startReading(step, {
+  return startChangeReading(step, {
     records: store.records,
     onError: (error) => log.error({ err: error }, "market data could not be read"),
   });
@@ -154,7 +154,7 @@ async function followNews(market: LiveMarket, options: Following) {
 
 async function takeAll(
   market: LiveMarket,
-  { store: { archive }, now, historyFrom, onProgress }: Following,
+  { store: { archive }, now, historyFrom, onProgress }: HistoryOptions,
 ): Promise<void> {
   const days = historyFrom - EARLIER_MS;
   for (const [index, feed] of FEEDS.entries()) {
@@ -165,15 +165,15 @@ async function takeAll(
 }
 
 /** What one provider is followed with. */
-type Place = LiveChoice & Pick<ProviderOptions, "historyFrom"> & { readonly cache: AnswerCache };
+type FollowOptions = LiveChoice & Pick<ProviderOptions, "historyFrom"> & { readonly cache: AnswerCache };
 
 function follow(
-  { provider, instruments, feeds }: Assigned,
-  { historyFrom, settings, origins, cache }: Place,
+  { provider, instruments, feeds }: Assignment,
+  { historyFrom, settings, origins, cache }: FollowOptions,
   { store: { records, archive, engine }, now }: LiveOptions,
 ) {
   const options = { instruments, feeds, historyFrom, settings };
-  const common = { records, archive, now, random: Math.random, newsKeptMs: newsKeptMs(engine) };
+  const common = { records, archive, now, random: Math.random, newsKeptMs: noticeTtlMs(engine) };
   if (provider.kind === "streamed") {
     const listener = createListener({
       ...{ ...common, provider, options },
@@ -183,7 +183,7 @@ function follow(
     return { work, close: async () => listener.close() };
   }
   const mirror = origins[provider.id];
-  const line = openLine({ origin: provider.origin, mirror, now });
+  const line = openProviderClient({ origin: provider.origin, mirror, now });
   const series = provider.series(options);
   const { step: tick } = createPoller({
     ...common,

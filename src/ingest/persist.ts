@@ -3,7 +3,7 @@ import type { Observation, Reading, Rejected } from "../sources/live/provider.ts
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
 import { quarantine } from "./quarantine.ts";
-import { idFault, NEWS_KEPT_MS, rejectedRow, rowOf, tellOf } from "./rows.ts";
+import { idFault, NOTICE_TTL_MS, rejectedRow, rowOf, announceChanges } from "./rows.ts";
 
 /** What was kept. */
 interface Persisted {
@@ -17,7 +17,7 @@ interface Persisted {
 export interface PersistOptions {
   readonly archive: Pick<Archive, "append" | "read">;
   /** For how long it is news, in milliseconds; half an hour unless given. */
-  readonly newsKeptMs?: number;
+  readonly noticeTtlMs?: number;
 }
 
 /**
@@ -29,14 +29,14 @@ export interface PersistOptions {
 export async function persist(
   reading: Pick<Reading, "data" | "rejected">,
   given: { readonly provider: string; readonly observedAt: number },
-  { archive, newsKeptMs: keptMs = NEWS_KEPT_MS }: PersistOptions,
+  { archive, noticeTtlMs: keptMs = NOTICE_TTL_MS }: PersistOptions,
 ): Promise<Persisted> {
   const { data, rejected } = await quarantine(named(reading), archive);
   const rows = data.map((datum) => rowOf(datum, given));
   const quarantined = rejected.map((one) => rejectedRow(one, given));
   await append([...rows, ...quarantined], archive);
   const { observedAt } = given;
-  return { newestAt: newestOf(data), announcements: tellOf(data, { observedAt, keptMs }) };
+  return { newestAt: newestOf(data), announcements: announceChanges(data, { observedAt, keptMs }) };
 }
 
 /** Sets apart what could not be filed under its name; one such datum must not stop all others. */

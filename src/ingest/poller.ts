@@ -3,7 +3,7 @@ import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
 import type { AnswerCache } from "./answer-cache.ts";
-import { createRest, pauseMs, unkept } from "./backoff.ts";
+import { createFailureBackoff, backoffMs, unkept } from "./backoff.ts";
 import { type PersistOptions, persist } from "./persist.ts";
 import {
   type Asking,
@@ -60,7 +60,7 @@ export interface Poller {
 export function createPoller(options: PollerOptions): Poller {
   const { now } = options;
   const { budget } = options.provider;
-  const rest = createRest(options);
+  const rest = createFailureBackoff(options);
   let state: State | undefined;
   let seenAt = 0;
   /** Another process may have led in between, or our clock have been wrong. */
@@ -99,14 +99,14 @@ export function createPoller(options: PollerOptions): Poller {
 }
 
 /** A question and where its provider stands. */
-interface Question {
+interface DueRequest {
   readonly followed: Followed;
   readonly state: State;
   readonly step: Asking;
 }
 
 /** Asks, unless the answer is there, and takes in what comes of it. */
-async function attempt(question: Question, options: PollerOptions): Promise<void> {
+async function attempt(question: DueRequest, options: PollerOptions): Promise<void> {
   const { followed, state } = question;
   try {
     await succeed(question, options);
@@ -118,7 +118,7 @@ async function attempt(question: Question, options: PollerOptions): Promise<void
   }
 }
 
-async function succeed(question: Question, options: PollerOptions): Promise<void> {
+async function succeed(question: DueRequest, options: PollerOptions): Promise<void> {
   const { followed, state } = question;
   const { reading, receivedAt } = await readingOf(question, options);
   const { cursor, notBefore = 0, unknown = [] } = reading;
@@ -136,7 +136,7 @@ async function succeed(question: Question, options: PollerOptions): Promise<void
 
 /** What there is to read, from the cache or from the provider. */
 async function readingOf(
-  { state, step }: Question,
+  { state, step }: DueRequest,
   options: PollerOptions,
 ): Promise<{ readonly reading: Reading; readonly receivedAt: number }> {
   const { ask, cache, now } = options;
@@ -182,7 +182,7 @@ async function fail(
   const provider = { ...state.provider, lastFault: { at, kind: fault.kind, text } };
   const { progress } = followed;
   const failures = 1 + (fault.kind === "malformed" ? progress : provider).failures;
-  const until = at + pauseMs(fault, failures, options.random());
+  const until = at + backoffMs(fault, failures, options.random());
   const refused = { failures, fault: text, askedAt: at, notBefore: until };
   const changes =
     fault.kind === "malformed"

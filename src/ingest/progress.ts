@@ -1,6 +1,6 @@
 import type { FaultKind } from "../sources/live/fault.ts";
 import { collection } from "../store/port/records.ts";
-import { LONGEST_PAUSE_MS } from "./backoff.ts";
+import { LONGEST_BACKOFF_MS } from "./backoff.ts";
 
 /** Longest that a series waits by itself, for the next file or filing, in milliseconds. */
 const LONGEST_WAIT_MS = 48 * 3_600_000;
@@ -87,7 +87,7 @@ export function believed(noted: ProviderProgress, now: number): ProviderProgress
   return {
     ...noted,
     sentAt: sentAt.map((at) => Math.min(at, now)),
-    openUntil: openUntil > now + LONGEST_PAUSE_MS ? 0 : openUntil,
+    openUntil: openUntil > now + LONGEST_BACKOFF_MS ? 0 : openUntil,
     newestAt: past(newestAt),
     lastSuccessAt: past(lastSuccessAt),
     lastFault: lastFault && { ...lastFault, at: Math.min(lastFault.at, now) },

@@ -22,7 +22,7 @@ const USER_AGENT = `market-signal/${pkg.version}`;
 export type Ask = (request: ProviderRequest) => Promise<Answer>;
 
 /** How a provider is asked. */
-export interface AskOptions {
+export interface ProviderClientOptions {
   /** Where it is, without a trailing slash. */
   readonly origin: string;
   /** Where the operator says that it is; stands for all its origins. */
@@ -34,7 +34,7 @@ export interface AskOptions {
 }
 
 /** A provider that can be asked. */
-export interface Line {
+export interface ProviderClient {
   /** @throws {ProviderFault} When there is no answer that the request understands. */
   readonly ask: Ask;
   /** Ends what is under way. */
@@ -45,7 +45,7 @@ export interface Line {
  * Opens the line to one provider. Redirects are not followed: none is documented, and the key would
  * go with it.
  */
-export function openLine({ origin, mirror, now, patience }: AskOptions): Line {
+export function openProviderClient({ origin, mirror, now, patience }: ProviderClientOptions): ProviderClient {
   const { totalMs, silenceMs } = patience ?? { totalMs: TOTAL_MS, silenceMs: SILENCE_MS };
   const dispatcher = new Agent({
     connections: 2,

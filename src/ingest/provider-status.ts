@@ -30,7 +30,7 @@ const FOLLOWED_WITHIN_MS = 7 * DAY_MS;
 const HEARD_WITHIN_MS = 5 * 60_000;
 
 /** How one provider is doing as a whole. */
-export interface Standing extends ProviderSetup {
+export interface ProviderStatus extends ProviderSetup {
   readonly progress: ProviderProgress;
   /** Requests that may go out now; `null` for a stream. */
   readonly budgetLeft: number | null;
@@ -46,7 +46,7 @@ interface FailingSeries {
 }
 
 /** How one provider is doing, with all that the operator wants to know. */
-export interface ProviderReport extends Standing {
+export interface ProviderReport extends ProviderStatus {
   /** The longest failing first. */
   readonly failingSeries: readonly FailingSeries[];
   /** Symbols that it says it does not have. */
@@ -56,29 +56,29 @@ export interface ProviderReport extends Standing {
 }
 
 /** How all providers are doing. */
-export interface Report extends Omit<Setup, "providers"> {
+export interface IngestReport extends Omit<Setup, "providers"> {
   readonly providers: readonly ProviderReport[];
 }
 
 /** Where the state of the ingest is. */
-export interface StandingsOptions {
+export interface StatusOptions {
   readonly records: Pick<Records, "get">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /** Where all that is reported on is. */
-export interface ReportOptions extends StandingsOptions {
+export interface ReportOptions extends StatusOptions {
   readonly records: Records;
   readonly archive: Pick<Archive, "read">;
 }
 
 /** The standing of every provider; a few reads. @returns `undefined` where no live market was ever
  *  followed. */
-export async function standingsOf({ records, now }: StandingsOptions) {
+export async function providerStatuses({ records, now }: StatusOptions) {
   const setup = await records.get(setups, SETUP_KEY);
   if (setup === undefined) return undefined;
-  const standings = setup.value.providers.map(async (one): Promise<Standing> => {
+  const standings = setup.value.providers.map(async (one): Promise<ProviderStatus> => {
     const progress = (await records.get(providerProgress, one.id))?.value ?? NEW_PROVIDER;
     return { ...one, progress, budgetLeft: leftOf(one, progress, now()) };
   });
@@ -86,9 +86,9 @@ export async function standingsOf({ records, now }: StandingsOptions) {
 }
 
 /** Reports on every provider. @returns `undefined` where no live market was ever followed. */
-export async function reportOf(options: ReportOptions): Promise<Report | undefined> {
+export async function reportOf(options: ReportOptions): Promise<IngestReport | undefined> {
   const { archive, now } = options;
-  const standings = await standingsOf(options);
+  const standings = await providerStatuses(options);
   if (standings === undefined) return undefined;
   const since = { from: now() - REJECTED_WITHIN_MS, order: "newest", limit: MAX_REJECTED } as const;
   const rejected = (await archive.read(REJECTED_KIND, since)).map(
@@ -103,20 +103,20 @@ export async function reportOf(options: ReportOptions): Promise<Report | undefin
 }
 
 /** The fault that stands, `null` when the provider has answered since. */
-export function faultIn({ progress }: Standing): ProviderProgress["lastFault"] {
+export function faultIn({ progress }: ProviderStatus): ProviderProgress["lastFault"] {
   const { lastFault, lastSuccessAt, failures } = progress;
   if (lastFault === null) return null;
   return failures > 0 || lastFault.at > (lastSuccessAt ?? 0) ? lastFault : null;
 }
 
 /** Whether a provider that answered once has stood still for longer than it can by itself. */
-export function isSilent({ progress, budget }: Standing, now: number): boolean {
+export function isSilent({ progress, budget }: ProviderStatus, now: number): boolean {
   const within = budget === null ? HEARD_WITHIN_MS : FOLLOWED_WITHIN_MS;
   return progress.lastSuccessAt !== null && now - progress.lastSuccessAt > within;
 }
 
 async function seriesOf(
-  { id }: Standing,
+  { id }: ProviderStatus,
   { records, now }: ReportOptions,
 ): Promise<Pick<ProviderReport, "failingSeries" | "unknown">> {
   const stored = await readAll(records, seriesProgress, seriesGroup(id));
@@ -151,8 +151,8 @@ export interface Shortcomings {
 
 /** Says which providers do not give what is wanted of them. Strangers may read it: nothing that a
  *  provider has sent is in it. */
-export async function shortcomings(options: StandingsOptions): Promise<Shortcomings> {
-  const { providers = [] } = (await standingsOf(options)) ?? {};
+export async function shortcomings(options: StatusOptions): Promise<Shortcomings> {
+  const { providers = [] } = (await providerStatuses(options)) ?? {};
   const wanted = providers.filter(({ feeds }) => feeds.length > 0);
   const faults = wanted.flatMap((one) => {
     const fault = faultIn(one);

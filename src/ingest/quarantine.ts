@@ -1,7 +1,7 @@
 import type { Observation, Reading, Rejected } from "../sources/live/provider.ts";
 import type { Archive } from "../store/port/archive.ts";
 import {
-  type DatumBody,
+  type ObservationBody,
   kindOf,
   REJECTED_KIND,
   type RejectedBody,
@@ -75,7 +75,7 @@ async function closesBefore(
   const newest = { subject: symbol, to: at - 1, order: "newest", limit: 1 } as const;
   const [bar] = await archive.read(kindOf("bars"), newest);
   if (bar === undefined) return {};
-  const believed = ((bar.body as DatumBody).record as BarObservation["record"]).close;
+  const believed = ((bar.body as ObservationBody).record as BarObservation["record"]).close;
   const subject = rejectedSubject({ feed: "bars", symbol });
   const since = { ...newest, subject, from: bar.at, limit: MAX_DOUBTS };
   const doubts = await archive.read(REJECTED_KIND, since);

@@ -30,7 +30,7 @@ export const ROWS_KEPT_MS: Readonly<Record<string, number>> = {
 };
 
 /** What a row says beside where it stands. */
-export interface DatumBody {
+export interface ObservationBody {
   /** Who gave it. */
   readonly provider: string;
   /** When it was here, Unix milliseconds. */
@@ -46,7 +46,7 @@ export interface RejectedBody extends Pick<Rejected, "feed" | "symbol" | "reason
 }
 
 /** Who gave something, and when it was here (Unix milliseconds). */
-interface Given {
+interface Provenance {
   readonly provider: string;
   readonly observedAt: number;
 }
@@ -61,12 +61,12 @@ export const idFault = (id: string): string | undefined =>
     : "its id is too long, or has characters that no text has";
 
 /** A datum as it is kept. */
-export const rowOf = ({ feed, symbol, at, id, record }: Observation, given: Given): ArchiveRow => ({
+export const rowOf = ({ feed, symbol, at, id, record }: Observation, given: Provenance): ArchiveRow => ({
   kind: kindOf(feed),
   at,
   id: `${symbol} ${id}`,
   subject: symbol,
-  body: { ...given, record } satisfies DatumBody,
+  body: { ...given, record } satisfies ObservationBody,
 });
 
 /** What the rows of what cannot be true are about: those of one feed do not hide another's. */
@@ -74,7 +74,7 @@ export const rejectedSubject = ({ feed, symbol }: Pick<Rejected, "feed" | "symbo
   `${symbol} ${feed}`;
 
 /** What cannot be true, as it is kept. */
-export const rejectedRow = (rejected: Rejected, given: Given): ArchiveRow => {
+export const rejectedRow = (rejected: Rejected, given: Provenance): ArchiveRow => {
   const { feed, symbol, at, id, reason, close } = rejected;
   return {
     kind: REJECTED_KIND,
@@ -94,23 +94,23 @@ const plausible = (at: number, observedAt: number): number =>
   at <= observedAt && at > observedAt - OLDEST_MS ? at : observedAt - (observedAt % DAY_MS);
 
 /** Topic that wakes whoever follows the news. */
-export const NEWS_TOPIC = "market-data";
+export const NOTICE_TOPIC = "market-data";
 
 /**
  * What is new, by the revision of its record: whoever was away reads on from the last one it saw,
  * whatever was announced meanwhile.
  */
-export const newsRecords = collection<Told>("ingest-news");
+export const noticeRecords = collection<NoticeBatch>("ingest-news");
 
 /** How long news are kept, in milliseconds; whoever was away for longer reads everything again. */
-export const NEWS_KEPT_MS = 1_800_000;
+export const NOTICE_TTL_MS = 1_800_000;
 
 /** The same where nobody else reads them: every answer makes some, up to 20 a second. */
-const NEWS_KEPT_ALONE_MS = 300_000;
+const NOTICE_TTL_ALONE_MS = 300_000;
 
 /** How long news are kept in a store, in milliseconds. */
-export const newsKeptMs = (engine: Store["engine"] | undefined): number =>
-  engine === "embedded" ? NEWS_KEPT_ALONE_MS : NEWS_KEPT_MS;
+export const noticeTtlMs = (engine: Store["engine"] | undefined): number =>
+  engine === "embedded" ? NOTICE_TTL_ALONE_MS : NOTICE_TTL_MS;
 
 /** Symbols up to which each is read by name; for more, rows of all symbols are. */
 const MAX_NAMED = 25;
@@ -122,7 +122,7 @@ const MAX_NAMED = 25;
 const APART_MS: Readonly<Partial<Record<Feed, number>>> = { mentions: 600_000, prints: 600_000 };
 
 /** Rows of a feed that may be new: of one symbol or, `null`, of any, within a span. */
-export interface News {
+export interface ChangeNotice {
   readonly feed: Feed;
   readonly symbol: string | null;
   /** Earliest instant, included; Unix milliseconds. */
@@ -132,8 +132,8 @@ export interface News {
 }
 
 /** News of one answer. */
-interface Told {
-  readonly news: readonly News[];
+interface NoticeBatch {
+  readonly news: readonly ChangeNotice[];
   /** When it was here by the clock of who asked, Unix milliseconds. */
   readonly observedAt: number;
 }
@@ -144,18 +144,18 @@ interface Told {
  *
  * @param told When they were here (Unix milliseconds), and for how many milliseconds that is news.
  */
-export function tellOf(
+export function announceChanges(
   data: readonly Observation[],
   { observedAt, keptMs }: { readonly observedAt: number; readonly keptMs: number },
 ): readonly Operation[] {
   if (data.length === 0) return [];
-  const value = { news: newsOf(data), observedAt };
+  const value = { news: noticesOf(data), observedAt };
   const key = randomUUID();
-  return [put(newsRecords, { key, value, ttlMs: keptMs }), announce(NEWS_TOPIC)];
+  return [put(noticeRecords, { key, value, ttlMs: keptMs }), announce(NOTICE_TOPIC)];
 }
 
 /** What is to be read again after some data came. */
-export function newsOf(data: readonly Observation[]): readonly News[] {
+export function noticesOf(data: readonly Observation[]): readonly ChangeNotice[] {
   const isNamed = new Set(data.map(({ symbol }) => symbol)).size <= MAX_NAMED;
   return merged(
     data.map(({ feed, symbol, at }) => ({
@@ -165,14 +165,14 @@ export function newsOf(data: readonly Observation[]): readonly News[] {
 }
 
 /** The same rows in as few spans as may be. */
-export function merged(news: readonly News[]): readonly News[] {
+export function merged(news: readonly ChangeNotice[]): readonly ChangeNotice[] {
   const groups = Map.groupBy(news, ({ feed, symbol }) => `${feed} ${symbol ?? ""}`);
   return [...groups.values()].flatMap(spansOf);
 }
 
 /** Spans of one feed and symbol, those that lie together as one. */
-function spansOf(group: readonly News[]): readonly News[] {
-  const spans: News[] = [];
+function spansOf(group: readonly ChangeNotice[]): readonly ChangeNotice[] {
+  const spans: ChangeNotice[] = [];
   for (const one of group.toSorted((a, b) => a.from - b.from)) {
     const last = spans.at(-1);
     const isApart = last === undefined || one.from - last.to > (APART_MS[one.feed] ?? Infinity);

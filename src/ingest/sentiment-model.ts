@@ -5,14 +5,14 @@ import { MAX_MODEL_BYTES, readModel } from "../factors/hashed-linear/file.ts";
 import { polarity } from "../factors/polarity.ts";
 
 /** A reader of messages that says who it is. */
-export interface SocialReader {
+export interface SentimentReader {
   readonly analyser: Analyser;
   /** How bullish (1) or bearish (-1) a text is, in [-1, 1]. */
   readonly polarityOf: (text: string) => number;
 }
 
 /** The reader that needs no file. */
-export const LEXICON: SocialReader = {
+export const LEXICON_READER: SentimentReader = {
   analyser: { name: "lexicon", modelSha256: null },
   polarityOf: (text) => polarity(text),
 };
@@ -24,8 +24,8 @@ export const LEXICON: SocialReader = {
  *   lexicon reads alone.
  * @throws {Error} that names the setting and the file when it cannot be read or is no model.
  */
-export async function openSocialReader(file: string | undefined): Promise<SocialReader> {
-  if (file === undefined) return LEXICON;
+export async function openSentimentReader(file: string | undefined): Promise<SentimentReader> {
+  if (file === undefined) return LEXICON_READER;
   try {
     const bytes = await bytesOf(file);
     const model = readModel(bytes.toString("utf8"));

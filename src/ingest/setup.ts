@@ -3,7 +3,7 @@ import type { Feed } from "../market/records.ts";
 import type { Provider } from "../sources/live/provider.ts";
 import { collection } from "../store/port/records.ts";
 /** A provider with what is wanted of it. */
-export interface Assigned {
+export interface Assignment {
   readonly provider: Provider;
   readonly instruments: readonly Instrument[];
   readonly feeds: ReadonlySet<Feed>;
@@ -17,10 +17,10 @@ const isShared = (feed: Feed): boolean => feed === "mentions";
  *
  * @param providers Those that can be used, the preferred first.
  */
-export function assign(
+export function assignProviders(
   providers: readonly Provider[],
   instruments: readonly Instrument[],
-): readonly Assigned[] {
+): readonly Assignment[] {
   const taken = new Set<string>();
   const take = (feed: Feed, assetClass: AssetClass): boolean => {
     const place = `${feed} ${assetClass}`;
@@ -80,7 +80,7 @@ export interface SetupOptions {
   /** Those that the operator wants. */
   readonly wanted: readonly Provider[];
   /** Those that are asked. */
-  readonly assigned: readonly Assigned[];
+  readonly assigned: readonly Assignment[];
   readonly settings: Readonly<Record<string, string>>;
 }
 

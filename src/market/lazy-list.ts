@@ -6,7 +6,7 @@ import type { RecordList } from "./records.ts";
  * @param count How many there are; may rise.
  * @param read Makes the record at an index of 0..count - 1.
  */
-export function createMadeList<R>(count: () => number, read: (index: number) => R): RecordList<R> {
+export function createLazyList<R>(count: () => number, read: (index: number) => R): RecordList<R> {
   const indexOf = (position: number) => (position < 0 ? count() + position : position);
   const slice = (from = 0, to = count()): R[] => {
     const end = Math.min(indexOf(to), count());

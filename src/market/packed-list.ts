@@ -1,15 +1,15 @@
-import { createMadeList } from "./lazy-list.ts";
+import { createLazyList } from "./lazy-list.ts";
 import type { RecordList } from "./records.ts";
 
 /**
  * How records of one kind are kept as bytes: an object with boxed numbers takes four to six times as
  * much.
  */
-export interface Packing<Draft, R> {
+export interface Packing<Value, R> {
   /** Bytes of a record. */
   readonly bytes: number;
   /** Writes what a record is made from. */
-  write(view: DataView, at: number, draft: Draft): void;
+  write(view: DataView, at: number, draft: Value): void;
   /** Makes the record again, always the same. */
   read(view: DataView, at: number): R;
 }
@@ -30,7 +30,7 @@ export function createPackedList<Draft, R>({
 }: Packing<Draft, R>): PackedList<Draft, R> {
   const pieces: DataView[] = [];
   let length = 0;
-  const list = createMadeList(
+  const list = createLazyList(
     () => length,
     (index) => read(pieces[Math.floor(index / PIECE)] as DataView, (index % PIECE) * bytes),
   );

@@ -1,5 +1,5 @@
 import type { Instrument } from "../market/instrument.ts";
-import { createMadeList } from "../market/lazy-list.ts";
+import { createLazyList } from "../market/lazy-list.ts";
 import type { RecordList } from "../market/records.ts";
 import { createSignalRecords, type SignalRecord } from "./signal-records.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -41,7 +41,7 @@ export function createClosedSnapshots(instrument: Instrument): ClosedSnapshots {
     return low;
   };
   const part = (from: number, to: number): RecordList<Closed> =>
-    createMadeList(
+    createLazyList(
       () => to - from,
       (index) => read(from + index),
     );

@@ -2,7 +2,7 @@ import pkg from "../../package.json" with { type: "json" };
 import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Config } from "../config/config.ts";
 import type { Streams } from "../http/open-streams.ts";
-import { standingsOf } from "../ingest/provider-status.ts";
+import { providerStatuses } from "../ingest/provider-status.ts";
 import type { State } from "../state.ts";
 import type { ToolContext } from "../tool.ts";
 import type { Metrics, Standing } from "./metrics.ts";
@@ -99,7 +99,7 @@ const told = <T>(result: PromiseSettledResult<T>): T | undefined =>
   result.status === "fulfilled" ? result.value : undefined;
 
 async function providerLags({ records }: State["store"], now: number) {
-  const standings = await standingsOf({ records, now: () => now });
+  const standings = await providerStatuses({ records, now: () => now });
   const followed = standings?.providers.filter(({ feeds }) => feeds.length > 0) ?? [];
   return followed.map(({ id, progress: { newestAt, failures } }) => ({
     ...{ id, failures },

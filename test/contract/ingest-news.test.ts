@@ -1,8 +1,8 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { openReader, startReading } from "../../src/ingest/change-notices.ts";
+import { openChangeReader, startChangeReading } from "../../src/ingest/change-notices.ts";
 import { persist } from "../../src/ingest/persist.ts";
-import { NEWS_KEPT_MS, newsKeptMs, newsRecords, tellOf } from "../../src/ingest/rows.ts";
+import { NOTICE_TTL_MS, noticeTtlMs, noticeRecords, announceChanges } from "../../src/ingest/rows.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
@@ -32,7 +32,7 @@ async function following(
   const take = (observed: readonly ReceivedObservation[]) => {
     for (const { symbol, id } of observed) taken.push(`${symbol} ${id}`);
   };
-  const readOn = await openReader({
+  const readOn = await openChangeReader({
     store: { records, archive: { ...archive, read } },
     ...{ now: () => clock.now, take, onOtherTime },
     takeAll: async () => void times++,
@@ -66,7 +66,7 @@ it("a process that was away for longer than news are kept reads everything again
   const { readOn, timesOfAll } = await following(store);
   await readOn();
   expect(timesOfAll()).toBe(1);
-  store.clock.now += NEWS_KEPT_MS;
+  store.clock.now += NOTICE_TTL_MS;
   await readOn();
   await readOn();
   expect(timesOfAll()).toBe(2);
@@ -87,11 +87,11 @@ it("an hour's difference to the clock of who told is said, once an hour", async 
 it("news are kept for some minutes only where nobody else reads them", async () => {
   const keptIn = async (engine: Store["engine"] | undefined) => {
     const { records, archive, clock } = await openStore(model);
-    const options = { archive, newsKeptMs: newsKeptMs(engine) };
+    const options = { archive, newsKeptMs: noticeTtlMs(engine) };
     const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
     await records.commit((await persist({ data }, GIVEN, options)).announcements);
     clock.now += 300_000;
-    return (await records.list(newsRecords, { limit: 9 })).length;
+    return (await records.list(noticeRecords, { limit: 9 })).length;
   };
   expect([await keptIn("embedded"), await keptIn("postgres"), await keptIn(undefined)]).toEqual([
     0, 1, 1,
@@ -135,13 +135,13 @@ it("an announcement wakes the reader, and no time has to pass", async () => {
     if (++looks === 2) looked.resolve();
     return 0;
   };
-  const reading = startReading(step, { records, onError: looked.reject });
+  const reading = startChangeReading(step, { records, onError: looked.reject });
   await settled();
   expect(looks).toBe(1);
   await records.commit(
-    tellOf(daysOf("BTC-USD", "2025-01-01", "2025-01-01"), {
+    announceChanges(daysOf("BTC-USD", "2025-01-01", "2025-01-01"), {
       observedAt: START,
-      keptMs: NEWS_KEPT_MS,
+      keptMs: NOTICE_TTL_MS,
     }),
   );
   await looked.promise;

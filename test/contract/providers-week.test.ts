@@ -1,10 +1,10 @@
 // @module-tag full
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openReader, readObserved } from "../../src/ingest/change-notices.ts";
+import { openChangeReader, readObserved } from "../../src/ingest/change-notices.ts";
 import { createListener } from "../../src/ingest/listener.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
-import { type Assigned, assign } from "../../src/ingest/setup.ts";
+import { type Assignment, assignProviders } from "../../src/ingest/setup.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { createLiveMarket } from "../../src/sources/live/live-market.ts";
 import type { Observation, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";
@@ -51,7 +51,7 @@ interface Followed {
   readonly truth: readonly string[];
 }
 
-async function followed({ provider, feeds }: Assigned, store: TestStore): Promise<Followed> {
+async function followed({ provider, feeds }: Assignment, store: TestStore): Promise<Followed> {
   const rig = rigsFor().find((one) => one.provider === provider);
   if (rig === undefined) throw new Error(`${provider.id} has no rig`);
   const { settings, shortMs, serve } = rig;
@@ -134,7 +134,7 @@ async function followStream(store: TestStore) {
 /** A market that takes in what the ingest announces, as the service does. */
 async function createFollower(store: TestStore) {
   const market = createLiveMarket(RIG_INSTRUMENTS, new Map());
-  const readOn = await openReader({
+  const readOn = await openChangeReader({
     ...{ store, take: market.take },
     // It misses nothing in between.
     now: () => BEGIN,
@@ -178,7 +178,7 @@ describe.each([
   it("keeps all budgets, is fresh all the time, and has everything once", async () => {
     const store = await openStore(model);
     store.clock.now = BEGIN;
-    const polled = assign(order, RIG_INSTRUMENTS).filter(({ provider }) => isPolled(provider));
+    const polled = assignProviders(order, RIG_INSTRUMENTS).filter(({ provider }) => isPolled(provider));
     const all = await Promise.all(polled.map((one) => followed(one, store)));
     const stream = await followStream(store);
 

@@ -3,7 +3,7 @@ import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createListener, type Listener } from "../../src/ingest/listener.ts";
 import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/progress.ts";
-import { type DatumBody, kindOf } from "../../src/ingest/rows.ts";
+import { type ObservationBody, kindOf } from "../../src/ingest/rows.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { contentOf, rejectedIn } from "../support/providers/follow.ts";
 import {
@@ -310,7 +310,7 @@ describe("our own clock beside a stream's", PATIENT, () => {
     store.clock.now += 40 * 86_400_000;
     await until(isFaulty);
     const rows = await store.archive.read(kindOf("mentions"), { order: "newest", limit: 9 });
-    const dates = rows.map(({ body }) => (body as DatumBody).observedAt);
+    const dates = rows.map(({ body }) => (body as ObservationBody).observedAt);
     expect(dates.every((at) => at === START)).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { createPoller } from "../../src/ingest/poller.ts";
-import { openLine } from "../../src/ingest/provider-client.ts";
+import { openProviderClient } from "../../src/ingest/provider-client.ts";
 import type { Store } from "../../src/store/port/store.ts";
 import { openEmbedded } from "../../src/store/sqlite/open.ts";
 import { follow } from "../support/providers/follow.ts";
@@ -27,7 +27,7 @@ async function fillFrom(rig: Rig, { records, archive }: Store): Promise<void> {
   const { provider } = rig;
   const clock = { now: task.clocks[provider.id] ?? plan.begins };
   const now = () => clock.now;
-  const line = openLine({ origin: provider.origin, mirror: `${task.origin}/${provider.id}`, now });
+  const line = openProviderClient({ origin: provider.origin, mirror: `${task.origin}/${provider.id}`, now });
   const poller = createPoller({
     ...{ provider, records, archive, now, random: () => 0.5 },
     series: provider.series(optionsOf(plan, rig)),

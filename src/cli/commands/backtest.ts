@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { styleText } from "node:util";
 import { z } from "zod";
 import { tableVersion } from "../../answers/method.ts";
-import { LEXICON } from "../../ingest/sentiment-model.ts";
+import { LEXICON_READER } from "../../ingest/sentiment-model.ts";
 import type { Market } from "../../market/market.ts";
 import { resolveSymbol } from "../../market/symbols.ts";
 import { explain as explainScore } from "../../research/backtest/explain.ts";
@@ -134,7 +134,7 @@ export const explain = defineLocalCommand({
     const explanation = explainScore(market, symbolIn(market, symbol), date);
     const { tables, ...snapshot } = explanation.snapshot;
     // The tables are long and published by the service; their version is enough to find them.
-    const version = tables && tableVersion(tables, LEXICON.analyser);
+    const version = tables && tableVersion(tables, LEXICON_READER.analyser);
     return {
       isGood: true,
       text: explanationText(explanation, version),

@@ -3,7 +3,7 @@ import {
   faultIn,
   isSilent,
   type ProviderReport,
-  type Report,
+  type IngestReport,
   reportOf,
 } from "../../ingest/provider-status.ts";
 import { defineStoreCommand } from "../command.ts";
@@ -58,7 +58,7 @@ function stateOf(report: ProviderReport, now: number): State {
   return report.progress.lastSuccessAt === null ? "waiting" : "well";
 }
 
-function textOf({ instruments, unpriced, providers }: Report, now: number): string {
+function textOf({ instruments, unpriced, providers }: IngestReport, now: number): string {
   const width = Math.max(...providers.map(({ id }) => id.length)) + 2;
   const lines = providers.flatMap((one) => {
     const [first = "", ...others] = linesOf(one, now);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { alerts } from "../../alerts/alert.ts";
 import { deliveries } from "../../alerts/delivery/delivery.ts";
-import { faultIn, standingsOf } from "../../ingest/provider-status.ts";
+import { faultIn, providerStatuses } from "../../ingest/provider-status.ts";
 import { leases } from "../../store/lease.ts";
 import { LEADER } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
@@ -59,9 +59,9 @@ async function alertStates({ store }: CommandContext): Promise<Status["alerts"]>
 }
 
 async function providersOf(
-  options: Parameters<typeof standingsOf>[0],
+  options: Parameters<typeof providerStatuses>[0],
 ): Promise<Status["providers"]> {
-  const standings = await standingsOf(options);
+  const standings = await providerStatuses(options);
   const followed = standings?.providers.filter(({ feeds }) => feeds.length > 0) ?? [];
   return followed.map((one) => ({
     id: one.id,

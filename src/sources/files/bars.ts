@@ -1,9 +1,9 @@
 import type { AssetClass } from "../../market/instrument.ts";
 import type { Bar } from "../../market/records.ts";
-import { type Calendar, requireLater, utcEnd } from "./calendar.ts";
+import { type PublicationCalendar, requireLater, utcEnd } from "./calendar.ts";
 import { nonNegative, positive } from "./columns.ts";
-import { malformed } from "./malformed.ts";
-import { readTable, type TextFile } from "./table.ts";
+import { dataError } from "./data-error.ts";
+import { readCsv, type TextFile } from "./csv-table.ts";
 
 /**
  * Daily bars as traded. Those of stocks and funds are known at 16:15 New York on their date, those
@@ -11,12 +11,12 @@ import { readTable, type TextFile } from "./table.ts";
  *
  * @throws {Error} at a bar out of order or whose high is under its low, besides malformed cells.
  */
-export function readBars(file: TextFile, assetClass: AssetClass, calendar: Calendar): Bar[] {
+export function readBars(file: TextFile, assetClass: AssetClass, calendar: PublicationCalendar): Bar[] {
   const known = assetClass === "crypto" ? utcEnd : calendar.barKnown;
-  return readTable(file, columns(calendar), (row, place, above: Bar | undefined): Bar => {
+  return readCsv(file, columns(calendar), (row, place, above: Bar | undefined): Bar => {
     requireLater(row.date, above?.session, place);
     if (row.high < row.low) {
-      throw malformed(
+      throw dataError(
         place,
         `high ${row.high} is under low ${row.low}`,
         "high must be at least low",
@@ -37,7 +37,7 @@ export function readBars(file: TextFile, assetClass: AssetClass, calendar: Calen
   });
 }
 
-const columns = ({ date }: Calendar) => ({
+const columns = ({ date }: PublicationCalendar) => ({
   date,
   open: positive,
   high: positive,

@@ -2,7 +2,7 @@ import { sessionsBetween } from "../../market/calendar.ts";
 import type { Market } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { type Column, date } from "./columns.ts";
-import { malformed, type Place, quoted } from "./malformed.ts";
+import { dataError, type FileLocation, quoted } from "./data-error.ts";
 
 /** One calendar day of UTC, in milliseconds. */
 export const DAY_MS = 86_400_000;
@@ -19,7 +19,7 @@ const SHORT_VOLUME_TIME = "18:00";
  * Dates of one reading and the instants they stand for, in Unix milliseconds. The files of a
  * folder share a few thousand dates, so each is worked out once.
  */
-export interface Calendar {
+export interface PublicationCalendar {
   readonly date: Column<string>;
   /** When the bar of a US session is known: 16:15 New York. */
   readonly barKnown: (date: string) => number;
@@ -30,16 +30,16 @@ export interface Calendar {
 }
 
 /** An empty calendar, filled as it is asked. */
-export function createCalendar(): Calendar {
+export function createPublicationCalendar(): PublicationCalendar {
   return {
-    date: { expected: date.expected, parse: once(date.parse) },
-    barKnown: once((day) => newYorkInstant(day, BAR_TIME)),
-    shortVolumeKnown: once((day) => newYorkInstant(day, SHORT_VOLUME_TIME)),
-    filingKnown: once((day) => newYorkInstant(nextDate(day), "00:00")),
+    date: { expected: date.expected, parse: memoByKey(date.parse) },
+    barKnown: memoByKey((day) => newYorkInstant(day, BAR_TIME)),
+    shortVolumeKnown: memoByKey((day) => newYorkInstant(day, SHORT_VOLUME_TIME)),
+    filingKnown: memoByKey((day) => newYorkInstant(nextDate(day), "00:00")),
   };
 }
 
-function once<T>(compute: (key: string) => T): (key: string) => T {
+function memoByKey<T>(compute: (key: string) => T): (key: string) => T {
   const known = new Map<string, T>();
   return (key) => {
     const before = known.get(key);
@@ -51,7 +51,7 @@ function once<T>(compute: (key: string) => T): (key: string) => T {
 }
 
 /** `Market.barsDue` of a folder: listed securities by the exchanges' calendar, coins by UTC days. */
-export function createBarsDue({ barKnown }: Calendar): NonNullable<Market["barsDue"]> {
+export function createBarsDue({ barKnown }: PublicationCalendar): NonNullable<Market["barsDue"]> {
   const sessionsClosed = (after: number, until: number) =>
     sessionsBetween(newYorkDate(after), newYorkDate(until))
       .map(barKnown)
@@ -76,8 +76,8 @@ export const utcDate = (at: number): string => new Date(at).toISOString().slice(
 export const utcEnd = (day: string): number => Date.parse(day) + DAY_MS;
 
 /** Refuses a session that does not come after the one on the line above. */
-export function requireLater(session: string, above: string | undefined, place: Place): void {
+export function requireLater(session: string, above: string | undefined, place: FileLocation): void {
   if (above === undefined || session > above) return;
   const wrong = `date ${quoted(session)} follows ${quoted(above)}`;
-  throw malformed(place, wrong, "dates must ascend, each once");
+  throw dataError(place, wrong, "dates must ascend, each once");
 }

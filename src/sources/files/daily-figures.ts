@@ -1,8 +1,8 @@
 import type { OnChain, ShortVolume } from "../../market/records.ts";
-import { type Calendar, requireLater, utcEnd } from "./calendar.ts";
+import { type PublicationCalendar, requireLater, utcEnd } from "./calendar.ts";
 import { nonNegative, optional, positive } from "./columns.ts";
-import { malformed } from "./malformed.ts";
-import { readTable, type TextFile } from "./table.ts";
+import { dataError } from "./data-error.ts";
+import { readCsv, type TextFile } from "./csv-table.ts";
 
 /** Network figures of a UTC day are published by 06:00 of the next (scoring method 1.1). */
 const ON_CHAIN_DELAY_MS = 6 * 3_600_000;
@@ -13,18 +13,18 @@ const ON_CHAIN_DELAY_MS = 6 * 3_600_000;
  *
  * @throws {Error} at a date out of order or more short than total volume, besides malformed cells.
  */
-export function readShortVolumes(file: TextFile, calendar: Calendar): ShortVolume[] {
+export function readShortVolumes(file: TextFile, calendar: PublicationCalendar): ShortVolume[] {
   const columns = {
     date: calendar.date,
     shortVolume: nonNegative,
     shortExemptVolume: nonNegative,
     totalVolume: nonNegative,
   };
-  return readTable(file, columns, (row, place, above: ShortVolume | undefined): ShortVolume => {
+  return readCsv(file, columns, (row, place, above: ShortVolume | undefined): ShortVolume => {
     requireLater(row.date, above?.session, place);
     if (row.shortVolume > row.totalVolume) {
       const wrong = `shortVolume ${row.shortVolume} is over totalVolume ${row.totalVolume}`;
-      throw malformed(place, wrong, "it must be a part of it");
+      throw dataError(place, wrong, "it must be a part of it");
     }
     return {
       session: row.date,
@@ -36,7 +36,7 @@ export function readShortVolumes(file: TextFile, calendar: Calendar): ShortVolum
 }
 
 /** Network figures of a coin, known at 06:00 UTC on the day after theirs. */
-export function readOnChain(file: TextFile, calendar: Calendar): OnChain[] {
+export function readOnChain(file: TextFile, calendar: PublicationCalendar): OnChain[] {
   const columns = {
     date: calendar.date,
     priceUsd: optional(positive),
@@ -47,7 +47,7 @@ export function readOnChain(file: TextFile, calendar: Calendar): OnChain[] {
     activeAddresses: optional(nonNegative),
     transactions: optional(nonNegative),
   };
-  return readTable(file, columns, (row, place, above: OnChain | undefined): OnChain => {
+  return readCsv(file, columns, (row, place, above: OnChain | undefined): OnChain => {
     requireLater(row.date, above?.session, place);
     return {
       session: row.date,

@@ -1,8 +1,8 @@
 import type { Fundamental, FundamentalMetric } from "../../market/records.ts";
-import { type Calendar, utcEnd } from "./calendar.ts";
+import { type PublicationCalendar, utcEnd } from "./calendar.ts";
 import { figure, oneOf } from "./columns.ts";
-import { uniqueness } from "./malformed.ts";
-import { readTable, type TextFile } from "./table.ts";
+import { uniqueness } from "./data-error.ts";
+import { readCsv, type TextFile } from "./csv-table.ts";
 
 /** What each metric of the layout is to the method, `null` for those that it does not read. */
 const METRICS = {
@@ -17,7 +17,7 @@ const METRICS = {
   revenue: null,
 } as const satisfies Record<string, FundamentalMetric | null>;
 
-interface Row {
+interface FigureRow {
   readonly metric: keyof typeof METRICS;
   readonly periodEnd: string;
   readonly availableDate: string;
@@ -32,7 +32,7 @@ interface Row {
  *
  * @throws {Error} at a figure repeated within one filing, besides malformed cells.
  */
-export function readFundamentals(file: TextFile, calendar: Calendar): Fundamental[] {
+export function readFundamentals(file: TextFile, calendar: PublicationCalendar): Fundamental[] {
   const rows = readRows(file, calendar);
   const outstanding = new Set(
     rows.filter(({ metric }) => metric === "sharesOutstanding").map(filingOf),
@@ -43,20 +43,20 @@ export function readFundamentals(file: TextFile, calendar: Calendar): Fundamenta
     .sort((a, b) => a.availableAt - b.availableAt);
 }
 
-function readRows(file: TextFile, { date }: Calendar): Row[] {
+function readRows(file: TextFile, { date }: PublicationCalendar): FigureRow[] {
   const metric = oneOf(Object.keys(METRICS) as (keyof typeof METRICS)[]);
   const columns = { metric, periodEnd: date, availableDate: date, value: figure };
   const requireNew = uniqueness("figure");
-  return readTable(file, columns, (row, place): Row => {
+  return readCsv(file, columns, (row, place): FigureRow => {
     requireNew(`${row.metric} ${filingOf(row)}`, place);
     return row;
   });
 }
 
-const filingOf = (row: Pick<Row, "periodEnd" | "availableDate">) =>
+const filingOf = (row: Pick<FigureRow, "periodEnd" | "availableDate">) =>
   `${row.periodEnd} ${row.availableDate}`;
 
-function toFundamental(row: Row, calendar: Calendar): Fundamental[] {
+function toFundamental(row: FigureRow, calendar: PublicationCalendar): Fundamental[] {
   const metric = METRICS[row.metric];
   if (metric === null) return [];
   const periodEnd = utcEnd(row.periodEnd) - 1;

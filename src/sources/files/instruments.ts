@@ -1,7 +1,7 @@
 import { AssetClass, type Instrument } from "../../market/instrument.ts";
 import { filledText, matching, oneOf, optional } from "./columns.ts";
-import { uniqueness } from "./malformed.ts";
-import { readTable, type TextFile } from "./table.ts";
+import { uniqueness } from "./data-error.ts";
+import { readCsv, type TextFile } from "./csv-table.ts";
 
 const COLUMNS = {
   // A symbol names files, so it must not hold a path.
@@ -16,7 +16,7 @@ const COLUMNS = {
 /** The instruments of instruments.csv, in its order; an unnamed exchange or sector is `null`. */
 export function readInstruments(file: TextFile): Instrument[] {
   const requireNew = uniqueness("symbol");
-  return readTable(file, COLUMNS, (instrument, place): Instrument => {
+  return readCsv(file, COLUMNS, (instrument, place): Instrument => {
     requireNew(instrument.symbol, place);
     return instrument;
   });

@@ -7,14 +7,14 @@ import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../market/records.ts";
 import { readBars } from "./bars.ts";
-import { type Calendar, createBarsDue, createCalendar, DAY_MS, utcDate } from "./calendar.ts";
+import { type PublicationCalendar, createBarsDue, createPublicationCalendar, DAY_MS, utcDate } from "./calendar.ts";
 import { readOnChain, readShortVolumes } from "./daily-figures.ts";
 import { readFundamentals } from "./fundamentals.ts";
 import { readInstruments } from "./instruments.ts";
-import { malformed } from "./malformed.ts";
+import { dataError } from "./data-error.ts";
 import { readMentions } from "./mentions.ts";
 import { readPrints } from "./prints.ts";
-import type { TextFile } from "./table.ts";
+import type { TextFile } from "./csv-table.ts";
 
 const INSTRUMENTS = "instruments.csv";
 
@@ -51,7 +51,7 @@ export async function readMarketFolder(
 ): Promise<Market> {
   const instruments = readInstruments(await openInstruments(folder));
   await requireKnownFiles(folder, instruments);
-  const calendar = createCalendar();
+  const calendar = createPublicationCalendar();
   const records: InstrumentRecords[] = [];
   for (const instrument of instruments) {
     records.push(await readInstrument(instrument, calendar, { folder, until }));
@@ -79,7 +79,7 @@ async function openInstruments(folder: string): Promise<TextFile> {
   const file = await readText(path);
   if (file !== undefined) return file;
   const expected = "a market folder has one; check MARKET=files:<folder>";
-  throw malformed({ file: path }, "there is no such file", expected);
+  throw dataError({ file: path }, "there is no such file", expected);
 }
 
 /** @throws {Error} at a file whose symbol instruments.csv does not list: a typing error hides. */
@@ -94,14 +94,14 @@ async function requireKnownFiles(
       if (symbol !== undefined && symbols.has(symbol)) continue;
       const place = { file: join(folder, name, entry) };
       const wrong = `no symbol of ${INSTRUMENTS} has this name`;
-      throw malformed(place, wrong, `files here are called SYMBOL${ending}`);
+      throw dataError(place, wrong, `files here are called SYMBOL${ending}`);
     }
   }
 }
 
 async function readInstrument(
   instrument: Instrument,
-  calendar: Calendar,
+  calendar: PublicationCalendar,
   { folder, until }: { readonly folder: string; readonly until: number },
 ): Promise<InstrumentRecords> {
   const read = async <R extends Known>(name: FolderName, reader: (file: TextFile) => R[]) => {

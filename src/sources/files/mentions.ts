@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { Mention } from "../../market/records.ts";
-import { malformed, type Place, quoted, uniqueness } from "./malformed.ts";
-import type { TextFile } from "./table.ts";
+import { dataError, type FileLocation, quoted, uniqueness } from "./data-error.ts";
+import type { TextFile } from "./csv-table.ts";
 
 /** Characters of a message that are kept; what counts stands at the beginning. */
 const MAX_TEXT_CHARACTERS = 2_000;
 
-const Row = z.object({
+const MessageLine = z.object({
   id: z.string().min(1),
   at: z.iso.datetime(),
   text: z.string(),
@@ -35,12 +35,12 @@ export function readMentions({ path, content }: TextFile): Mention[] {
     .sort((a, b) => a.availableAt - b.availableAt);
 }
 
-function readLine(line: string, place: Place): Mention {
-  const { success, data, error } = Row.safeParse(parseJson(line, place));
+function readLine(line: string, place: FileLocation): Mention {
+  const { success, data, error } = MessageLine.safeParse(parseJson(line, place));
   if (!success) {
     const [issue] = error.issues;
     const member = issue?.path.join(".") || "the line";
-    throw malformed(
+    throw dataError(
       place,
       `${member} is not as it should be`,
       issue?.message ?? "expected a message",
@@ -58,10 +58,10 @@ function readLine(line: string, place: Place): Mention {
   };
 }
 
-function parseJson(line: string, place: Place): unknown {
+function parseJson(line: string, place: FileLocation): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw malformed(place, `${quoted(line)} is not JSON`, "one JSON object a line");
+    throw dataError(place, `${quoted(line)} is not JSON`, "one JSON object a line");
   }
 }

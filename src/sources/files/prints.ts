@@ -1,8 +1,8 @@
 import { newYorkDates } from "../../market/new-york.ts";
 import type { Print } from "../../market/records.ts";
 import { filledText, instant, positive, text } from "./columns.ts";
-import { uniqueness } from "./malformed.ts";
-import { readTable, type TextFile } from "./table.ts";
+import { uniqueness } from "./data-error.ts";
+import { readCsv, type TextFile } from "./csv-table.ts";
 
 const COLUMNS = {
   tradedAt: instant,
@@ -25,7 +25,7 @@ const COLUMNS = {
 export function readPrints(file: TextFile): Print[] {
   const requireNew = uniqueness("print");
   const sessionOf = newYorkDates();
-  const prints = readTable(file, COLUMNS, (row, place): Print => {
+  const prints = readCsv(file, COLUMNS, (row, place): Print => {
     requireNew(row.id, place);
     return {
       id: row.id,

@@ -65,7 +65,7 @@ interface Named {
  * @returns A function of the text and of when it was written, Unix milliseconds: tickers are read as
  *   they were on that day.
  */
-export function createTickerReader(
+export function createCashtagReader(
   instruments: readonly Instrument[],
 ): (text: string, writtenAt: number) => Named {
   const byTicker = symbolsByTicker(instruments);

@@ -6,7 +6,7 @@ import { coinOf } from "./provider-symbols.ts";
 export interface NewsTopic {
   /** Phrases in quotes, joined by `OR`. */
   readonly query: string;
-  isAbout(headline: string): boolean;
+  matches(headline: string): boolean;
 }
 
 /** Legal forms, each with its abbreviation. */
@@ -42,7 +42,7 @@ export const newsTopic = (instrument: Instrument): NewsTopic | undefined =>
 function coinTopic(coin: string): NewsTopic | undefined {
   const name = coinName(coin);
   if (name === undefined) return undefined;
-  return { query: `"${name}"`, isAbout: (headline) => coinsNamedIn(headline).includes(coin) };
+  return { query: `"${name}"`, matches: (headline) => coinsNamedIn(headline).includes(coin) };
 }
 
 function companyTopic(name: string): NewsTopic | undefined {
@@ -55,7 +55,7 @@ function companyTopic(name: string): NewsTopic | undefined {
   const phrases = forms.map((form) => `"${short} ${form}"`);
   const query = phrases.length === 1 ? phrases.join("") : `(${phrases.join(" OR ")})`;
   const named = ` ${wordsOf(short)} `;
-  return { query, isAbout: (headline) => ` ${wordsOf(headline)} `.includes(named) };
+  return { query, matches: (headline) => ` ${wordsOf(headline)} `.includes(named) };
 }
 
 /** Letters and digits in lower case, a space apart: headlines come with spaces before full stops. */

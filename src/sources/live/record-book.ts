@@ -1,5 +1,5 @@
 import type { AssetClass, Instrument } from "../../market/instrument.ts";
-import { createMadeList } from "../../market/lazy-list.ts";
+import { createLazyList } from "../../market/lazy-list.ts";
 import type {
   Bar,
   Feed,
@@ -236,7 +236,7 @@ export function showBars(given: readonly Bar[]): ShownList {
     const availableAt = times[index] as number;
     return { ...bar, availableAt, logReturn: returnAfter(bars[index - 1], bar) };
   };
-  return { records: createMadeList(() => bars.length, read), add: (bar) => add(bar as Bar) };
+  return { records: createLazyList(() => bars.length, read), add: (bar) => add(bar as Bar) };
 }
 
 /** The log return of a holder over splits and dividends; `null` on the first bar. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { assign, missingOf, setupOf } from "../../../src/ingest/setup.ts";
+import { assignProviders, missingOf, setupOf } from "../../../src/ingest/setup.ts";
 import type { AssetClass } from "../../../src/market/instrument.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { PolledProvider, StreamedProvider } from "../../../src/sources/live/provider.ts";
@@ -27,8 +27,8 @@ const streamed = (...of: Parameters<typeof base>): StreamedProvider => ({
   reader: () => () => undefined,
 });
 
-const table = (...of: Parameters<typeof assign>) =>
-  assign(...of).map(({ provider, instruments, feeds }) => [
+const table = (...of: Parameters<typeof assignProviders>) =>
+  assignProviders(...of).map(({ provider, instruments, feeds }) => [
     provider.id,
     instruments.map(({ symbol }) => symbol).join(" "),
     [...feeds].join(" "),
@@ -82,7 +82,7 @@ it("tells the operator who is asked for what, what is lacking, and whose prices 
   const refused = { ...locked, id: "refused", name: "REFUSED" };
   const settings = { A_KEY: "k" };
   const usable = wanted.filter((one) => missingOf(one, settings).length === 0);
-  const assigned = assign(usable, ALL);
+  const assigned = assignProviders(usable, ALL);
   const { instruments, unpriced, ...setup } = setupOf({
     ...{ instruments: ALL, providers: [...wanted, refused], wanted, assigned, settings },
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pauseMs } from "../../../src/ingest/backoff.ts";
+import { backoffMs } from "../../../src/ingest/backoff.ts";
 import { type FaultKind, ProviderFault } from "../../../src/sources/live/fault.ts";
 
 const HALF_AN_HOUR_MS = 1_800_000;
@@ -12,7 +12,7 @@ const fault = (kind: FaultKind, retryAfterMs?: number) =>
   new ProviderFault(kind, "x", retryAfterMs);
 
 /** The longest pause, which nothing is drawn off. */
-const full = (kind: FaultKind, failures: number) => pauseMs(fault(kind), failures, 1);
+const full = (kind: FaultKind, failures: number) => backoffMs(fault(kind), failures, 1);
 
 describe("the pause after a fault", () => {
   it("is short for a network and long for a key, and doubles up to half an hour", () => {
@@ -35,22 +35,22 @@ describe("the pause after a fault", () => {
     });
     fc.assert(
       fc.property(cases, ({ kind, failures, random }) => {
-        const ms = pauseMs(fault(kind), failures, random);
+        const ms = backoffMs(fault(kind), failures, random);
         expect(ms).toBeGreaterThanOrEqual(full(kind, failures) / 2);
         expect(ms).toBeLessThanOrEqual(full(kind, failures));
         expect(full(kind, failures)).toBeLessThanOrEqual(HALF_AN_HOUR_MS);
       }),
       { seed: 8 },
     );
-    expect(pauseMs(fault("failing"), 1, 0)).toBe(2_500);
-    expect(pauseMs(fault("failing"), 1, 0.5)).toBe(3_750);
+    expect(backoffMs(fault("failing"), 1, 0)).toBe(2_500);
+    expect(backoffMs(fault("failing"), 1, 0.5)).toBe(3_750);
   });
 
   it("is never shorter than what is asked for, which is believed up to a day", () => {
-    expect(pauseMs(fault("limited", 7_000), 1, 0)).toBe(15_000);
-    expect(pauseMs(fault("limited", 45_000), 1, 0.9)).toBe(45_000);
-    expect(pauseMs(fault("failing", 3 * HALF_AN_HOUR_MS), 1, 0.5)).toBe(3 * HALF_AN_HOUR_MS);
-    expect(pauseMs(fault("limited", 30 * DAY_MS), 1, 0.5)).toBe(DAY_MS);
-    expect(pauseMs(fault("limited", Number.POSITIVE_INFINITY), 1, 0.5)).toBe(DAY_MS);
+    expect(backoffMs(fault("limited", 7_000), 1, 0)).toBe(15_000);
+    expect(backoffMs(fault("limited", 45_000), 1, 0.9)).toBe(45_000);
+    expect(backoffMs(fault("failing", 3 * HALF_AN_HOUR_MS), 1, 0.5)).toBe(3 * HALF_AN_HOUR_MS);
+    expect(backoffMs(fault("limited", 30 * DAY_MS), 1, 0.5)).toBe(DAY_MS);
+    expect(backoffMs(fault("limited", Number.POSITIVE_INFINITY), 1, 0.5)).toBe(DAY_MS);
   });
 });

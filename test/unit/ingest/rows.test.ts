@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { merged, type News, newsOf } from "../../../src/ingest/rows.ts";
+import { merged, type ChangeNotice, noticesOf } from "../../../src/ingest/rows.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
 
@@ -9,23 +9,23 @@ const HOUR_MS = 3_600_000;
 const datum = (feed: Feed, symbol: string, at: number) =>
   ({ feed, symbol, at, id: "x" }) as Observation;
 
-const news = (feed: Feed, symbol: string | null, from: number, to: number): News => ({
+const news = (feed: Feed, symbol: string | null, from: number, to: number): ChangeNotice => ({
   ...{ feed, symbol, from, to },
 });
 
 describe("news", () => {
   it("name the feed, the symbol and the span of what came", () => {
     const bars = [5, 1, 3].map((day) => datum("bars", "A", T + 24 * day * HOUR_MS));
-    expect(newsOf([...bars, datum("mentions", "B", T)])).toEqual([
+    expect(noticesOf([...bars, datum("mentions", "B", T)])).toEqual([
       news("bars", "A", T + 24 * HOUR_MS, T + 120 * HOUR_MS),
       news("mentions", "B", T, T),
     ]);
-    expect(newsOf([])).toEqual([]);
+    expect(noticesOf([])).toEqual([]);
   });
 
   it("do not span the time between a message and one that is dated back", () => {
     const at = [T, T - 20 * HOUR_MS, T + 60_000, T - 20 * HOUR_MS + 1];
-    expect(newsOf(at.map((one) => datum("mentions", "A", one)))).toEqual([
+    expect(noticesOf(at.map((one) => datum("mentions", "A", one)))).toEqual([
       news("mentions", "A", T - 20 * HOUR_MS, T - 20 * HOUR_MS + 1),
       news("mentions", "A", T, T + 60_000),
     ]);
@@ -33,7 +33,7 @@ describe("news", () => {
 
   it("name up to 25 symbols, and of more none", () => {
     const of = (count: number) =>
-      newsOf(Array.from({ length: count }, (_, index) => datum("bars", `S${index}`, T + index)));
+      noticesOf(Array.from({ length: count }, (_, index) => datum("bars", `S${index}`, T + index)));
     expect(of(25).map(({ symbol }) => symbol)).toHaveLength(25);
     expect(of(26)).toEqual([news("bars", null, T, T + 25)]);
   });

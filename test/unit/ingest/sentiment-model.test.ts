@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { MAX_MODEL_BYTES, modelText } from "../../../src/factors/hashed-linear/file.ts";
 import { train } from "../../../src/factors/hashed-linear/training.ts";
 import { polarity } from "../../../src/factors/polarity.ts";
-import { openSocialReader } from "../../../src/ingest/sentiment-model.ts";
+import { openSentimentReader } from "../../../src/ingest/sentiment-model.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "model-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -29,7 +29,7 @@ const model = train(
 
 describe("the reader of messages", () => {
   it("is the lexicon without a file, and says so", async () => {
-    const { analyser, polarityOf } = await openSocialReader(undefined);
+    const { analyser, polarityOf } = await openSentimentReader(undefined);
     expect(analyser).toEqual({ name: "lexicon", modelSha256: null });
     for (const text of ["profits soar", "shares crash", "the teapot is blue"]) {
       expect(polarityOf(text)).toBe(polarity(text));
@@ -38,7 +38,7 @@ describe("the reader of messages", () => {
 
   it("is the mean of lexicon and model with one, and names the model's file", async () => {
     const text = modelText(model);
-    const { analyser, polarityOf } = await openSocialReader(fileOf(text));
+    const { analyser, polarityOf } = await openSentimentReader(fileOf(text));
     const modelSha256 = createHash("sha256").update(text).digest("hex");
     expect(analyser).toEqual({ name: "lexicon_and_model", modelSha256 });
     expect(polarity("the teapot is blue")).toBe(0);
@@ -56,7 +56,7 @@ describe("the reader of messages", () => {
     ["is too large", () => fileOf("0".repeat(MAX_MODEL_BYTES + 1)), "400001 bytes"],
   ])("stops the start when it %s, with setting, file and reason", async (_what, file, reason) => {
     const path = file();
-    const opened = openSocialReader(path);
+    const opened = openSentimentReader(path);
     await expect(opened).rejects.toThrow(`SOCIAL_MODEL: ${path} cannot be used: `);
     await expect(opened).rejects.toThrow(reason);
   });

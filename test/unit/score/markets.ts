@@ -1,5 +1,5 @@
 import type { AlertService } from "../../../src/alerts/api/alert-service.ts";
-import { LEXICON } from "../../../src/ingest/sentiment-model.ts";
+import { LEXICON_READER } from "../../../src/ingest/sentiment-model.ts";
 import type { Market } from "../../../src/market/market.ts";
 import { countKnown } from "../../../src/market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../../src/market/records.ts";
@@ -68,7 +68,7 @@ export const marketOf = (
 /** Texts are read once, however often a market is scored. */
 const polarities = new Map<string, number>();
 function polarityOf(text: string): number {
-  const known = polarities.get(text) ?? LEXICON.polarityOf(text);
+  const known = polarities.get(text) ?? LEXICON_READER.polarityOf(text);
   polarities.set(text, known);
   return known;
 }
@@ -133,7 +133,7 @@ export function toolContextAt(market: Market, at: number) {
   };
   const context: ToolContext = {
     alerts: NO_ALERTS,
-    analyser: LEXICON.analyser,
+    analyser: LEXICON_READER.analyser,
     market: {
       mode: market.mode,
       source: market.source,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createBarsDue, createCalendar } from "../../../src/sources/files/calendar.ts";
+import { createBarsDue, createPublicationCalendar } from "../../../src/sources/files/calendar.ts";
 
 const utc = (text: string) => Date.parse(text);
 const iso = (at: number) => new Date(at).toISOString();
-const barsDue = createBarsDue(createCalendar());
+const barsDue = createBarsDue(createPublicationCalendar());
 const due = (after: string, until: string, assetClass: "stock" | "etf" | "crypto") =>
   barsDue(utc(after), utc(until), assetClass).map(iso);
 

@@ -29,14 +29,14 @@ const Figure = z
   .nullish()
   .transform((text) => (text ? Number(text) : null));
 
-const Row = z.looseObject({
+const DayRow = z.looseObject({
   time: z.iso.datetime(),
   CapMVRVCur: Figure,
   CapMrktCurUSD: Figure,
 });
-type Row = z.infer<typeof Row>;
+type DayRow = z.infer<typeof DayRow>;
 
-const Page = z.looseObject({ data: z.array(Row), next_page_token: z.string().nullish() });
+const Page = z.looseObject({ data: z.array(DayRow), next_page_token: z.string().nullish() });
 
 const Refusal = z.looseObject({ error: z.looseObject({ type: z.string(), message: z.string() }) });
 
@@ -60,7 +60,7 @@ export const coinMetrics: PolledProvider = {
 };
 
 /** What was asked for: a coin, the first and the last day. */
-interface Asked {
+interface DayQuery {
   readonly symbol: string;
   readonly from: string;
   readonly through: string;
@@ -87,7 +87,7 @@ function figures(symbol: string, first: string): Series {
  * Days are taken up to the first that may still become complete: what is given once stays. The next
  * page begins after the last day of this one, so that no token has to outlive a restart.
  */
-function read(answer: Answer, asked: Asked): Reading {
+function read(answer: Answer, asked: DayQuery): Reading {
   const { symbol, from, through } = asked;
   const { status, receivedAt } = answer;
   if (status !== 200) return readRefusal(answer, asked);
@@ -110,7 +110,7 @@ function read(answer: Answer, asked: Asked): Reading {
   };
 }
 
-function readRefusal(answer: Answer, { symbol, from }: Asked): Reading {
+function readRefusal(answer: Answer, { symbol, from }: DayQuery): Reading {
   const { type, message } = jsonOf(answer, Refusal).error;
   if (!NOT_COVERED.test(`${type} ${message}`)) {
     throw new ProviderFault("malformed", `it says ${quoted(message)}`);
@@ -121,7 +121,7 @@ function readRefusal(answer: Answer, { symbol, from }: Asked): Reading {
 
 /** The first of the newest days that lacks a figure and may yet get it. */
 function firstOpen(
-  days: ReadonlyMap<string, Row>,
+  days: ReadonlyMap<string, DayRow>,
   page: { readonly from: string; readonly last: string; readonly receivedAt: number },
 ): string | undefined {
   let open: string | undefined;
@@ -135,7 +135,7 @@ function firstOpen(
 
 /** What is said of one day: nothing when neither figure is published. */
 function datumOf(
-  { CapMVRVCur: mvrv, CapMrktCurUSD: marketCapUsd }: Row,
+  { CapMVRVCur: mvrv, CapMrktCurUSD: marketCapUsd }: DayRow,
   { day, symbol }: { readonly day: string; readonly symbol: string },
 ): readonly (Observation | Rejected)[] {
   const figures = [mvrv, marketCapUsd].filter((figure) => figure !== null);

@@ -28,7 +28,7 @@ const MAX_DAYS_AHEAD = 7;
 /** Longest validator that is kept, in characters. */
 const MAX_VALIDATOR = 200;
 
-const Place = z.object({
+const CompanyCursor = z.object({
   /** Central Index Key of the company; `null` when the ticker names none. */
   cik: z.int().positive().nullable(),
   /** New York date on which the ticker was looked up. */
@@ -39,7 +39,7 @@ const Place = z.object({
   etag: z.string().optional(),
   modified: z.string().optional(),
 });
-type Place = z.infer<typeof Place>;
+type CompanyCursor = z.infer<typeof CompanyCursor>;
 
 /** Figures of quarterly and annual reports to the SEC, one series for each stock. */
 export const edgar: PolledProvider = {
@@ -62,19 +62,19 @@ export const edgar: PolledProvider = {
 };
 
 /** Of which company what is wanted. */
-interface Wanted {
+interface FilingQuery {
   readonly symbol: string;
   /** ISO date of the first filing. */
   readonly from: string;
   readonly agent: string;
 }
 
-function company(wanted: Wanted): Series {
+function company(wanted: FilingQuery): Series {
   const headers = { "user-agent": wanted.agent };
   return {
     key: wanted.symbol,
     next(cursor, now) {
-      const place = readCursor(cursor, Place);
+      const place = readCursor(cursor, CompanyCursor);
       const dueAt = place === undefined ? now : whenDue(place);
       if (now < dueAt) return { waitUntil: dueAt };
       const { cik = null, named = "" } = place ?? {};
@@ -94,7 +94,7 @@ function company(wanted: Wanted): Series {
 }
 
 /** When to ask again: each company at a minute of its own, and at once after it was looked up. */
-function whenDue({ cik, named, asked }: Place): number {
+function whenDue({ cik, named, asked }: CompanyCursor): number {
   if (cik === null) return newYorkInstant(addDays(named, 1), "00:00");
   if (asked === undefined) return 0;
   return newYorkInstant(addDays(asked, 1), "00:00") + (cik % ASKED_OVER_MINUTES) * 60_000;
@@ -103,19 +103,19 @@ function whenDue({ cik, named, asked }: Place): number {
 const isNamed = (named: string, now: number): boolean =>
   newYorkDate(now) < addDays(named, NAMED_FOR_DAYS);
 
-function readTicker(answer: Answer, symbol: string, before: Place | undefined): Reading {
+function readTicker(answer: Answer, symbol: string, before: CompanyCursor | undefined): Reading {
   const cik = readCik(answer, symbol);
   const kept = cik === before?.cik ? before : {};
   const place = { ...kept, cik, named: newYorkDate(answer.receivedAt) };
-  const cursor = JSON.stringify(place satisfies Place);
+  const cursor = JSON.stringify(place satisfies CompanyCursor);
   return { data: [], cursor, ...(cik === null && { unknown: [symbol] }) };
 }
 
 /** A place whose company is known. */
-type Known = Place & { readonly cik: number };
+type KnownCompany = CompanyCursor & { readonly cik: number };
 
 const factsRequest = (
-  { cik, etag, modified }: Known,
+  { cik, etag, modified }: KnownCompany,
   headers: Readonly<Record<string, string>>,
 ): ProviderRequest => ({
   path: `/api/xbrl/companyfacts/CIK${String(cik).padStart(10, "0")}.json`,
@@ -128,7 +128,7 @@ const factsRequest = (
   maxBytes: MAX_BYTES,
 });
 
-function readFacts(answer: Answer, place: Known, wanted: Wanted): Reading {
+function readFacts(answer: Answer, place: KnownCompany, wanted: FilingQuery): Reading {
   requireLetIn(answer);
   const asked = newYorkDate(answer.receivedAt);
   // 304: nothing new. 404: nothing at all, as of a company that has not reported yet.
@@ -139,7 +139,7 @@ function readFacts(answer: Answer, place: Known, wanted: Wanted): Reading {
     throw new ProviderFault("malformed", `company ${facts.cik} came for ${cik}`);
   }
   const [etag, modified] = [validator(answer, "etag"), validator(answer, "last-modified")];
-  const cursor = JSON.stringify({ cik, named, asked, etag, modified } satisfies Place);
+  const cursor = JSON.stringify({ cik, named, asked, etag, modified } satisfies CompanyCursor);
   const latest = addDays(asked, MAX_DAYS_AHEAD);
   const filings = filingsOf(facts).filter(({ filed }) => filed <= latest);
   return { ...figuresOf(filings, wanted), cursor };

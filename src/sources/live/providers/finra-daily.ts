@@ -31,7 +31,7 @@ const MAX_MISSING = 5;
 /** Largest file in bytes; a day has about 11,000 lines of 40. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-const Place = z.object({
+const FileCursor = z.object({
   /** For which symbols: a new one needs the past, too. */
   universe: z.string(),
   /** Last session that was asked for. */
@@ -41,7 +41,7 @@ const Place = z.object({
   /** Sessions up to `asked` whose files were not there and may still come. */
   missing: z.array(z.iso.date()).max(MAX_MISSING),
 });
-type Place = z.infer<typeof Place>;
+type FileCursor = z.infer<typeof FileCursor>;
 
 /** FINRA's daily short sale volume: one file a session for all symbols. */
 export const finraDaily: PolledProvider = {
@@ -70,7 +70,7 @@ function files({ instruments, historyFrom }: ProviderOptions): Series {
   return {
     key: "CNMS",
     next(cursor, now) {
-      const last = readCursor(cursor, Place);
+      const last = readCursor(cursor, FileCursor);
       const place = last?.universe === universe ? last : start;
       const front = nextSession(place.asked);
       const [missing] = place.missing;
@@ -82,13 +82,13 @@ function files({ instruments, historyFrom }: ProviderOptions): Series {
 }
 
 /** A session whose file is asked for. */
-interface Asked {
-  readonly place: Place;
+interface FileQuery {
+  readonly place: FileCursor;
   readonly session: string;
   readonly symbols: ReadonlyMap<string, string>;
 }
 
-function ask({ place, session, symbols }: Asked, now: number): Step {
+function ask({ place, session, symbols }: FileQuery, now: number): Step {
   return {
     request: {
       path: `/equity/regsho/daily/CNMSshvol${session.replaceAll("-", "")}.txt`,
@@ -113,14 +113,14 @@ function ask({ place, session, symbols }: Asked, now: number): Step {
 /** @throws {ProviderFault} `refused` when it is not the file that is missing. */
 function readAbsent(
   { body, receivedAt }: Answer,
-  { place, session }: Pick<Asked, "place" | "session">,
+  { place, session }: Pick<FileQuery, "place" | "session">,
 ): Reading {
   const text = body.toString("utf8");
   // Files that do not exist are answered in XML; who guards them answers with a page.
   if (/<(!doctype )?html/i.test(text)) {
     throw new ProviderFault("refused", `answered 403: ${quoted(text)}`);
   }
-  const turn = (next: Partial<Place>, notBefore: number): Reading => ({
+  const turn = (next: Partial<FileCursor>, notBefore: number): Reading => ({
     data: [],
     cursor: JSON.stringify({ ...place, ...next }),
     notBefore,

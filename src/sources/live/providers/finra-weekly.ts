@@ -33,20 +33,20 @@ const PUBLISHED_AFTER_DAYS = 35;
 /** Looked for every night at this time in New York, for what was published on the day before. */
 const LOOK_AT = "01:00";
 
-const Row = z.looseObject({
+const WeekRow = z.looseObject({
   issueSymbolIdentifier: z.string(),
   weekStartDate: z.iso.date(),
   initialPublishedDate: z.iso.date().nullish(),
   summaryTypeCode: z.string(),
   totalWeeklyShareQuantity: z.number(),
 });
-type Row = z.infer<typeof Row>;
+type WeekRow = z.infer<typeof WeekRow>;
 
-const Place = z.object({
+const WeekCursor = z.object({
   /** Monday of the newest week that was told. */
   newest: z.iso.date().optional(),
 });
-type Place = z.infer<typeof Place>;
+type WeekCursor = z.infer<typeof WeekCursor>;
 
 /** FINRA's weekly off-exchange volumes, one series for each security. */
 export const finraWeekly: PolledProvider = {
@@ -68,7 +68,7 @@ function weeks(symbol: string, wantedFrom: string): Series {
   return {
     key: symbol,
     next(cursor, now) {
-      const { newest } = readCursor(cursor, Place) ?? {};
+      const { newest } = readCursor(cursor, WeekCursor) ?? {};
       const today = newYorkDate(now);
       const offeredFrom = addDays(today, -OFFERED_DAYS);
       const first = newest === undefined ? wantedFrom : addDays(newest, -AGAIN_DAYS);
@@ -97,11 +97,11 @@ const question = (symbol: string, from: string, to: string): string =>
     dateRangeFilters: [{ fieldName: "weekStartDate", startDate: from, endDate: to }],
   });
 
-function read(answer: Answer, symbol: string, { newest }: Place): Reading {
+function read(answer: Answer, symbol: string, { newest }: WeekCursor): Reading {
   const today = newYorkDate(answer.receivedAt);
   const notBefore = newYorkInstant(addDays(today, 1), LOOK_AT);
   // 204: there is nothing of the kind.
-  const rows = answer.status === 204 ? [] : jsonOf(answer, z.array(Row));
+  const rows = answer.status === 204 ? [] : jsonOf(answer, z.array(WeekRow));
   const own = rows.filter((row) => row.issueSymbolIdentifier === withDot(symbol));
   const data: Observation[] = [];
   const rejected: Rejected[] = [];
@@ -118,12 +118,12 @@ function read(answer: Answer, symbol: string, { newest }: Place): Reading {
     data.push({ ...place, record });
     told.push(weekStart);
   }
-  const place: Place = { newest: told.sort().at(-1) };
+  const place: WeekCursor = { newest: told.sort().at(-1) };
   return { data, rejected, cursor: JSON.stringify(place), notBefore };
 }
 
 /** `undefined` when one of the two kinds is not told: none traded, or it is still to come. */
-function recordOf(weekStart: string, rows: readonly Row[]) {
+function recordOf(weekStart: string, rows: readonly WeekRow[]) {
   const [ats, otc] = Object.values(KINDS).map((kind) =>
     rows.find((row) => row.summaryTypeCode === kind),
   );
@@ -137,11 +137,11 @@ function recordOf(weekStart: string, rows: readonly Row[]) {
   };
 }
 
-const publishedOn = ({ initialPublishedDate, weekStartDate }: Row): string =>
+const publishedOn = ({ initialPublishedDate, weekStartDate }: WeekRow): string =>
   initialPublishedDate ?? addDays(weekStartDate, PUBLISHED_AFTER_DAYS);
 
 /** Why a row cannot be true, `undefined` when it can. */
-function faultOf(row: Row, today: string): string | undefined {
+function faultOf(row: WeekRow, today: string): string | undefined {
   const { totalWeeklyShareQuantity: shares, weekStartDate, initialPublishedDate } = row;
   if (shares < 0) return `${shares} shares cannot be`;
   const latest = initialPublishedDate ?? weekStartDate;

@@ -63,14 +63,14 @@ export const gdelt: PolledProvider = {
 };
 
 /** How an instrument is followed. */
-interface Habit {
+interface Schedule {
   /** Unix milliseconds. */
   readonly historyFrom: number;
   /** Time between two visits. */
   readonly periodMs: number;
 }
 
-function news(symbol: string, topic: NewsTopic, { historyFrom, periodMs }: Habit): Series {
+function news(symbol: string, topic: NewsTopic, { historyFrom, periodMs }: Schedule): Series {
   return {
     key: symbol,
     next(cursor, now) {
@@ -95,7 +95,7 @@ function news(symbol: string, topic: NewsTopic, { historyFrom, periodMs }: Habit
   };
 }
 
-interface Asked {
+interface NewsQuery {
   readonly symbol: string;
   readonly topic: NewsTopic;
   /** First and last instant of the articles that were asked for, Unix milliseconds. */
@@ -104,11 +104,11 @@ interface Asked {
   readonly periodMs: number;
 }
 
-function read(answer: Answer, { symbol, topic, from, until, periodMs }: Asked): Reading {
+function read(answer: Answer, { symbol, topic, from, until, periodMs }: NewsQuery): Reading {
   const { receivedAt } = answer;
   const articles = articlesOf(answer);
   const sorted = articles
-    .filter(({ title }) => topic.isAbout(title))
+    .filter(({ title }) => topic.matches(title))
     .map(({ url, title, at }) =>
       messageObservations(mention({ url, title, at }), [symbol], receivedAt),
     );

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jsonOfText } from "../answer.ts";
-import { createTickerReader } from "../cashtags.ts";
+import { createCashtagReader } from "../cashtags.ts";
 import { ProviderFault } from "../fault.ts";
 import { messageObservations, messageText, pseudonym } from "../message.ts";
 import type { ProviderOptions, Reading, StreamedProvider } from "../provider.ts";
@@ -92,7 +92,7 @@ function requireOurTime({ time_us: micros }: Event, now: number): void {
 const utcText = (at: number): string => new Date(at).toUTCString();
 
 function postReader({ instruments }: ProviderOptions) {
-  const named = createTickerReader(instruments);
+  const named = createCashtagReader(instruments);
   return (event: Event, now: number): Omit<Reading, "cursor"> | undefined => {
     const post = postOf(event);
     if (post === undefined) return undefined;

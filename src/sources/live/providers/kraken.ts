@@ -17,7 +17,7 @@ const COINS: Readonly<Record<string, string>> = { BTC: "XBT", DOGE: "XDG" };
 const Decimal = z.string().regex(/^-?\d+(?:\.\d+)?$/);
 
 /** Day, open, high, low, close, mean price by volume, coins, trades. */
-const Row = z.tuple(
+const OhlcRow = z.tuple(
   [Seconds, Decimal, Decimal, Decimal, Decimal, Decimal, Decimal, z.number()],
   z.unknown(),
 );
@@ -102,14 +102,14 @@ function faultOf(error: string): ProviderFault {
   return new ProviderFault(known?.[1] ?? "malformed", `it says ${quoted(error)}`);
 }
 
-function rowsOf(result: Readonly<Record<string, unknown>>): readonly z.infer<typeof Row>[] {
+function rowsOf(result: Readonly<Record<string, unknown>>): readonly z.infer<typeof OhlcRow>[] {
   const lists = Object.entries(result).filter(([name]) => name !== "last");
-  const rows = z.array(Row).safeParse(lists[0]?.[1]);
+  const rows = z.array(OhlcRow).safeParse(lists[0]?.[1]);
   if (lists.length === 1 && rows.success) return rows.data;
   throw new ProviderFault("malformed", "result: not one pair with rows as documented");
 }
 
-function dayOf([time, ...cells]: z.infer<typeof Row>): CoinDay {
+function dayOf([time, ...cells]: z.infer<typeof OhlcRow>): CoinDay {
   const [open, high, low, close, mean, coins] = cells.map(Number) as [
     number,
     number,

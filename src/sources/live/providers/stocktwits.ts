@@ -52,14 +52,14 @@ export const stocktwits: PolledProvider = {
 };
 
 /** How a symbol is followed. */
-interface Habit {
+interface Schedule {
   /** Unix milliseconds. */
   readonly historyFrom: number;
   /** Time between two visits. */
   readonly periodMs: number;
 }
 
-function stream({ symbol, assetClass }: Instrument, habit: Habit): Series {
+function stream({ symbol, assetClass }: Instrument, habit: Schedule): Series {
   const ticker = assetClass === "crypto" ? `${coinOf(symbol)}.X` : withDot(symbol);
   return {
     key: symbol,
@@ -93,7 +93,7 @@ const readUnknown = (from: Cursor, symbol: string, receivedAt: number): Reading 
 
 function read(
   answer: Answer,
-  { symbol, from, habit }: { symbol: string; from: Cursor; habit: Habit },
+  { symbol, from, habit }: { symbol: string; from: Cursor; habit: Schedule },
 ): Reading {
   const { receivedAt } = answer;
   const messages = messagesOf(answer);

@@ -25,7 +25,7 @@ const REGULAR_SETTLEMENT: ReadonlySet<string> = new Set(["regular", "regular_set
 const Code = z.string().max(80).nullish();
 const Quote = z.union([z.string().max(40), z.number()]).nullish();
 
-const Row = z.looseObject({
+const PrintRow = z.looseObject({
   size: z.number(),
   price: z.union([z.string().max(40), z.number()]),
   executed_at: z.iso.datetime({ offset: true }),
@@ -40,9 +40,9 @@ const Row = z.looseObject({
   trade_settlement: Code,
   tracking_id: z.number(),
 });
-type Row = z.infer<typeof Row>;
+type PrintRow = z.infer<typeof PrintRow>;
 
-const Page = z.looseObject({ data: z.array(Row) });
+const Page = z.looseObject({ data: z.array(PrintRow) });
 const Refusal = z.looseObject({ code: z.string().optional(), message: z.string() });
 
 /** Off-exchange blocks of US stocks and funds with the quotes at their execution. */
@@ -111,7 +111,7 @@ function historyBegin(answer: Answer, { session }: PrintWindow): string {
  * The instant that the next page is older than. Pages run back in time by whole seconds, so the last
  * second is asked for again, unless it fills a page alone.
  */
-function pageBehind(rows: readonly Row[], { page, opensAt, closesAt }: PrintWindow) {
+function pageBehind(rows: readonly PrintRow[], { page, opensAt, closesAt }: PrintWindow) {
   const oldest = Math.min(...rows.map(({ executed_at: at }) => Date.parse(at)));
   if (rows.length < PAGE_PRINTS || oldest < opensAt) return undefined;
   const before = page === undefined ? closesAt : Date.parse(page);
@@ -119,7 +119,7 @@ function pageBehind(rows: readonly Row[], { page, opensAt, closesAt }: PrintWind
   return new Date(again < before ? again : oldest).toISOString();
 }
 
-function printOf(row: Row, session: string): RawPrint {
+function printOf(row: PrintRow, session: string): RawPrint {
   const tradedAt = Date.parse(row.executed_at);
   const { sale_cond_codes: sale, ext_hour_sold_codes: hours, trade_code: trade } = row;
   const settlement = REGULAR_SETTLEMENT.has(row.trade_settlement ?? "regular")

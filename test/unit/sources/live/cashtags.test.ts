@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../../src/market/instrument.ts";
 import { readInstruments } from "../../../../src/sources/files/instruments.ts";
-import { createTickerReader } from "../../../../src/sources/live/cashtags.ts";
+import { createCashtagReader } from "../../../../src/sources/live/cashtags.ts";
 import { presentTicker } from "../../../../src/sources/live/ticker-changes.ts";
 import { sharedFolder } from "../../../support/shared.ts";
 
@@ -21,7 +21,7 @@ const SYMBOLS = "AAPL AM ALL BRK-B C CC D DTE IT KO LOW META MSFT NOW PATH T V Y
 const COINS = "BCH-USD BTC-USD ETH-USD LTC-USD NEAR-USD SOL-USD STX-USD".split(" ");
 const WRITTEN_AT = Date.parse("2026-11-20T15:00:00Z");
 
-const read = createTickerReader([...SYMBOLS, ...COINS].map(instrument));
+const read = createCashtagReader([...SYMBOLS, ...COINS].map(instrument));
 const symbolsIn = (text: string) => read(text, WRITTEN_AT).symbols;
 const countIn = (text: string) => read(text, WRITTEN_AT).count;
 
@@ -59,7 +59,7 @@ describe("a cashtag", () => {
   });
 
   it("names neither a stock nor a coin that share it", () => {
-    const both = createTickerReader([instrument("SOL"), instrument("SOL-USD")]);
+    const both = createCashtagReader([instrument("SOL"), instrument("SOL-USD")]);
     expect(both("$SOL", WRITTEN_AT)).toEqual({ symbols: [], count: 1 });
     expect(both("$SOL.X", WRITTEN_AT).symbols).toEqual(["SOL-USD"]);
   });
@@ -92,7 +92,7 @@ describe("a ticker without a dollar", () => {
   it("is never a coin's: what an exchange lists is a company or a fund", () => {
     const text = "Emeren (NYSE: SOL), a fund (NYSE Arca: BTC), Seagate (NASDAQ: STX) (NYSE: BTC.X)";
     expect(read(text, WRITTEN_AT)).toEqual({ symbols: [], count: 3 });
-    const both = createTickerReader([instrument("SOL"), instrument("SOL-USD")]);
+    const both = createCashtagReader([instrument("SOL"), instrument("SOL-USD")]);
     expect(both("(NYSE: SOL)", WRITTEN_AT).symbols).toEqual(["SOL"]);
     expect(symbolsIn("Emeren (NYSE: SOL) is up, buy $SOL and $ETH")).toEqual(["ETH-USD"]);
   });
@@ -149,7 +149,7 @@ describe("the number of instruments that a text names", () => {
   it("is told of a long list, too", () => {
     const many = Array.from({ length: 26 }, (_, index) => `Q${String.fromCharCode(65 + index)}Q`);
     const text = many.map((symbol) => `$${symbol}`).join(" ");
-    const named = createTickerReader(many.map(instrument))(text, WRITTEN_AT);
+    const named = createCashtagReader(many.map(instrument))(text, WRITTEN_AT);
     expect(named.symbols).toEqual(many);
     expect(named.count).toBe(26);
   });
@@ -206,7 +206,7 @@ describe.skipIf(market.isMissing)("real messages (SKIPPED without ../shared/mark
     const path = join(market.path, "instruments.csv");
     const instruments = readInstruments({ path, content: readFileSync(path, "utf8") });
     const known = new Set(instruments.map(({ symbol }) => symbol));
-    const reader = createTickerReader(instruments);
+    const reader = createCashtagReader(instruments);
     const counts = { both: 0, ours: 0, theirs: 0 };
     for (const { text, at, symbols } of realMessages()) {
       const present = symbols.map((ticker) =>

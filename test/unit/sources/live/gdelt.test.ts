@@ -57,11 +57,11 @@ describe("what an instrument is called in the news", () => {
   });
 
   it("stands in the headline, too, as whole words", () => {
-    const isAbout = newsTopic(APPLE)?.isAbout;
+    const isAbout = newsTopic(APPLE)?.matches;
     expect(isAbout?.("Apple ' s sales fall")).toBe(true);
     expect(isAbout?.("Suppliers of APPLE, Inc.")).toBe(true);
     expect(isAbout?.("Applebee ' s opens, and pineapple is dear")).toBe(false);
-    expect(newsTopic(BITCOIN)?.isAbout("Bitcoin Cash falls")).toBe(false);
+    expect(newsTopic(BITCOIN)?.matches("Bitcoin Cash falls")).toBe(false);
   });
 });
 

@@ -22,7 +22,7 @@ const OVERLAP_DAYS = 9;
 const Unknown = z.tuple([z.string(), z.iso.date(), z.iso.date()]);
 
 /** Where the bars of a batch stand. */
-export const BarPlace = z.object({
+export const BarCursor = z.object({
   /** Last session that is through. */
   done: z.iso.date(),
   /** Most sessions of the next window. */
@@ -31,7 +31,7 @@ export const BarPlace = z.object({
   /** A window whose adjusted closes are here and whose prices as traded are still to come. */
   half: z.object({ end: z.iso.date(), edges: z.array(Edges.nullable()) }).optional(),
 });
-export type BarPlace = z.infer<typeof BarPlace>;
+export type BarCursor = z.infer<typeof BarCursor>;
 
 /** Sessions to ask for. */
 export interface BarWindow {
@@ -46,7 +46,7 @@ export interface BarWindow {
 }
 
 /** Before the first bar. @param historyFrom Unix milliseconds. */
-export const firstPlace = (historyFrom: number): BarPlace => ({
+export const firstCursor = (historyFrom: number): BarCursor => ({
   done: previousSession(sessionOf(historyFrom)),
   span: MAX_SPAN,
   without: [],
@@ -59,7 +59,7 @@ export function newestDue(at: number): string {
 }
 
 /** The window of a place; `newest` lies behind what is through. */
-export function windowAt({ done, span, half }: BarPlace, newest: string): BarWindow {
+export function windowAt({ done, span, half }: BarCursor, newest: string): BarWindow {
   const sessions = sessionsBetween(nextSession(done), half?.end ?? newest).slice(0, span);
   return { from: addDays(done, -OVERLAP_DAYS), done, sessions, end: sessions.at(-1) ?? done };
 }
@@ -69,7 +69,7 @@ export function windowAt({ done, span, half }: BarPlace, newest: string): BarWin
  *
  * @throws {ProviderFault} `malformed` where one session is too much.
  */
-export function narrower({ done, without }: BarPlace, { sessions }: BarWindow): BarPlace {
+export function narrower({ done, without }: BarCursor, { sessions }: BarWindow): BarCursor {
   if (sessions.length < 2) throw new ProviderFault("malformed", "a session takes several pages");
   return { done, span: Math.ceil(sessions.length / 2), without };
 }
@@ -77,7 +77,7 @@ export function narrower({ done, without }: BarPlace, { sessions }: BarWindow): 
 /** Symbols of a batch that are asked for: one that was refused is again on the next day. */
 export function askedFor(
   batch: readonly string[],
-  { without, half }: BarPlace,
+  { without, half }: BarCursor,
   now: number,
 ): readonly string[] {
   // Both halves of a window are about the same symbols.
@@ -87,10 +87,10 @@ export function askedFor(
 }
 
 /** The place once a symbol was refused; its window begins anew. */
-export function placeWithout(
-  { done, span, without }: BarPlace,
+export function cursorWithout(
+  { done, span, without }: BarCursor,
   { symbol, receivedAt }: { readonly symbol: string; readonly receivedAt: number },
-): BarPlace {
+): BarCursor {
   const others = without.filter(([name]) => name !== symbol);
   const before = without.find(([name]) => name === symbol);
   return {
@@ -105,7 +105,7 @@ export function placeWithout(
  *
  * @returns `undefined` where none of them had been.
  */
-export function placeWith(place: BarPlace, symbols: readonly string[]): BarPlace | undefined {
+export function cursorWith(place: BarCursor, symbols: readonly string[]): BarCursor | undefined {
   const without = place.without.filter(([name]) => !symbols.includes(name));
   if (without.length === place.without.length) return undefined;
   const since = place.without.filter(([name]) => symbols.includes(name)).map(([, done]) => done);

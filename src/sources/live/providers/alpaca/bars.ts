@@ -7,14 +7,14 @@ import { withDot } from "../../provider-symbols.ts";
 import { stockBarAsked, stockBarKnown, utcDay, utcEnd } from "../../publication-times.ts";
 import {
   askedFor,
-  BarPlace,
+  BarCursor,
   type BarWindow,
-  firstPlace,
+  firstCursor,
   MAX_SPAN,
   narrower,
   newestDue,
-  placeWith,
-  placeWithout,
+  cursorWith,
+  cursorWithout,
   windowAt,
 } from "./bar-cursor.ts";
 import { BarPage, type BarRow, rowsOf, sift } from "./bar-rows.ts";
@@ -35,7 +35,7 @@ export function barSeries(batch: readonly string[], options: ProviderOptions): S
   return {
     key: `bars ${batch.join(",")}`,
     next(cursor, now) {
-      const place = readCursor(cursor, BarPlace) ?? firstPlace(options.historyFrom);
+      const place = readCursor(cursor, BarCursor) ?? firstCursor(options.historyFrom);
       const newest = newestDue(now);
       if (place.half === undefined && place.done >= newest) {
         return { waitUntil: stockBarAsked(nextSession(newest)) };
@@ -51,7 +51,7 @@ export function barSeries(batch: readonly string[], options: ProviderOptions): S
   };
 }
 
-const queryOf = (symbols: readonly string[], { from, end }: BarWindow, { half }: BarPlace) => ({
+const queryOf = (symbols: readonly string[], { from, end }: BarWindow, { half }: BarCursor) => ({
   symbols: symbols.map(withDot).join(","),
   timeframe: "1Day",
   start: `${from}T00:00:00Z`,
@@ -61,43 +61,43 @@ const queryOf = (symbols: readonly string[], { from, end }: BarWindow, { half }:
   sort: "asc",
 });
 
-interface Asked {
-  readonly place: BarPlace;
+interface BarQuery {
+  readonly place: BarCursor;
   readonly symbols: readonly string[];
   readonly window: BarWindow;
 }
 
-function readWindow(answer: Answer, asked: Asked): Reading {
+function readWindow(answer: Answer, asked: BarQuery): Reading {
   const { place, symbols, window } = asked;
   const spelled = symbols.map(withDot);
   const refused = refusedSymbol(answer, spelled);
   if (refused !== undefined) {
     const symbol = symbols[spelled.indexOf(refused)] as string;
-    return goOn(placeWithout(place, { symbol, receivedAt: answer.receivedAt }));
+    return goOn(cursorWithout(place, { symbol, receivedAt: answer.receivedAt }));
   }
   const page = jsonOf(answer, BarPage);
   if (page.next_page_token) return goOn(narrower(place, window));
   const lists = symbols.map((symbol) => rowsOf(page, symbol, window.end));
   if (place.half !== undefined) return readTraded(lists, place.half, { ...asked, answer });
-  const earlier = placeWith(place, symbols);
+  const earlier = cursorWith(place, symbols);
   if (earlier !== undefined) return goOn(earlier);
   const edges = lists.map((rows) => edgesOf(rows, window));
   return goOn({ ...place, half: { end: window.end, edges } });
 }
 
-const goOn = (place: BarPlace): Reading => ({
+const goOn = (place: BarCursor): Reading => ({
   data: [],
   cursor: JSON.stringify(place),
   unknown: unknownIn(place),
 });
 
-const unknownIn = ({ without }: BarPlace): readonly string[] => without.map(([symbol]) => symbol);
+const unknownIn = ({ without }: BarCursor): readonly string[] => without.map(([symbol]) => symbol);
 
 /** @param lists Bars as traded, of each symbol. */
 function readTraded(
   lists: readonly (readonly BarRow[])[],
-  { edges }: NonNullable<BarPlace["half"]>,
-  { place, symbols, window, answer }: Asked & { readonly answer: Answer },
+  { edges }: NonNullable<BarCursor["half"]>,
+  { place, symbols, window, answer }: BarQuery & { readonly answer: Answer },
 ): Reading {
   const found = lists.map((rows, index) => splitIn(rows, edges[index] ?? null, window));
   const isLocated = found.every((split) => split?.isLocated ?? true);
@@ -113,7 +113,7 @@ function readTraded(
     }),
   );
   const isEarly = lists.some((rows) => isWaitedFor(rows, window, receivedAt));
-  const next: BarPlace = {
+  const next: BarCursor = {
     done: isEarly ? previousSession(window.end) : window.end,
     span: Math.min(MAX_SPAN, place.span * 2),
     without: place.without,

@@ -52,7 +52,7 @@ const Page = z.looseObject({
 });
 
 /** What was asked for: from one instant to another, both included, Unix milliseconds. */
-interface Asked {
+interface TradeQuery {
   readonly symbol: string;
   readonly from: number;
   readonly to: number;
@@ -88,7 +88,7 @@ function beginning(historyFrom: number, now: number): number {
   return Math.max(historyFrom, earliest - (earliest % 86_400_000));
 }
 
-function read(answer: Answer, { symbol, from, to }: Asked): Reading {
+function read(answer: Answer, { symbol, from, to }: TradeQuery): Reading {
   const { receivedAt } = answer;
   const { result, usOut } = resultOf(answer, Page);
   const blocks = result.trades.filter(

@@ -42,7 +42,7 @@ const REPORTS = /^(?:10-[KQ]T?|20-F|40-F)(?:\/A)?$/;
 /** Days from the end of a period to its last report. What comes later is there for comparison. */
 export const MAX_LAG_DAYS = 180;
 
-const Row = z.object({
+const FactRow = z.object({
   /** Absent for what is counted at an instant. */
   start: z.iso.date().optional(),
   end: z.iso.date(),
@@ -52,7 +52,7 @@ const Row = z.object({
   filed: z.iso.date(),
 });
 
-const Rows = z.array(Row).optional();
+const Rows = z.array(FactRow).optional();
 const Concept = z.object({ units: z.object({ USD: Rows, shares: Rows }) }).optional();
 
 /** Only what is read of a taxonomy; filers use thousands of tags. */

@@ -11,7 +11,7 @@ const HEADER = "Date|Symbol|ShortVolume|ShortExemptVolume|TotalVolume|Market";
 const SHARES = /^\d{1,15}(\.\d{1,9})?$/;
 
 /** What a file is read for. */
-interface Wanted {
+interface FileQuery {
   /** ISO date of the session that was asked for. */
   readonly session: string;
   /** Symbols of the universe by the file's spelling of today's tickers. */
@@ -26,7 +26,7 @@ interface Wanted {
  */
 export function readShortVolumeFile(
   text: string,
-  wanted: Wanted,
+  wanted: FileQuery,
 ): Pick<Required<Reading>, "data" | "rejected"> {
   const { session, symbols } = wanted;
   const day = session.replaceAll("-", "");

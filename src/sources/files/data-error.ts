@@ -2,7 +2,7 @@
 const SHOWN_CHARACTERS = 40;
 
 /** A line of a file, counted from 1; the header of a table is line 1. */
-export interface Place {
+export interface FileLocation {
   readonly file: string;
   /** Absent when the file as a whole is wrong. */
   readonly line?: number;
@@ -14,7 +14,7 @@ export interface Place {
  * @param wrong What stands there.
  * @param expected What should.
  */
-export function malformed({ file, line }: Place, wrong: string, expected: string): Error {
+export function dataError({ file, line }: FileLocation, wrong: string, expected: string): Error {
   const place = line === undefined ? file : `${file}:${line}`;
   return new Error(`${place}: ${wrong}: ${expected}`);
 }
@@ -30,10 +30,10 @@ export function quoted(value: string): string {
  *
  * @param what What the key identifies, for the message.
  */
-export function uniqueness(what: string): (key: string, place: Place) => void {
+export function uniqueness(what: string): (key: string, place: FileLocation) => void {
   const seen = new Set<string>();
   return (key, place) => {
-    if (seen.has(key)) throw malformed(place, `${what} ${quoted(key)} is repeated`, "name it once");
+    if (seen.has(key)) throw dataError(place, `${what} ${quoted(key)} is repeated`, "name it once");
     seen.add(key);
   };
 }

@@ -1,6 +1,6 @@
 import Papa from "papaparse";
 import type { Column } from "./columns.ts";
-import { malformed, type Place, quoted } from "./malformed.ts";
+import { dataError, type FileLocation, quoted } from "./data-error.ts";
 
 /** A file in memory. */
 export interface TextFile {
@@ -9,12 +9,12 @@ export interface TextFile {
 }
 
 type Columns = Readonly<Record<string, Column<unknown>>>;
-type Row<C extends Columns> = {
+type CsvRow<C extends Columns> = {
   readonly [Name in keyof C]: C[Name] extends Column<infer T> ? T : never;
 };
 
 /** Turns one row into a record, given the record made of the row above, if any. */
-type RowMapper<C extends Columns, R> = (row: Row<C>, place: Place, above: R | undefined) => R;
+type RowMapper<C extends Columns, R> = (row: CsvRow<C>, place: FileLocation, above: R | undefined) => R;
 
 /**
  * Reads a CSV file whose header is exactly the names of `columns`, in their order, into one record
@@ -22,7 +22,7 @@ type RowMapper<C extends Columns, R> = (row: Row<C>, place: Place, above: R | un
  *
  * @throws {Error} with file and line at the first header, row or cell that is not as it should be.
  */
-export function readTable<C extends Columns, R>(
+export function readCsv<C extends Columns, R>(
   { path, content }: TextFile,
   columns: C,
   map: RowMapper<C, R>,
@@ -47,12 +47,12 @@ function splitCsv({ path, content }: TextFile): string[][] {
   const spanning = content.includes('"') ? data.findIndex(spansLines) : -1;
   if (spanning >= 0) {
     const place = { file: path, line: spanning + 1 };
-    throw malformed(place, "a quoted cell does not end on its line", "close it with a quote");
+    throw dataError(place, "a quoted cell does not end on its line", "close it with a quote");
   }
   const [error] = errors;
   if (error !== undefined) {
     const place = { file: path, line: (error.row ?? 0) + 1 };
-    throw malformed(place, error.message, 'write "a, b" for a cell with a comma');
+    throw dataError(place, error.message, 'write "a, b" for a cell with a comma');
   }
   const last = data.at(-1);
   const endsWithLineBreak = last?.length === 1 && last[0] === "";
@@ -64,25 +64,25 @@ const spansLines = (cells: readonly string[]) => cells.some((cell) => /[\r\n]/.t
 function requireHeader(header: readonly string[], names: readonly string[], file: string) {
   const expected = names.join(",");
   if (header.join(",") === expected) return;
-  throw malformed({ file, line: 1 }, `the header is ${quoted(header.join(","))}`, expected);
+  throw dataError({ file, line: 1 }, `the header is ${quoted(header.join(","))}`, expected);
 }
 
 function readRow<C extends Columns>(
   columns: readonly (readonly [string, Column<unknown>])[],
   cells: readonly string[],
-  place: Place,
-): Row<C> {
+  place: FileLocation,
+): CsvRow<C> {
   if (cells.length !== columns.length) {
     const names = columns.map(([name]) => name).join(",");
-    throw malformed(place, `the line has ${cells.length} of ${columns.length} columns`, names);
+    throw dataError(place, `the line has ${cells.length} of ${columns.length} columns`, names);
   }
   const row: Record<string, unknown> = {};
   for (let index = 0; index < columns.length; index++) {
     const [name, { parse, expected }] = columns[index] as readonly [string, Column<unknown>];
     const cell = cells[index] as string;
     const value = parse(cell);
-    if (value === undefined) throw malformed(place, `${name} is ${quoted(cell)}`, expected);
+    if (value === undefined) throw dataError(place, `${name} is ${quoted(cell)}`, expected);
     row[name] = value;
   }
-  return row as Row<C>;
+  return row as CsvRow<C>;
 }
