@@ -3,7 +3,7 @@ import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery/deli
 import { watchCredentials } from "./auth/credential-changes.ts";
 import type { StoreChoice } from "./config/config.ts";
 import type { Check } from "./http/api/readiness.ts";
-import { ROWS_KEPT_MS } from "./ingest/rows.ts";
+import { ROWS_KEPT_MS } from "./ingest/market-rows.ts";
 import { holdsKeys } from "./store/keys/key-records.ts";
 import { type Keyring, openKeyring } from "./store/keys/keyring.ts";
 import { readMasterKey } from "./store/keys/master-key.ts";

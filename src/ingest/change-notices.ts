@@ -1,39 +1,134 @@
+import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { schedule, startLoop } from "../lib/loop.ts";
+import type { Feed } from "../market/records.ts";
+import type { Observation } from "../sources/live/provider.ts";
 import type { ReceivedObservation } from "../sources/live/record-book.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
+import { announce, put } from "../store/port/operations.ts";
 import { readAll } from "../store/port/read-all.ts";
+import { collection, type Operation } from "../store/port/records.ts";
 import type { Store } from "../store/port/store.ts";
-import {
-  type ObservationBody,
-  kindOf,
-  merged,
-  NOTICE_TTL_MS,
-  NOTICE_TOPIC,
-  type ChangeNotice,
-  noticeRecords,
-} from "./rows.ts";
+import { kindOf, type ObservationBody } from "./market-rows.ts";
+
+/**
+ * Change notices tell every process which rows of the archive are new. The process that persists
+ * rows commits a notice with them; every process, this one included, follows the notices in the
+ * order of their revisions and reads the rows that they name.
+ */
+
+/** Topic that wakes the readers of notices. */
+export const NOTICE_TOPIC = "market-data";
+
+/** Notices by the revision of their record; a reader continues after the last one that it saw. */
+export const noticeRecords = collection<NoticeBatch>("ingest-news");
+
+/** How long a notice is stored, in milliseconds. A reader that was away for longer reads all rows. */
+export const NOTICE_TTL_MS = 1_800_000;
+
+/** The same where one process reads: every answer makes a notice, up to 20 a second. */
+const NOTICE_TTL_ALONE_MS = 300_000;
+
+/** How long a notice is stored in a store, in milliseconds. */
+export const noticeTtlMs = (engine: Store["engine"] | undefined): number =>
+  engine === "embedded" ? NOTICE_TTL_ALONE_MS : NOTICE_TTL_MS;
+
+/** Largest number of symbols that are named one by one; beyond it a notice is about all symbols. */
+const MAX_NAMED_SYMBOLS = 25;
+
+/**
+ * Rows of these feeds that are further apart, in milliseconds, get notices of their own, so that
+ * one message dated back by a day does not make every process read that whole day again.
+ */
+const MAX_GAP_MS: Readonly<Partial<Record<Feed, number>>> = { mentions: 600_000, prints: 600_000 };
+
+/** Rows of a feed that may be new: of one symbol or, `null`, of any, within a span. */
+export interface ChangeNotice {
+  readonly feed: Feed;
+  readonly symbol: string | null;
+  /** Earliest instant, included; Unix milliseconds. */
+  readonly from: number;
+  /** Latest instant, included; Unix milliseconds. */
+  readonly to: number;
+}
+
+/** The notices of one answer. */
+interface NoticeBatch {
+  readonly news: readonly ChangeNotice[];
+  /** When the answer arrived by the clock of the process that asked, Unix milliseconds. */
+  readonly observedAt: number;
+}
+
+/**
+ * The operations that announce observations. Observations that were stored before are announced
+ * too: the process may have been killed between writing the rows and the notice.
+ *
+ * @param options.observedAt When they arrived, Unix milliseconds.
+ */
+export function announceChanges(
+  data: readonly Observation[],
+  { observedAt, ttlMs }: { readonly observedAt: number; readonly ttlMs: number },
+): readonly Operation[] {
+  if (data.length === 0) return [];
+  const value = { news: noticesOf(data), observedAt };
+  return [put(noticeRecords, { key: randomUUID(), value, ttlMs }), announce(NOTICE_TOPIC)];
+}
+
+/** The spans of rows that hold some observations. */
+export function noticesOf(data: readonly Observation[]): readonly ChangeNotice[] {
+  const isNamed = new Set(data.map(({ symbol }) => symbol)).size <= MAX_NAMED_SYMBOLS;
+  return merged(
+    data.map(({ feed, symbol, at }) => ({
+      feed,
+      symbol: isNamed ? symbol : null,
+      from: at,
+      to: at,
+    })),
+  );
+}
+
+/** The same rows in as few spans as possible. */
+export function merged(notices: readonly ChangeNotice[]): readonly ChangeNotice[] {
+  const groups = Map.groupBy(notices, ({ feed, symbol }) => `${feed} ${symbol ?? ""}`);
+  return [...groups.values()].flatMap(spansOf);
+}
+
+/** Spans of one feed and symbol; adjacent ones become one. */
+function spansOf(group: readonly ChangeNotice[]): readonly ChangeNotice[] {
+  const spans: ChangeNotice[] = [];
+  for (const one of group.toSorted((a, b) => a.from - b.from)) {
+    const last = spans.at(-1);
+    const isApart = last === undefined || one.from - last.to > (MAX_GAP_MS[one.feed] ?? Infinity);
+    if (isApart) spans.push(one);
+    else spans[spans.length - 1] = { ...last, to: Math.max(last.to, one.to) };
+  }
+  return spans;
+}
 
 /** Rows that are read at once. */
-const PAGE = 5_000;
+const ROW_PAGE = 5_000;
 
-/** News that are read at once. */
+/** Notices that are read at once. */
 const NOTICE_PAGE = 100;
 
-/** Announcements may be lost: so often the news are looked into anyway, in milliseconds. */
-const LOOK_EVERY_MS = 2_000;
+/** Pause between two looks for notices, in milliseconds; an announcement on the topic may be lost. */
+const POLL_EVERY_MS = 2_000;
 
-/** News are younger; when they seem older, the clock of who told them is not ours. In
- *  milliseconds. */
-const OTHER_TIME_MS = 3_600_000;
+/** A notice that appears older than this comes from a process with another clock. Milliseconds. */
+const MAX_NOTICE_AGE_MS = 3_600_000;
 
-/** So often that is said, in milliseconds. */
-const SAY_EVERY_MS = 3_600_000;
+/** Pause between two warnings about clocks, in milliseconds. */
+const WARN_EVERY_MS = 3_600_000;
 
 /** Rows of a feed; without `to` all from an instant on. */
-type RowSpan = Pick<ChangeNotice, "feed" | "symbol" | "from"> & Partial<ChangeNotice>;
+interface RowSpan {
+  readonly feed: Feed;
+  readonly symbol: string | null;
+  readonly from: number;
+  readonly to?: number;
+}
 
-/** What was given, as it was kept, page by page and oldest first. */
+/** Observations as they were persisted, page by page and oldest first. */
 export async function* readObserved(
   archive: Pick<Archive, "read">,
   { feed, symbol, from, to }: RowSpan,
@@ -41,23 +136,23 @@ export async function* readObserved(
   const selection = {
     from,
     order: "oldest",
-    limit: PAGE,
+    limit: ROW_PAGE,
     ...(to !== undefined && { to }),
     ...(symbol !== null && { subject: symbol }),
   } as const;
   let after: ArchiveRow | undefined;
   do {
     const rows = await archive.read(kindOf(feed), { ...selection, ...(after && { after }) });
-    yield rows.map((row) => observedOf(row, feed));
-    after = rows.length === PAGE ? rows.at(-1) : undefined;
-    // An embedded store reads at once: others must have their turn between two pages.
+    yield rows.map((row) => observationOf(row, feed));
+    after = rows.length === ROW_PAGE ? rows.at(-1) : undefined;
+    // The embedded store reads synchronously: requests are served between two pages.
     await setImmediate();
   } while (after !== undefined);
 }
 
-function observedOf(
+function observationOf(
   { at, id, subject = "", body }: ArchiveRow,
-  feed: ChangeNotice["feed"],
+  feed: Feed,
 ): ReceivedObservation {
   const { provider, observedAt, record } = body as ObservationBody;
   const name = id.slice(subject.length + 1);
@@ -72,35 +167,37 @@ function observedOf(
   } as ReceivedObservation;
 }
 
-/** What is needed to read on. */
+/** What a reader of notices needs. */
 export interface ChangeReaderOptions {
   readonly store: Pick<Store, "records" | "archive">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Takes in what is new; what is there already comes again. */
+  /** Takes new observations; some may have been taken before. */
   take(observed: readonly ReceivedObservation[]): void;
-  /** Takes in everything that there is. */
+  /** Takes all observations of the archive. */
   takeAll(): Promise<void>;
-  /** How long news are kept, in milliseconds; half an hour unless given. */
+  /** How long notices are stored, in milliseconds. Default: half an hour. */
   readonly ttlMs?: number;
-  /** Told, once an hour, that news seem to be so many milliseconds old. */
+  /** Called at most once an hour when notices appear to be this many milliseconds old. */
   readonly onOtherTime?: (ageMs: number) => void;
 }
 
 /**
- * Takes in everything; what any process keeps after that is read by the function that it returns,
- * in the order of its news, some at a time. That one resolves with how many news there were, and
- * after a failure reads the same ones again.
+ * Takes all observations, then returns a function that takes those of the notices committed since,
+ * by any process, one page of notices a call. It resolves with the number of notices, and after a
+ * failure reads the same ones again.
  */
-export async function openChangeReader(options: ChangeReaderOptions): Promise<() => Promise<number>> {
+export async function openChangeReader(
+  options: ChangeReaderOptions,
+): Promise<() => Promise<number>> {
   const { now, take, takeAll, ttlMs = NOTICE_TTL_MS } = options;
   const { records, archive } = options.store;
-  let lookedAt = now();
-  let saidAt = Number.NEGATIVE_INFINITY;
+  let readAt = now();
+  let warnedAt = Number.NEGATIVE_INFINITY;
   const checkTime = (observedAt: number) => {
     const at = now();
-    if (at - observedAt <= OTHER_TIME_MS || Math.abs(at - saidAt) < SAY_EVERY_MS) return;
-    saidAt = at;
+    if (at - observedAt <= MAX_NOTICE_AGE_MS || Math.abs(at - warnedAt) < WARN_EVERY_MS) return;
+    warnedAt = at;
     options.onOtherTime?.(at - observedAt);
   };
   const before = await readAll(records, noticeRecords);
@@ -108,28 +205,28 @@ export async function openChangeReader(options: ChangeReaderOptions): Promise<()
   await takeAll();
   return async () => {
     const at = now();
-    // Some of the news may be gone.
-    if (Math.abs(at - lookedAt) > ttlMs / 2) await takeAll();
+    // Some notices may have expired unread.
+    if (Math.abs(at - readAt) > ttlMs / 2) await takeAll();
     const page = await records.list(noticeRecords, { after: position, limit: NOTICE_PAGE });
     for (const span of merged(page.flatMap(({ value }) => value.news))) {
       for await (const rows of readObserved(archive, span)) take(rows);
     }
     for (const { value } of page) checkTime(value.observedAt);
     position = page.at(-1)?.revision ?? position;
-    lookedAt = at;
+    readAt = at;
     return page.length;
   };
 }
 
-/** Reads on whenever something was kept, and from time to time. */
+/** Reads notices whenever one is announced, and from time to time. */
 export function startChangeReading(
-  tick: () => Promise<number>,
+  step: () => Promise<number>,
   { records, onError }: Pick<Store, "records"> & { readonly onError: (error: unknown) => void },
 ) {
-  const loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
+  const loop = startLoop({ tick: step, everyMs: POLL_EVERY_MS, onError, schedule });
   const stopListening = records.onAnnounce(NOTICE_TOPIC, loop.wake);
   return {
-    /** Ends when what is being read has been read. */
+    /** Resolves when the read in progress has ended. */
     async stop() {
       stopListening();
       await loop.stop();

@@ -3,7 +3,7 @@ import type { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderOptions, StreamedProvider } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Records } from "../store/port/records.ts";
-import { createFailureBackoff, backoffMs, unkept } from "./backoff.ts";
+import { backoffMs, createFailureBackoff, unkept } from "./backoff.ts";
 import { type Connection, connect, SILENCE_MS } from "./connection.ts";
 import { type PersistOptions, persist } from "./persist.ts";
 import {

@@ -17,12 +17,16 @@ import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
 import { tracedAsk } from "../telemetry/instrumented.ts";
 import { type AnswerCache, openAnswerCache } from "./answer-cache.ts";
-import { openChangeReader, readObserved, startChangeReading } from "./change-notices.ts";
+import {
+  noticeTtlMs,
+  openChangeReader,
+  readObserved,
+  startChangeReading,
+} from "./change-notices.ts";
 import { createListener } from "./listener.ts";
 import { createPoller } from "./poller.ts";
 import { openProviderClient } from "./provider-client.ts";
 import { type Shortcomings, shortcomings } from "./provider-status.ts";
-import { noticeTtlMs } from "./rows.ts";
 import {
   type Assignment,
   assignProviders,
@@ -90,7 +94,9 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const usable = wanted.filter((provider) => missingOf(provider, settings).length === 0);
   const assigned = assignProviders(usable, instruments);
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
-  const { market, confirmedAt } = withConfirmedTime(createLiveMarket(instruments, new Map(sources)));
+  const { market, confirmedAt } = withConfirmedTime(
+    createLiveMarket(instruments, new Map(sources)),
+  );
   const historyFrom = market.scoringStart(now()) - BEFORE_WALK_MS;
   const reading = await followChanges(market, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
@@ -165,7 +171,8 @@ async function takeAll(
 }
 
 /** What one provider is followed with. */
-type FollowOptions = LiveChoice & Pick<ProviderOptions, "historyFrom"> & { readonly cache: AnswerCache };
+type FollowOptions = LiveChoice &
+  Pick<ProviderOptions, "historyFrom"> & { readonly cache: AnswerCache };
 
 function follow(
   { provider, instruments, feeds }: Assignment,
@@ -173,7 +180,7 @@ function follow(
   { store: { records, archive, engine }, now }: LiveOptions,
 ) {
   const options = { instruments, feeds, historyFrom, settings };
-  const common = { records, archive, now, random: Math.random, newsKeptMs: noticeTtlMs(engine) };
+  const common = { records, archive, now, random: Math.random, noticeTtlMs: noticeTtlMs(engine) };
   if (provider.kind === "streamed") {
     const listener = createListener({
       ...{ ...common, provider, options },

@@ -2,45 +2,47 @@ import { ProviderFault } from "../sources/live/fault.ts";
 import type { Observation, Reading, Rejected } from "../sources/live/provider.ts";
 import type { Archive, ArchiveRow } from "../store/port/archive.ts";
 import type { Operation } from "../store/port/records.ts";
+import { announceChanges, NOTICE_TTL_MS } from "./change-notices.ts";
+import { idFault, rejectedRow, rowOf } from "./market-rows.ts";
 import { quarantine } from "./quarantine.ts";
-import { idFault, NOTICE_TTL_MS, rejectedRow, rowOf, announceChanges } from "./rows.ts";
 
-/** What was kept. */
+/** What was persisted. */
 interface Persisted {
-  /** What the newest datum is about, Unix milliseconds; `null` without any. */
+  /** Instant of the newest observation, Unix milliseconds; `null` without any. */
   readonly newestAt: number | null;
   /** To be committed, so that every process reads what is new. */
   readonly announcements: readonly Operation[];
 }
 
-/** Where it is kept. */
+/** Where observations are persisted. */
 export interface PersistOptions {
   readonly archive: Pick<Archive, "append" | "read">;
-  /** For how long it is news, in milliseconds; half an hour unless given. */
+  /** How long their change notices are stored, in milliseconds. Default: half an hour. */
   readonly noticeTtlMs?: number;
 }
 
 /**
- * Writes what an answer brought, bars only as far as they can be true; on disk when it resolves.
+ * Writes the observations of an answer to the archive, and those that cannot be true to the
+ * quarantine. They are on disk when it resolves.
  *
- * @param given Who gave it, and when it was here (Unix milliseconds).
- * @throws {ProviderFault} `malformed` when no store can hold it.
+ * @param provenance Provider of the answer, and when it arrived (Unix milliseconds).
+ * @throws {ProviderFault} `malformed` when no store can hold them.
  */
 export async function persist(
   reading: Pick<Reading, "data" | "rejected">,
-  given: { readonly provider: string; readonly observedAt: number },
-  { archive, noticeTtlMs: keptMs = NOTICE_TTL_MS }: PersistOptions,
+  provenance: { readonly provider: string; readonly observedAt: number },
+  { archive, noticeTtlMs: ttlMs = NOTICE_TTL_MS }: PersistOptions,
 ): Promise<Persisted> {
-  const { data, rejected } = await quarantine(named(reading), archive);
-  const rows = data.map((datum) => rowOf(datum, given));
-  const quarantined = rejected.map((one) => rejectedRow(one, given));
+  const { data, rejected } = await quarantine(withValidIds(reading), archive);
+  const rows = data.map((observation) => rowOf(observation, provenance));
+  const quarantined = rejected.map((one) => rejectedRow(one, provenance));
   await append([...rows, ...quarantined], archive);
-  const { observedAt } = given;
-  return { newestAt: newestOf(data), announcements: announceChanges(data, { observedAt, keptMs }) };
+  const { observedAt } = provenance;
+  return { newestAt: newestOf(data), announcements: announceChanges(data, { observedAt, ttlMs }) };
 }
 
-/** Sets apart what could not be filed under its name; one such datum must not stop all others. */
-function named({ data, rejected = [] }: Pick<Reading, "data" | "rejected">) {
+/** Rejects observations whose id no store can hold, so that they do not block all others. */
+function withValidIds({ data, rejected = [] }: Pick<Reading, "data" | "rejected">) {
   const bad = data.flatMap(({ feed, symbol, at, id }): Rejected[] => {
     const reason = idFault(id);
     return reason === undefined ? [] : [{ feed, symbol, at, id, reason }];
@@ -50,7 +52,7 @@ function named({ data, rejected = [] }: Pick<Reading, "data" | "rejected">) {
   return { data: good, rejected: [...rejected, ...bad] };
 }
 
-/** What a store refuses for what it is, it will refuse again: that is a fault of the answer. */
+/** A row that a store refuses for its content is refused every time: the answer is at fault. */
 async function append(
   rows: readonly ArchiveRow[],
   archive: PersistOptions["archive"],

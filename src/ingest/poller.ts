@@ -3,7 +3,7 @@ import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
 import type { Operation } from "../store/port/records.ts";
 import type { AnswerCache } from "./answer-cache.ts";
-import { createFailureBackoff, backoffMs, unkept } from "./backoff.ts";
+import { backoffMs, createFailureBackoff, unkept } from "./backoff.ts";
 import { type PersistOptions, persist } from "./persist.ts";
 import {
   type Asking,

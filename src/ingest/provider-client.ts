@@ -45,7 +45,12 @@ export interface ProviderClient {
  * Opens the line to one provider. Redirects are not followed: none is documented, and the key would
  * go with it.
  */
-export function openProviderClient({ origin, mirror, now, patience }: ProviderClientOptions): ProviderClient {
+export function openProviderClient({
+  origin,
+  mirror,
+  now,
+  patience,
+}: ProviderClientOptions): ProviderClient {
   const { totalMs, silenceMs } = patience ?? { totalMs: TOTAL_MS, silenceMs: SILENCE_MS };
   const dispatcher = new Agent({
     connections: 2,

@@ -1,6 +1,7 @@
 import type { Archive } from "../store/port/archive.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Records } from "../store/port/records.ts";
+import { REJECTED_KIND, type RejectedBody } from "./market-rows.ts";
 import {
   NEW_PROVIDER,
   NEW_SERIES,
@@ -10,7 +11,6 @@ import {
   seriesKey,
   seriesProgress,
 } from "./progress.ts";
-import { REJECTED_KIND, type RejectedBody } from "./rows.ts";
 import { type ProviderSetup, SETUP_KEY, type Setup, setups } from "./setup.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import pino from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { kindOf, REJECTED_KIND } from "../../src/ingest/rows.ts";
+import { kindOf, REJECTED_KIND } from "../../src/ingest/market-rows.ts";
 import { FEEDS } from "../../src/market/records.ts";
 import { openState } from "../../src/state.ts";
 import { temporaryFolder } from "../support/process.ts";

@@ -178,7 +178,9 @@ describe.each([
   it("keeps all budgets, is fresh all the time, and has everything once", async () => {
     const store = await openStore(model);
     store.clock.now = BEGIN;
-    const polled = assignProviders(order, RIG_INSTRUMENTS).filter(({ provider }) => isPolled(provider));
+    const polled = assignProviders(order, RIG_INSTRUMENTS).filter(({ provider }) =>
+      isPolled(provider),
+    );
     const all = await Promise.all(polled.map((one) => followed(one, store)));
     const stream = await followStream(store);
 

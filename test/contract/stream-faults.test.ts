@@ -2,8 +2,8 @@ import { createServer, type RequestListener } from "node:http";
 import { setImmediate as settled } from "node:timers/promises";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createListener, type Listener } from "../../src/ingest/listener.ts";
+import { kindOf, type ObservationBody } from "../../src/ingest/market-rows.ts";
 import { providerProgress, seriesKey, seriesProgress } from "../../src/ingest/progress.ts";
-import { type ObservationBody, kindOf } from "../../src/ingest/rows.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { contentOf, rejectedIn } from "../support/providers/follow.ts";
 import {

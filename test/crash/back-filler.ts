@@ -27,7 +27,11 @@ async function fillFrom(rig: Rig, { records, archive }: Store): Promise<void> {
   const { provider } = rig;
   const clock = { now: task.clocks[provider.id] ?? plan.begins };
   const now = () => clock.now;
-  const line = openProviderClient({ origin: provider.origin, mirror: `${task.origin}/${provider.id}`, now });
+  const line = openProviderClient({
+    origin: provider.origin,
+    mirror: `${task.origin}/${provider.id}`,
+    now,
+  });
   const poller = createPoller({
     ...{ provider, records, archive, now, random: () => 0.5 },
     series: provider.series(optionsOf(plan, rig)),

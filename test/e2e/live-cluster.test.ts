@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { describe, expect, it, vi } from "vitest";
-import { kindOf } from "../../src/ingest/rows.ts";
+import { kindOf } from "../../src/ingest/market-rows.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";
 import { newKey } from "../support/admin.ts";
 import { getWith } from "../support/agent.ts";

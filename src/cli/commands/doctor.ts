@@ -1,9 +1,9 @@
 import { z } from "zod";
 import {
   faultIn,
+  type IngestReport,
   isSilent,
   type ProviderReport,
-  type IngestReport,
   reportOf,
 } from "../../ingest/provider-status.ts";
 import { defineStoreCommand } from "../command.ts";

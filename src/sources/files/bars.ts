@@ -2,8 +2,8 @@ import type { AssetClass } from "../../market/instrument.ts";
 import type { Bar } from "../../market/records.ts";
 import { type PublicationCalendar, requireLater, utcEnd } from "./calendar.ts";
 import { nonNegative, positive } from "./columns.ts";
-import { dataError } from "./data-error.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
+import { dataError } from "./data-error.ts";
 
 /**
  * Daily bars as traded. Those of stocks and funds are known at 16:15 New York on their date, those
@@ -11,7 +11,11 @@ import { readCsv, type TextFile } from "./csv-table.ts";
  *
  * @throws {Error} at a bar out of order or whose high is under its low, besides malformed cells.
  */
-export function readBars(file: TextFile, assetClass: AssetClass, calendar: PublicationCalendar): Bar[] {
+export function readBars(
+  file: TextFile,
+  assetClass: AssetClass,
+  calendar: PublicationCalendar,
+): Bar[] {
   const known = assetClass === "crypto" ? utcEnd : calendar.barKnown;
   return readCsv(file, columns(calendar), (row, place, above: Bar | undefined): Bar => {
     requireLater(row.date, above?.session, place);

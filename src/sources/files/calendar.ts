@@ -76,7 +76,11 @@ export const utcDate = (at: number): string => new Date(at).toISOString().slice(
 export const utcEnd = (day: string): number => Date.parse(day) + DAY_MS;
 
 /** Refuses a session that does not come after the one on the line above. */
-export function requireLater(session: string, above: string | undefined, place: FileLocation): void {
+export function requireLater(
+  session: string,
+  above: string | undefined,
+  place: FileLocation,
+): void {
   if (above === undefined || session > above) return;
   const wrong = `date ${quoted(session)} follows ${quoted(above)}`;
   throw dataError(place, wrong, "dates must ascend, each once");

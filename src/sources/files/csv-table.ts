@@ -14,7 +14,11 @@ type CsvRow<C extends Columns> = {
 };
 
 /** Turns one row into a record, given the record made of the row above, if any. */
-type RowMapper<C extends Columns, R> = (row: CsvRow<C>, place: FileLocation, above: R | undefined) => R;
+type RowMapper<C extends Columns, R> = (
+  row: CsvRow<C>,
+  place: FileLocation,
+  above: R | undefined,
+) => R;
 
 /**
  * Reads a CSV file whose header is exactly the names of `columns`, in their order, into one record

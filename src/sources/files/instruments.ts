@@ -1,7 +1,7 @@
 import { AssetClass, type Instrument } from "../../market/instrument.ts";
 import { filledText, matching, oneOf, optional } from "./columns.ts";
-import { uniqueness } from "./data-error.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
+import { uniqueness } from "./data-error.ts";
 
 const COLUMNS = {
   // A symbol names files, so it must not hold a path.

@@ -7,14 +7,20 @@ import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { countKnown } from "../../market/point-in-time.ts";
 import type { InstrumentRecords, Known } from "../../market/records.ts";
 import { readBars } from "./bars.ts";
-import { type PublicationCalendar, createBarsDue, createPublicationCalendar, DAY_MS, utcDate } from "./calendar.ts";
+import {
+  createBarsDue,
+  createPublicationCalendar,
+  DAY_MS,
+  type PublicationCalendar,
+  utcDate,
+} from "./calendar.ts";
+import type { TextFile } from "./csv-table.ts";
 import { readOnChain, readShortVolumes } from "./daily-figures.ts";
+import { dataError } from "./data-error.ts";
 import { readFundamentals } from "./fundamentals.ts";
 import { readInstruments } from "./instruments.ts";
-import { dataError } from "./data-error.ts";
 import { readMentions } from "./mentions.ts";
 import { readPrints } from "./prints.ts";
-import type { TextFile } from "./csv-table.ts";
 
 const INSTRUMENTS = "instruments.csv";
 

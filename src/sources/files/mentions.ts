@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Mention } from "../../market/records.ts";
-import { dataError, type FileLocation, quoted, uniqueness } from "./data-error.ts";
 import type { TextFile } from "./csv-table.ts";
+import { dataError, type FileLocation, quoted, uniqueness } from "./data-error.ts";
 
 /** Characters of a message that are kept; what counts stands at the beginning. */
 const MAX_TEXT_CHARACTERS = 2_000;

@@ -1,8 +1,8 @@
 import { newYorkDates } from "../../market/new-york.ts";
 import type { Print } from "../../market/records.ts";
 import { filledText, instant, positive, text } from "./columns.ts";
-import { uniqueness } from "./data-error.ts";
 import { readCsv, type TextFile } from "./csv-table.ts";
+import { uniqueness } from "./data-error.ts";
 
 const COLUMNS = {
   tradedAt: instant,

@@ -1,8 +1,8 @@
 import type { AnswerCache } from "../../../src/ingest/answer-cache.ts";
 import { readObserved } from "../../../src/ingest/change-notices.ts";
+import { REJECTED_KIND, type RejectedBody } from "../../../src/ingest/market-rows.ts";
 import { createPoller, type Poller } from "../../../src/ingest/poller.ts";
 import { openProviderClient } from "../../../src/ingest/provider-client.ts";
-import { REJECTED_KIND, type RejectedBody } from "../../../src/ingest/rows.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { PolledProvider, ProviderOptions } from "../../../src/sources/live/provider.ts";
 import type { ReceivedObservation } from "../../../src/sources/live/record-book.ts";
@@ -26,7 +26,12 @@ export interface Followed {
 export function pollerOf({ provider, options, origin, store, cache }: Followed): Poller {
   const { records, archive, clock } = store;
   const now = () => clock.now;
-  const { ask } = openProviderClient({ origin: provider.origin, mirror: origin, now, patience: PATIENCE });
+  const { ask } = openProviderClient({
+    origin: provider.origin,
+    mirror: origin,
+    now,
+    patience: PATIENCE,
+  });
   const series = provider.series(options);
   return createPoller({
     ...{ provider, series, ask, cache, records, archive, now, random: () => 0.5 },

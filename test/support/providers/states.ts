@@ -1,3 +1,4 @@
+import { rejectedRow } from "../../../src/ingest/market-rows.ts";
 import {
   NEW_PROVIDER,
   NEW_SERIES,
@@ -8,7 +9,6 @@ import {
   seriesKey,
   seriesProgress,
 } from "../../../src/ingest/progress.ts";
-import { rejectedRow } from "../../../src/ingest/rows.ts";
 import { type ProviderSetup, SETUP_KEY, setups } from "../../../src/ingest/setup.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { model, openStore, START, type TestStore } from "../stores.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rejectedRow, rejectedSubject } from "../../../src/ingest/rows.ts";
+import { rejectedRow, rejectedSubject } from "../../../src/ingest/market-rows.ts";
 import { START } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;

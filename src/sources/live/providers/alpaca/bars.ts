@@ -9,12 +9,12 @@ import {
   askedFor,
   BarCursor,
   type BarWindow,
+  cursorWith,
+  cursorWithout,
   firstCursor,
   MAX_SPAN,
   narrower,
   newestDue,
-  cursorWith,
-  cursorWithout,
   windowAt,
 } from "./bar-cursor.ts";
 import { BarPage, type BarRow, rowsOf, sift } from "./bar-rows.ts";

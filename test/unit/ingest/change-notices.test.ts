@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { merged, type ChangeNotice, noticesOf } from "../../../src/ingest/rows.ts";
+import { type ChangeNotice, merged, noticesOf } from "../../../src/ingest/change-notices.ts";
 import type { Feed } from "../../../src/market/records.ts";
 import type { Observation } from "../../../src/sources/live/provider.ts";
 

@@ -1,8 +1,14 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { openChangeReader, startChangeReading } from "../../src/ingest/change-notices.ts";
+import {
+  announceChanges,
+  NOTICE_TTL_MS,
+  noticeRecords,
+  noticeTtlMs,
+  openChangeReader,
+  startChangeReading,
+} from "../../src/ingest/change-notices.ts";
 import { persist } from "../../src/ingest/persist.ts";
-import { NOTICE_TTL_MS, noticeTtlMs, noticeRecords, announceChanges } from "../../src/ingest/rows.ts";
 import type { Observation } from "../../src/sources/live/provider.ts";
 import { coinBarKnown } from "../../src/sources/live/publication-times.ts";
 import type { ReceivedObservation } from "../../src/sources/live/record-book.ts";
@@ -87,7 +93,7 @@ it("an hour's difference to the clock of who told is said, once an hour", async 
 it("news are kept for some minutes only where nobody else reads them", async () => {
   const keptIn = async (engine: Store["engine"] | undefined) => {
     const { records, archive, clock } = await openStore(model);
-    const options = { archive, newsKeptMs: noticeTtlMs(engine) };
+    const options = { archive, noticeTtlMs: noticeTtlMs(engine) };
     const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
     await records.commit((await persist({ data }, GIVEN, options)).announcements);
     clock.now += 300_000;
@@ -141,7 +147,7 @@ it("an announcement wakes the reader, and no time has to pass", async () => {
   await records.commit(
     announceChanges(daysOf("BTC-USD", "2025-01-01", "2025-01-01"), {
       observedAt: START,
-      keptMs: NOTICE_TTL_MS,
+      ttlMs: NOTICE_TTL_MS,
     }),
   );
   await looked.promise;
