@@ -8,11 +8,11 @@ export type NestedQuota = "register" | "authorize" | "token-unclaimed";
 /** Quotas that everybody shares, where there are any. */
 const shared: Partial<Record<NestedQuota, QuotaName>> = { authorize: "authorize-all" };
 
-/** A site that has had one gets at most this part of what is left for everybody. The more is used, the
- *  less each site may have, so that a flood from few or many sites never uses up all of it, and who
- *  is new still comes in (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on
- *  Networking 6(2), 1998). */
-const SITE_PART = 1 / 10;
+/** A network that has had one gets at most this part of an unused quota for everybody. The share shrinks
+ *  with the square of what is left: of 10,000 points, a network gets 1,000 at first, 10 when 1,000 are
+ *  left, and some 600 networks are needed to use up all. So who is new still comes in (dynamic
+ *  thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). */
+const NETWORK_PART = 1 / 10;
 
 /** The name of the key that stands for everybody. */
 const EVERYBODY = "all";
@@ -39,12 +39,14 @@ export async function countInNetworks(
   const ofAll = shared[quota];
   if (ofAll === undefined || counted.some(({ isExceeded }) => isExceeded)) return counted;
   const left = await limits.look(ofAll, EVERYBODY);
-  const hasShare = usedOf(counted[1]) <= Math.max(1, left.points * SITE_PART);
+  const share = (NETWORK_PART * left.points ** 2) / left.policy.points;
+  const wide = counted.slice(1);
+  const hasShare = wide.every((remaining) => usedOf(remaining) <= Math.max(1, share));
   const last = hasShare ? await limits.count(ofAll, EVERYBODY) : { ...left, isExceeded: true };
   return [...counted, last];
 }
 
 /** How much of a quota was counted. */
-function usedOf(remaining: Remaining | undefined): number {
-  return remaining === undefined ? 0 : remaining.policy.points - remaining.points;
+function usedOf({ policy, points }: Remaining): number {
+  return policy.points - points;
 }

@@ -24,7 +24,7 @@ export const quotas = {
   "authorize-site": { points: 1000, windowSeconds: 600 },
   /** The same, per provider. */
   "authorize-provider": { points: 3000, windowSeconds: 600 },
-  /** The same, all together, of which a site has at most a tenth of what is left (`countInNetworks`). */
+  /** The same, all together, of which a site or provider has at most a tenth, and less the more is used (`countInNetworks`). */
   "authorize-all": { points: 10_000, windowSeconds: 600 },
   /** Token requests, per client and address, and tokens given, per client. */
   token: { points: 60, windowSeconds: 60 },

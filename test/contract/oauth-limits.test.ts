@@ -181,6 +181,22 @@ describe("authorization requests", () => {
     }
   });
 
+  it.each([
+    ["four providers of IPv6", (at: number) => `2001:db${at % 4}:${at.toString(16)}::1`],
+    ["a hundred sites of IPv4", (at: number) => `10.0.${at % 100}.${at % 7}`],
+  ])("from %s leave room for others, however many they send", async (_who, addressOf) => {
+    const server = await startForMany({ "authorize-all": { points: 300, windowSeconds: 600 } });
+    const { client_id } = await registerPublic(server.local);
+    const request = async (address: string) => {
+      const { url } = authorizationRequest(server.local, { client_id });
+      return (await ask(url, address)).status;
+    };
+    for (let at = 0; at < 600; at += 1) await request(addressOf(at));
+    for (let newcomer = 0; newcomer < 20; newcomer += 1) {
+      expect(await request(`10.1.${newcomer}.1`)).toBe(303);
+    }
+  });
+
   it("go on, whatever others begin", async () => {
     const server = await start({ authorize: { ...TWO, points: 0 } });
     const { status } = await open(`${server.local}/oauth/authorize/x`);
