@@ -11,7 +11,7 @@ import {
   provenance,
 } from "../src/answers/common.ts";
 import { FACTOR_STATUSES } from "../src/factors/reading.ts";
-import { cutPage } from "../src/lib/page.ts";
+import { cutPage } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
 import { searchInstruments } from "../src/market/symbols.ts";

@@ -22,7 +22,7 @@ import {
   offExchangeView,
   summariseDays,
 } from "../src/factors/off-exchange-view.ts";
-import { cutPage } from "../src/lib/page.ts";
+import { cutPage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 

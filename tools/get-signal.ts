@@ -21,7 +21,7 @@ import {
   signalItem,
   signalPoint,
 } from "../src/answers/signal.ts";
-import { cutPage } from "../src/lib/page.ts";
+import { cutPage } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import type { Snapshot } from "../src/score/snapshot.ts";

@@ -5,7 +5,7 @@ import { AlertAnswer, AlertDetail, alertAnswer, alertDetail } from "../src/answe
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
 import type { Caller } from "../src/auth/caller.ts";
-import { cutPage } from "../src/lib/page.ts";
+import { cutPage } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lazy } from "../../src/lib/lazy.ts";
+import { lazy } from "../../../src/lib/lazy.ts";
 
 /** Something that fails to open so many times. */
 function opening(failures: number) {

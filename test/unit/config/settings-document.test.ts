@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { settingsDocument } from "../../src/config/settings.ts";
+import { settingsDocument } from "../../../src/config/settings.ts";
 
-const FILE = new URL("../../docs/settings.md", import.meta.url);
+const FILE = new URL("../../../docs/settings.md", import.meta.url);
 
 /** `UPDATE_DOCS=1` writes the document again. */
 it("docs/settings.md lists every setting as the code has it", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type LiveChoice, readConfig } from "../../src/config/config.ts";
-import { providerIds } from "../../src/sources/live/provider-ids.ts";
-import { providers } from "../../src/sources/live/providers.ts";
+import { type LiveChoice, readConfig } from "../../../src/config/config.ts";
+import { providerIds } from "../../../src/sources/live/provider-ids.ts";
+import { providers } from "../../../src/sources/live/providers.ts";
 
 const LIVE = { MARKET: "live" };
 

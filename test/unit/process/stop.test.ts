@@ -3,7 +3,7 @@ import { Agent, createServer, type IncomingMessage, request, type Server } from 
 import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openSocketsOf, stopInOrder } from "../../src/process/stop.ts";
+import { openSocketsOf, stopInOrder } from "../../../src/process/stop.ts";
 
 /** How long connections are accepted while others take over, in milliseconds. */
 const ACCEPT_MS = 200;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cutPage } from "../../src/lib/page.ts";
+import { cutPage } from "../../../src/lib/pagination.ts";
 
 const keyOf = (item: string) => item;
 const list = ["a", "b", "c", "d", "e"];

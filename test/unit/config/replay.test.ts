@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 
 const HISTORY = { MARKET: "files:/data/market" };
 const replay = (text: string) => readConfig({ ...HISTORY, REPLAY: text }).market;

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSteadyClock } from "../../src/process/steady-clock.ts";
-import { openState } from "../../src/state.ts";
-import { put } from "../../src/store/port/operations.ts";
-import { collection } from "../../src/store/port/records.ts";
+import { createSteadyClock } from "../../../src/process/steady-clock.ts";
+import { openState } from "../../../src/state.ts";
+import { put } from "../../../src/store/port/operations.ts";
+import { collection } from "../../../src/store/port/records.ts";
 
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 10, 21, 12);

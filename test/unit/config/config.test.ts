@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 
 const upstream = { OIDC_CLIENT_ID: "market-signal", OIDC_CLIENT_SECRET: "secret" };
 const mail = { MAIL_FROM: "signals@mail.example" };
