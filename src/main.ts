@@ -3,7 +3,7 @@ import type { RequestListener } from "node:http";
 import { flushCompileCache } from "node:module";
 import type { Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
-import { type Config, type MarketChoice, readConfig } from "./config/config.ts";
+import { type Config, knownSecrets, type MarketChoice, readConfig } from "./config/config.ts";
 import { sendPlainProblem } from "./http/errors.ts";
 import { createAdmission } from "./http/load-shedding.ts";
 import { createBoundedServer } from "./http/server.ts";
@@ -16,7 +16,6 @@ import { followingLines } from "./process/live-banner.ts";
 import { createSteadyClock } from "./process/steady-clock.ts";
 import { exitInTime, openSocketsOf, type Stopping, stopInOrder } from "./process/stop.ts";
 import { createService, NAME, type Service } from "./service.ts";
-import { knownSecrets } from "./telemetry/known-secrets.ts";
 import { createLog } from "./telemetry/log.ts";
 import { type MetricsServer, serveMetrics } from "./telemetry/metrics-server.ts";
 

@@ -2,8 +2,6 @@ import { CLAIM_CODE_MS } from "../src/auth/agents/claim-code.ts";
 import { ID_JAG } from "../src/auth/assertions/oauth-urns.ts";
 import { ACCESS_TOKEN_SECONDS } from "../src/auth/oidc/resources.ts";
 import { allScopes, scopes } from "../src/auth/scopes.ts";
-import { claimSection } from "./auth-md-claim.ts";
-import { errorSection } from "./auth-md-errors.ts";
 import { firstRestCall, listCall } from "./calls.ts";
 import { sh, table, VARIABLES } from "./markdown.ts";
 import { paths } from "./paths.ts";
@@ -110,3 +108,77 @@ ${sh(`curl -X DELETE "${baseUrl}${paths.register}/$CLIENT_ID" \\
   -H "Authorization: Bearer $REGISTRATION_ACCESS_TOKEN"`)}
 
 Answer: \`204\`. At the same address \`GET\` reads and \`PUT\` replaces the registration (RFC 7592); a \`PUT\` answers with a new \`registration_access_token\`.`;
+
+/** The part of auth.md on how a person comes to answer for an agent. @param minutes Life of a
+ *  code. */
+export function claimSection(site: Site, minutes: number): string {
+  return `## Be claimed
+
+A person who answers for an agent gives it what they may do themselves, \`alerts:write\` too. The code works for ${minutes} minutes. There are two ways.
+
+${byTheAgentsCode(site)}
+
+${byTheShownCode(site)}
+
+### Afterwards
+
+Answer to both: \`agent_id\`, \`status\` \`claimed\`, \`scope\`. All earlier tokens of the agent have ended: get a new one, which has the new scopes. Its \`registration_access_token\` has ended too (RFC 7592): who completed the claim with one of these requests finds a new one in the answer; on the page nobody gets one. The person can end the claim on their page ${site.baseUrl}/account`;
+}
+
+const byTheAgentsCode = ({ baseUrl }: Site) => `### The person gets the agent's code
+
+Show the person \`claim.code\` and \`claim.page\` of the registration: they sign in there, look at the agent, and agree. An application of the person can do it too, with a token for which they signed in at most five minutes ago; such an agent ends with what the person allowed the application:
+
+${sh(`curl -X POST ${baseUrl}${paths.claim} \\
+  -H "Authorization: Bearer $PERSON_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d @- <<END
+{"agent_id": "$CLIENT_ID", "claim_code": "$CODE"}
+END`)}
+
+Answer: \`200\`.`;
+
+const byTheShownCode = ({ baseUrl }: Site) => `### The agent gets the person's code
+
+Ask for a page; this also replaces the agent's own code. With \`login_hint\`, an e-mail address, only that person can go on.
+
+${sh(`curl -X POST ${baseUrl}${paths.claimStart} \\
+  -H "Authorization: Bearer $ACCESS_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d @- <<END
+{"agent_id": "$CLIENT_ID"}
+END`)}
+
+Answer: \`200\` with \`verification_uri\`. The person opens it, signs in, agrees, and is shown a code, which they tell the agent:
+
+${sh(`curl -X POST ${baseUrl}${paths.claim} \\
+  -H "Authorization: Bearer $ACCESS_TOKEN" \\
+  -H "Content-Type: application/json" \\
+  -d @- <<END
+{"agent_id": "$CLIENT_ID", "claim_code": "$SHOWN_CODE"}
+END`)}
+
+Answer: \`200\`; before the person has agreed it is \`409 claim_not_confirmed\`. An agent without a token uses its \`registration_access_token\` in both requests.`;
+
+/** What can go wrong, and the way out. */
+const errors = [
+  ["400", "`invalid_client_metadata`, `invalid_redirect_uri`", "Correct the registration."],
+  ["400", "`invalid_scope`", "Ask for less, or be claimed first."],
+  ["400", "`invalid_target`", "Name one of the two resources, or none."],
+  ["400", "`invalid_claim_code`", "Get a new code; five wrong ones end it."],
+  ["401", "`invalid_client`", "Check the secret; register again if the agent has ended."],
+  ["401", "`invalid_token`, `unauthenticated`", "Get a new token."],
+  ["403", "`insufficient_scope`", "The challenge names the scopes that are needed."],
+  ["403", "`access_denied`", "This credential cannot claim the agent."],
+  ["409", "`claim_not_confirmed`", "Wait until the person has agreed."],
+  ["409", "`already_claimed`", "Go on: somebody answers for the agent."],
+  ["429", "`temporarily_unavailable`, `rate_limited`", "Wait as `Retry-After` says."],
+  ["503", "`temporarily_unavailable`, `store_unavailable`", "Wait as `Retry-After` says."],
+];
+
+/** The part of auth.md on refusals. */
+export const errorSection = `## Errors
+
+Under \`/oauth\` the body has \`error\` and \`error_description\` (RFC 6749). Elsewhere it is a problem (RFC 9457) with \`code\`, \`detail\` and \`next\`, what to do.
+
+${table(["Status", "Error", "What to do"], errors)}`;

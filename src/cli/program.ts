@@ -4,11 +4,26 @@ import { readStoreChoice } from "../config/config.ts";
 import { faultText } from "../store/backup/fault-text.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import { askServer } from "./admin-client.ts";
-import type { StoreCommand, Terminal } from "./command.ts";
+import type { Command, StoreCommand, Terminal } from "./command.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";
 import { helpText, type Invocation, PROGRAM, readCommandLine, UsageError } from "./command-line.ts";
+import { backtest, explain } from "./commands/backtest.ts";
+import { listen } from "./commands/listen.ts";
+import { serve } from "./commands/serve.ts";
+import { train } from "./commands/train.ts";
 import { createProgressLine } from "./progress-line.ts";
 import { runDirectly } from "./run-on-store.ts";
+import { storeCommands } from "./store-commands.ts";
+
+/** Every command by name, in the order of the help. */
+export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ["serve", serve],
+  ...storeCommands,
+  ["listen", listen],
+  ["backtest", backtest],
+  ["explain", explain],
+  ["train", train],
+]);
 
 /** Exit codes: done and all is well; failed, or something is wrong; not understood. */
 const GOOD = 0;
@@ -30,7 +45,6 @@ export async function runProgram(call: ProgramCall): Promise<number> {
   const { argv, env, folder, terminal } = call;
   const { stdout, stderr } = terminal;
   try {
-    const { commands } = await import("./commands.ts");
     const invocation = readCommandLine(argv, commands, { folder, env });
     if (invocation.kind === "help") {
       stdout.write(`${helpText(commands, invocation.about)}\n`);

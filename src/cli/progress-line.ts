@@ -1,5 +1,5 @@
 import type { Progress } from "../store/backup/progress.ts";
-import { counted } from "./text.ts";
+import { counted } from "./format.ts";
 
 /** A command that is done before says nothing, in milliseconds. */
 const QUIET_MS = 1_000;

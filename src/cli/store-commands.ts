@@ -4,16 +4,14 @@ import {
   applicationsAccept,
   applicationsList,
   applicationsReject,
+  inquiriesList,
 } from "./commands/applications.ts";
-import { backup } from "./commands/backup.ts";
+import { backup, restore } from "./commands/backup-restore.ts";
 import { doctor } from "./commands/doctor.ts";
-import { exportRecords } from "./commands/export.ts";
+import { exportRecords, importRecords } from "./commands/export-import.ts";
 import { forget } from "./commands/forget.ts";
-import { importRecords } from "./commands/import.ts";
-import { inquiriesList } from "./commands/inquiries.ts";
 import { mail } from "./commands/mail.ts";
 import { migrateStore } from "./commands/migrate.ts";
-import { restore } from "./commands/restore.ts";
 import { keysList, keysRotate } from "./commands/signing-keys.ts";
 import { status } from "./commands/status.ts";
 import { verify } from "./commands/verify.ts";

@@ -3,7 +3,7 @@ import express, { type Express, type RequestHandler, type Router } from "express
 import type { Logger } from "pino";
 import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
-import type { Repeat } from "../lib/repeat.ts";
+import type { Repeat } from "../lib/loop.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Meters } from "../telemetry/meters.ts";

@@ -1,5 +1,5 @@
 import type { Response } from "express";
-import type { Repeat } from "../lib/repeat.ts";
+import type { Repeat } from "../lib/loop.ts";
 import { widestNetwork } from "../limits/address-key.ts";
 import { Problem } from "../problem.ts";
 import { callerOf, isStillIn } from "./authorize.ts";

@@ -3,7 +3,6 @@ import type { Request, Response } from "express";
 import type { Logger } from "pino";
 import type { Caller } from "../auth/caller.ts";
 import { type AnsweredRequest, type Meters, statusClass } from "../telemetry/meters.ts";
-import { createRation } from "../telemetry/ration.ts";
 import { underRequestId } from "../telemetry/request-id.ts";
 import { fail, startRequest, within } from "../telemetry/traces.ts";
 import { nameRequest } from "./request-name.ts";
@@ -98,4 +97,37 @@ function callerOf(res: ServerResponse): { readonly clientId?: string; readonly k
   if (caller === undefined) return {};
   if (caller.kind === "service") return { keyId: caller.id };
   return caller.clientId === undefined ? {} : { clientId: caller.clientId };
+}
+
+/** Lets so much through in each second and no more. */
+export interface Ration {
+  /** @param nowMs By a clock that is never set. @returns How many were held back before this one;
+   *  `undefined` when this one is held back too. */
+  take(nowMs: number): number | undefined;
+}
+
+/** A second, in milliseconds. */
+const WINDOW_MS = 1_000;
+
+/** Creates a ration of so many in a second. */
+export function createRation(most: number): Ration {
+  let endsAt = Number.NEGATIVE_INFINITY;
+  let taken = 0;
+  let heldBack = 0;
+  return {
+    take(nowMs) {
+      if (nowMs >= endsAt) {
+        endsAt = nowMs + WINDOW_MS;
+        taken = 0;
+      }
+      if (taken === most) {
+        heldBack += 1;
+        return undefined;
+      }
+      taken += 1;
+      const before = heldBack;
+      heldBack = 0;
+      return before;
+    },
+  };
 }

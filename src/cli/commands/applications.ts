@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anonymousCeiling, type Scope } from "../../auth/scopes.ts";
 import type { Decision } from "../../intake/decisions.ts";
 import type { Application } from "../../intake/intake.ts";
-import { applicationOfToken, readApplications } from "../../intake/kept.ts";
+import { applicationOfToken, readApplications, readInquiries } from "../../intake/kept.ts";
 import { type CommandContext, defineStoreCommand, type Outcome } from "../command.ts";
 import {
   ApplicationArgument,
@@ -141,6 +141,29 @@ export const applicationsReject = defineStoreCommand({
       isGood: true,
       text: `${isNew ? "Rejected" : "Was rejected before:"} ${id}, ${email}, ${name}`,
       result: { id, state: "rejected", isNew },
+      notes: [],
+    };
+  },
+});
+
+/** Shows what was asked. */
+export const inquiriesList = defineStoreCommand({
+  summary: "Shows the inquiries, the oldest first.",
+  notes: ["Each is kept for 180 days. Nobody has checked whose addresses these are."],
+  options: {},
+  args: z.strictObject({}),
+
+  async run(_args, { store }) {
+    const found = await readInquiries(store.records);
+    const inquiries = found.map((each) => ({ ...each, receivedAt: isoOrNull(each.receivedAt) }));
+    const texts = inquiries.map(
+      ({ reference, receivedAt, email, message }) =>
+        `${reference}  ${receivedAt}  ${email}\n${message.replace(/^/gm, "  ")}`,
+    );
+    return {
+      isGood: true,
+      text: texts.join("\n\n") || "There are no inquiries.",
+      result: { inquiries },
       notes: [],
     };
   },

@@ -7,7 +7,7 @@ import {
   reportOf,
 } from "../../ingest/provider-status.ts";
 import { defineStoreCommand } from "../command.ts";
-import { durationText } from "../text.ts";
+import { durationText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
 /** Rejected data, and failing series, of a provider that are shown. */

@@ -8,7 +8,7 @@ import { applications, inquiries } from "../../intake/kept.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { mails } from "../../mail/outbox.ts";
 import { defineStoreCommand } from "../command.ts";
-import { countsText } from "../text.ts";
+import { countsText } from "../format.ts";
 
 /** What the operator is told the number of. */
 const counted = {

@@ -4,7 +4,7 @@ import type { Store } from "../../store/port/store.ts";
 import { migrate } from "../../store/postgres/migration.ts";
 import type { EmbeddedStore } from "../../store/sqlite/open.ts";
 import { defineStoreCommand } from "../command.ts";
-import { counted, rowsText } from "../text.ts";
+import { counted, rowsText } from "../format.ts";
 
 const isDatabase = (url: string) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
 

@@ -5,9 +5,11 @@ import { faultIn, providerStatuses } from "../../ingest/provider-status.ts";
 import { leases } from "../../store/lease.ts";
 import { LEADER } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
+import type { Backlog, Counts, Store, StoreSize } from "../../store/port/store.ts";
+import type { ProcessReport } from "../../telemetry/report.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
+import { counted, durationText, rowsText, sizeText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
-import { type Status, statusText } from "./status-text.ts";
 
 /** Says how the service is doing. */
 export const status = defineStoreCommand({
@@ -86,3 +88,85 @@ function resultOf({ holder, engine, identity, counts, size, report, ...rest }: S
 }
 
 const iso = (at: number | null): string | null => isoOrNull(at ?? undefined);
+
+/** Everything that is told of the service. */
+export interface Status extends Pick<CommandContext, "holder">, Pick<Store, "engine" | "identity"> {
+  readonly counts: Counts;
+  readonly size: StoreSize;
+  readonly queue: Backlog;
+  /** Whether any process leads. */
+  readonly isLed: boolean;
+  /** How many alerts there are: with a webhook, by its state, or polled. */
+  readonly alerts: Readonly<Record<"active" | "polled" | "pending" | "disabled", number>>;
+  /** Providers of live data that are followed. */
+  readonly providers: readonly {
+    readonly id: string;
+    /** Kind of the fault that stands. */
+    readonly fault: string | null;
+    /** What the newest datum is about, Unix milliseconds. */
+    readonly newestAt: number | null;
+  }[];
+  /** Of the server that answers; absent: there is none. */
+  readonly report: ProcessReport | undefined;
+}
+
+/** The status for a person. @param now Unix milliseconds. */
+export function statusText(status: Status, now: number): string {
+  const { report, alerts, queue, providers, holder } = status;
+  const lines: readonly (readonly [string, string])[] = [
+    ...(report === undefined ? [] : processLines(report, now)),
+    ["Store", storeText(status)],
+    [
+      "Alerts",
+      Object.entries(alerts)
+        .map(([state, n]) => `${counted(n)} ${state}`)
+        .join(", "),
+    ],
+    ["Queue", queueText(queue)],
+    ...providers.map((one) => ["Provider", providerText(one, now)] as const),
+    ...(report?.lastErrors ?? []).map((one) => ["Error", errorText(one)] as const),
+  ];
+  const server = holder === "server" ? "A server runs and answered." : "No server answered.";
+  return [...lines.map(([name, text]) => name.padEnd(10) + text), server].join("\n");
+}
+
+function processLines(report: ProcessReport, now: number): readonly (readonly [string, string])[] {
+  const { version, startedAt, isLeader, market, openStreams, denials, agentRoom, shed } = report;
+  const part = isLeader ? "leads" : "does not lead";
+  const behind = market.behindMs > 0 ? `, ${durationText(market.behindMs)} ago` : "";
+  const refused = Object.entries(denials).map(([quota, n]) => `${quota} ${counted(n)}`);
+  return [
+    ["Server", `version ${version}, up ${durationText(now - startedAt)}, ${part}`],
+    [
+      "Market",
+      `${market.mode}, as of ${new Date(market.asOf).toISOString()}${behind}, ${counted(market.instruments)} instruments`,
+    ],
+    ["Streams", `${counted(openStreams)} open`],
+    ["Limits", `refused since the start: ${refused.join(", ") || "nothing"}`],
+    [
+      "Agents",
+      `unclaimed, for want of room since the start: ${counted(agentRoom.evicted)} removed, ${counted(agentRoom.refused)} refused`,
+    ],
+    ["Overload", `${counted(shed)} requests turned away since the start`],
+  ];
+}
+
+function storeText({ engine, identity, counts, size, isLed }: Status): string {
+  const bytes = sizeText(size.bytes);
+  const isShared = engine === "postgres";
+  const led = isShared ? `; ${isLed ? "a" : "no"} process leads` : "";
+  return `${identity.id}, ${engine}, mode ${identity.mode}: ${rowsText(counts)}, ${bytes}${led}`;
+}
+
+function queueText({ waiting, due, oldestDueMs }: Backlog): string {
+  const since = due > 0 ? `, the first since ${durationText(oldestDueMs)}` : "";
+  return `${counted(waiting)} deliveries wait, ${counted(due)} are due${since}`;
+}
+
+function providerText({ id, fault, newestAt }: Status["providers"][number], now: number): string {
+  const newest = newestAt === null ? "nothing yet" : `newest ${durationText(now - newestAt)} ago`;
+  return `${id}: ${newest}${fault === null ? "" : `, ${fault}`}`;
+}
+
+const errorText = ({ at, text, requestId }: ProcessReport["lastErrors"][number]): string =>
+  `${at} ${text}${requestId === null ? "" : ` (request ${requestId})`}`;

@@ -13,7 +13,7 @@ import {
 } from "../../research/train/cross-validation.ts";
 import { readLabelled } from "../../research/train/labelled-messages.ts";
 import { defineLocalCommand } from "../command.ts";
-import { counted, sizeText } from "../text.ts";
+import { counted, sizeText } from "../format.ts";
 
 /** Starts the order of the messages in training; any number would do. */
 const SEED = 20_141_231;

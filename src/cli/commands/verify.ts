@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { verifyStore } from "../../store/backup/verify.ts";
 import { defineStoreCommand } from "../command.ts";
-import { counted, countsText } from "../text.ts";
+import { counted, countsText } from "../format.ts";
 
 /** Looks for damage. */
 export const verify = defineStoreCommand({

@@ -1,7 +1,7 @@
 import { type Request, type Response, Router } from "express";
 import type { EventReader } from "../../alerts/api/event-log.ts";
 import { alertScopes } from "../../auth/scopes.ts";
-import type { Repeat } from "../../lib/repeat.ts";
+import type { Repeat } from "../../lib/loop.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { callerOf, type Gate } from "../authorize.ts";

@@ -14,8 +14,8 @@ import {
 import { createGate } from "../../../src/http/authorize.ts";
 import { sendProblem } from "../../../src/http/errors.ts";
 import { createStreams, type Streams } from "../../../src/http/open-streams.ts";
+import type { Repeat } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
-import type { Repeat } from "../../../src/lib/repeat.ts";
 import { Problem } from "../../../src/problem.ts";
 import { looseLimits } from "../../support/alert-service.ts";
 import { type OpenStream, openStream } from "../../support/event-stream.ts";

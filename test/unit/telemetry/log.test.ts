@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { knownSecrets } from "../../../src/telemetry/known-secrets.ts";
+import { knownSecrets } from "../../../src/config/config.ts";
 import { createLog, withoutKnown } from "../../../src/telemetry/log.ts";
 import {
   currentRequestId,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { createRation } from "../../../src/http/request-telemetry.ts";
 import { createMetrics, type Standing } from "../../../src/telemetry/metrics.ts";
-import { createRation } from "../../../src/telemetry/ration.ts";
 
 const STANDING: Standing = {
   ...{ version: "1", startedAt: 0, isLeader: true, openStreams: 2, shed: 3, lastErrors: [] },

@@ -1,10 +1,36 @@
 import { z } from "zod";
+import { writeExport } from "../../store/backup/export.ts";
+import { NOT_EXPORTED } from "../../store/backup/export-format.ts";
 import { type ImportedCollection, importDocument, readExport } from "../../store/backup/import.ts";
 import { keyRecords } from "../../store/keys/key-records.ts";
 import { ConfirmationNeeded, defineStoreCommand } from "../command.ts";
-import { counted } from "../text.ts";
+import { counted, countsText, sizeText } from "../format.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
 import { keysNotes } from "./signing-keys.ts";
+
+/** Writes the records into a new file that people can read. */
+export const exportRecords = defineStoreCommand({
+  summary: "Writes the records into a new file, as one JSON document that people can read.",
+  notes: [
+    "Sorted by collection and key; instants are ISO 8601. The archive, which holds the audit rows,",
+    `is not in it, nor is work under way (${NOT_EXPORTED.join(", ")}).`,
+    "All of the store is in a backup. master.key is not in it: keys in an export stay sealed.",
+  ],
+  operand: "<file>",
+  options: {},
+  args: z.strictObject({ file: FileArgument }),
+
+  async run({ file }, { store, now }, onProgress) {
+    const facts = await writeExport({ store, file, now }, onProgress);
+    const { identity, exportedAt, collections, bytes } = facts;
+    return {
+      isGood: true,
+      text: [`Wrote ${file} (${sizeText(bytes)}):`, countsText(collections)].join("\n").trimEnd(),
+      result: { file, storeId: identity.id, mode: identity.mode, exportedAt, collections, bytes },
+      notes: [],
+    };
+  },
+});
 
 /** Replaces collections by those of an export. */
 export const importRecords = defineStoreCommand({

@@ -1,14 +1,46 @@
 import { z } from "zod";
 import { audited } from "../../store/audit/entry.ts";
-import { type BackupFacts, checkBackup, openBackup } from "../../store/backup/backup.ts";
+import {
+  type BackupFacts,
+  checkBackup,
+  openBackup,
+  writeBackup,
+} from "../../store/backup/backup.ts";
 import { fractionOf, type OnProgress } from "../../store/backup/progress.ts";
 import type { Operation } from "../../store/port/records.ts";
 import type { DumpRow } from "../../store/port/store.ts";
 import { type CommandContext, ConfirmationNeeded, defineStoreCommand } from "../command.ts";
-import { openForRestore } from "../restore-place.ts";
-import { rowsText } from "../text.ts";
+import { rowsText, sizeText } from "../format.ts";
+import { openForRestore } from "../restore-target.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
 import { keysNotes } from "./signing-keys.ts";
+
+/** Writes everything into a new file. */
+export const backup = defineStoreCommand({
+  summary: "Writes everything in the store into a new file, as it is at one instant.",
+  notes: [
+    "The file is compressed, for its owner only, and has a hash of all it holds. Writes go on",
+    "meanwhile. master.key is not in it: keep a copy apart, since without it nobody can read the",
+    "keys and secrets in a backup.",
+  ],
+  operand: "<file>",
+  options: {},
+  args: z.strictObject({ file: FileArgument }),
+
+  async run({ file }, { store, now }, onProgress) {
+    const { identity, createdAt, rows, bytes } = await writeBackup(
+      { store, file, now },
+      onProgress,
+    );
+    const counts = { records: rows.record, archive: rows.archive };
+    return {
+      isGood: true,
+      text: `Wrote ${rowsText(counts)} as of ${createdAt} to ${file} (${sizeText(bytes)}).`,
+      result: { file, storeId: identity.id, mode: identity.mode, createdAt, ...counts, bytes },
+      notes: ["master.key is not in it; keep a copy apart."],
+    };
+  },
+});
 
 /** Replaces everything by a backup. */
 export const restore = defineStoreCommand({
