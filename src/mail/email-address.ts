@@ -1,5 +1,5 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
-import { fingerprint } from "../auth/secrets.ts";
 
 /** Most characters of an address: a path of 256 (RFC 5321 section 4.5.3.1.3) without its brackets. */
 const MAX_LENGTH = 254;
@@ -29,5 +29,5 @@ export const EmailAddress = z
     error: `must have at most ${MAX_LOCAL_LENGTH} characters before the @`,
   });
 
-/** Group of everything that is kept under an address, in all collections. @param email Normalised. */
-export const ofEmail = (email: string): string => `email:${fingerprint(email)}`;
+/** Record group of everything stored under an address, across collections. @param email Normalized. */
+export const ofEmail = (email: string): string => `email:${hash("sha256", email, "base64url")}`;
