@@ -3,7 +3,8 @@ import type { Logger } from "pino";
 import pkg from "../package.json" with { type: "json" };
 import type { AlertService } from "./alerts/api/alert-service.ts";
 import { type Alerts, type AlertsOptions, createAlerts } from "./alerts/create.ts";
-import { snapshotId } from "./answers/signal.ts";
+import { snapshotId } from "./answers/common.ts";
+
 import { type Access, type AccessOptions, createAccess } from "./auth/create.ts";
 import type { Config } from "./config/config.ts";
 import { intakeRouter } from "./http/api/apply-and-contact.ts";

@@ -1,15 +1,12 @@
 import type { z } from "zod";
 import type { AlertService } from "./alerts/api/alert-service.ts";
-import type { Analyser } from "./answers/method.ts";
 import type { Caller } from "./auth/caller.ts";
 import type { Scope } from "./auth/scopes.ts";
+import type { Analyser } from "./ingest/sentiment-model.ts";
 import type { Instrument } from "./market/instrument.ts";
 import type { MarketMode, Source, SourcesByFeed } from "./market/market.ts";
 import type { InstrumentRecords, RecordList } from "./market/records.ts";
-import type { Snapshot } from "./score/snapshot.ts";
-
-/** A snapshot of which the factors may no longer be kept. */
-export type PastSnapshot = Omit<Snapshot, "factors"> & Partial<Pick<Snapshot, "factors">>;
+import type { PastSnapshot, Snapshot } from "./score/snapshot.ts";
 
 /** What a tool may reach: members that a file in tools/ uses, and what tells how long answers hold. */
 export interface ToolContext {

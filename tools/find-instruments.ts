@@ -1,7 +1,6 @@
 import { z } from "zod";
 import {
   AnswerStatus,
-  awaited,
   CursorInput,
   Identity,
   Instant,
@@ -10,6 +9,7 @@ import {
   Provenance,
   provenance,
 } from "../src/answers/common.ts";
+import { awaited } from "../src/answers/lookup.ts";
 import { FACTOR_STATUSES } from "../src/factors/reading.ts";
 import { cutPage } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";

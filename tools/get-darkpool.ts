@@ -1,13 +1,5 @@
 import { z } from "zod";
-import {
-  CursorInput,
-  common,
-  InstantInput,
-  instantRange,
-  resolve,
-  SymbolInput,
-  snapshotAt,
-} from "../src/answers/common.ts";
+import { CursorInput, common, InstantInput, SymbolInput } from "../src/answers/common.ts";
 import {
   aggregates,
   atsShare,
@@ -16,6 +8,7 @@ import {
   printAnswer,
   View,
 } from "../src/answers/darkpool.ts";
+import { instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
 import { isBlock } from "../src/factors/off-exchange.ts";
 import {
   type OffExchangeView,

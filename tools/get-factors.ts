@@ -6,12 +6,11 @@ import {
   InstantInput,
   isoInstant,
   isoInstantOrNull,
-  resolve,
   rounded,
   SymbolInput,
-  snapshotAt,
 } from "../src/answers/common.ts";
-import { Analyser, tableVersion } from "../src/answers/method.ts";
+import { resolve, snapshotAt } from "../src/answers/lookup.ts";
+import { AnalyserAnswer, tableVersion } from "../src/answers/method.ts";
 import { indicators, MAX_BARS } from "../src/factors/indicators.ts";
 import { addPrint, type OffExchangeDay } from "../src/factors/off-exchange.ts";
 import { FACTOR_STATUSES, FACTORS, type Input, shown } from "../src/factors/reading.ts";
@@ -78,7 +77,7 @@ export const getFactors = defineTool({
       .describe(
         "GET /api/method/{methodVersion}?tables={tableVersion} has the weights, rules and peer tables to work the score out again.",
       ),
-    analyser: Analyser,
+    analyser: AnalyserAnswer,
     factors: z.record(z.enum(FACTORS), Factor),
   }),
 

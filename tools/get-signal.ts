@@ -2,17 +2,14 @@ import { z } from "zod";
 import {
   CursorInput,
   common,
+  Direction,
   InstantInput,
-  instantAsked,
-  instantRange,
   isoInstant,
   provenance,
-  resolve,
   SymbolInput,
-  snapshotAt,
 } from "../src/answers/common.ts";
+import { instantAsked, instantRange, resolve, snapshotAt } from "../src/answers/lookup.ts";
 import {
-  Direction,
   type FailedSymbol,
   Signal,
   SignalHistory,
@@ -24,8 +21,8 @@ import {
 import { cutPage } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
-import type { Snapshot } from "../src/score/snapshot.ts";
-import { defineTool, type PastSnapshot, type ToolContext } from "../src/tool.ts";
+import type { PastSnapshot, Snapshot } from "../src/score/snapshot.ts";
+import { defineTool, type ToolContext } from "../src/tool.ts";
 
 const Input = z.strictObject({
   symbol: SymbolInput.optional(),

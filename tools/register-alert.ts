@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Watched } from "../src/alerts/alert.ts";
 import { AlertAnswer, alertAnswer, NextSteps, Secret } from "../src/answers/alert.ts";
 import { AlertFields, kindsOf, millisOf, symbolsOf, UrlInput } from "../src/answers/alert-input.ts";
-import { Provenance } from "../src/answers/common.ts";
-import { Direction } from "../src/answers/signal.ts";
+import { Direction, Provenance } from "../src/answers/common.ts";
+
 import { alertScopes } from "../src/auth/scopes.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";

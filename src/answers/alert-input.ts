@@ -3,7 +3,8 @@ import { ALERT_KINDS, type AlertKind } from "../alerts/alert.ts";
 import { Label } from "../lib/label.ts";
 import { EVENT_RULES } from "../score/events.ts";
 import type { ToolContext } from "../tool.ts";
-import { InstantInput, resolve, SymbolInput } from "./common.ts";
+import { InstantInput, SymbolInput } from "./common.ts";
+import { resolve } from "./lookup.ts";
 
 /** Longest address of a webhook that is looked at, in characters. */
 const MAX_URL = 4_096;

@@ -4,8 +4,7 @@ import type { AlertEvent } from "../alerts/api/event-rows.ts";
 import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
 import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";
-import { Instant, isoInstant, isoInstantOrNull } from "./common.ts";
-import { Direction } from "./signal.ts";
+import { Direction, Instant, isoInstant, isoInstantOrNull } from "./common.ts";
 
 /** Where events go. */
 const DeliveryAnswer = z.object({

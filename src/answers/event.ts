@@ -11,8 +11,16 @@ import {
   type VolatilityAlert,
 } from "../score/events.ts";
 import type { Snapshot } from "../score/snapshot.ts";
-import { Common, common, Instant, isoInstant, type Origin, rounded } from "./common.ts";
-import { Direction, snapshotId } from "./signal.ts";
+import {
+  Common,
+  common,
+  Direction,
+  Instant,
+  isoInstant,
+  type Origin,
+  rounded,
+  snapshotId,
+} from "./common.ts";
 
 /** Decimals of points of score. */
 const POINT_DECIMALS = 2;

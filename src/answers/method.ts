@@ -3,6 +3,7 @@ import canonicalize from "canonicalize";
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import { YIELDS } from "../factors/yields.ts";
+import type { Analyser } from "../ingest/sentiment-model.ts";
 import { AssetClass } from "../market/instrument.ts";
 import { Problem } from "../problem.ts";
 import { METHOD } from "../score/method.ts";
@@ -14,19 +15,18 @@ import { Instant, isoInstant, isoInstantOrNull, Provenance } from "./common.ts";
 const Knots = z.array(z.number()).length(METHOD.normalisation.probabilities.length);
 
 /** Who reads the messages: a score with a trained model is not that of the lexicon alone. */
-export const Analyser = z
+export const AnalyserAnswer = z
   .object({
     name: z.enum(["lexicon", "lexicon_and_model"]),
     modelSha256: z.string().nullable().describe("Of the file of the trained model; null: none."),
   })
   .describe("Who read the messages: the lexicon, or the mean of lexicon and trained model.");
-export type Analyser = z.infer<typeof Analyser>;
 
 /** What the instruments of a class were compared with in one session. */
 const TableContent = z.object({
   assetClass: AssetClass,
   epoch: Instant.nullable().describe("The close at which they were frozen; null before the first."),
-  analyser: Analyser,
+  analyser: AnalyserAnswer,
   momentum: z
     .object({ ram: Knots, res: Knots, hi52: Knots, combined: Knots })
     .partial()

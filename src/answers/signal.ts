@@ -1,19 +1,21 @@
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import type { AssetClass, Instrument } from "../market/instrument.ts";
-import { CALIBRATION, pOutperform } from "../score/composite.ts";
-import { DIRECTIONS, FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
-import { METHOD_VERSION, STATUSES } from "../score/snapshot.ts";
-import type { PastSnapshot, ToolContext } from "../tool.ts";
+import { CALIBRATION, pOutperform } from "../score/p-outperform.ts";
+import { FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
+import { type PastSnapshot, STATUSES } from "../score/snapshot.ts";
+import type { ToolContext } from "../tool.ts";
 import {
   Common,
   common,
+  Direction,
   Identity,
   Instant,
   identityOf,
   isoInstant,
   Provenance,
   rounded,
+  snapshotId,
 } from "./common.ts";
 
 /** The span that a score is about; it says nothing about longer or shorter ones. */
@@ -22,9 +24,6 @@ const HORIZON: Readonly<Record<AssetClass, string>> = {
   etf: "21 sessions",
   crypto: "7 days",
 };
-
-/** What the evidence suggests. */
-export const Direction = z.enum(DIRECTIONS);
 
 const Status = z.enum(STATUSES);
 const Points = z.number().min(0).max(100);
@@ -112,10 +111,6 @@ export const SignalHistory = z.object({
   history: z.array(z.object({ asOf: Instant, status: Status, ...SignalFields.shape })),
   nextCursor: z.string().nullable(),
 });
-
-/** Names a snapshot: an instrument at an instant by one version of the method. */
-export const snapshotId = ({ instrument, at }: Pick<PastSnapshot, "instrument" | "at">): string =>
-  `${instrument.symbol}/${isoInstant(at)}/${METHOD_VERSION}`;
 
 /** Nothing was calibrated on a simulated market. */
 const calibrationOf = ({ assetClass }: Instrument, { market }: ToolContext): number | null =>

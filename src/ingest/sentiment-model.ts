@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import type { Analyser } from "../answers/method.ts";
 import { MAX_MODEL_BYTES, readModel } from "../factors/hashed-linear/file.ts";
 import { polarity } from "../factors/polarity.ts";
+
+/** What computes the polarity of messages: the lexicon, or the mean of lexicon and trained model. */
+export interface Analyser {
+  readonly name: "lexicon" | "lexicon_and_model";
+  /** SHA-256 of the file of the trained model; `null`: there is none. */
+  readonly modelSha256: string | null;
+}
 
 /** A reader of messages that says who it is. */
 export interface SentimentReader {

@@ -55,6 +55,9 @@ export interface Snapshot {
   readonly tables?: PeerTables;
 }
 
+/** A snapshot of which the factors may no longer be kept. */
+export type PastSnapshot = Omit<Snapshot, "factors"> & Partial<Pick<Snapshot, "factors">>;
+
 /** One instrument's readings at one instant, with what its signal needs to know. */
 export interface SnapshotInputs {
   readonly instrument: Instrument;

@@ -5,7 +5,8 @@ import {
   ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { resolve, SymbolInput } from "../../answers/common.ts";
+import { SymbolInput } from "../../answers/common.ts";
+import { resolve } from "../../answers/lookup.ts";
 import type { Instrument } from "../../market/instrument.ts";
 import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";

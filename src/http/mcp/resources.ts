@@ -6,7 +6,8 @@ import {
 import { z } from "zod";
 import { findInstruments } from "../../../tools/find-instruments.ts";
 import { getSignal } from "../../../tools/get-signal.ts";
-import { Identity, resolve, SymbolInput } from "../../answers/common.ts";
+import { Identity, SymbolInput } from "../../answers/common.ts";
+import { resolve } from "../../answers/lookup.ts";
 import { searchInstruments } from "../../market/symbols.ts";
 import { Problem } from "../../problem.ts";
 import type { ToolContext } from "../../tool.ts";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type Analyser, MethodVersion, tableVersion } from "../../../src/answers/method.ts";
+import { MethodVersion, tableVersion } from "../../../src/answers/method.ts";
+import type { Analyser } from "../../../src/ingest/sentiment-model.ts";
 import { noPeers, type PeerTables } from "../../../src/score/peers.ts";
 
 const LEXICON: Analyser = { name: "lexicon", modelSha256: null };

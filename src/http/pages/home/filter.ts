@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Direction } from "../../../answers/signal.ts";
+import { Direction } from "../../../answers/common.ts";
+
 import { AssetClass } from "../../../market/instrument.ts";
 import type { FieldErrors } from "../elements.ts";
 

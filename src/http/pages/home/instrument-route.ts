@@ -1,5 +1,6 @@
 import type { RequestHandler } from "express";
-import { SymbolInput, whyNotCovered } from "../../../answers/common.ts";
+import { SymbolInput } from "../../../answers/common.ts";
+import { whyNotCovered } from "../../../answers/lookup.ts";
 import type { Instrument } from "../../../market/instrument.ts";
 import { type Resolution, resolveSymbol } from "../../../market/symbols.ts";
 import { linkToMarkdown } from "../../discovery/link-headers.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { AnswerStatus } from "../../../answers/common.ts";
-import type { Direction } from "../../../answers/signal.ts";
+import type { AnswerStatus, Direction } from "../../../answers/common.ts";
+
 import type { AssetClass } from "../../../market/instrument.ts";
 import { type Html, html } from "../html.ts";
 import type { FactorName, Factors } from "./market-list.ts";

@@ -1,0 +1,123 @@
+import type { Instrument } from "../market/instrument.ts";
+import { resolveSymbol } from "../market/symbols.ts";
+import { Problem } from "../problem.ts";
+import type { PastSnapshot } from "../score/snapshot.ts";
+import type { ToolContext } from "../tool.ts";
+import { isoInstant } from "./common.ts";
+
+/** The instruments without a price, by the list of those with one. */
+const waiting = new WeakMap<readonly Instrument[], readonly Instrument[]>();
+
+/** Instruments that are followed and of which there is no price yet. */
+export function awaited({
+  instruments,
+  followed = [],
+}: Pick<ToolContext["market"], "instruments" | "followed">): readonly Instrument[] {
+  const listed = instruments();
+  const known = waiting.get(listed);
+  if (known !== undefined) return known;
+  const priced = new Set(listed.map(({ symbol }) => symbol));
+  const others = followed.filter(({ symbol }) => !priced.has(symbol));
+  waiting.set(listed, others);
+  return others;
+}
+
+/** Why a real symbol is unknown, to follow the words "is covered"; empty where real ones are known. */
+export const whyNotCovered = ({ source }: ToolContext["market"]): string =>
+  source.simulated ? ": this market is simulated and has symbols of its own" : "";
+
+/**
+ * The instrument of a symbol.
+ *
+ * @throws {Problem} `unknown_symbol` or `ambiguous_symbol`, with candidates; `not_available_then`
+ *   when there is no price of it yet.
+ */
+export function resolve(symbol: string, { market }: ToolContext): Instrument {
+  const resolution = resolveSymbol(market.instruments(), symbol);
+  if (resolution.kind === "found") return resolution.instrument;
+  refuseAwaited(symbol, market);
+  const named = JSON.stringify(symbol);
+  const candidates = resolution.candidates.map(({ symbol, name }) => `${symbol} (${name})`);
+  const didYouMean = `Did you mean: ${candidates.join(", ")}?`;
+  if (resolution.kind === "ambiguous") {
+    const detail = `${named} fits more than one instrument.`;
+    throw new Problem("ambiguous_symbol", { detail, next: didYouMean });
+  }
+  throw new Problem("unknown_symbol", {
+    detail: `No instrument ${named} is covered${whyNotCovered(market)}.`,
+    next: candidates.length > 0 ? didYouMean : lookElsewhere(market),
+  });
+}
+
+/** What to ask for where nothing is near; an example, where real symbols are of no use. */
+function lookElsewhere({ source, instruments }: ToolContext["market"]): string {
+  const [first] = source.simulated ? instruments() : [];
+  const example = first === undefined ? "" : `Try ${first.symbol} (${first.name}), for example. `;
+  return `${example}find_instruments (GET /api/instruments) lists what is covered.`;
+}
+
+/** @throws {Problem} `not_available_then` when the symbol is of an instrument without a price. */
+function refuseAwaited(symbol: string, market: ToolContext["market"]): void {
+  const resolution = resolveSymbol(awaited(market), symbol);
+  if (resolution.kind !== "found") return;
+  throw new Problem("not_available_then", {
+    detail: `${resolution.instrument.symbol} is followed, but no price of it is here yet.`,
+    next: "Ask again in some minutes; GET /readyz says which providers do not answer.",
+  });
+}
+
+/**
+ * The instant that an answer is asked for, Unix milliseconds; now when none is named.
+ *
+ * @throws {Problem} `not_available_then` when it is yet to come.
+ */
+export function instantAsked(asOf: string | undefined, { market }: ToolContext): number {
+  const now = market.now();
+  const at = asOf === undefined ? now : Date.parse(asOf);
+  if (at <= now) return at;
+  throw new Problem("not_available_then", {
+    detail: `${isoInstant(at)} is yet to come.`,
+    next: `Ask for a time up to ${isoInstant(now)}, or without asOf.`,
+  });
+}
+
+/**
+ * The newest snapshot of an instrument, or the last one recorded at or before `asOf`.
+ *
+ * @throws {Problem} `not_available_then` when nothing was recorded by then, or it is yet to come.
+ */
+export function snapshotAt(
+  { symbol }: Instrument,
+  asOf: string | undefined,
+  context: ToolContext,
+): PastSnapshot {
+  const at = instantAsked(asOf, context);
+  const snapshot = context.snapshots.lastAt(symbol, at);
+  if (snapshot !== undefined) return snapshot;
+  throw new Problem("not_available_then", {
+    detail: `No snapshot of ${symbol} was recorded at or before ${isoInstant(at)}.`,
+    next: `Ask for a later time, up to ${isoInstant(context.market.now())}, or without asOf.`,
+  });
+}
+
+/**
+ * A range of time as the caller gave it, in Unix milliseconds; open ends reach from the beginning
+ * and to `until`.
+ *
+ * @throws {Problem} `invalid_request` when it ends before it begins, in the future for example.
+ */
+export function instantRange(
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  until: number,
+): { readonly from: number; readonly to: number } {
+  const range = {
+    from: from === undefined ? 0 : Date.parse(from),
+    to: to === undefined ? until : Date.parse(to),
+  };
+  const end = Math.min(range.to, until);
+  if (range.from <= end) return range;
+  throw new Problem("invalid_request", {
+    detail: `from, to: the range would end at ${isoInstant(end)}, before it begins.`,
+    next: "Let it begin earlier.",
+  });
+}
