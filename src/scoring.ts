@@ -1,8 +1,11 @@
 import type { Config } from "./config/config.ts";
 import type { Check } from "./http/api/readiness.ts";
 import type { Live, LiveOptions } from "./ingest/live.ts";
-import type { Analyser } from "./ingest/sentiment-model.ts";
-import { openSocialReader, type SocialReader } from "./ingest/sentiment-model.ts";
+import {
+  type Analyser,
+  openSentimentReader,
+  type SentimentReader,
+} from "./ingest/sentiment-model.ts";
 import type { Market } from "./market/market.ts";
 import { ScoringEngine } from "./score/scoring-engine.ts";
 import { createSignalUpdates, type SignalUpdates } from "./score/signal-updates.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FACTORS } from "../factors/reading.ts";
 import type { AssetClass, Instrument } from "../market/instrument.ts";
-import { CALIBRATION, pOutperform } from "../score/p-outperform.ts";
+import { CALIBRATION, pOutperform } from "../score/composite.ts";
 import { FORCED_WAITS, THRESHOLDS } from "../score/signal-hysteresis.ts";
 import { type PastSnapshot, STATUSES } from "../score/snapshot.ts";
 import type { ToolContext } from "../tool.ts";
