@@ -38,12 +38,23 @@ export async function countInNetworks(
   const counted = await countInOrder(limits, counters);
   const ofAll = shared[quota];
   if (ofAll === undefined || counted.some(({ isExceeded }) => isExceeded)) return counted;
-  const left = await limits.look(ofAll, EVERYBODY);
-  const share = (NETWORK_PART * left.points ** 2) / left.policy.points;
-  const wide = counted.slice(1);
-  const hasShare = wide.every((remaining) => usedOf(remaining) <= Math.max(1, share));
-  const last = hasShare ? await limits.count(ofAll, EVERYBODY) : { ...left, isExceeded: true };
-  return [...counted, last];
+  return [...counted, await countForAll(limits, counted.slice(1), [ofAll, EVERYBODY])];
+}
+
+/**
+ * Counts one in a quota that many networks share, unless one of the networks has had its part.
+ *
+ * @param ofNetworks What was counted for the networks that one party can hold many of.
+ */
+export async function countForAll(
+  limits: Limits,
+  ofNetworks: readonly Remaining[],
+  [quota, key]: Counter,
+): Promise<Remaining> {
+  const left = await limits.look(quota, key);
+  const share = Math.max(1, (NETWORK_PART * left.points ** 2) / left.policy.points);
+  const hasShare = ofNetworks.every((remaining) => usedOf(remaining) <= share);
+  return hasShare ? limits.count(quota, key) : { ...left, isExceeded: true };
 }
 
 /** How much of a quota was counted. */

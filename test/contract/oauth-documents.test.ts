@@ -165,11 +165,13 @@ describe("a client by its metadata document", () => {
     ["fetch-host-all", (number: number) => `https://app.example/${number}.json`],
   ])("makes this server fetch so often only (%s)", async (quota, addressOf) => {
     const server = await start({ [quota]: TWO });
-    for (const number of [0, 1]) {
+    // Of what all share, a network gets a part.
+    const most = quota === "fetch-host-all" ? 1 : 2;
+    for (let number = 0; number < most; number += 1) {
       expect((await askFor(server, addressOf(number))).status).toBe(400);
     }
-    await expectLimited(await askFor(server, addressOf(2)), quota);
-    expect(asked).toHaveLength(2);
+    await expectLimited(await askFor(server, addressOf(most)), quota);
+    expect(asked).toHaveLength(most);
   });
 
   it("is not kept from others by a site that asks its host for much", async () => {
@@ -190,6 +192,47 @@ describe("a client by its metadata document", () => {
     }
     await expectLimited(await askFor(server, CLIENT_ID, "2001:db8:9::1"), "fetch-host-provider");
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
+  });
+
+  it("is not kept from others by some networks that ask its host for all it may be asked", async () => {
+    web.set(CLIENT_ID, document);
+    const server = await start({ "fetch-host-all": { points: 100, windowSeconds: 600 } });
+    for (let at = 0; at < 200; at += 1) {
+      const address = `2001:db${at % 4}:${at.toString(16)}::1`;
+      await askFor(server, `https://app.example/${at}.json`, address);
+    }
+    expect(asked.length).toBeLessThan(100);
+    expect((await askFor(server, CLIENT_ID)).status).toBe(303);
+  });
+
+  it.each(["fetch-address", "fetch-host-site", "fetch-host-all"])(
+    "that was there within the hour stands in where %s is reached",
+    async (quota) => {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      onTestFinished(() => void vi.useRealTimers());
+      web.set(CLIENT_ID, document);
+      const server = await start({ [quota]: { points: 1, windowSeconds: 100_000 } });
+      expect((await askFor(server, CLIENT_ID)).status).toBe(303);
+      vi.setSystemTime(Date.now() + 59 * 60_000);
+      expect((await askFor(server, CLIENT_ID)).status).toBe(303);
+      expect(asked).toEqual([CLIENT_ID]);
+      expect((await askFor(server, "https://app.example/other.json")).status).toBe(429);
+      vi.setSystemTime(Date.now() + 2 * 60_000);
+      expect((await askFor(server, CLIENT_ID)).status).toBe(429);
+    },
+  );
+
+  it("that was taken away is none at once, and nothing stands in for it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    web.set(CLIENT_ID, document);
+    const server = await start({ "fetch-address": TWO });
+    expect((await askFor(server, CLIENT_ID)).status).toBe(303);
+    web.delete(CLIENT_ID);
+    for (const status of [400, 429]) {
+      vi.setSystemTime(Date.now() + 31_000);
+      expect((await askFor(server, CLIENT_ID)).status).toBe(status);
+    }
   });
 
   it("is not kept from others by somebody who names what is not there", async () => {

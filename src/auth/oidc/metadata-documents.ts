@@ -1,9 +1,12 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
 import { type Networks, networksOf } from "../../limits/address-key.ts";
+import { countForAll } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
+import type { Problem } from "../../problem.ts";
 import { scopes } from "../scopes.ts";
+import { LastGood } from "./last-good.ts";
 import { createRecentFailures } from "./recent-failures.ts";
 
 /** Fetches like the global one. */
@@ -48,51 +51,60 @@ interface Asking {
 /**
  * Fetches documents and key sets that clients name: from one address so often (`fetch-address`), at a
  * host where it failed for that address less often (`fetch-host`). A host is asked so often for one
- * site (`fetch-host-site`) and one provider (`fetch-host-provider`), and for all together so often that this server is no weapon against it
- * (`fetch-host-all`). Nobody can so keep the documents of a host from others. What failed is not tried
- * again for a short time.
+ * site (`fetch-host-site`) and one provider (`fetch-host-provider`), and for all together so often that
+ * this server is no weapon against it (`fetch-host-all`), of which each network has a share. What failed
+ * is not tried again for a short time. Where a limit is reached, or a host fails for the moment, the
+ * last good answer of an hour stands in. So nobody can keep the documents of a host from others.
  *
  * @throws {Problem} `rate_limited`
  */
 export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
   const failures = createRecentFailures();
+  const lastGood = new LastGood();
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
-    if (failures.has(url)) throw new Error(`${url} failed a moment ago`);
+    const instead = (failure: unknown) => lastGood.of(url) ?? Promise.reject(failure);
+    if (failures.has(url)) return instead(new Error(`${url} failed a moment ago`));
     const asking = { host: new URL(url).host, networks: networksOfCaller() };
-    await admit(asking, limits);
+    const refusal = await refusalFor(asking, limits);
+    if (refusal !== undefined) return instead(refusal);
     const response = await fetchGuarded(input, init).catch((error: unknown) => error);
-    if (response instanceof Response && response.status === 200) return response;
-
+    if (response instanceof Response && response.status === 200) {
+      return lastGood.keep(url, response);
+    }
     failures.note(url);
     await countFailure(asking, limits);
-    if (response instanceof Response) return response;
-    throw response;
+    if (!(response instanceof Response)) return instead(response);
+    if (isPassing(response)) return lastGood.of(url) ?? response;
+    lastGood.forget(url);
+    return response;
   };
 }
+
+/** Whether an answer says nothing of what was asked for. */
+const isPassing = ({ status }: Response): boolean => status === 429 || status >= 500;
 
 function networksOfCaller(): Networks | undefined {
   const { ctx } = Provider;
   return ctx && networksOf(ctx.ip);
 }
 
-async function admit({ host, networks }: Asking, limits: Limits): Promise<void> {
-  const failed =
-    networks === undefined ? [] : [await limits.look("fetch-host", `${host} ${networks.address}`)];
-  const ofCaller: readonly Counter[] =
-    networks === undefined
-      ? []
-      : [
-          ["fetch-address", networks.address],
-          ["fetch-host-site", `${host} ${networks.site}`],
-          ...(networks.provider === undefined
-            ? []
-            : [["fetch-host-provider", `${host} ${networks.provider}`] as const]),
-        ];
-  const refusal =
-    refusalOf(failed) ??
-    refusalOf(await countInOrder(limits, [...ofCaller, ["fetch-host-all", host]]));
-  if (refusal !== undefined) throw refusal;
+async function refusalFor(
+  { host, networks }: Asking,
+  limits: Limits,
+): Promise<Problem | undefined> {
+  const ofAll: Counter = ["fetch-host-all", host];
+  if (networks === undefined) return refusalOf([await limits.count(...ofAll)]);
+  const { address, site, provider } = networks;
+  const failed = await limits.look("fetch-host", `${host} ${address}`);
+  if (failed.isExceeded) return refusalOf([failed]);
+  const counted = await countInOrder(limits, [
+    ["fetch-address", address],
+    ["fetch-host-site", `${host} ${site}`],
+    ...(provider === undefined ? [] : [["fetch-host-provider", `${host} ${provider}`] as const]),
+  ]);
+  const isOver = counted.some(({ isExceeded }) => isExceeded);
+  return refusalOf(isOver ? counted : [await countForAll(limits, counted.slice(1), ofAll)]);
 }
 
 async function countFailure({ host, networks }: Asking, limits: Limits): Promise<void> {
