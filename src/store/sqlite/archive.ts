@@ -16,6 +16,9 @@ const PRUNE_ROWS = 2_000;
 /** Rows that are counted before the event loop turns. */
 const COUNT_ROWS = 20_000;
 
+const INSERT = `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (kind, at, name) DO NOTHING`;
+
 /** The port over the table. @param table The one that is in use. */
 export function createArchive(
   table: () => ArchiveTable,
@@ -52,12 +55,7 @@ export class ArchiveTable {
   /** Adds a row unless it is there. @returns How many were new. */
   insert(row: ArchiveDumpRow): number {
     const columns = columnsOf(row);
-    const { changes } = this.#file
-      .statement(
-        `INSERT INTO archive (kind, at, name, subject, text, crc) VALUES (?, ?, ?, ?, ?, ?)
-         ON CONFLICT (kind, at, name) DO NOTHING`,
-      )
-      .run(...columns, sumOf(columns));
+    const { changes } = this.#file.write(INSERT, ...columns, sumOf(columns));
     return Number(changes);
   }
 

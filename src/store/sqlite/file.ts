@@ -1,4 +1,4 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type StatementResultingChanges, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 
 /** Version of the tables; another one is not opened. */
@@ -48,8 +48,9 @@ export const SCHEMA: readonly string[] = [META, ...RECORDS, ...ARCHIVE];
 /** What is added to an archive of format 1, which has the same tables of meta and archive. */
 export const ADDED_IN_FORMAT_2 = RECORDS;
 
-/** Pages in the write-ahead log before it is written back: a stall of some 10 ms at most. */
-const CHECKPOINT_PAGES = 1_000;
+/** Pages in the write-ahead log before it is written back: 16 MB. A page that changes often is written
+ *  back once, so a longer log costs less for each write, but more when a crashed store opens. */
+const CHECKPOINT_PAGES = 4_000;
 
 /** Length to which the log is cut when it begins anew: a backup lets it grow. In bytes. */
 const LOG_BYTES = 16 * 2 ** 20;
@@ -62,6 +63,9 @@ const CACHE_KIB = 32 * 1_024;
 
 /** What a file may say about itself. */
 export type MetaName = "format" | "id" | "mode" | "created" | "revision" | "moved";
+
+const SET_META = `INSERT INTO meta VALUES (?, ?, ?)
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`;
 
 /** A column as SQLite takes and gives it. */
 export type Column = string | number | null;
@@ -76,6 +80,7 @@ export class StoreFile {
   readonly path: string;
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  #writes = 0;
 
   constructor(path: string, database: DatabaseSync) {
     this.path = path;
@@ -109,9 +114,22 @@ export class StoreFile {
 
   /** Prepares a statement once. */
   statement(sql: string): StatementSync {
-    const statement = this.#statements.get(sql) ?? this.database.prepare(sql);
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
+  }
+
+  /** How many statements have written so far, by `write`. */
+  get writes(): number {
+    return this.#writes;
+  }
+
+  /** Runs a statement that writes. */
+  write(sql: string, ...values: readonly Column[]): StatementResultingChanges {
+    this.#writes += 1;
+    return this.statement(sql).run(...values);
   }
 
   /** Does all of the work or none of it; what it wrote is on disk when this returns. */
@@ -138,10 +156,7 @@ export class StoreFile {
   }
 
   setMeta(name: MetaName, value: string): void {
-    this.statement(
-      `INSERT INTO meta VALUES (?, ?, ?)
-       ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc`,
-    ).run(name, value, sumOf([name, value]));
+    this.statement(SET_META).run(name, value, sumOf([name, value]));
   }
 
   /** @throws {Error} When the tables and indexes are not the ones that the file was created with. */

@@ -9,10 +9,19 @@ export interface Transactions {
   /** Does the works in one transaction. What they wrote is on disk when this returns, or none of it
    *  is when it throws. */
   transaction<T>(works: () => T): T;
-  /** Does a part of the transaction that is all or nothing by itself: undone when it throws or
-   *  returns `false`. */
+  /**
+   * Does a part of the transaction, of which nothing is to remain when it throws or returns `false`.
+   *
+   * @throws {PartialWrite} When something would remain: the transaction must be undone.
+   */
   part<T>(work: Work<T>): T;
+  /** Like `part`, under a savepoint, so that the part alone can be undone. A savepoint copies each page
+   *  that the part changes. */
+  undoablePart<T>(work: Work<T>): T;
 }
+
+/** A part of a transaction failed after it had written. */
+export class PartialWrite extends Error {}
 
 /** Most works in one transaction: about 10 ms. */
 const BATCH_WORKS = 500;
@@ -77,12 +86,10 @@ export class GroupCommit {
     this.#commit(this.#queue.splice(0, BATCH_WORKS));
   }
 
-  /** What cannot be written must not fail its neighbors: each half is tried by itself. */
+  /** One work that cannot be written must not fail the others: each half is tried by itself. */
   #commit(batch: readonly Waiting[]): void {
     try {
-      this.#gate.checkWritable();
-      const answers = this.#transactions.transaction(() => batch.map((each) => this.#do(each)));
-      for (const answer of answers) answer();
+      for (const answer of this.#write(batch)) answer();
     } catch (error) {
       const refusal = this.#gate.refusal(error);
       if (batch.length > 1) {
@@ -95,14 +102,30 @@ export class GroupCommit {
     }
   }
 
-  /** A work that throws has done nothing, and its neighbors go on. */
-  #do({ work, resolve, reject }: Waiting): Answer {
+  /** Few works fail after they have written, so savepoints are for a second try. */
+  #write(batch: readonly Waiting[]): readonly Answer[] {
+    this.#gate.checkWritable();
+    const transactions = this.#transactions;
     try {
-      const result = this.#transactions.part(work);
-      return () => resolve(result);
+      return transactions.transaction(() =>
+        batch.map((each) => answerTo(each, () => transactions.part(each.work))),
+      );
     } catch (error) {
-      if (isSqliteError(error)) throw error;
-      return () => reject(error);
+      if (!(error instanceof PartialWrite)) throw error;
+      return transactions.transaction(() =>
+        batch.map((each) => answerTo(each, () => transactions.undoablePart(each.work))),
+      );
     }
+  }
+}
+
+/** Does a work. One that throws has done nothing, and the others go on. */
+function answerTo({ resolve, reject }: Waiting, perform: () => unknown): Answer {
+  try {
+    const result = perform();
+    return () => resolve(result);
+  } catch (error) {
+    if (isSqliteError(error) || error instanceof PartialWrite) throw error;
+    return () => reject(error);
   }
 }

@@ -189,6 +189,7 @@ class SqliteStore implements EmbeddedStore {
       {
         transaction: (works) => this.#opened.records.transaction(works),
         part: (work) => this.#opened.records.part(work),
+        undoablePart: (work) => this.#opened.records.undoablePart(work),
       },
       this.#gate,
     );

@@ -1,8 +1,8 @@
 import type { Stored } from "../port/records.ts";
 import type { Backlog, DumpRow } from "../port/store.ts";
-import { damagedRow } from "./errors.ts";
+import { damagedRow, isSqliteError } from "./errors.ts";
 import { type Column, type StoreFile, sumOf } from "./file.ts";
-import type { Transactions, Work } from "./group-commit.ts";
+import { PartialWrite, type Transactions, type Work } from "./group-commit.ts";
 
 /** A record as it is copied from store to store. */
 export type RecordDumpRow = Extract<DumpRow, { table: "record" }>;
@@ -39,6 +39,39 @@ const COLUMNS = `id, collection, "key", revision, groups, expires_at, due_at, co
 /** Whether a record has not expired; the value is the instant. */
 const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
+const FIND = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND "key" = ?`;
+
+/** What a record has that others refer to. */
+const FIND_PLACE = `SELECT id, groups FROM record WHERE collection = ? AND "key" = ?`;
+
+const INSERT = `INSERT INTO record (collection, "key", revision, groups, expires_at, due_at,
+  consumed_at, text, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const INSERT_NEW = `${INSERT} ON CONFLICT (collection, "key") DO NOTHING`;
+
+const SET_COLUMNS = `UPDATE record SET revision = ?, groups = ?, expires_at = ?, due_at = ?,
+  consumed_at = ?, text = ?, crc = ?`;
+
+const UPDATE = `${SET_COLUMNS} WHERE id = ?`;
+
+const UPDATE_IN_GROUPS = `${SET_COLUMNS} WHERE collection = ? AND "key" = ? AND groups = ?`;
+
+const DELETE = "DELETE FROM record WHERE id = ?";
+
+const JOIN_GROUP = "INSERT INTO record_group VALUES (?, ?) ON CONFLICT DO NOTHING";
+
+const LEAVE_GROUP = "DELETE FROM record_group WHERE name = ? AND record = ?";
+
+const LIST = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND revision > ? AND ${ALIVE}
+  ORDER BY revision LIMIT ?`;
+
+/** What is sorted are ids: a group may have many members, and texts are long. */
+const LIST_GROUP = `SELECT ${COLUMNS} FROM record WHERE id IN (
+    SELECT id FROM record_group CROSS JOIN record ON id = record
+    WHERE name = ? AND collection = ? AND revision > ? AND ${ALIVE}
+    ORDER BY revision LIMIT ?)
+  ORDER BY revision`;
+
 /** The table of the records of a file, its indexes, and the revisions that were given. */
 export class RecordTable implements Transactions {
   readonly #file: StoreFile;
@@ -69,6 +102,17 @@ export class RecordTable implements Transactions {
   }
 
   part<T>(work: Work<T>): T {
+    const { writes } = this.#file;
+    try {
+      const result = work();
+      if (result !== false || this.#file.writes === writes) return result;
+    } catch (error) {
+      if (isSqliteError(error) || this.#file.writes === writes) throw error;
+    }
+    throw new PartialWrite();
+  }
+
+  undoablePart<T>(work: Work<T>): T {
     const before = this.#revision;
     this.#file.statement("SAVEPOINT part").run();
     try {
@@ -92,43 +136,38 @@ export class RecordTable implements Transactions {
 
   /** @throws {Problem} When the record is not as it was written. */
   find(collection: string, key: string, now: number): RecordRow | undefined {
-    const sql = `SELECT ${COLUMNS} FROM record WHERE collection = ? AND "key" = ?`;
-    const row = this.#one(sql, collection, key);
+    const row = this.#one(FIND, collection, key);
     return row !== undefined && isAlive(row, now) ? row : undefined;
   }
 
   /** The oldest change first. */
   list(collection: string, after: number, limit: number, now: number): readonly RecordRow[] {
-    return this.#all(
-      `SELECT ${COLUMNS} FROM record WHERE collection = ? AND revision > ? AND ${ALIVE}
-       ORDER BY revision LIMIT ?`,
-      ...[collection, after, now, limit],
-    );
+    return this.#all(LIST, collection, after, now, limit);
   }
 
   /** Like `list`, of the members of a group. */
   listGroup(group: string, { collection, after, limit, now }: GroupQuery): readonly RecordRow[] {
-    // What is sorted are ids: a group may have many members, and texts are long.
-    return this.#all(
-      `SELECT ${COLUMNS} FROM record WHERE id IN (
-         SELECT id FROM record_group CROSS JOIN record ON id = record
-         WHERE name = ? AND collection = ? AND revision > ? AND ${ALIVE}
-         ORDER BY revision LIMIT ?)
-       ORDER BY revision`,
-      ...[group, collection, after, now, limit],
-    );
+    return this.#all(LIST_GROUP, group, collection, after, now, limit);
   }
 
-  /** Writes a record, with the next revision, in the place of the one of its name. */
+  /** Writes a record, with the next revision, in the place of the one of its name. Most writes keep the
+   *  groups or are new, and need one or two statements. */
   put(collection: string, key: string, content: RecordContent): void {
-    const sql = `SELECT id, groups FROM record WHERE collection = ? AND "key" = ?`;
-    const found = this.#file.statement(sql).get(collection, key);
-    if (found === undefined) {
-      this.insert({ collection, key, ...content, revision: ++this.#revision });
-    } else {
-      const { id, groups } = found as { id: number; groups: string };
-      this.#update({ id, collection, key, ...content, revision: ++this.#revision }, groups);
+    this.#revision += 1;
+    const row = { collection, key, ...content, revision: this.#revision };
+    const columns = columnsOf(row);
+    const crc = sumOf(columns);
+    const changed = [...columns.slice(2), crc, collection, key, content.groups];
+    if (this.#file.write(UPDATE_IN_GROUPS, ...changed).changes === 1) return;
+
+    const { changes, lastInsertRowid } = this.#file.write(INSERT_NEW, ...columns, crc);
+    if (changes === 1) {
+      this.#join(Number(lastInsertRowid), content.groups);
+      return;
     }
+    const found = this.#file.statement(FIND_PLACE).get(collection, key);
+    const { id, groups } = found as { id: number; groups: string };
+    this.#update({ id, ...row }, groups);
   }
 
   /** Changes a record, with the next revision. @returns The record as it is then. */
@@ -141,17 +180,12 @@ export class RecordTable implements Transactions {
   /** Adds a record under a revision of its own. @throws {Error} When there is one of its name. */
   insert(row: Omit<RecordRow, "id">): void {
     const columns = columnsOf(row);
-    const { lastInsertRowid } = this.#file
-      .statement(
-        `INSERT INTO record (collection, "key", revision, groups, expires_at, due_at, consumed_at,
-           text, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(...columns, sumOf(columns));
+    const { lastInsertRowid } = this.#file.write(INSERT, ...columns, sumOf(columns));
     this.#join(Number(lastInsertRowid), row.groups);
   }
 
   remove({ id, groups }: Pick<RecordRow, "id" | "groups">): void {
-    this.#file.statement("DELETE FROM record WHERE id = ?").run(id);
+    this.#file.write(DELETE, id);
     this.#leave(id, groups);
   }
 
@@ -254,25 +288,18 @@ export class RecordTable implements Transactions {
 
   #update(row: RecordRow, groupsBefore: string): void {
     const columns = columnsOf(row);
-    this.#file
-      .statement(
-        `UPDATE record SET revision = ?, groups = ?, expires_at = ?, due_at = ?, consumed_at = ?,
-           text = ?, crc = ? WHERE id = ?`,
-      )
-      .run(...columns.slice(2), sumOf(columns), row.id);
+    this.#file.write(UPDATE, ...columns.slice(2), sumOf(columns), row.id);
     if (row.groups === groupsBefore) return;
     this.#leave(row.id, groupsBefore);
     this.#join(row.id, row.groups);
   }
 
   #join(id: number, groups: string): void {
-    const insert = "INSERT INTO record_group VALUES (?, ?) ON CONFLICT DO NOTHING";
-    for (const name of namesIn(groups)) this.#file.statement(insert).run(name, id);
+    for (const name of namesIn(groups)) this.#file.write(JOIN_GROUP, name, id);
   }
 
   #leave(id: number, groups: string): void {
-    const remove = "DELETE FROM record_group WHERE name = ? AND record = ?";
-    for (const name of namesIn(groups)) this.#file.statement(remove).run(name, id);
+    for (const name of namesIn(groups)) this.#file.write(LEAVE_GROUP, name, id);
   }
 
   #removeAll(select: string, ...values: readonly Column[]): number {

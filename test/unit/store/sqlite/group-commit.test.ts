@@ -27,7 +27,9 @@ async function newCommits() {
     return table.transaction(works);
   };
   const part = <T>(each: () => T) => table.part(each);
-  return { commits: new GroupCommit({ transaction: counted, part }, gate), transactions };
+  const undoablePart = <T>(each: () => T) => table.undoablePart(each);
+  const counting = { transaction: counted, part, undoablePart };
+  return { commits: new GroupCommit(counting, gate), transactions };
 }
 
 describe("the group commit of the embedded store", () => {
