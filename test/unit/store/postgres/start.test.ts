@@ -1,11 +1,23 @@
 import { expect, it, onTestFinished } from "vitest";
-import { put, unchanged } from "../../../../src/store/port/operations.ts";
+import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { sealAudit } from "../../../../src/store/audit/seal.ts";
+import { verifyAudit } from "../../../../src/store/audit/verify.ts";
+import type { ArchiveRow } from "../../../../src/store/port/archive.ts";
+import { insert, put, unchanged } from "../../../../src/store/port/operations.ts";
 import { collection } from "../../../../src/store/port/records.ts";
+import type { Store } from "../../../../src/store/port/store.ts";
 import { openPostgres } from "../../../../src/store/postgres/open.ts";
 import { describePostgres, open } from "./server.ts";
 import { sql } from "./sql.ts";
 
 const pages = collection<number>("pages");
+
+/** Archive rows of schema 4 that waited to be moved into the archive. */
+const outbox = collection<ArchiveRow>("outbox");
+
+const WAITING = { kind: "audit", at: 7, id: "w", subject: "t", body: { action: "a", target: "t" } };
+const EVENT = { kind: "alert-event", at: 8, id: "msg_1", subject: "client:c", body: { n: 1 } };
+const ATTEMPT = { kind: "delivery-attempt", at: 9, id: "x", body: { n: 2 } };
 
 describePostgres("opening a database", (server) => {
   it("creates one store, also when three processes do it at once", async () => {
@@ -157,4 +169,67 @@ describePostgres("opening a database", (server) => {
       [message, stack, JSON.stringify({ ...(error as Error) }), String(cause)].join(),
     ).not.toContain("sesame");
   });
+
+  it("moves the outbox of a store of the fourth schema into the archive, each row once", async () => {
+    const url = await server().createDatabase();
+    const store = await openFourth(url, [
+      { key: "audit:7:w", value: WAITING },
+      { key: "alert-event:8:msg_1", value: EVENT },
+      // A process ended after it had moved this one, before it removed it from the outbox.
+      { key: "delivery-attempt:9:x", value: ATTEMPT },
+    ]);
+    const { records, archive } = store;
+    const read = (kind: string) => archive.read(kind, { order: "oldest", limit: 9 });
+    expect(await read(EVENT.kind)).toEqual([EVENT]);
+    expect(await read(ATTEMPT.kind)).toEqual([ATTEMPT]);
+    expect(await records.list(outbox, { limit: 9 })).toEqual([]);
+    expect((await records.get(pages, "kept"))?.value).toBe(1);
+    const [waiting, ...others] = await records.list(unsealedAudit, { limit: 9 });
+    expect([waiting?.value, others]).toEqual([WAITING, []]);
+    await sealAudit(records, Date.now);
+    expect(await verifyAudit(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
+    const versions = await sql(url, "select version from market_signal.migration order by 1");
+    expect(versions).toEqual([1, 2, 3, 4, 5].map((version) => ({ version })));
+  });
+
+  it("takes outbox records from processes of the fourth schema that still run", async () => {
+    const url = await server().createDatabase();
+    const { records, archive } = await openFourth(url, []);
+    await records.commit([
+      insert(outbox, { key: "audit:7:w", value: WAITING }),
+      insert(outbox, { key: "alert-event:8:msg_1", value: EVENT }),
+    ]);
+    expect(await archive.read(EVENT.kind, { order: "oldest", limit: 9 })).toEqual([EVENT]);
+    const waiting = await records.list(unsealedAudit, { limit: 9 });
+    expect(waiting.map(({ value }) => value)).toEqual([WAITING]);
+    expect(await records.list(outbox, { limit: 9 })).toEqual([]);
+  });
 });
+
+/** Opens a store of schema 4 that has an archived attempt, a record, and these in its outbox. */
+async function openFourth(
+  url: string,
+  waiting: readonly { readonly key: string; readonly value: ArchiveRow }[],
+): Promise<Store> {
+  const first = await open({ url });
+  await first.records.commit([put(pages, { key: "kept", value: 1 })]);
+  await first.archive.append([ATTEMPT]);
+  await first.close();
+  await sql(
+    url,
+    `delete from market_signal.migration where version > 4;
+     create or replace function market_signal.commit(commits json, now bigint, finish bigint)
+       returns json language plpgsql as $$ begin raise 'of the fourth schema'; end $$;
+     drop function market_signal.is_unsealed(json);
+     drop function market_signal.outbox_row(json);`,
+  );
+  for (const { key, value } of waiting) {
+    const json = JSON.stringify(value).replaceAll("'", "''");
+    await sql(
+      url,
+      `insert into market_signal.record values
+         ('outbox', '${key}', '${json}', nextval('market_signal.revision'), '{}')`,
+    );
+  }
+  return open({ url });
+}

@@ -1,0 +1,93 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { audited } from "../../../../src/store/audit/entry.ts";
+import { sealAudit } from "../../../../src/store/audit/seal.ts";
+import { verifyStore } from "../../../../src/store/backup/verify.ts";
+import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
+import { dumped, inBatches } from "../../../support/stores.ts";
+import { fill, newFolder, openIn } from "../sqlite/folders.ts";
+
+const AUDIT_ROWS = 40;
+
+/** The folder of a closed store of more than 4 MiB, of which a start does not read every row. */
+async function closedStore(): Promise<string> {
+  const folder = newFolder();
+  const store = await openIn(folder);
+  const { records, archive } = store;
+  await fill({ ...store, archive: { ...archive, append: async () => 0 } });
+  for (let at = 0; at < AUDIT_ROWS; at++) {
+    const entry = { action: "page.read", actor: "system", target: `page ${at}` };
+    await records.commit(audited(entry, at));
+  }
+  while ((await sealAudit(records, () => 1)) > 0);
+  await archive.append(
+    Array.from({ length: 2_500 }, (_, at) => ({
+      ...{ kind: "print", at, id: `${at}`, body: { bar: at, text: "y".repeat(2_000) } },
+    })),
+  );
+  await store.close();
+  return folder;
+}
+
+/** Writes over every place of a text in the file of a store, as a fault of the disk would. */
+function damage(folder: string, text: string, other: string): void {
+  const path = join(folder, "store.sqlite");
+  const bytes = readFileSync(path, "latin1");
+  expect(bytes).toContain(text);
+  writeFileSync(path, bytes.replaceAll(text, other), "latin1");
+}
+
+const verified = (store: Store) => verifyStore(store, () => {});
+
+describe("the verification of an embedded store", () => {
+  it("counts every row of one that is whole", async () => {
+    const store = await openIn(await closedStore());
+    expect(await verified(store)).toMatchObject({
+      records: { "audit-chain": 1, pages: 301 },
+      archive: { audit: AUDIT_ROWS, print: 2_500 },
+      audit: { rows: AUDIT_ROWS, unsealed: 0, problems: [] },
+      problems: [],
+    });
+  });
+
+  it("names the file and the row of a record that was changed on disk", async () => {
+    const folder = await closedStore();
+    damage(folder, '{"at":150,', '{"at":151,');
+    const store = await openIn(folder);
+    const { problems } = await verified(store);
+    expect(problems).toEqual([
+      expect.stringMatching(/^store.sqlite: the record in row \d+ is not as it was written$/),
+      expect.stringMatching(/^The rows could not be read to the end: .+store.sqlite is damaged/),
+    ]);
+  });
+
+  it("names an archive row that was changed on disk, and reads the chain of audit rows all the same", async () => {
+    const folder = await closedStore();
+    damage(folder, '{"bar":1999,', '{"bar":1998,');
+    const { problems, records, audit } = await verified(await openIn(folder));
+    expect(problems).toEqual([
+      expect.stringMatching(/^store.sqlite: the archive's row \d+ is not as it was written$/),
+      expect.stringMatching(/^The rows could not be read to the end: .+store.sqlite is damaged/),
+    ]);
+    expect(records.pages).toBe(301);
+    expect(audit).toMatchObject({ rows: AUDIT_ROWS, problems: [] });
+  });
+
+  it("says that the chain of audit rows cannot be read where one of them was changed on disk", async () => {
+    const folder = await closedStore();
+    damage(folder, '"target":"page 20"', '"target":"page 21"');
+    const { problems, audit } = await verified(await openIn(folder));
+    expect(problems.at(-1)).toMatch(/^The chain of audit rows could not be read to the end: /);
+    expect(audit).toMatchObject({ rows: 0, lastPosition: undefined });
+  });
+
+  it("names at most 100 rows that are not as they should be", async () => {
+    const store = await openIn(await closedStore());
+    const rows = (await dumped(store)).map((row): DumpRow => ({ ...row, text: "{" }));
+    const dump = () => inBatches(rows, 100);
+    const { problems, archive } = await verified({ ...store, identity: store.identity, dump });
+    expect(problems.filter((problem) => problem.endsWith("is not JSON."))).toHaveLength(100);
+    expect(archive.print).toBe(2_500);
+  });
+});

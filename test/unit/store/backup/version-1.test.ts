@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { sealAudit } from "../../../../src/store/audit/seal.ts";
+import { verifyAudit } from "../../../../src/store/audit/verify.ts";
+import { checkBackup, openBackup } from "../../../../src/store/backup/backup.ts";
+import { collection } from "../../../../src/store/port/records.ts";
+import { embedded, openStore } from "../../../support/stores.ts";
+
+const pages = collection<unknown>("pages");
+
+const WAITING = { kind: "audit", at: 7, id: "w", subject: "t", body: { action: "a", target: "t" } };
+const EVENT = { kind: "alert-event", at: 8, id: "msg_1", subject: "client:c", body: { n: 1 } };
+const ATTEMPT = { kind: "delivery-attempt", at: 9, id: "x", body: { n: 2 } };
+
+const record = (name: string, key: string, value: unknown, revision: number) => ({
+  ...{ table: "record", collection: name, key, text: JSON.stringify(value), revision },
+  ...{ groups: [], expiresAt: null, dueAt: null, consumedAt: null },
+});
+
+/** Rows of version 1, in which archive rows waited in the collection `outbox`. */
+const ROWS = [
+  record("pages", "plain", { text: "ключ 😀" }, 3),
+  record("outbox", "audit:7:w", WAITING, 6),
+  record("outbox", "alert-event:8:msg_1", EVENT, 8),
+  // The backup was written after this one was moved and before it left the outbox.
+  record("outbox", "delivery-attempt:9:x", ATTEMPT, 9),
+  { table: "archive", kind: "delivery-attempt", at: 9, id: "x", subject: null, text: '{"n":2}' },
+];
+
+/** Writes a backup as programs of version 1 did. */
+function backupOf(rows: readonly { readonly table: string; readonly text: string }[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "backup-1-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const header = {
+    ...{ format: "market-signal-backup", version: 1, storeId: "store-1", mode: "sandbox" },
+    createdAt: "2026-01-02T03:04:05.678Z",
+  };
+  const text = [header, ...rows].map((line) => `${JSON.stringify(line)}\n`).join("");
+  const count = (name: string) => rows.filter(({ table }) => table === name).length;
+  const footer = {
+    rows: { record: count("record"), archive: count("archive") },
+    sha256: createHash("sha256").update(text).digest("hex"),
+  };
+  const file = join(folder, "backup.gz");
+  writeFileSync(file, gzipSync(`${text}${JSON.stringify(footer)}\n`));
+  return file;
+}
+
+/** A store into which a backup was loaded. */
+async function restored(file: string) {
+  const { store } = await openStore(embedded);
+  const { identity, batches } = await openBackup(file);
+  await store.load(identity, batches);
+  return store;
+}
+
+describe("a backup of version 1", () => {
+  it("is restored with its identity, records and archive", async () => {
+    const { identity, records, archive } = await restored(backupOf(ROWS));
+    expect(identity).toEqual({ id: "store-1", mode: "sandbox" });
+    expect(await records.get(pages, "plain")).toMatchObject({
+      ...{ value: { text: "ключ 😀" }, revision: 3 },
+    });
+    const attempts = await archive.read(ATTEMPT.kind, { order: "oldest", limit: 9 });
+    expect(attempts).toEqual([ATTEMPT]);
+  });
+
+  it("has the rows of its outbox in the archive once", async () => {
+    const { records, archive } = await restored(backupOf(ROWS));
+    expect(await archive.read(EVENT.kind, { order: "oldest", limit: 9 })).toEqual([EVENT]);
+    expect(await records.list(collection("outbox"), { limit: 9 })).toEqual([]);
+  });
+
+  it("has audit rows of its outbox that wait to be chained", async () => {
+    const store = await restored(backupOf(ROWS));
+    const waiting = await store.records.list(unsealedAudit, { limit: 9 });
+    expect(waiting.map(({ value }) => value)).toEqual([WAITING]);
+    await sealAudit(store.records, () => 10);
+    expect(await verifyAudit(store)).toMatchObject({ rows: 1, unsealed: 0, problems: [] });
+  });
+
+  it("is checked by the rows that it holds", async () => {
+    const { rows } = await checkBackup(backupOf(ROWS), () => {});
+    expect(rows.record + rows.archive).toBe(ROWS.length);
+  });
+
+  it("is refused when a row of its outbox is not JSON", async () => {
+    const file = backupOf([{ ...record("outbox", "bad", "", 4), text: "{" }]);
+    await expect(checkBackup(file, () => {})).rejects.toThrow(`${file}, line 2: text: is not JSON`);
+  });
+});
