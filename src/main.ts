@@ -4,7 +4,7 @@ import { flushCompileCache } from "node:module";
 import type { Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, knownSecrets, type MarketChoice, readConfig } from "./config/config.ts";
-import { sendPlainProblem } from "./http/errors.ts";
+import { sendProblem } from "./http/errors.ts";
 import { createAdmission } from "./http/load-shedding.ts";
 import { createBoundedServer } from "./http/server.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
@@ -103,7 +103,7 @@ function starting(...[, res]: Parameters<RequestListener>): void {
     next: "Try again in a moment; GET /readyz answers 200 once the service is ready.",
     headers: { "retry-after": "1" },
   });
-  sendPlainProblem(res, problem);
+  sendProblem(res, problem);
 }
 
 /** One JSON line for programs on standard output, a few words for people on standard error. */

@@ -1,5 +1,5 @@
 import type { Config } from "./config/config.ts";
-import type { Check } from "./http/api/readiness.ts";
+import type { Check } from "./http/api/health.ts";
 import type { Live, LiveOptions } from "./ingest/live.ts";
 import {
   type Analyser,

@@ -181,7 +181,7 @@ interface Surface extends Pick<AppOptions, "context" | "readiness" | "streams" |
 function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   const { config, baseUrl, now, log, meters } = options;
   const onError = (error: unknown) => log.error({ err: error }, "a request failed");
-  const oauth = createOAuth({ ...access, baseUrl, proxyHops: config.proxyHops });
+  const oauth = createOAuth({ ...access, baseUrl });
   return createApp({
     ...served,
     ...{ name: NAME, version: pkg.version, baseUrl, now, log, meters, onError },
@@ -190,7 +190,8 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
     ...{ sessions: access.sessions, accounts: access.accounts },
     ...{ tables: scoring.snapshots.tables, eventLog: alerts.eventLog },
     onSignal: scoring.updates.onUpdate,
-    ...{ tokens: oauth.tokens, proxyHops: config.proxyHops },
+    tokenRoute: oauth.tokenRoute,
+    proxyHops: config.proxyHops,
     mcpFastPath: config.mcpFastPath,
     anonymousScopes: config.anonymousScopes,
     routers: [

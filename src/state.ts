@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { ATTEMPT_KIND, EVENT_KIND, EVENTS_KEPT_MS } from "./alerts/delivery/delivery.ts";
 import { watchCredentials } from "./auth/credential-changes.ts";
 import type { StoreChoice } from "./config/config.ts";
-import type { Check } from "./http/api/readiness.ts";
+import type { Check } from "./http/api/health.ts";
 import { ROWS_KEPT_MS } from "./ingest/market-rows.ts";
 import { holdsKeys } from "./store/keys/key-records.ts";
 import { type Keyring, openKeyring } from "./store/keys/keyring.ts";

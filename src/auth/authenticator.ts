@@ -7,7 +7,7 @@ import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
 import type { LastUse } from "./last-use.ts";
 import { isByDocument } from "./oidc/metadata-documents.ts";
-import { covers, ownCeiling } from "./oidc/resources.ts";
+import { ownCeiling } from "./oidc/resources.ts";
 import { isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** Where credentials are looked up. */
@@ -23,11 +23,6 @@ export interface AuthenticatorOptions {
   readonly baseUrl: string;
   /** What agents that nobody answers for may hold. */
   readonly anonymousScopes: readonly Scope[];
-}
-
-/** Whether the caller's credential is good for `resource`, or for one that includes it. */
-export function mayUse(caller: Caller, resource: string): boolean {
-  return covers(caller.resource, resource);
 }
 
 /**

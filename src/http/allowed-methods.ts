@@ -1,24 +1,33 @@
 import type { RequestHandler, Router } from "express";
 import { Problem } from "../problem.ts";
 
+/** Value of the header `Allow` for some methods; GET includes HEAD. */
+export const allowOf = (methods: readonly string[]): string =>
+  methods.join(", ").toUpperCase().replace("GET", "GET, HEAD");
+
+/** The problem of a method that a path does not have. @param allow Value of the header `Allow`. */
+export function methodNotAllowed(method: string | undefined, allow: string): Problem {
+  return new Problem("method_not_allowed", {
+    detail: `${method} is not possible here.`,
+    next: `Use ${allow}.`,
+    headers: { Allow: allow },
+  });
+}
+
 /**
- * Answers every method that a known address does not have.
+ * Refuses every method that a route of Express does not have.
  *
- * @param methods Those it has, in lower case; GET brings HEAD along.
+ * @param methods Those it has, in lower case.
  * @throws {Problem} `method_not_allowed` with `Allow`.
  */
 export function onlyMethods(methods: readonly string[]): RequestHandler {
-  const allow = methods.join(", ").toUpperCase().replace("GET", "GET, HEAD");
+  const allow = allowOf(methods);
   return (req) => {
-    throw new Problem("method_not_allowed", {
-      detail: `${req.method} is not possible here.`,
-      next: `Use ${allow}.`,
-      headers: { Allow: allow },
-    });
+    throw methodNotAllowed(req.method, allow);
   };
 }
 
-/** Serves an address that is only to be read: every other method is refused. */
+/** Serves a path with GET and HEAD alone. */
 export function serveReading(router: Router, path: string, handler: RequestHandler): void {
   router
     .route(path)

@@ -1,5 +1,5 @@
-import type { RequestListener } from "node:http";
-import express, { type Express, type RequestHandler, type Router } from "express";
+import type { RequestListener, ServerResponse } from "node:http";
+import express, { type Express, type Router } from "express";
 import type { Logger } from "pino";
 import type { Authenticate } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
@@ -8,34 +8,40 @@ import type { Limits } from "../limits/limits.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Meters } from "../telemetry/meters.ts";
 import type { ToolContext } from "../tool.ts";
-import { type EventLog, eventStreamRouter } from "./api/alert-stream.ts";
-import { type Answers, createAnswers } from "./api/answers.ts";
-import { createReads, type Reads } from "./api/fast-reads.ts";
-import { healthRouter } from "./api/health.ts";
-import { type Readiness, readinessRouter } from "./api/readiness.ts";
-import { restRouter } from "./api/rest.ts";
-import { methodRouter } from "./api/scoring-method.ts";
-import { measuredAnswers } from "./api/telemetry-answers.ts";
-import { createGate, type ResourcePath } from "./authorize.ts";
-import { discoveryRouter, openToPages } from "./discovery/documents.ts";
-import { linkToDescriptions } from "./discovery/link-headers.ts";
+import { alertStreamRoute, type EventLog } from "./api/alert-stream.ts";
+import { createAnswers, measuredAnswers } from "./api/answers.ts";
+import { healthRoute, probeRoutes, type Readiness } from "./api/health.ts";
+import { restRoutes } from "./api/rest.ts";
+import { methodRoute } from "./api/scoring-method.ts";
+import { ProtectedResource } from "./authorize.ts";
+import { applyCors } from "./cors.ts";
+import { discoveryRouter } from "./discovery/documents.ts";
+import { descriptionLinks } from "./discovery/link-headers.ts";
 import { apiDocsRouter } from "./docs/api-reference.ts";
-import { HARDENED, notFound, pageForBrowsers, sendPlainProblem, sendProblem } from "./errors.ts";
-import { createMcp, type Mcp, type McpOptions } from "./mcp/endpoint.ts";
-import { announced } from "./mcp/server-factory.ts";
-import type { OAuth } from "./oauth/endpoints.ts";
+import {
+  createErrorWriter,
+  errorHandler,
+  notFound,
+  SECURITY_HEADERS,
+  sendProblem,
+  type WriteError,
+} from "./errors.ts";
+import { mcpRoute } from "./mcp/endpoint.ts";
+import { announced, type McpAddition } from "./mcp/server-factory.ts";
 import type { Streams } from "./open-streams.ts";
 import { createShowPage } from "./pages/answer.ts";
-import { errorPages } from "./pages/error.ts";
+import { createShowErrorPage } from "./pages/error.ts";
 import { type HomeOptions, homeRouter } from "./pages/home/home-routes.ts";
 import { styleAddress } from "./pages/style-route.ts";
-import { createVisits, type Visit } from "./rate-limits.ts";
+import { countVisit } from "./rate-limits.ts";
+import { contextOf, type RequestContext } from "./request-context.ts";
 import { faultOf } from "./request-form.ts";
 import { observed } from "./request-telemetry.ts";
+import { type Route, RouteTable } from "./route-table.ts";
 import { routesOf, type ServedRoute } from "./served-routes.ts";
 
 /** What the HTTP surface is made from. */
-export interface AppOptions extends Pick<McpOptions, "mcpAddition" | "mcpFastPath"> {
+export interface AppOptions {
   readonly name: string;
   readonly version: string;
   /** Public origin, without a trailing slash; the only source of addresses in answers. */
@@ -58,10 +64,13 @@ export interface AppOptions extends Pick<McpOptions, "mcpAddition" | "mcpFastPat
   readonly anonymousScopes: readonly Scope[];
   /** Reverse proxies whose word on the caller's address counts. */
   readonly proxyHops: number;
-  /** What has paths of its own; they read bodies themselves and so come first. */
+  /** Routers of Express with paths of their own; they read bodies themselves and so come first. */
   readonly routers: readonly Router[];
-  /** Answers token requests before Express does. */
-  readonly tokens: OAuth["tokens"];
+  readonly tokenRoute: Route;
+  /** Whether usual MCP requests are answered without the SDK's own handler, which is slow. */
+  readonly mcpFastPath: boolean;
+  /** Only a test sets it. */
+  readonly mcpAddition?: McpAddition | undefined;
   readonly readiness: Readiness;
   readonly now: () => Date;
   readonly log: Logger;
@@ -75,11 +84,6 @@ export interface AppOptions extends Pick<McpOptions, "mcpAddition" | "mcpFastPat
 /** A year of https alone (RFC 6797), for this host: those below it may belong to others. */
 const HSTS = "max-age=31536000";
 
-const hardenHeaders: RequestHandler = (_req, res, next) => {
-  res.set(HARDENED);
-  next();
-};
-
 /** The HTTP surface. */
 export interface App {
   readonly handle: RequestListener;
@@ -88,71 +92,79 @@ export interface App {
 }
 
 /**
- * Builds the application. A request of a form that nobody sends by mistake never reaches Express,
- * which would answer some with a page of its own.
+ * Builds the application: the table of routes for programs, and Express behind it for pages, OAuth
+ * pages and documents. A request of a form that nobody sends by mistake reaches neither.
  */
 export function createApp(options: AppOptions): App {
-  const { context, baseUrl, meters } = options;
-  const answers = measuredAnswers(createAnswers(context), meters);
-  const reads = createReads({ answers, gate: createGate(options, ""), baseUrl });
-  const mcp = createMcp({ ...options, answers, gate: createGate(options, "/mcp") });
-  const visit = createVisits(options.limits, options.proxyHops);
-  const app = createExpress(options, { answers, reads, mcp, visit });
-  const handle = mcp.before(reads.before(options.tokens.before(app, visit)));
+  const { name, baseUrl, now, onError } = options;
+  const showErrorPage = createShowErrorPage(createShowPage({ name, stylePath: styleAddress }), now);
+  const writeError = createErrorWriter(onError, showErrorPage);
+  const table = new RouteTable(programRoutes(options), writeError);
+  const express = createExpress(options, writeError);
   const isSecure = baseUrl.startsWith("https:");
+  const linkOf = descriptionLinks(baseUrl);
+  const handle = (context: RequestContext): void => {
+    const { req, res, path } = context;
+    if (isSecure) res.setHeader("strict-transport-security", HSTS);
+    const problem = faultOf(req);
+    if (problem !== undefined) {
+      sendProblem(res, problem);
+      return;
+    }
+    secure(res);
+    if (applyCors(context)) return;
+    const link = linkOf(path);
+    if (link !== undefined) res.setHeader("link", link);
+    if (!table.handle(context)) express(req, res);
+  };
   return {
-    routes: routesOf(app),
-    handle: observed((req, res) => {
-      if (isSecure) res.setHeader("strict-transport-security", HSTS);
-      const problem = faultOf(req);
-      if (problem === undefined) handle(req, res);
-      else sendPlainProblem(res, problem);
-    }, options),
+    routes: [...table.routes, ...routesOf(express)],
+    handle: observed(handle, options),
   };
 }
 
-interface Answering {
-  readonly answers: Answers;
-  readonly reads: Reads;
-  readonly mcp: Mcp;
-  readonly visit: Visit;
+/** Sets the security headers. One by one: V8 is slow at names that come from a list. */
+function secure(res: ServerResponse): void {
+  res.setHeader("x-content-type-options", SECURITY_HEADERS["x-content-type-options"]);
+  res.setHeader("content-security-policy", SECURITY_HEADERS["content-security-policy"]);
+  res.setHeader("referrer-policy", SECURITY_HEADERS["referrer-policy"]);
+  res.setHeader("cache-control", SECURITY_HEADERS["cache-control"]);
 }
 
-function createExpress(options: AppOptions, { answers, reads, mcp, visit }: Answering): Express {
-  const { name, version, baseUrl, context, tables, routers, now, onError } = options;
-  const gate = (path: ResourcePath) => createGate(options, path);
+/** The routes that programs call: tools by REST and by MCP, tokens, and probes. */
+function programRoutes(options: AppOptions): readonly Route[] {
+  const { context, name, version, now, readiness, streams, repeat } = options;
+  const answers = measuredAnswers(createAnswers(context), options.meters);
+  const api = new ProtectedResource(options, "");
+  return [
+    mcpRoute({ ...options, answers, mcp: new ProtectedResource(options, "/mcp") }),
+    options.tokenRoute,
+    ...restRoutes(answers, api),
+    alertStreamRoute({ api, log: options.eventLog, streams, repeat }),
+    methodRoute({ context, api, tables: options.tables }),
+    healthRoute({ context, name, version, now, readiness }),
+    ...probeRoutes(readiness),
+  ];
+}
+
+function createExpress(options: AppOptions, writeError: WriteError): Express {
+  const { name, version, baseUrl, context, routers, now, limits, anonymousScopes } = options;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", options.proxyHops);
-  app.use(hardenHeaders, openToPages, linkToDescriptions(baseUrl), reads.refuse);
-  // Most requests are calls of tools, and each router in front of one costs them time.
-  app.use(mcp.router);
-  app.use(eventStreamRouter({ ...options, gate: gate(""), log: options.eventLog }));
-  app.use(restRouter(answers, gate("")));
-  app.use(methodRouter({ context, tables, gate: gate("") }));
-  app.use(healthRouter({ context, name, version, now, readiness: options.readiness }));
-  app.use(readinessRouter(options.readiness));
-  // What follows is open to everyone.
-  app.use(async (req, res, next) => {
-    await visit(req, res);
+  // Everything here is open to everyone.
+  app.use(async (_req, res, next) => {
+    await countVisit(limits, contextOf(res));
     next();
   });
   for (const router of routers) app.use(router);
-  const { anonymousScopes } = options;
-  const site = {
-    ...{ baseUrl, name, version, anonymousScopes },
-    ...{ market: context.market.mode, mcp: announced },
-  };
+  const { mode: market } = context.market;
+  const site = { baseUrl, name, version, anonymousScopes, market, mcp: announced };
   app.use(discoveryRouter(site, now));
   app.use(apiDocsRouter(site));
   app.use(homeRouter({ ...options, site }));
   app.use(notFound);
-  app.use(
-    pageForBrowsers(
-      errorPages({ show: createShowPage({ name, stylePath: styleAddress }), now, onError }),
-    ),
-  );
-  app.use(sendProblem(onError));
+  app.use(errorHandler(writeError));
   return app;
 }

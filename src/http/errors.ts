@@ -1,25 +1,118 @@
-import type { ServerResponse } from "node:http";
-import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ErrorRequestHandler, RequestHandler } from "express";
 import { Problem } from "../problem.ts";
-import { nameRequest, requestIdOn } from "./request-name.ts";
+import { pathOf, requestIdOn, setRequestId } from "./request-context.ts";
 
-/** Every answer is data: nothing may be sniffed, framed, cached by chance or run. */
-export const HARDENED = {
+/** Headers of every answer that is data: it may not be sniffed, framed, cached by chance or run. */
+export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
   "cache-control": "no-store",
 } as const;
 
-/** Media type of a failure. */
+/** Media type of a problem (RFC 9457). */
 export const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 
-/** Answers with a problem where there is no Express. */
-export function sendPlainProblem(res: ServerResponse, problem: Problem): void {
-  const requestId = requestIdOn(res) ?? nameRequest(res.req, res);
-  const body = JSON.stringify({ ...membersFor(res.req.url ?? "", problem), requestId });
-  const own = { "content-type": PROBLEM_TYPE, "content-length": Buffer.byteLength(body) };
-  res.writeHead(problem.status, { ...HARDENED, ...problem.headers, ...own }).end(body);
+/** What an `OAuthError` consists of besides its code. */
+interface OAuthErrorDetail {
+  /** HTTP status code. */
+  readonly status: number;
+  /** As RFC 6749 section 5.2 has it; printable ASCII without quotes and backslashes. */
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further addresses in the body, by the names that the answer to a registration has for them. */
+  readonly links?: Readonly<Record<string, string>>;
+}
+
+/** An error of the OAuth protocol, where `Problem` is one of the service. */
+export class OAuthError extends Error {
+  override readonly name = "OAuthError";
+  /** Error code of the protocol. */
+  readonly error: string;
+  readonly detail: OAuthErrorDetail;
+
+  constructor(error: string, detail: OAuthErrorDetail) {
+    super(`${error}: ${detail.description}`);
+    this.error = error;
+    this.detail = detail;
+  }
+}
+
+/** Answers a request with an error, whatever was thrown. */
+export type WriteError = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
+
+/** Answers with an error page. */
+export type ShowErrorPage = (res: ServerResponse, error: unknown) => void;
+
+/**
+ * The one place that turns an error into an answer, for the routes of programs and for Express: the
+ * body of RFC 6749 for an error of OAuth, a page for a browser that opened an address, RFC 9457 for
+ * every other problem, and an opaque 500 for what is no error of the caller.
+ *
+ * @param onError Told about every failure that is not the caller's.
+ * @param showPage Absent: there are no pages.
+ */
+export function createErrorWriter(
+  onError: (error: unknown) => void,
+  showPage?: ShowErrorPage,
+): WriteError {
+  return (req, res, error) => {
+    if (error instanceof OAuthError && !res.headersSent) return sendOAuthError(res, error);
+    const problem = asProblem(error);
+    // A failure that is a problem already was reported where it happened.
+    if (problem.status === 500 && problem !== error) onError(error);
+    if (res.headersSent) return void res.destroy();
+    const path = pathOf(req.url ?? "");
+    res.setHeader("Vary", "Accept");
+    if (showPage !== undefined && isOpenedInBrowser(req) && !path.startsWith("/api/")) {
+      return showPage(res, error);
+    }
+    sendProblem(res, problem, path);
+  };
+}
+
+/** The same writer as the last handler of an Express application. */
+export const errorHandler =
+  (writeError: WriteError): ErrorRequestHandler =>
+  (error, req, res, _next) =>
+    writeError(req, res, error);
+
+/**
+ * Sends a problem.
+ *
+ * @param instance Path of the request; absent where a request is refused before it is routed.
+ */
+export function sendProblem(res: ServerResponse, problem: Problem, instance?: string): void {
+  const requestId = requestIdOn(res) ?? setRequestId(res.req, res);
+  const path = instance ?? res.req.url ?? "";
+  sendJsonAs(res, PROBLEM_TYPE, {
+    status: problem.status,
+    headers: { ...SECURITY_HEADERS, ...problem.headers },
+    body: { ...membersFor(path, problem), instance, requestId },
+  });
+}
+
+/** Sends the body of RFC 6749 section 5.2. */
+function sendOAuthError(res: ServerResponse, { error, detail }: OAuthError): void {
+  const { status, description, headers = {}, links } = detail;
+  const body = { error, error_description: description, ...links };
+  sendJsonAs(res, "application/json; charset=utf-8", { status, headers, body });
+}
+
+interface JsonAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
+function sendJsonAs(res: ServerResponse, type: string, { status, headers, body }: JsonAnswer) {
+  const json = JSON.stringify(body);
+  res.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  res.setHeader("Content-Type", type);
+  res.setHeader("Content-Length", Buffer.byteLength(json));
+  res.end(json);
 }
 
 /** Everything that no route took. */
@@ -35,55 +128,18 @@ export const notFound: RequestHandler = (req) => {
 export const isOpenedInBrowser = ({
   method,
   headers,
-}: Pick<Request, "method" | "headers">): boolean =>
+}: Pick<IncomingMessage, "method" | "headers">): boolean =>
   method === "GET" && headers.accept?.includes("text/html") === true;
 
-/**
- * Shows a page to a person who opened an address that is for programs, or nobody's.
- *
- * @param page Answers with a page.
- */
-export function pageForBrowsers(page: ErrorRequestHandler): ErrorRequestHandler {
-  return (error, req, res, next) => {
-    res.vary("Accept");
-    if (isOpenedInBrowser(req) && !req.path.startsWith("/api/")) return page(error, req, res, next);
-    return next(error);
-  };
-}
-
-/**
- * The one place that turns a failure into a REST answer: RFC 9457 for what a caller may know, an
- * opaque 500 for everything else.
- *
- * @param onError Told about every failure that is not the caller's.
- */
-export function sendProblem(onError: (error: unknown) => void): ErrorRequestHandler {
-  return (error, req, res, next) => {
-    const problem = asProblem(error);
-    if (problem.status === 500) onError(error);
-    if (res.headersSent) return next(error);
-    res
-      .status(problem.status)
-      .set(problem.headers)
-      .type(PROBLEM_TYPE)
-      .send(
-        JSON.stringify({
-          ...membersFor(req.path, problem),
-          instance: req.path,
-          requestId: requestIdOn(res),
-        }),
-      );
-  };
-}
-
-/** Callers of OAuth endpoints read the members of RFC 6749 section 5.2, so these stand beside. */
+/** Clients of OAuth endpoints read the members of RFC 6749 section 5.2, so these stand beside. */
 function membersFor(path: string, problem: Problem): object {
   if (!path.startsWith("/oauth/")) return problem.toJSON();
   const { status, detail } = problem;
   const passes = status === 429 || status === 503;
   const error = passes ? "temporarily_unavailable" : "invalid_request";
   return {
-    ...{ error: status === 500 ? "server_error" : error, error_description: detail },
+    error: status === 500 ? "server_error" : error,
+    error_description: detail,
     ...problem.toJSON(),
   };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Problem } from "../problem.ts";
-import { sendPlainProblem } from "./errors.ts";
+import { sendProblem } from "./errors.ts";
 import { createLane, type Lane } from "./request-queue.ts";
 
 /** What a request asks for: a word on how the process is, an answer that is at hand, or work that
@@ -75,7 +75,7 @@ export function createAdmission(options: AdmissionOptions): RequestListener {
     onShed?.(effort);
     // In this turn, Node.js reads the rest of the request, and would go on.
     res.once("close", () => setImmediate(rest, res.req.socket));
-    sendPlainProblem(res, OVERLOADED);
+    sendProblem(res, OVERLOADED);
   };
   const laneOf = (effort: Effort): Lane =>
     createLane({

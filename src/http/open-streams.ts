@@ -1,8 +1,9 @@
-import type { Response } from "express";
+import type { ServerResponse } from "node:http";
+import type { Caller } from "../auth/caller.ts";
 import type { Repeat } from "../lib/loop.ts";
 import { widestNetwork } from "../limits/address-key.ts";
 import { Problem } from "../problem.ts";
-import { callerOf, isStillIn } from "./authorize.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /** Pause between two looks whether a caller may still listen, in milliseconds: half a second after a
  *  credential has ended its streams are closed; after a second and a half where the word of it was
@@ -38,7 +39,7 @@ export interface Streams {
    *   too many;
    *   `not_ready` when there are to be no more.
    */
-  hold(res: Response, end: () => void): void;
+  hold(context: RequestContext, caller: Caller, end: () => void): void;
   /** How many are open. */
   readonly size: number;
   /** Ends all of them, each with its connection, so that whoever comes back comes to another process;
@@ -62,20 +63,21 @@ interface Open {
 /** Keeps the answers that stay open. When a credential cannot be looked up, its stream stays open
  *  until it can. */
 export function createStreams(repeat: Repeat): Streams {
-  const open = new Map<Response, Open>();
+  const open = new Map<ServerResponse, Open>();
   let isClosed = false;
   return {
-    hold(res, end) {
+    hold(context, caller, end) {
+      const { res } = context;
       // Whoever left while the answer was prepared is never heard to leave.
       if (res.destroyed) return;
       if (isClosed) throw stopping();
-      const stream = { ...listenerOf(res), end: endOrCut(res, end) };
+      const stream = { ...listenerOf(context, caller), end: endOrCut(res, end) };
       refuseTooMany([...open.values()], stream);
       open.set(res, stream);
       const isStuck = stuckness(res);
       const looking = repeat(async () => {
         if (isStuck()) res.destroy();
-        else if (isClosed || !(await isStillIn(res))) stream.end();
+        else if (isClosed || !(await context.isStillValid())) stream.end();
         return 0;
       }, LOOK_EVERY_MS);
       res.once("close", () => {
@@ -99,15 +101,14 @@ export function createStreams(repeat: Repeat): Streams {
 
 type Listener = Pick<Open, "caller" | "accountId" | "network" | "isStranger">;
 
-function listenerOf(res: Response): Listener {
-  const { kind, id, accountId } = callerOf(res);
+function listenerOf({ ip }: RequestContext, { kind, id, accountId }: Caller): Listener {
   const isStranger = kind === "agent" && accountId === undefined;
-  const network = widestNetwork(res.req.ip);
+  const network = widestNetwork(ip);
   return { caller: `${kind}:${id}`, accountId, network, isStranger };
 }
 
 /** A caller who does not read would keep an answer open that has long been ended. */
-function endOrCut(res: Response, end: () => void): () => void {
+function endOrCut(res: ServerResponse, end: () => void): () => void {
   let isEnding = false;
   return () => {
     if (isEnding) res.destroy();
@@ -117,7 +118,7 @@ function endOrCut(res: Response, end: () => void): () => void {
 }
 
 /** Tells, look by look, whether a caller has taken nothing for too long. */
-function stuckness(res: Response): () => boolean {
+function stuckness(res: ServerResponse): () => boolean {
   let looks = 0;
   return () => {
     looks = res.writableNeedDrain ? looks + 1 : 0;

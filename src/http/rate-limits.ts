@@ -1,13 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ErrorRequestHandler, Request, RequestHandler } from "express";
-import { unavailableBody } from "../auth/oidc/responses.ts";
+import type { ServerResponse } from "node:http";
+import type { Request, RequestHandler } from "express";
 import { addressKey } from "../limits/address-key.ts";
 import { countInOrder } from "../limits/count-in-order.ts";
 import type { Limits, QuotaName, Remaining } from "../limits/limits.ts";
 import { refusalOf, secondsLeft } from "../limits/refusal.ts";
-import { Problem } from "../problem.ts";
-import { addressOf } from "./client-address.ts";
-import { isOpenedInBrowser } from "./errors.ts";
+import type { RequestContext } from "./request-context.ts";
 
 /**
  * Counts each request against one or more quotas, in their order up to the first that is exceeded.
@@ -35,21 +32,9 @@ export function limitBy(
   };
 }
 
-/** Counts a request for what is open to everyone, once, however often it is called for it.
- *  @throws {Problem} `rate_limited`, each time. */
-export type Visit = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
-
-/** Limits how much one address asks for of what is open to everyone.
- *  @param proxyHops Reverse proxies whose word on the caller's address counts. */
-export function createVisits(limits: Limits, proxyHops: number): Visit {
-  const counted = new WeakMap<IncomingMessage, Promise<void>>();
-  const count: Visit = async (req, res) =>
-    admit(res, [await limits.count("visits", addressKey(addressOf(req, proxyHops)))]);
-  return (req, res) => {
-    const visit = counted.get(req) ?? count(req, res);
-    counted.set(req, visit);
-    return visit;
-  };
+/** Counts a request for what is open to everyone. @throws {Problem} `rate_limited`. */
+export async function countVisit(limits: Limits, { res, ip }: RequestContext): Promise<void> {
+  admit(res, [await limits.count("visits", addressKey(ip))]);
 }
 
 /** Tells a caller what is left. @throws {Problem} `rate_limited` when a quota is exceeded. */
@@ -71,15 +56,3 @@ function policyItem({ quota, policy }: Remaining): string {
 function stateItem(counted: Remaining): string {
   return `"${counted.quota}";r=${counted.points};t=${secondsLeft(counted)}`;
 }
-
-/**
- * Tells a client of OAuth in the words of its protocol that it came too often: 429, `Retry-After`
- * and the error `temporarily_unavailable`. No code of RFC 6749 section 5.2 fits; this one of
- * section 4.1.2.1 says what is true, that the same request will do later. `slow_down` (RFC 8628)
- * means the polling of the device flow alone. A person at a browser is left to the error pages.
- */
-export const answerOAuthLimit: ErrorRequestHandler = (error, req, res, next) => {
-  const isLimit = error instanceof Problem && error.code === "rate_limited";
-  if (!isLimit || isOpenedInBrowser(req)) return next(error);
-  res.status(error.status).set(error.headers).json(unavailableBody(error));
-};

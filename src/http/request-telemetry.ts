@@ -1,11 +1,10 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { Request, Response } from "express";
+import type { RequestListener, ServerResponse } from "node:http";
+import type { Request } from "express";
 import type { Logger } from "pino";
-import type { Caller } from "../auth/caller.ts";
 import { type AnsweredRequest, type Meters, statusClass } from "../telemetry/meters.ts";
 import { underRequestId } from "../telemetry/request-id.ts";
 import { fail, startRequest, within } from "../telemetry/traces.ts";
-import { nameRequest } from "./request-name.ts";
+import { RequestContext, setRequestId } from "./request-context.ts";
 
 /** Requests that last so long, in milliseconds, are worth a line in the log. */
 const SLOW_MS = 1_000;
@@ -13,13 +12,21 @@ const SLOW_MS = 1_000;
 /** Such lines in a second at most, so that a bad hour does not fill the disk. */
 const MAX_LINES = 10;
 
-/** Methods that are counted by name; what else there is, strangers make up. */
+/** Methods that are counted by name; any other counts as `_OTHER`. */
 const METHODS: ReadonlySet<string | undefined> = new Set([
-  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
 ]);
 
-/** What is told of requests. */
+/** Where requests are reported to. */
 export interface ObservedOptions {
+  /** Reverse proxies whose word on the client's address counts. */
+  readonly proxyHops: number;
   readonly log: Logger;
   readonly meters: Pick<Meters, "request">;
 }
@@ -28,72 +35,81 @@ export interface ObservedOptions {
  * Names, measures, traces and logs each request. What is written of it is what the service itself
  * has words for: neither the address that was asked for nor anything that was sent.
  */
-export function observed(handle: RequestListener, options: ObservedOptions): RequestListener {
-  const tell = createTeller(options);
+export function observed(
+  handle: (context: RequestContext) => void,
+  options: ObservedOptions,
+): RequestListener {
+  const report = createReporter(options);
   return (req, res) => {
-    const requestId = nameRequest(req, res);
+    const requestId = setRequestId(req, res);
+    const context = new RequestContext(req, res, options.proxyHops);
     const startedAt = performance.now();
     const method = METHODS.has(req.method) ? (req.method as string) : "_OTHER";
     const { span, within: its } = startRequest(method, req.headers);
     res.on("close", () => {
-      const answered = { method, route: routeOf(req), status: statusOf(res) };
+      const answered = { method, route: routeOf(context), status: statusOf(res) };
       span.updateName(`${method} ${answered.route}`);
       span.setAttribute("http.route", answered.route);
       span.setAttribute("http.response.status_code", res.statusCode);
       if (res.statusCode >= 500) fail(span, String(res.statusCode));
       span.end();
-      tell(answered, { res, requestId, durationMs: performance.now() - startedAt });
+      report(answered, { context, requestId, durationMs: performance.now() - startedAt });
     });
-    underRequestId(requestId, () => within(its, () => handle(req, res)));
+    underRequestId(requestId, () => within(its, () => handle(context)));
   };
 }
 
-/** As Express found it. */
-function routeOf(req: IncomingMessage): string {
-  const { baseUrl = "", route } = req as Partial<Request>;
-  return route === undefined ? "unmatched" : `${baseUrl}${route.path}`;
+/** The route of the table that answered, or that of Express. */
+function routeOf({ route, req }: RequestContext): string {
+  if (route !== undefined) return route;
+  const { baseUrl = "", route: inExpress } = req as Partial<Request>;
+  return inExpress === undefined ? "unmatched" : `${baseUrl}${inExpress.path}`;
 }
 
 const statusOf = (res: ServerResponse): string =>
   res.headersSent ? statusClass(res.statusCode) : "aborted";
 
-/** What is known of a request once it is over. */
-interface Over {
-  readonly res: ServerResponse;
+/** A request that has ended. */
+interface Ended {
+  readonly context: RequestContext;
   readonly requestId: string;
   readonly durationMs: number;
 }
 
-type Tell = (answered: AnsweredRequest, over: Over) => void;
+type Report = (answered: AnsweredRequest, ended: Ended) => void;
 
-/** What failed, and what took long, is told at the level `info`, all else at `debug`. */
-function createTeller({ log, meters }: ObservedOptions): Tell {
+/** Failures and slow requests are logged at the level `info`, all others at `debug`. */
+function createReporter({ log, meters }: ObservedOptions): Report {
   const ration = createRation(MAX_LINES);
-  return (answered, over) => {
-    meters.request(answered, over.durationMs / 1_000);
-    const leftOut = isNotable(over) ? ration.take(performance.now()) : undefined;
-    if (leftOut !== undefined) log.info({ ...lineOf(answered, over), leftOut }, "request");
-    else if (log.isLevelEnabled("debug")) log.debug(lineOf(answered, over), "request");
+  return (answered, ended) => {
+    meters.request(answered, ended.durationMs / 1_000);
+    const leftOut = isNotable(ended) ? ration.take(performance.now()) : undefined;
+    if (leftOut !== undefined) log.info({ ...lineOf(answered, ended), leftOut }, "request");
+    else if (log.isLevelEnabled("debug")) log.debug(lineOf(answered, ended), "request");
   };
 }
 
-function isNotable({ res, durationMs }: Over): boolean {
+function isNotable({ context: { res }, durationMs }: Ended): boolean {
   return res.statusCode >= 500 || (durationMs >= SLOW_MS && !isStream(res));
 }
 
 const isStream = (res: ServerResponse): boolean =>
   res.getHeader("content-type")?.toString().startsWith("text/event-stream") === true;
 
-function lineOf({ method, route }: AnsweredRequest, { res, requestId, durationMs }: Over) {
+function lineOf({ method, route }: AnsweredRequest, { context, requestId, durationMs }: Ended) {
+  const { res } = context;
   return {
-    ...{ method, route, status: res.headersSent ? res.statusCode : null },
-    ...{ durationMs: Math.round(durationMs * 10) / 10, requestId, ...callerOf(res) },
+    method,
+    route,
+    status: res.headersSent ? res.statusCode : null,
+    durationMs: Math.round(durationMs * 10) / 10,
+    requestId,
+    ...idOfCaller(context),
   };
 }
 
-/** Who was let in; a key by its id. */
-function callerOf(res: ServerResponse): { readonly clientId?: string; readonly keyId?: string } {
-  const { caller } = ((res as Partial<Response>).locals ?? {}) as { readonly caller?: Caller };
+/** The caller by an id that is no secret. */
+function idOfCaller({ caller }: RequestContext): Readonly<Record<string, string>> {
   if (caller === undefined) return {};
   if (caller.kind === "service") return { keyId: caller.id };
   return caller.clientId === undefined ? {} : { clientId: caller.clientId };

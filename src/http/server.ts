@@ -7,7 +7,7 @@ import {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import { Problem } from "../problem.ts";
-import { HARDENED, PROBLEM_TYPE } from "./errors.ts";
+import { PROBLEM_TYPE, SECURITY_HEADERS } from "./errors.ts";
 import { MAX_FIELDS } from "./request-form.ts";
 
 /** Bounds of what a stranger can make the server keep, before it knows who that is. */
@@ -86,7 +86,7 @@ const isAnswering = (socket: Duplex & { readonly _httpMessage?: ServerResponse |
 function wholeAnswer(problem: Problem): string {
   const body = JSON.stringify(problem);
   const headers = {
-    ...{ ...HARDENED, "content-type": PROBLEM_TYPE },
+    ...{ ...SECURITY_HEADERS, "content-type": PROBLEM_TYPE },
     ...{ "content-length": Buffer.byteLength(body), connection: "close" },
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

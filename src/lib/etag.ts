@@ -1,4 +1,8 @@
+import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+
+/** A strong validator of a text (RFC 9110 section 8.8.3). */
+export const strongEtag = (text: string): string => `"${hash("sha256", text, "base64url")}"`;
 
 /**
  * Whether whoever asks has what would be sent, by its strong validator (RFC 9110 section 13.1.2); a

@@ -1,5 +1,5 @@
 import { deliveries } from "../alerts/delivery/delivery.ts";
-import type { Check, Readiness } from "../http/api/readiness.ts";
+import type { Check, Readiness } from "../http/api/health.ts";
 import type { Scoring } from "../scoring.ts";
 import type { State } from "../state.ts";
 

@@ -9,7 +9,6 @@ import { createClaims } from "../../src/auth/agents/create-claims.ts";
 import { createAgentOf, registeredBy } from "../../src/auth/agents/registration-access-token.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../src/auth/scopes.ts";
-import { sendProblem } from "../../src/http/errors.ts";
 import { claimRouter } from "../../src/http/oauth/claim-endpoints.ts";
 import type { Quota, QuotaName } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
@@ -19,6 +18,7 @@ import { insert, put } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { postJson } from "../support/agent.ts";
+import { problemHandler } from "../support/route-listener.ts";
 import { embedded, openStore } from "../support/stores.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -62,7 +62,7 @@ async function start(overrides: Limits = {}) {
       },
     }),
   );
-  app.use(sendProblem((error) => void error));
+  app.use(problemHandler((error) => void error));
 
   async function register(agentId = "agt_1", agent: Partial<Agent> = {}) {
     const { start: begun, steps } = claims.begun(agentId);

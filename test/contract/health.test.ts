@@ -1,9 +1,10 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import express from "express";
 import { expect, it, onTestFinished } from "vitest";
-import { healthRouter } from "../../src/http/api/health.ts";
+import { healthRoute } from "../../src/http/api/health.ts";
 import type { ToolContext } from "../../src/tool.ts";
+import { listenerOf } from "../support/route-listener.ts";
 import { SANDBOX_NOW, startService } from "../support/service.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -67,7 +68,6 @@ verifies("2.1/status-degraded", "is degraded while a part is not well, and says 
 });
 
 it("is told in time when a part does not answer", async () => {
-  const app = express();
   const context = {
     market: {
       ...{ mode: "live", source: { simulated: false } },
@@ -75,16 +75,14 @@ it("is told in time when a part does not answer", async () => {
     },
   } as unknown as ToolContext;
   const silent = () => new Promise<never>(() => {});
-  app.use(
-    healthRouter({
-      context,
-      name: "Service",
-      version: "1",
-      now: () => SANDBOX_NOW,
-      readiness: silent,
-    }),
-  );
-  const server = app.listen(0, "127.0.0.1");
+  const route = healthRoute({
+    context,
+    name: "Service",
+    version: "1",
+    now: () => SANDBOX_NOW,
+    readiness: silent,
+  });
+  const server = createServer(listenerOf([route])).listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -8,7 +8,7 @@ import { createAuditor } from "../../src/auth/auditor.ts";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
 import { intakeRouter } from "../../src/http/api/apply-and-contact.ts";
-import { HARDENED, notFound, sendProblem } from "../../src/http/errors.ts";
+import { notFound, SECURITY_HEADERS } from "../../src/http/errors.ts";
 import { createIntake, focuses } from "../../src/intake/intake.ts";
 import { readApplications, readInquiries } from "../../src/intake/kept.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
@@ -18,6 +18,7 @@ import type { Records } from "../../src/store/port/records.ts";
 import type { StoreMode } from "../../src/store/port/store.ts";
 import { storeUnavailable } from "../../src/store/port/unavailable.ts";
 import { postJson } from "../support/agent.ts";
+import { problemHandler } from "../support/route-listener.ts";
 import { embedded, openStore } from "../support/stores.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -43,12 +44,12 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
   const app = express();
   app.set("trust proxy", 1);
   app.use((_req, res, next) => {
-    res.set(HARDENED);
+    res.set(SECURITY_HEADERS);
     next();
   });
   app.use(intakeRouter({ intake, limits: createLimits() }));
   app.use(notFound);
-  app.use(sendProblem((error) => failures.push(error)));
+  app.use(problemHandler((error) => failures.push(error)));
   const server = app.listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");

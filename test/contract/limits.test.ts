@@ -2,11 +2,12 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { sendProblem } from "../../src/http/errors.ts";
-import { answerOAuthLimit, limitBy } from "../../src/http/rate-limits.ts";
+import { toOAuthError } from "../../src/http/oauth/oauth-errors.ts";
+import { limitBy } from "../../src/http/rate-limits.ts";
 import { addressKey } from "../../src/limits/address-key.ts";
 import { createLimits, type LimitsOptions } from "../../src/limits/memory-limits.ts";
 import { postJson, register } from "../support/agent.ts";
+import { problemHandler } from "../support/route-listener.ts";
 import { LOOSE_LIMITS } from "../support/service.ts";
 import { startTown } from "../support/town.ts";
 import { createWeb } from "../support/web.ts";
@@ -26,7 +27,7 @@ async function serve({ hops = 0, limited, translate }: Site) {
   app.set("trust proxy", hops);
   app.get("/", ...limited, (req, res) => void res.send(addressKey(req.ip)));
   if (translate) app.use(translate);
-  app.use(sendProblem(() => undefined));
+  app.use(problemHandler(() => undefined));
   const server = app.listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");
@@ -78,6 +79,7 @@ describe("a limited route", () => {
       detail: "The limit apply allows 0 in 90 seconds.",
       next: "Come again in 90 seconds.",
       instance: "/",
+      requestId: expect.any(String),
     });
   });
 
@@ -128,7 +130,7 @@ describe("a limited route", () => {
   it("answers clients of OAuth in the words of their protocol", async () => {
     const limits = limitsOf({ token: { points: 0, windowSeconds: 60 } });
     const limited = [limitBy(limits, "token", byAddress)];
-    const ask = await serve({ limited, translate: answerOAuthLimit });
+    const ask = await serve({ limited, translate: toOAuthError });
     const answer = await ask();
     expect(answer.status).toBe(429);
     expect(answer.headers.get("retry-after")).toBe("60");

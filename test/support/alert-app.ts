@@ -79,7 +79,7 @@ export async function startAlertApp({
   const { now, accounts } = people;
   const app = createApp({
     ...{ name: "Test", version: "1", baseUrl: base, proxyHops: 0, routers: [], now },
-    tokens: { before: (express) => express },
+    tokenRoute: { method: "POST", path: "/oauth/token", handle: ({ res }) => void res.end() },
     context: contextOf(
       createAlertService(alertDependencies({ records, archive, clock }, { limits })),
     ),

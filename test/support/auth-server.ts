@@ -20,13 +20,15 @@ import { createInteractions, type Interactions } from "../../src/auth/oidc/inter
 import { createPlainTokens } from "../../src/auth/oidc/plain-tokens.ts";
 import { createProvider } from "../../src/auth/oidc/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
-import { callerOf, createGate, type ResourcePath } from "../../src/http/authorize.ts";
-import { sendProblem } from "../../src/http/errors.ts";
+import { ProtectedResource, type ResourcePath } from "../../src/http/authorize.ts";
+import { sendJson } from "../../src/http/conditional-response.ts";
 import { createOAuth } from "../../src/http/oauth/endpoints.ts";
+import type { Route } from "../../src/http/route-table.ts";
 import { type Limits, type Quota, type QuotaName, quotas } from "../../src/limits/limits.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { atFileEnd } from "./file-end.ts";
+import { listenerOf, problemHandler } from "./route-listener.ts";
 
 /** Keys as the authorization server takes them. */
 interface AuthServerKeys {
@@ -185,16 +187,21 @@ function appOf(parts: Mounted): RequestListener {
   app.use(oauth.router);
   mountInteraction(app, createInteractions(provider), parts.sessions);
   mountSignIn(app, parts);
-  for (const path of ["/api/probe", "/mcp"]) {
-    const resource: ResourcePath = path === "/mcp" ? "/mcp" : "";
+  app.use(problemHandler());
+  const probe = (path: string, resource: ResourcePath): Route => {
     const options = { authenticate, baseUrl, anonymousScopes: anonymousCeiling, limits };
-    app.get(path, createGate(options, resource).enter, (_req, res) => {
-      const caller = callerOf(res);
-      res.json({ ...caller, scopes: [...caller.scopes] });
-    });
-  }
-  app.use(sendProblem(() => undefined));
-  return oauth.tokens.before(app, async () => undefined);
+    const guarded = new ProtectedResource(options, resource);
+    return {
+      method: "GET",
+      path,
+      async handle(context) {
+        const caller = await guarded.authorize(context);
+        sendJson(context.res, JSON.stringify({ ...caller, scopes: [...caller.scopes] }));
+      },
+    };
+  };
+  const routes = [oauth.tokenRoute, probe("/api/probe", ""), probe("/mcp", "/mcp")];
+  return listenerOf(routes, { proxyHops: parts.proxyHops, fallback: app });
 }
 
 /** The pages of an interaction without any page: what it is about, and a form to answer it. */

@@ -7,10 +7,10 @@ import type { Agent } from "../agents/agent.ts";
 import { type Refusal, refusals } from "../assertions/assertion-claims.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
 import { ID_JAG } from "../assertions/oauth-urns.ts";
+import { resourcesWithin } from "../audience.ts";
 import type { Auditor } from "../auditor.ts";
 import { allScopes } from "../scopes.ts";
 import type { Metadata } from "./metadata-members.ts";
-import { resourcesWithin } from "./resources.ts";
 
 /** What a registration says of who the agent is, once it was verified. */
 export interface AskedIdentity {

@@ -8,14 +8,10 @@ import type { Accounts } from "../accounts/accounts.ts";
 import { refusals } from "../assertions/assertion-claims.ts";
 import { type Assertion, type AssertionVerifier, usedAssertions } from "../assertions/id-jag.ts";
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
+import { resourcesWithin } from "../audience.ts";
 import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
 import { readsOf } from "./request-state.ts";
-import {
-  ACCESS_TOKEN_SECONDS,
-  type ResourcePolicy,
-  resourceIndicators,
-  resourcesWithin,
-} from "./resources.ts";
+import { ACCESS_TOKEN_SECONDS, type ResourcePolicy, resourceIndicators } from "./resources.ts";
 import { exchangeUnderWay } from "./settlement.ts";
 
 /** What the grant works with. */

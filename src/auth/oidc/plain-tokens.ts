@@ -2,18 +2,13 @@ import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors } from "oidc-provider";
 import { collection, type Stored } from "../../store/port/records.ts";
 import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
+import { covers, resourceMeant } from "../audience.ts";
 import { scopeNames } from "../scopes.ts";
 import { fingerprint, isSecretOf } from "../secrets.ts";
 import type { AdapterContext } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { type AdmitToken, type Document, issue } from "./issuance.ts";
-import {
-  ACCESS_TOKEN_SECONDS,
-  covers,
-  ownCeiling,
-  type ResourcePolicy,
-  resourceMeant,
-} from "./resources.ts";
+import { ACCESS_TOKEN_SECONDS, ownCeiling, type ResourcePolicy } from "./resources.ts";
 
 /** A token as it is answered (RFC 6749 section 5.1). */
 interface PlainToken {

@@ -1,13 +1,11 @@
 import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } from "oidc-provider";
 import type { ClientRecord } from "../agents/agent.ts";
+import { covers, resourceMeant } from "../audience.ts";
 import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
 import { readsOf } from "./request-state.ts";
 
 /** Seconds an access token is good for (interface section 2.5). */
 export const ACCESS_TOKEN_SECONDS = 3600;
-
-/** The MCP endpoint is a resource of its own, below the resource of the whole service. */
-const MCP_PATH = "/mcp";
 
 /** Scopes of OpenID Connect, which go with every consent: who the person is, and for how long. */
 export const personalScopes: readonly string[] = ["openid", "offline_access"];
@@ -23,34 +21,6 @@ export interface ResourcePolicy {
   readonly baseUrl: string;
   /** What a client_credentials token of such a client may hold at most. */
   readonly anonymousScopes: readonly Scope[];
-}
-
-/** Whether a token for `granted` may be used at `wanted`: a token for the whole service is good
- *  everywhere, one for /mcp only there (RFC 8707). */
-export function covers(granted: string, wanted: string): boolean {
-  return wanted === granted || wanted === granted + MCP_PATH;
-}
-
-function canonical(uri: string): string | undefined {
-  return URL.parse(uri)?.href.replace(/\/$/, "");
-}
-
-/** The resource that an indicator means, as this server writes it; a slash at the end is no
- *  difference. @returns `undefined` when there is no such resource here. */
-export function resourceMeant(indicator: string, baseUrl: string): string | undefined {
-  const wanted = canonical(indicator);
-  return [baseUrl, baseUrl + MCP_PATH].find((known) => canonical(known) === wanted);
-}
-
-/** The resources here that an assertion is good for; all when it names none (RFC 8707). */
-export function resourcesWithin(
-  named: readonly string[] | undefined,
-  baseUrl: string,
-): readonly string[] {
-  const here = [baseUrl, baseUrl + MCP_PATH];
-  if (named === undefined) return here;
-  const meant = named.map((indicator) => resourceMeant(indicator, baseUrl) ?? "");
-  return here.filter((resource) => meant.some((granted) => covers(granted, resource)));
 }
 
 /** @throws `invalid_target` when there is no such resource. */

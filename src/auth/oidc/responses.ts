@@ -1,6 +1,5 @@
-import { hash } from "node:crypto";
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
-import { isKnown } from "../../lib/etag.ts";
+import { isKnown, strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
 import { documentGrantTypes, isByDocument } from "./metadata-documents.ts";
@@ -74,7 +73,7 @@ function showMetadata(ctx: KoaContextWithOIDC): void {
   if (route === "discovery") {
     ctx.body = { ...(ctx.body as object), response_modes_supported: RESPONSE_MODES };
   }
-  const etag = `"${hash("sha256", JSON.stringify(ctx.body), "base64url")}"`;
+  const etag = strongEtag(JSON.stringify(ctx.body));
   ctx.set("etag", etag);
   if (isKnown(ctx.req, etag)) ctx.status = 304;
 }

@@ -1,12 +1,14 @@
-import { type Request, type Response, Router } from "express";
+import type { IncomingMessage } from "node:http";
 import type { EventReader } from "../../alerts/api/event-log.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import type { Repeat } from "../../lib/loop.ts";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../allowed-methods.ts";
-import { callerOf, type Gate } from "../authorize.ts";
+import type { ProtectedResource } from "../authorize.ts";
 import type { Streams } from "../open-streams.ts";
 import { queryOf } from "../query.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { Route } from "../route-table.ts";
 
 /** News may be lost on the way: so often is looked anyway, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
@@ -19,6 +21,9 @@ const COME_BACK_MS = 1_000;
 
 /** Events that are read at once, and so wait at most for a caller who does not read. */
 const PAGE = 100;
+
+/** Media type of server-sent events. */
+const EVENT_STREAM = "text/event-stream; charset=utf-8";
 
 /** Longest cursor, in characters. */
 const MAX_CURSOR = 200;
@@ -56,8 +61,8 @@ export interface EventLog {
 }
 
 /** What the stream is made from. */
-export interface EventStreamOptions {
-  readonly gate: Gate;
+export interface AlertStreamOptions {
+  readonly api: ProtectedResource;
   readonly log: EventLog;
   readonly streams: Streams;
   readonly repeat: Repeat;
@@ -67,27 +72,31 @@ export interface EventStreamOptions {
  * GET /api/alerts/stream: the events of the caller's alerts as server-sent events (WHATWG HTML,
  * section 9.2). It begins after `Last-Event-ID`, or after the cursor in the query, or now.
  */
-export function eventStreamRouter(options: EventStreamOptions): Router {
-  const { gate, log } = options;
-  const router = Router();
-  router
-    .route("/api/alerts/stream")
-    .get(gate.enter, async (req, res) => {
-      const caller = callerOf(res);
-      gate.requireScopes(caller, alertScopes);
+export function alertStreamRoute(options: AlertStreamOptions): Route {
+  const { api, log } = options;
+  return {
+    method: "GET",
+    path: "/api/alerts/stream",
+    async handle(context) {
+      const { req, res } = context;
+      const caller = await api.authorize(context, alertScopes);
       const asked = cursorOf(req);
       const cursor = asked ?? (await log.end(caller));
-      // A cursor that is none is told before the stream begins.
+      // An invalid cursor is refused before the stream begins.
       const first = await log.after(caller, cursor, PAGE);
-      if (req.method === "HEAD") res.type("text/event-stream").end();
-      else follow(res, { cursor, first }, options);
-    })
-    .all(onlyMethods(["get"]));
-  return router;
+      if (req.method === "HEAD") {
+        res.setHeader("Content-Type", EVENT_STREAM);
+        res.end();
+      } else {
+        follow({ context, caller, cursor, first }, options);
+      }
+    },
+  };
 }
 
-function cursorOf(req: Request): string | undefined {
-  const cursor = req.get("last-event-id") ?? queryOf(req).get("cursor") ?? undefined;
+function cursorOf(req: IncomingMessage): string | undefined {
+  const cursor =
+    req.headers["last-event-id"]?.toString() ?? queryOf(req).get("cursor") ?? undefined;
   if (cursor === undefined || cursor.length <= MAX_CURSOR) return cursor;
   throw new Problem("invalid_request", {
     detail: `A cursor has at most ${MAX_CURSOR} characters.`,
@@ -95,22 +104,26 @@ function cursorOf(req: Request): string | undefined {
   });
 }
 
-interface Start {
+/** A caller who is about to listen. */
+interface Listener {
+  readonly context: RequestContext;
+  readonly caller: Caller;
+  /** Where the stream begins, with the events that are there already. */
   readonly cursor: string;
   readonly first: LoggedPage;
 }
 
 /** Sends what there is, and then whatever comes, no faster than the caller reads. */
 function follow(
-  res: Response,
-  { cursor: start, first }: Start,
-  { log, streams, repeat }: EventStreamOptions,
+  { context, caller, cursor: start, first }: Listener,
+  { log, streams, repeat }: AlertStreamOptions,
 ): void {
-  // Whoever left while the first events were read is never heard to leave.
+  const { res } = context;
+  // A response that was destroyed while the first events were read emits no further close.
   if (res.destroyed) return;
-  const caller = callerOf(res);
-  streams.hold(res, () => res.end());
-  res.set({ "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" });
+  streams.hold(context, caller, () => res.end());
+  res.setHeader("Content-Type", EVENT_STREAM);
+  res.setHeader("X-Accel-Buffering", "no");
   res.flushHeaders();
   let cursor = start;
   const send = ({ events, ...page }: LoggedPage): number => {

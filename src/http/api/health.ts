@@ -1,10 +1,28 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Router } from "express";
+import { paths } from "../../../wellknown/paths.ts";
 import { isoInstant } from "../../answers/common.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import type { ToolContext } from "../../tool.ts";
-import { onlyMethods } from "../allowed-methods.ts";
-import type { Readiness } from "./readiness.ts";
+import { sendJson } from "../conditional-response.ts";
+import type { Route } from "../route-table.ts";
+
+/** What one part says about itself. */
+export interface Check {
+  readonly ok: boolean;
+  /** For the operator; holds nothing a stranger must not know. */
+  readonly detail: string;
+}
+
+/** What parts say, by name. */
+type Checks = Readonly<Record<string, Check>>;
+
+/** Asks every part whether it can do its work now. */
+export type Readiness = () => Promise<{
+  /** Without these, requests are to go elsewhere. */
+  readonly needed: Checks;
+  /** Without these, requests are answered and something else is not done. */
+  readonly wanted: Checks;
+}>;
 
 /** What the health answer says about the process. */
 export interface HealthOptions {
@@ -29,16 +47,16 @@ const UNANSWERED = [`checks: not finished within ${WAIT_MS} ms`];
  * GET /api/health (spec 4.1), open to everyone. It answers 200 whatever happens to the parts:
  * `status` is `ok`, or `degraded` with what is wrong in `reasons`.
  */
-export function healthRouter({ context, name, version, readiness, now }: HealthOptions): Router {
+export function healthRoute({ context, name, version, readiness, now }: HealthOptions): Route {
   const { market } = context;
   const simulated = market.source.simulated;
   const engine = `${name} ${version}, market ${market.mode}${simulated ? " (simulated data)" : ""}`;
-  const router = Router();
-  router
-    .route("/api/health")
-    .get(async (_req, res) => {
+  return {
+    method: "GET",
+    path: paths.health,
+    async handle({ res }) {
       const reasons = await reasonsToWorry(readiness);
-      res.set("cache-control", "no-store").json({
+      const health = {
         status: reasons.length === 0 ? "ok" : "degraded",
         ...(reasons.length > 0 && { reasons }),
         engine,
@@ -49,11 +67,41 @@ export function healthRouter({ context, name, version, readiness, now }: HealthO
         asOf: isoInstant(market.knownUntil()),
         instruments: market.instruments().length,
         methodVersion: METHOD_VERSION,
-      });
-    })
-    .all(onlyMethods(["get"]));
-  return router;
+      };
+      sendJson(res, JSON.stringify(health));
+    },
+  };
 }
+
+/**
+ * GET /readyz and GET /livez, open to everyone. /readyz: 200 when requests can be served, 503 when a
+ * load balancer should send them elsewhere. /livez: 200 whenever the process can answer at all.
+ * GET /api/health answers whatever happens to the parts.
+ */
+export function probeRoutes(readiness: Readiness): readonly Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/readyz",
+      async handle({ res }) {
+        const { needed, wanted } = await readiness();
+        const isReady = areWell(needed);
+        const whenReady = areWell(wanted) ? "ready" : "degraded";
+        if (!isReady) res.setHeader("Retry-After", "1");
+        res.statusCode = isReady ? 200 : 503;
+        const status = isReady ? whenReady : "unavailable";
+        sendJson(res, JSON.stringify({ status, checks: { ...needed, ...wanted } }));
+      },
+    },
+    {
+      method: "GET",
+      path: "/livez",
+      handle: ({ res }) => sendJson(res, JSON.stringify({ status: "alive" })),
+    },
+  ];
+}
+
+const areWell = (checks: Checks): boolean => Object.values(checks).every(({ ok }) => ok);
 
 /** One clause for each part that is not well, as `/readyz` says it; none where all are. */
 async function reasonsToWorry(readiness: Readiness): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-import type { Request } from "express";
+import type { IncomingMessage } from "node:http";
 import { Problem } from "../../problem.ts";
 
 /** A string of RFC 9651 section 3.3.3, as draft-ietf-httpapi-idempotency-key-header-07 has it. */
@@ -15,7 +15,7 @@ const BARE = /^[!-~]{1,255}$/;
  */
 export function idempotencyKeyOf({
   headersDistinct,
-}: Pick<Request, "headersDistinct">): string | undefined {
+}: Pick<IncomingMessage, "headersDistinct">): string | undefined {
   const [header, ...more] = headersDistinct["idempotency-key"] ?? [];
   if (header === undefined) return undefined;
   const key = header.startsWith('"') ? unquoted(header) : header;

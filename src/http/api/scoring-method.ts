@@ -1,19 +1,17 @@
-import { Router } from "express";
 import { MethodQuery, MethodVersion, methodAnswer } from "../../answers/method.ts";
 import type { PeerTables } from "../../score/peers.ts";
 import type { ToolContext } from "../../tool.ts";
-import { onlyMethods } from "../allowed-methods.ts";
-import { callerOf, type Gate } from "../authorize.ts";
+import type { ProtectedResource } from "../authorize.ts";
 import { sendValidated } from "../conditional-response.ts";
 import { queryOf } from "../query.ts";
-import { createAnswerMemory } from "./answer-cache.ts";
-import { answerOf } from "./answers.ts";
+import type { Route } from "../route-table.ts";
+import { answerOf, createAnswerCache } from "./answers.ts";
 import { parse } from "./parse.ts";
 
 /** What the published method is made from. */
 export interface MethodOptions {
   readonly context: ToolContext;
-  readonly gate: Gate;
+  readonly api: ProtectedResource;
   /** Every table that a kept snapshot was made with, newest first. */
   readonly tables: () => readonly PeerTables[];
 }
@@ -25,23 +23,23 @@ const CACHE = {
 } as const;
 
 /** GET /api/method/{version}: weights, thresholds and tables, for whoever may read factors. */
-export function methodRouter({ context, gate, tables }: MethodOptions): Router {
-  const memory = createAnswerMemory(context);
-  const router = Router();
-  router
-    .route("/api/method/:version")
-    .get(gate.enter, async (req, res) => {
-      gate.requireScopes(callerOf(res), ["factor:read"]);
-      const version = parse(MethodVersion, req.params.version);
+export function methodRoute({ context, api, tables }: MethodOptions): Route {
+  const cache = createAnswerCache(context);
+  return {
+    method: "GET",
+    path: "/api/method/{version}",
+    async handle(request) {
+      const { req, res, params } = request;
+      await api.authorize(request, ["factor:read"]);
+      const version = parse(MethodVersion, params.version);
       const query = parse(MethodQuery, single(queryOf(req)));
       const question = `${version} ${query.tables ?? ""}`;
       const answer = () => answerOf(methodAnswer(version, query, { context, tables: tables() }));
-      const { json, etag } = memory.find(question) ?? (await memory.keep(question, answer));
-      const cache = query.tables === undefined ? CACHE.newest : CACHE.named;
-      sendValidated(req, res, { json, etag, cache });
-    })
-    .all(onlyMethods(["get"]));
-  return router;
+      const { json, etag } = cache.find(question) ?? (await cache.keep(question, answer));
+      const control = query.tables === undefined ? CACHE.newest : CACHE.named;
+      sendValidated(req, res, { json, etag, cacheControl: control });
+    },
+  };
 }
 
 /** Members of a query; one that comes several times is a list, which no schema here takes. */

@@ -1,9 +1,8 @@
-import { hash } from "node:crypto";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { documents } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
-import { isKnown } from "../../lib/etag.ts";
+import { isKnown, strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
 import { referenceMarkdown } from "../../openapi/markdown.ts";
 import { serveReading } from "../allowed-methods.ts";
@@ -94,7 +93,7 @@ interface Text {
 const textOf = (type: string, text: string): Text => ({
   type,
   text,
-  etag: `"${hash("sha256", text, "base64url")}"`,
+  etag: strongEtag(text),
 });
 
 /** Sends a text under a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */

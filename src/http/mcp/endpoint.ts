@@ -1,30 +1,35 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { RequestListener } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { createMcpHandler } from "@modelcontextprotocol/server";
-import { type RequestHandler, type Response, Router } from "express";
+import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
+import { paths } from "../../../wellknown/paths.ts";
 import { calledFrom } from "../../auth/auditor.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { Problem } from "../../problem.ts";
 import { withinTraceOf } from "../../telemetry/traces.ts";
-import { callerOf, type Gate } from "../authorize.ts";
+import type { ProtectedResource } from "../authorize.ts";
 import type { Streams } from "../open-streams.ts";
-import { createFastLane, MCP_PATH } from "./fast-lane.ts";
-import { type AnswerUsual, createFastPath } from "./fast-path.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { Route } from "../route-table.ts";
+import { createFastPath } from "./fast-path.ts";
 import { acceptsBoth, BOTH_FORMS, usualRequest } from "./fast-request.ts";
 import { readMessage, requireModest } from "./message-body.ts";
 import { scopesOf } from "./required-scopes.ts";
 import { signalsListenedTo } from "./resources.ts";
 import {
   authInfoOf,
+  changing,
   createServerFactory,
   type McpServerOptions,
   ownNames,
 } from "./server-factory.ts";
 
+/** A credential may have ended during a body that took longer than this, in milliseconds. */
+const SLOW_BODY_MS = 500;
+
 /** What the MCP endpoint is made from. */
 export interface McpOptions extends McpServerOptions {
-  readonly gate: Gate;
+  readonly mcp: ProtectedResource;
   /** Answers that stay open. */
   readonly streams: Streams;
   /** Listens for signals that have changed. @returns Stops listening. */
@@ -37,67 +42,60 @@ export interface McpOptions extends McpServerOptions {
 
 type NewServer = ReturnType<typeof createServerFactory>;
 
-/** The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. */
-export interface Mcp {
-  readonly router: Router;
-  /** Answers what it can before Express does; all else goes on to it. */
-  before(express: RequestListener): RequestListener;
+/** A message of a caller who may send it. */
+interface Received {
+  readonly caller: Caller;
+  readonly message: unknown;
 }
 
-/** Makes the MCP endpoint, with two servers that stay for usual messages unless that is turned off. */
-export function createMcp(options: McpOptions): Mcp {
-  const { gate, onReport } = options;
+type Answer = (context: RequestContext, received: Received) => Promise<void>;
+
+/** The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. Usual
+ *  requests are answered by two servers that stay, unless that is turned off. */
+export function mcpRoute(options: McpOptions): Route {
+  const { baseUrl, mcp, mcpFastPath, onReport } = options;
   const newServer = createServerFactory(options);
-  const bySdk = serve(newServer, options);
-  if (!options.mcpFastPath) {
-    return {
-      router: routerWith(options, { enter: gate.enter, bySdk }),
-      before: (express) => express,
-    };
-  }
-  const answerUsual = createFastPath({ newServer, onReport });
-  const { before, enter } = createFastLane({ gate, answer: answerUsual });
-  return { router: routerWith(options, { enter, answerUsual, bySdk }), before };
-}
-
-/** What lets callers in, and what answers them. */
-interface Steps {
-  readonly enter: RequestHandler;
-  readonly answerUsual?: AnswerUsual;
-  readonly bySdk: RequestHandler;
-}
-
-function routerWith({ gate, baseUrl }: McpOptions, { enter, answerUsual, bySdk }: Steps): Router {
-  const answer: RequestHandler = async (req, res, next) => {
-    // The SDK takes nothing but both names.
-    if (acceptsBoth(req.headers)) req.headers.accept = BOTH_FORMS;
-    requireModest(req.body);
-    const caller = callerOf(res);
-    if (Array.isArray(req.body)) await gate.countFurther(res, caller, req.body.length - 1);
-    gate.requireScopes(caller, scopesOf(req.body));
-    withinTraceOf(req.body, () => {
-      const usual = answerUsual && usualRequest(req, ownNames);
-      const answering = usual && calledFrom(req.ip, () => answerUsual(usual, authInfoOf(caller)));
-      if (answering === undefined) return bySdk(req, res, next);
-      answering.then((write) => write(res)).catch(next);
-    });
-  };
-  const router = Router();
-  router
-    .route(MCP_PATH)
-    .post(onlyOrigin(baseUrl), enter, readMessage, gate.stillIn, answer)
-    .all((req) => {
+  const answerBySdk = sdkAnswerer(newServer, options);
+  const answerUsual = mcpFastPath ? createFastPath({ newServer, onReport }) : undefined;
+  const requireOwnOrigin = ownOriginGuard(baseUrl);
+  return {
+    method: "POST",
+    path: paths.mcp,
+    async handle(context) {
+      const { req, res } = context;
+      requireOwnOrigin(req.headers.origin);
+      const caller = await mcp.authorize(context);
+      const startedAt = performance.now();
+      const message = await readMessage(context);
+      requireModest(message);
+      const usual = usualRequest({ headers: req.headers, body: message }, ownNames);
+      const isRead = usual !== undefined && !isChange(usual.message);
+      const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
+      if (!isRead || isSlow) await mcp.requireStillValid(context);
+      if (Array.isArray(message)) await mcp.countFurther(context, caller, message.length - 1);
+      mcp.requireScopes(caller, scopesOf(message));
+      await withinTraceOf(message, async () => {
+        const answering =
+          usual && calledFrom(context.ip, () => answerUsual?.(usual, authInfoOf(caller)));
+        if (answering === undefined) await answerBySdk(context, { caller, message });
+        else (await answering)(res);
+      });
+    },
+    otherMethods({ req }) {
       throw new Problem("method_not_allowed", {
         detail: `${req.method} is not possible here: this is the MCP endpoint, for programs.`,
         next: `Send messages by POST; ${baseUrl}/#connect says how a client is connected.`,
         headers: { Allow: "POST" },
       });
-    });
-  return router;
+    },
+  };
 }
 
+/** Whether a request calls a tool that changes something. */
+const isChange = ({ params }: JSONRPCRequest): boolean => changing.has(params?.name);
+
 /** Hands messages to the SDK, which reports refusals and failures alike: the status tells. */
-function serve(newServer: NewServer, options: McpOptions): RequestHandler {
+function sdkAnswerer(newServer: NewServer, options: McpOptions): Answer {
   const { onError, onReport } = options;
   const reports = new AsyncLocalStorage<unknown[]>();
   const onerror = (error: unknown) => {
@@ -106,33 +104,41 @@ function serve(newServer: NewServer, options: McpOptions): RequestHandler {
   };
   const newHandler = () => createMcpHandler(newServer, { onerror });
   const common = newHandler();
-  return (req, res, next) => {
+  return async (context, { caller, message }) => {
+    const { req, res, ip } = context;
+    // The SDK accepts nothing but both names.
+    if (acceptsBoth(req.headers)) req.headers.accept = BOTH_FORMS;
     const reported: unknown[] = [];
     res.once("finish", () => {
       if (res.statusCode >= 500) reported.forEach(onError);
     });
-    const handler = isListening(req.body) ? newHandler() : common;
-    if (handler !== common) stayOpen(res, { handler, message: req.body }, options);
-    const asked = Object.assign(req, { auth: authInfoOf(callerOf(res)) });
+    const handler = isListening(message) ? newHandler() : common;
+    if (handler !== common) stayOpen(context, { handler, caller, message }, options);
     const handle = toNodeHandler(handler, { onerror });
-    const answer = () => handle(asked, res, req.body).catch(next);
-    reports.run(reported, () => calledFrom(req.ip, answer));
+    const request = Object.assign(req, { auth: authInfoOf(caller) }) as Parameters<
+      typeof handle
+    >[0];
+    await reports.run(reported, () => calledFrom(ip, () => handle(request, res, message)));
   };
 }
 
-/** A message that asks to be told of changes, and what the SDK answers it with. */
-interface Listening {
+/** A message that subscribes to changes, and the handler of the SDK that answers it. */
+interface Subscription extends Received {
   /** For this answer alone, so that it can be ended in good order when the others go on. */
   readonly handler: ReturnType<typeof createMcpHandler>;
-  readonly message: unknown;
 }
 
-/** Lets an answer stay open, and tells it of the signals that the message names. */
-function stayOpen(res: Response, { handler, message }: Listening, options: McpOptions): void {
+/** Keeps an answer open, and notifies it of the signals that the message names. */
+function stayOpen(
+  request: RequestContext,
+  { handler, caller, message }: Subscription,
+  options: McpOptions,
+): void {
+  const { res } = request;
   const { context, streams, onSignal } = options;
   const wanted = signalsListenedTo(message, context);
   if (res.destroyed) return;
-  streams.hold(res, () => void handler.close());
+  streams.hold(request, caller, () => void handler.close());
   const stopListening = onSignal((symbol) =>
     wanted.get(symbol)?.forEach(handler.notify.resourceUpdated),
   );
@@ -141,15 +147,16 @@ function stayOpen(res: Response, { handler, message }: Listening, options: McpOp
 
 /**
  * A browser names the page that calls. While the service is on this machine, only pages from this
- * machine may call it: a name of a stranger could lead here (DNS rebinding, MCP 2026-07-28). Elsewhere
- * any page may, since no cookie counts.
+ * machine may call it: the host name of another site could resolve to here (DNS rebinding, MCP
+ * 2026-07-28). Elsewhere any page may, since no cookie counts.
+ *
+ * @returns Throws the problem `forbidden_origin`.
  */
-function onlyOrigin(baseUrl: string): RequestHandler {
+function ownOriginGuard(baseUrl: string): (origin: string | undefined) => void {
   const isLocal = isLoopbackHost(new URL(baseUrl).hostname);
   const isFromHere = (origin: string) => isLoopbackHost(URL.parse(origin)?.hostname ?? "");
-  return (req, _res, next) => {
-    const { origin } = req.headers;
-    if (!isLocal || origin === undefined || isFromHere(origin)) return next();
+  return (origin) => {
+    if (!isLocal || origin === undefined || isFromHere(origin)) return;
     throw new Problem("forbidden_origin", {
       detail:
         "While the service is on this machine, its MCP endpoint is open to pages from here alone.",
@@ -159,5 +166,5 @@ function onlyOrigin(baseUrl: string): RequestHandler {
 }
 
 /** Whether a message asks for an answer that stays open (MCP 2026-07-28, subscriptions). */
-const isListening = (body: { readonly method?: unknown } | null | undefined): boolean =>
-  body?.method === "subscriptions/listen";
+const isListening = (message: unknown): boolean =>
+  (message as { readonly method?: unknown } | null | undefined)?.method === "subscriptions/listen";

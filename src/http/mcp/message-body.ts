@@ -1,8 +1,8 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import express, { type RequestHandler } from "express";
+import type { IncomingHttpHeaders } from "node:http";
+import express from "express";
 import { Problem } from "../../problem.ts";
-import { isDeeperThan } from "../api/json-body.ts";
-import { isPlainBody, wholeBody } from "../usual-body.ts";
+import { hasType, isDeeperThan, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
+import type { RequestContext } from "../request-context.ts";
 
 /** Largest MCP message in bytes; tool inputs are far smaller. */
 const MAX_MESSAGE_BYTES = 100 * 1024;
@@ -21,27 +21,30 @@ export const isUsualJson = (headers: IncomingHttpHeaders): boolean =>
   USUAL_TYPE.test(headers["content-type"] ?? "");
 
 /** Whether a body comes as it is, with a length that is known and allowed. */
-export const isUsualBody = (headers: IncomingHttpHeaders): boolean =>
+const isUsualBody = (headers: IncomingHttpHeaders): boolean =>
   isUsualJson(headers) && isPlainBody(headers, MAX_MESSAGE_BYTES);
 
-/** Leaves out a byte order mark, as the reader of Express does. */
+/** Ignores a byte order mark, as the parser of Express does. */
 const utf8 = new TextDecoder();
 
-/** Bodies that have been read, or are being read. */
-const bodies = new WeakMap<IncomingMessage, Promise<unknown>>();
-
 /**
- * Reads a usual body, once, whoever asks for it. Of a caller who leaves meanwhile nothing is heard.
+ * Reads a message. The parser of Express, which knows encodings and character sets, gets the body that
+ * is not in the usual form; for any other it takes longer than the answer.
  *
- * @throws {Problem} `invalid_request` when it is no JSON.
+ * @throws {Problem} `unsupported_media_type` for what is no JSON, `invalid_request` for malformed JSON;
+ *   other errors of the parser are worded by the writer of errors.
  */
-export function readBody(req: IncomingMessage): Promise<unknown> {
-  const known = bodies.get(req);
-  if (known !== undefined) return known;
-  const body = wholeBody(req).then(parsed);
-  bodies.set(req, body);
-  return body;
+export async function readMessage(context: RequestContext): Promise<unknown> {
+  const { req } = context;
+  if (isUsualBody(req.headers)) return parsed(await readPlainBody(req));
+  if (hasType(req, "application/json")) return parseBody(json, context);
+  throw new Problem("unsupported_media_type", {
+    detail: "The body must be application/json.",
+    next: "Send one JSON-RPC message with that content type.",
+  });
 }
+
+const json = express.json({ limit: MAX_MESSAGE_BYTES, strict: false });
 
 function parsed(bytes: Buffer): unknown {
   try {
@@ -53,29 +56,6 @@ function parsed(bytes: Buffer): unknown {
     });
   }
 }
-
-/**
- * Reads JSON into `req.body`. The reader of Express, which knows encodings and character sets, gets
- * what is not in the usual form; for the rest it takes longer than to answer.
- *
- * @throws {Problem} `unsupported_media_type` for what is no JSON; what else can be wrong is told by
- *   the error handler.
- */
-export const readMessage: RequestHandler = async (req, res, next) => {
-  if (!isUsualBody(req.headers)) return readUnusual(req, res, next);
-  req.body = await readBody(req);
-  next();
-};
-
-const read = express.json({ limit: MAX_MESSAGE_BYTES, strict: false });
-
-const readUnusual: RequestHandler = (req, res, next) => {
-  if (req.is("application/json")) return read(req, res, next);
-  throw new Problem("unsupported_media_type", {
-    detail: "The body must be application/json.",
-    next: "Send one JSON-RPC message with that content type.",
-  });
-};
 
 /** Bounds what a small body can still ask for. @throws {Problem} `invalid_request`. */
 export function requireModest(body: unknown): void {

@@ -1,7 +1,7 @@
 import type { RequestHandler } from "express";
 import { RESPONSE_MODES } from "../../auth/oidc/responses.ts";
+import { OAuthError } from "../errors.ts";
 import { queryOf } from "../query.ts";
-import { OAuthRefusal } from "./oauth-errors.ts";
 
 /** Longest query of an authorization request, in characters: it is kept while a person is asked. */
 const MAX_QUERY_CHARACTERS = 4096;
@@ -15,7 +15,7 @@ const opaque = ["state", "nonce"];
 
 /** Refuses an authorization request that is too long to be kept, or wants its answer in a way that is
  *  not announced. Never as a redirect: where it would
- *  lead has not been checked (RFC 6749 section 4.1.2.1). @throws {OAuthRefusal} `invalid_request` */
+ *  lead has not been checked (RFC 6749 section 4.1.2.1). @throws {OAuthError} `invalid_request` */
 export const boundAuthorization: RequestHandler = (req, _res, next) => {
   const query = queryOf(req);
   if (req.originalUrl.length - req.path.length > MAX_QUERY_CHARACTERS) {
@@ -27,12 +27,12 @@ export const boundAuthorization: RequestHandler = (req, _res, next) => {
   if (long !== undefined) throw tooLong(long, MAX_OPAQUE_CHARACTERS);
   if (!query.getAll("response_mode").every((mode) => RESPONSE_MODES.includes(mode))) {
     const description = `response_mode is ${RESPONSE_MODES.join(" or ")}`;
-    throw new OAuthRefusal("invalid_request", { status: 400, description });
+    throw new OAuthError("invalid_request", { status: 400, description });
   }
   next();
 };
 
-function tooLong(what: string, most: number): OAuthRefusal {
+function tooLong(what: string, most: number): OAuthError {
   const description = `${what} has at most ${most} characters`;
-  return new OAuthRefusal("invalid_request", { status: 400, description });
+  return new OAuthError("invalid_request", { status: 400, description });
 }

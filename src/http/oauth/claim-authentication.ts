@@ -2,14 +2,14 @@ import type { Request } from "express";
 import { isFresh } from "../../auth/accounts/fresh.ts";
 import type { ActingApplication } from "../../auth/agents/agent.ts";
 import type { AgentOf } from "../../auth/agents/registration-access-token.ts";
+import { covers } from "../../auth/audience.ts";
 import type { Authenticate, Caller } from "../../auth/caller.ts";
-import { covers } from "../../auth/oidc/resources.ts";
 import type { Scope } from "../../auth/scopes.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 import { challenge, credentialOf, type Refuse } from "../credential.ts";
-import { OAuthRefusal } from "./oauth-errors.ts";
+import { OAuthError } from "../errors.ts";
 
 /** Who takes part in a claim. */
 export type Claimant =
@@ -37,7 +37,7 @@ export interface ClaimantOptions {
 /**
  * Finds who takes part in a claim.
  *
- * @throws {OAuthRefusal} 400 `invalid_request` for two credentials; 401 `invalid_token` for none,
+ * @throws {OAuthError} 400 `invalid_request` for two credentials; 401 `invalid_token` for none,
  *   or one that does not count here; 403 `access_denied` for one that cannot claim.
  * @throws {Problem} `rate_limited` for too many that do not count.
  */
@@ -74,8 +74,8 @@ export function createClaimantOf(options: ClaimantOptions): (req: Request) => Pr
 }
 
 /** The refusal of a credential that is good, but not for a claim. */
-export function notEligible(description: string): OAuthRefusal {
-  return new OAuthRefusal("access_denied", { status: 403, description });
+export function notEligible(description: string): OAuthError {
+  return new OAuthError("access_denied", { status: 403, description });
 }
 
 /** A token gives an agent no more than it can do itself, for no longer than it is allowed, and only with
@@ -94,7 +94,7 @@ function personOf(caller: Caller, now: number): Claimant {
 }
 
 const several = (description: string) =>
-  new OAuthRefusal("invalid_request", { status: 400, description });
+  new OAuthError("invalid_request", { status: 400, description });
 
 /** RFC 6750 section 3: the challenge names no error when there was no token; RFC 9728 section 5.1
  *  says where to read on. */
@@ -103,6 +103,6 @@ function unauthenticatedAt(baseUrl: string): Refuse {
   return (description, error) => {
     const reason = error && { error, error_description: description };
     const headers = { "WWW-Authenticate": challenge({ ...reason, resource_metadata }) };
-    return new OAuthRefusal("invalid_token", { status: 401, description, headers });
+    return new OAuthError("invalid_token", { status: 401, description, headers });
   };
 }

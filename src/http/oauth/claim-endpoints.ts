@@ -7,14 +7,15 @@ import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { onlyMethods } from "../allowed-methods.ts";
-import { answerOAuthLimit, limitBy } from "../rate-limits.ts";
+import { OAuthError } from "../errors.ts";
+import { limitBy } from "../rate-limits.ts";
 import {
   type Claimant,
   type ClaimantOptions,
   createClaimantOf,
   notEligible,
 } from "./claim-authentication.ts";
-import { answerOAuthRefusal, OAuthRefusal } from "./oauth-errors.ts";
+import { toOAuthError } from "./oauth-errors.ts";
 import { body, bytesOf } from "./oauth-request.ts";
 
 /** What the claim endpoints are made from. */
@@ -79,7 +80,7 @@ export function claimRouter(options: ClaimRouterOptions): Router {
   post("/oauth/claim", ...attemptLimits(limits, guard), complete(options, guard));
   const startLimit = limitBy(limits, "claim-start", ({ body }) => body.data.agent_id);
   post("/oauth/claim/start", onlyAgents, startLimit, start(claims, baseUrl));
-  router.use(answerOAuthRefusal, answerOAuthLimit);
+  router.use(toOAuthError);
   return router;
 }
 
@@ -95,7 +96,7 @@ function asked(claimantOf: ReturnType<typeof createClaimantOf>, path: Path): Req
     const { data } = bodies[path].safeParse(jsonOf(bytesOf(req)));
     if (data === undefined) {
       const description = `The body must be a JSON object with the strings ${forms[path]}.`;
-      throw new OAuthRefusal("invalid_request", { status: 400, description });
+      throw new OAuthError("invalid_request", { status: 400, description });
     }
     checkEligible(claimant, data.agent_id);
     req.body = { claimant, data };
@@ -166,14 +167,14 @@ function claimedBody(
   const { page, start_url } = claimLinks(baseUrl, agentId);
   switch (outcome.status) {
     case "invalid_claim_code":
-      throw new OAuthRefusal(outcome.status, {
+      throw new OAuthError(outcome.status, {
         status: 400,
         description:
           "The agent is unknown or claimed, or the code is wrong or has expired: the agent gets a new one at start_url.",
         links: { page, start_url },
       });
     case "claim_not_confirmed":
-      throw new OAuthRefusal(outcome.status, {
+      throw new OAuthError(outcome.status, {
         status: 409,
         description:
           "No person has confirmed the claim yet: let them open the verification_uri from start_url, or give them the code of the agent for the page.",
@@ -205,7 +206,7 @@ function start(
     const begun = await calledFrom(ip, () => claims.begin(agent_id, login_hint));
     if (begun === undefined) {
       const description = `The agent is claimed, or lacks the grant client_credentials. A claimed agent goes on with a new token from ${baseUrl}/oauth/token.`;
-      throw new OAuthRefusal("already_claimed", { status: 409, description });
+      throw new OAuthError("already_claimed", { status: 409, description });
     }
     const expires_at = new Date(begun.expiresAt).toISOString();
     res.json({

@@ -7,10 +7,10 @@ import { countInOrder } from "../../limits/count-in-order.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 import { admit } from "../rate-limits.ts";
-import type { Asked, AskedByForm } from "./oauth-request.ts";
+import type { FormRequest, OAuthRequest } from "./oauth-request.ts";
 
 /** Hands a request on to the authorization server. */
-export type HandOn<A = Asked> = (asked: A) => Promise<void>;
+export type HandOn<R = OAuthRequest> = (request: R) => Promise<void>;
 
 /** Who a client says it is; nothing of it is proven. */
 interface Named {
@@ -23,11 +23,11 @@ interface Named {
 }
 
 /** A request of who may be a client. */
-type AskedBy = AskedByForm & { readonly named: Named };
+type ClientRequest = FormRequest & { readonly named: Named };
 
 /** The client that a request names, in one of the ways of RFC 6749 section 2.3 and RFC 7523 section
  *  2.2. A request that names none, or more than one, is refused later. */
-function namedBy({ req, form }: AskedByForm): Omit<Named, "address"> {
+function namedBy({ req, form }: FormRequest): Omit<Named, "address"> {
   const basic = /^basic +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
   if (basic !== undefined) return { clientId: userOf(basic), proof: "secret" };
   const clientId = form.get("client_id");
@@ -62,7 +62,7 @@ function subjectOf(assertion: string): string {
  *
  * @throws {Problem} `rate_limited`
  */
-export function limitTokens(limits: Limits, handOn: HandOn<AskedByForm>): HandOn<AskedBy> {
+export function limitTokens(limits: Limits, handOn: HandOn<FormRequest>): HandOn<ClientRequest> {
   return async (asked) => {
     const { res, named } = asked;
     const { clientId, proof, address } = named;
@@ -84,7 +84,7 @@ export function limitTokens(limits: Limits, handOn: HandOn<AskedByForm>): HandOn
  *
  * @returns Throws the problem `rate_limited`.
  */
-export function admitTokens(limits: Limits, { res, ip }: Asked): AdmitToken {
+export function admitTokens(limits: Limits, { res, ip }: OAuthRequest): AdmitToken {
   return async ({ clientId, accountId }) => {
     if (accountId === undefined) {
       admit(res, [await limits.count("token-unclaimed-client", fingerprint(clientId))]);
@@ -102,7 +102,7 @@ export function admitTokens(limits: Limits, { res, ip }: Asked): AdmitToken {
  *
  * @throws {Problem} `rate_limited`
  */
-export function guardProofs(limits: Limits, handOn: HandOn<AskedBy>): HandOn<AskedByForm> {
+export function guardProofs(limits: Limits, handOn: HandOn<ClientRequest>): HandOn<FormRequest> {
   return async (asked) => {
     const address = addressKey(asked.ip);
     const refusal = refusalOf([await limits.look("secret-address", address)]);

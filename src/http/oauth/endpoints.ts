@@ -13,23 +13,25 @@ import { addressKey } from "../../limits/address-key.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits, QuotaName } from "../../limits/limits.ts";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { methodNotAllowed, onlyMethods } from "../allowed-methods.ts";
 import { sendJson } from "../conditional-response.ts";
-import { internalError, isOpenedInBrowser } from "../errors.ts";
-import { admit, answerOAuthLimit, limitBy } from "../rate-limits.ts";
+import { internalError, isOpenedInBrowser, OAuthError } from "../errors.ts";
+import { admit, countVisit, limitBy } from "../rate-limits.ts";
+import type { Route } from "../route-table.ts";
 import { boundAuthorization } from "./authorize-bounds.ts";
 import { admitTokens, guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
-import { answerOAuthRefusal, OAuthRefusal, refuseOnPage } from "./oauth-errors.ts";
+import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
 import {
-  type AskedByForm,
-  askedOf,
+  asBodyProblem,
   body,
   FORM,
+  type FormRequest,
   hashSecret,
+  oauthRequestOf,
   pinned,
+  readForm,
   withForm,
 } from "./oauth-request.ts";
-import { createTokenLane, TOKEN_PATH, type TokenLane } from "./token-lane.ts";
 
 interface OAuthOptions {
   /** Gives the authorization server of the moment; it changes with its keys. */
@@ -39,8 +41,6 @@ interface OAuthOptions {
   readonly plainTokens: IssuePlainToken;
   readonly keys: Pick<ApiKeys, "find" | "revoke">;
   readonly limits: Limits;
-  /** Reverse proxies whose word on the caller's address counts. */
-  readonly proxyHops: number;
 }
 
 type Method = "get" | "post" | "put" | "delete";
@@ -59,7 +59,7 @@ const clientMembers = ["client_id", "client_secret", "client_assertion"];
  *  token in the header is no client authentication. */
 function possession({ provider, keys }: OAuthOptions): RequestHandler {
   return async (req, res, next) => {
-    const { form } = withForm(askedOf(req, res));
+    const { form } = withForm(oauthRequestOf(req, res));
     const { authorization } = req.headers;
     const authenticates =
       (authorization !== undefined && !/^bearer /i.test(authorization)) ||
@@ -97,20 +97,20 @@ const takeRefusals: RequestHandler = (req, res, next) => {
       if (refusal instanceof Problem) return next(refusal);
       const { error, error_description: description = "no more is known" } = refusal;
       if (error === "server_error") return next(internalError());
-      next(new OAuthRefusal(error, { status: 400, description }));
+      next(new OAuthError(error, { status: 400, description }));
     });
   }
   next();
 };
 
-/** Tells a client who the person is (OpenID Connect Core 1.0 section 5.3). @throws {OAuthRefusal} */
+/** Tells a client who the person is (OpenID Connect Core 1.0 section 5.3). @throws {OAuthError} */
 function userInfo({ provider, baseUrl }: OAuthOptions): RequestHandler {
   return async (req, res) => {
     const [, token] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "") ?? [];
     const found = token === undefined ? "invalid_token" : await userInfoOf(provider(), token);
     if (typeof found !== "string") return void res.set("cache-control", "no-store").json(found);
     const error = token === undefined ? "" : `, error="${found}"`;
-    throw new OAuthRefusal(found, {
+    throw new OAuthError(found, {
       ...userInfoRefusals[found],
       headers: { "www-authenticate": `Bearer realm="${baseUrl}"${error}` },
     });
@@ -130,7 +130,7 @@ const userInfoRefusals = {
 const meaningful = ["authorization", "dpop", "oauth-client-attestation", "origin"];
 
 /** Tries the short way for the plainest token requests. */
-function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): HandOn<AskedByForm> {
+function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): HandOn<FormRequest> {
   return async (asked) => {
     const { req, res, form } = asked;
     const isPlain = meaningful.every((name) => req.headers[name] === undefined);
@@ -169,14 +169,7 @@ function countKept(limits: Limits): RequestHandler {
   };
 }
 
-/** What the endpoints are served with. */
-interface Serving {
-  readonly handOn: HandOn;
-  readonly giveToken: HandOn<AskedByForm>;
-  readonly lane: TokenLane;
-}
-
-function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving): Endpoints {
+function endpoints(options: OAuthOptions, handOn: HandOn): Endpoints {
   const { limits } = options;
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
   const form = body(FORM, MAX_FORM_BYTES);
@@ -184,11 +177,11 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
   // The id is only what the caller says, so that strangers must not use up what is its client's.
   const perRegistration = (quota: QuotaName) =>
     limitBy(limits, quota, ({ params, ip }) => `${params.clientId} ${addressKey(ip)}`);
-  const plainly: RequestHandler = (req, res) => handOn(askedOf(req, res));
+  const plainly: RequestHandler = (req, res) => handOn(oauthRequestOf(req, res));
   const byForm =
-    (answer: HandOn<AskedByForm>): RequestHandler =>
+    (answer: HandOn<FormRequest>): RequestHandler =>
     (req, res) =>
-      answer(withForm(askedOf(req, res)));
+      answer(withForm(oauthRequestOf(req, res)));
 
   return {
     "/.well-known/oauth-authorization-server": { get: [plainly] },
@@ -197,7 +190,6 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
     "/oauth/authorize": { get: [boundAuthorization, countKept(limits), takeRefusals, plainly] },
     // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
     "/oauth/authorize/:uid": { get: [takeRefusals, plainly] },
-    [TOKEN_PATH]: { post: [lane.refuse, ...form, byForm(giveToken)] },
     [paths.userInfo]: {
       get: [userInfo(options)],
       post: [userInfo(options)],
@@ -217,60 +209,60 @@ function endpoints(options: OAuthOptions, { handOn, giveToken, lane }: Serving):
   };
 }
 
-/** Failures of the body reader, in the words of the service. */
-const translate: ErrorRequestHandler = (error, _req, _res, next) => {
-  if (error.type === "entity.too.large") {
-    return next(
-      new Problem("content_too_large", {
-        detail: `A body has at most ${error.limit} bytes.`,
-        next: "Send less in one request.",
-      }),
-    );
-  }
-  if (error.type === "encoding.unsupported") {
-    return next(
-      new Problem("unsupported_media_type", {
-        detail: "The body must not be encoded.",
-        next: "Send it uncompressed.",
-      }),
-    );
-  }
-  return next(error);
-};
+/** Errors of the body parser, in the words of the service. */
+const translate: ErrorRequestHandler = (error, _req, _res, next) => next(asBodyProblem(error));
+
+/** The token endpoint. Most requests of agents after those of tools are for tokens. */
+function tokenRoute(options: OAuthOptions, handOn: HandOn): Route {
+  const { limits } = options;
+  const issue = guardProofs(limits, limitTokens(limits, plainFirst(options, handOn)));
+  return {
+    method: "POST",
+    path: paths.token,
+    isStrict: true,
+    async handle(context) {
+      await countVisit(limits, context);
+      try {
+        await issue(await readForm(context, MAX_FORM_BYTES));
+      } catch (error) {
+        throw asOAuthError(error);
+      }
+    },
+    async otherMethods(context) {
+      await countVisit(limits, context);
+      throw methodNotAllowed(context.req.method, "POST");
+    },
+  };
+}
 
 /** The authorization server as it is served. */
 export interface OAuth {
+  readonly tokenRoute: Route;
   readonly router: Router;
-  /** Answers usual token requests before Express does. */
-  readonly tokens: Pick<TokenLane, "before">;
 }
 
 /**
  * The OAuth endpoints and metadata documents. Only the paths of this list reach the authorization
- * server, which would end every request it gets; anything else falls through. To be mounted at the
+ * server, which would end every request it gets; any other falls through. To be mounted at the
  * root and before any body parser, since it reads bodies itself.
  *
- * Failures of the protocol have the body of RFC 6749 section 5.2; a person who opened an authorization
- * request gets them as a problem, for the error pages.
- * A store that cannot answer is 503, and who came too often 429, both with `Retry-After` and the error
- * `temporarily_unavailable`.
+ * Errors of the protocol have the body of RFC 6749 section 5.2; a person who opened an authorization
+ * request gets them as a problem, for the error pages. A store that cannot answer is 503, and an
+ * exceeded limit 429, both with `Retry-After` and the error `temporarily_unavailable`.
+ *
  * @throws {Problem} `method_not_allowed`, `unsupported_media_type`, `content_too_large`.
  */
 export function createOAuth(options: OAuthOptions): OAuth {
-  const { limits, proxyHops } = options;
   const handOn = handingOn(options);
-  const giveToken = guardProofs(limits, limitTokens(limits, plainFirst(options, handOn)));
-  const lane = createTokenLane({ answer: giveToken, maxBytes: MAX_FORM_BYTES, proxyHops });
   const router = Router({ strict: true });
-  const served = endpoints(options, { handOn, giveToken, lane });
-  for (const [path, handlers] of Object.entries(served)) {
+  for (const [path, handlers] of Object.entries(endpoints(options, handOn))) {
     const route = router.route(path);
     for (const [method, chain] of Object.entries(handlers) as [Method, RequestHandler[]][]) {
       route[method](...chain);
     }
     route.all(onlyMethods(Object.keys(handlers)));
   }
-  router.use("/oauth/authorize", refuseOnPage);
-  router.use(answerOAuthRefusal, answerOAuthLimit, translate);
-  return { router, tokens: lane };
+  router.use("/oauth/authorize", toPageProblem);
+  router.use(toOAuthError, translate);
+  return { tokenRoute: tokenRoute(options, handOn), router };
 }

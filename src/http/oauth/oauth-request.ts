@@ -1,8 +1,10 @@
 import { IncomingMessage, type ServerResponse } from "node:http";
 import express, { type RequestHandler } from "express";
-import { resourceMeant } from "../../auth/oidc/resources.ts";
+import { resourceMeant } from "../../auth/audience.ts";
 import { withHashedSecret } from "../../auth/secrets.ts";
 import { Problem } from "../../problem.ts";
+import { hasType, isPlainBody, parseBody, readPlainBody } from "../request-body.ts";
+import type { RequestContext } from "../request-context.ts";
 
 /** What a form is sent as (RFC 6749 appendix B). */
 export const FORM = "application/x-www-form-urlencoded";
@@ -13,13 +15,61 @@ export function body(type: string, limit: number): readonly RequestHandler[] {
   return [
     (req, _res, next) => {
       if (req.is(type)) return next();
-      throw new Problem("unsupported_media_type", {
-        detail: `The body must be ${type}.`,
-        next: "Send it with that content type.",
-      });
+      throw wrongType(type);
     },
-    express.raw({ type: () => true, limit, inflate: false }),
+    rawBody(limit),
   ];
+}
+
+const rawBody = (limit: number): RequestHandler =>
+  express.raw({ type: () => true, limit, inflate: false });
+
+const wrongType = (type: string): Problem =>
+  new Problem("unsupported_media_type", {
+    detail: `The body must be ${type}.`,
+    next: "Send it with that content type.",
+  });
+
+/** Errors of the body parser, in the words of the service; others as they are. */
+export function asBodyProblem(error: {
+  readonly type?: unknown;
+  readonly limit?: unknown;
+}): unknown {
+  if (error.type === "entity.too.large") {
+    return new Problem("content_too_large", {
+      detail: `A body has at most ${error.limit} bytes.`,
+      next: "Send less in one request.",
+    });
+  }
+  if (error.type === "encoding.unsupported") {
+    return new Problem("unsupported_media_type", {
+      detail: "The body must not be encoded.",
+      next: "Send it uncompressed.",
+    });
+  }
+  return error;
+}
+
+/** The content type of a form as it is usually written. */
+const USUAL_FORM = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?$/i;
+
+/**
+ * Reads a form outside of Express, whose parser gets only what is not in the usual form.
+ *
+ * @param limit Largest body, in bytes.
+ * @throws {Problem} `unsupported_media_type`, `content_too_large`
+ */
+export async function readForm(context: RequestContext, limit: number): Promise<FormRequest> {
+  const { req, res, ip, path } = context;
+  const { headers } = req;
+  if (USUAL_FORM.test(headers["content-type"] ?? "") && isPlainBody(headers, limit)) {
+    return withForm({ req, res, ip, path, bytes: await readPlainBody(req) });
+  }
+  if (!hasType(req, FORM)) throw wrongType(FORM);
+  const bytes = await parseBody(rawBody(limit), context).catch((error) => {
+    throw asBodyProblem(error);
+  });
+  return withForm({ req, res, ip, path, bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0) });
 }
 
 /** The body that was read; empty when there is none. */
@@ -28,10 +78,10 @@ export function bytesOf(req: express.Request): Buffer {
 }
 
 /** A request to the authorization server. */
-export interface Asked {
+export interface OAuthRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** Network address of the caller; `undefined` when they have gone. */
+  /** Network address of the client; `undefined` after the connection has closed. */
   readonly ip: string | undefined;
   /** Path of the request target. */
   readonly path: string;
@@ -42,16 +92,18 @@ export interface Asked {
 }
 
 /** A request with a form. */
-export type AskedByForm = Asked & Required<Pick<Asked, "form">>;
+export interface FormRequest extends OAuthRequest {
+  readonly form: URLSearchParams;
+}
 
 /** A request as Express knows it. */
-export function askedOf(req: express.Request, res: ServerResponse): Asked {
+export function oauthRequestOf(req: express.Request, res: ServerResponse): OAuthRequest {
   return { req, res, ip: req.ip, path: req.path, bytes: bytesOf(req) };
 }
 
 /** The same with the form that was read. */
-export function withForm(asked: Asked): AskedByForm {
-  return { ...asked, form: new URLSearchParams(asked.bytes.toString()) };
+export function withForm(request: OAuthRequest): FormRequest {
+  return { ...request, form: new URLSearchParams(request.bytes.toString()) };
 }
 
 /** Hashes the client secret in an update that was read. */
@@ -68,11 +120,11 @@ export const hashSecret: RequestHandler = (req, _res, next) => {
  *
  * @param baseUrl Public origin, without a trailing slash.
  */
-export function pinned(asked: Asked, baseUrl: string): IncomingMessage {
-  const { req, ip, path } = asked;
+export function pinned(request: OAuthRequest, baseUrl: string): IncomingMessage {
+  const { req, ip, path } = request;
   const { url = "" } = req;
   const base = new URL(baseUrl);
-  const bytes = withKnownResources(asked, baseUrl);
+  const bytes = withKnownResources(request, baseUrl);
   const copy = new IncomingMessage(req.socket);
   const query = url.indexOf("?");
 
@@ -92,7 +144,7 @@ export function pinned(asked: Asked, baseUrl: string): IncomingMessage {
   return copy;
 }
 
-function withKnownResources({ bytes, form }: Asked, baseUrl: string): Buffer {
+function withKnownResources({ bytes, form }: OAuthRequest, baseUrl: string): Buffer {
   if (form?.has("resource") !== true) return bytes;
   return Buffer.from(knownResources(bytes.toString(), baseUrl));
 }

@@ -1,4 +1,4 @@
-import type { Response } from "express";
+import type { ServerResponse } from "node:http";
 import { type Frame, layout, type Page } from "./layout.ts";
 
 /** A page and how it is sent. */
@@ -9,7 +9,7 @@ export interface PageAnswer extends Page {
 }
 
 /** Sends a page. */
-export type ShowPage = (res: Response, answer: PageAnswer) => void;
+export type ShowPage = (res: ServerResponse, answer: PageAnswer) => void;
 
 /** With `no-referrer` a browser would send `Origin: null` with the forms of the site itself. */
 const REFERRER_POLICY = "same-origin";
@@ -39,11 +39,13 @@ export const PAGE_HEADERS = {
 /** Creates what sends pages. */
 export function createShowPage(frame: Frame): ShowPage {
   return (res, { status = 200, headers = {}, ...page }) => {
-    res
-      .status(status)
-      .set(PAGE_HEADERS)
-      .set(headers)
-      .type("html")
-      .send(layout(page, frame).toString());
+    const text = layout(page, frame).toString();
+    res.statusCode = status;
+    for (const [name, value] of Object.entries({ ...PAGE_HEADERS, ...headers })) {
+      res.setHeader(name, value);
+    }
+    res.setHeader("Content-Type", "text/html; charset=utf-8");
+    res.setHeader("Content-Length", Buffer.byteLength(text));
+    res.end(text);
   };
 }

@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler } from "express";
 import { Problem, type ProblemCode } from "../../problem.ts";
+import type { ShowErrorPage } from "../errors.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { moment } from "./elements.ts";
 import { type Html, html } from "./html.ts";
@@ -29,13 +30,19 @@ export interface ErrorPageOptions {
 /** Turns every failure on a page into a page with the words of the problem; nothing else of an error
  *  is ever shown. */
 export function errorPages({ show, now, onError }: ErrorPageOptions): ErrorRequestHandler {
+  const showError = createShowErrorPage(show, now);
   return (error, _req, res, next) => {
     const problem = asProblem(error);
-    // A failure that is a problem already was told where it happened.
+    // A failure that is a problem already was reported where it happened.
     if (problem.status === 500 && problem !== error) onError(error);
     if (res.headersSent) return next(error);
-    show(res, errorPage(problem, now().getTime()));
+    showError(res, error);
   };
+}
+
+/** Creates what answers with the page of an error. */
+export function createShowErrorPage(show: ShowPage, now: () => Date): ShowErrorPage {
+  return (res, error) => show(res, errorPage(asProblem(error), now().getTime()));
 }
 
 /** Failures that are no problem come from the reader of forms, or are bugs. */

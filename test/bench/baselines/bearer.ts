@@ -6,6 +6,7 @@ import { createAccess } from "../../../src/auth/create.ts";
 import { readConfig } from "../../../src/config/config.ts";
 import { createOAuth } from "../../../src/http/oauth/endpoints.ts";
 import { openState } from "../../../src/state.ts";
+import { listenerOf } from "../../support/route-listener.ts";
 
 /** The bearer check of the service. */
 export interface Bearer {
@@ -21,10 +22,11 @@ export async function startBearer(): Promise<Bearer> {
   const now = () => new Date();
   const log = pino({ level: "error" }, pino.destination(2));
   const state = await openState({ choice: config.store, mode: "sandbox", now: Date.now, log });
-  const app = express();
-  const tokensUrl = await listen(createServer(app));
+  const server = createServer();
+  const tokensUrl = await listen(server);
   const access = await createAccess({ config, state, baseUrl: tokensUrl, name: "Bench", now, log });
-  app.use(createOAuth({ ...access, baseUrl: tokensUrl, proxyHops: 0 }).router);
+  const { tokenRoute, router } = createOAuth({ ...access, baseUrl: tokensUrl });
+  server.on("request", listenerOf([tokenRoute], { fallback: express().use(router) }));
   process.once("SIGTERM", () => process.exit(0));
   return {
     tokensUrl,

@@ -2,23 +2,22 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as settled } from "node:timers/promises";
-import express from "express";
 import { onTestFinished } from "vitest";
 import type { Caller } from "../../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
 import {
+  alertStreamRoute,
   type EventLog,
-  eventStreamRouter,
   type LoggedEvent,
 } from "../../../src/http/api/alert-stream.ts";
-import { createGate } from "../../../src/http/authorize.ts";
-import { sendProblem } from "../../../src/http/errors.ts";
+import { ProtectedResource } from "../../../src/http/authorize.ts";
 import { createStreams, type Streams } from "../../../src/http/open-streams.ts";
 import type { Repeat } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
 import { Problem } from "../../../src/problem.ts";
 import { looseLimits } from "../../support/alert-service.ts";
 import { type OpenStream, openStream } from "../../support/event-stream.ts";
+import { listenerOf } from "../../support/route-listener.ts";
 import { type ManualTimers, manualTimers } from "../../support/timers.ts";
 
 /** Events that a test writes, of one owner. */
@@ -88,7 +87,7 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
     cutOff: () => server.closeAllConnections(),
     openUnread: (token, path = "") => unread(port, { token, path }),
   };
-  const gate = createGate(
+  const api = new ProtectedResource(
     {
       baseUrl: base,
       anonymousScopes: anonymousCeiling,
@@ -101,11 +100,8 @@ export async function startStreams(dataBytes = 10): Promise<StreamApp> {
     },
     "",
   );
-  const site = express();
-  site.set("trust proxy", 1);
-  site.use(eventStreamRouter({ gate, log, streams, repeat }));
-  site.use(sendProblem(onError));
-  server.on("request", site);
+  const route = alertStreamRoute({ api, log, streams, repeat });
+  server.on("request", listenerOf([route], { onError, proxyHops: 1 }));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

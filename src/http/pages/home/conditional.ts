@@ -1,6 +1,5 @@
-import { hash } from "node:crypto";
 import type { Request, Response } from "express";
-import { isKnown } from "../../../lib/etag.ts";
+import { isKnown, strongEtag } from "../../../lib/etag.ts";
 
 /**
  * Sends a text with its strong validator, or only that it has not changed (RFC 9110 sections 8.8.3,
@@ -13,7 +12,7 @@ export function sendUnlessKnown(
   res: Response,
   { type, text }: { readonly type: string; readonly text: string },
 ): void {
-  const etag = `"${hash("sha256", text, "base64url")}"`;
+  const etag = strongEtag(text);
   res.set("etag", etag);
   if (res.statusCode === 200 && isKnown(req, etag)) {
     res.status(304).end();

@@ -5,9 +5,9 @@ import { createLocalJWKSet } from "jose";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { WebhookKeySet, webhookKeySet } from "../../../../src/alerts/delivery/webhook-keys.ts";
 import { webhookKeysRouter } from "../../../../src/http/discovery/webhook-key-set.ts";
-import { sendProblem } from "../../../../src/http/errors.ts";
 import type { Key } from "../../../../src/store/keys/key-records.ts";
 import { keyUses } from "../../../../src/store/keys/key-uses.ts";
+import { problemHandler } from "../../../support/route-listener.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 
@@ -49,7 +49,7 @@ describe("GET /.well-known/webhook-keys.json", () => {
   let url = "";
   beforeAll(async () => {
     const app = express().use(webhookKeysRouter(() => webhookKeySet(current)));
-    app.use(sendProblem(() => undefined));
+    app.use(problemHandler(() => undefined));
     const server = app.listen(0, "127.0.0.1");
     await once(server, "listening");
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/.well-known/webhook-keys.json`;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import express, { type Request } from "express";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addressOf } from "../../../src/http/client-address.ts";
+import { clientAddress } from "../../../src/http/request-context.ts";
 
 /** A request over a connection from an address, as Node.js would hand it over. */
 const requestFrom = (remoteAddress: string, forwarded: string | undefined): IncomingMessage =>
@@ -26,7 +26,7 @@ describe("the address of a caller", () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 5 }), fc.nat(4), (parts, proxyHops) => {
         const req = requestFrom("127.0.0.1", parts.length === 0 ? undefined : parts.join(","));
-        expect(addressOf(req, proxyHops)).toBe(found(req, proxyHops));
+        expect(clientAddress(req, proxyHops)).toBe(found(req, proxyHops));
       }),
       { seed: 1, numRuns: 500 },
     );

@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { readForm } from "../../../src/http/oauth/oauth-request.ts";
+import { sendRaw } from "../../support/raw.ts";
+import { listenerOf } from "../../support/route-listener.ts";
+
+const FORM = "application/x-www-form-urlencoded";
+
+const MOST_BYTES = 20;
+
+const PATH = "/oauth/token";
+
+/** Answers with the member `a` of a form. */
+async function start() {
+  const server = createServer(
+    listenerOf([
+      {
+        method: "POST",
+        path: PATH,
+        isStrict: true,
+        async handle(context) {
+          const { form } = await readForm(context, MOST_BYTES);
+          context.res.end(form.get("a"));
+        },
+      },
+    ]),
+  ).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return `http://127.0.0.1:${port}`;
+}
+
+const usual = { path: PATH, method: "POST", type: FORM, body: "a=b" };
+
+it.each([
+  ["in the usual form", {}, 200, "b"],
+  ["with the usual character set", { type: `${FORM}; charset=UTF-8` }, 200, "b"],
+  ["of the largest size", { body: "a=".padEnd(MOST_BYTES, "c") }, 200, "c".repeat(18)],
+  ["of a larger size", { body: "a=".padEnd(MOST_BYTES + 1, "c") }, 413, undefined],
+  ["that is missing", { body: "" }, 200, ""],
+  ["in another character set", { type: `${FORM}; charset=utf-16` }, 200, "b"],
+  ["of another type", { type: "application/json" }, 415, undefined],
+  ["by another method", { method: "PUT" }, 405, undefined],
+  ["at another path", { path: `${PATH}/` }, 404, ""],
+  ["at an address with a query", { path: `${PATH}?a=c` }, 200, "b"],
+  ["of unknown length", { more: { "transfer-encoding": "chunked" } }, 200, "b"],
+  ["that is said to be encoded as it is", { more: { "content-encoding": "identity" } }, 200, "b"],
+  ["that is compressed", { more: { "content-encoding": "gzip" } }, 415, undefined],
+])("a form %s is read or refused", async (_what, changes, status, expected) => {
+  const { path, method, type, body, more } = { more: {}, ...usual, ...changes };
+  const length = "transfer-encoding" in more ? {} : { "content-length": String(body.length) };
+  const headers = { "content-type": type, ...length, ...more };
+  const answer = await sendRaw(`${await start()}${path}`, { method, headers, body });
+  expect(answer.status).toBe(status);
+  if (expected !== undefined) expect(answer.body).toBe(expected);
+});
