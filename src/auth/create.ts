@@ -12,8 +12,8 @@ import { createOutbox } from "../mail/outbox.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import type { State } from "../state.ts";
 import { countDenials } from "../telemetry/instrumented.ts";
-import { createAccounts } from "./accounts/account-store.ts";
-import { createSessions } from "./accounts/browser-sessions.ts";
+import { Accounts } from "./accounts/accounts.ts";
+import { Sessions } from "./accounts/browser-sessions.ts";
 import { createSignIn } from "./accounts/code-sign-in.ts";
 import type { Upstream } from "./accounts/sign-in.ts";
 import type { UpstreamOptions } from "./accounts/upstream.ts";
@@ -72,7 +72,7 @@ export async function createAccess(options: AccessOptions) {
   const { limits, denials, sync } = limitsOf(options, onError);
   const intake = createIntake({ records, now, audit, keys, mode: config.market.kind });
   const { isAccepted } = intake;
-  const sessions = createSessions({ records, now, secure: isHttps(baseUrl), audit });
+  const sessions = new Sessions({ records, now, secure: isHttps(baseUrl), audit });
   const claims = createClaims({ ...basics, hashAddress, now, baseUrl, anonymousScopes });
   const outbound = createGuardedFetch(options.outbound);
   const room = createAgentRoom({ records, now });
@@ -115,7 +115,7 @@ function basicsOf({ state, config, now }: AccessOptions, onError: (error: unknow
   const vault = createKeyringVault(state.keyring);
   return {
     ...{ records, audit, lastUse, vault },
-    accounts: createAccounts({ records, now, audit, lastUse }),
+    accounts: new Accounts({ records, now, audit, lastUse }),
     keys: createApiKeys({ records, mode: config.market.kind, now, audit, lastUse }),
     mailbox: createOutbox({ vault, now }),
   };

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
+import { fingerprint } from "../lib/fingerprint.ts";
 import type { Authenticate, Caller } from "./caller.ts";
-import { fingerprint } from "./secrets.ts";
 
 /** How long it is remembered who is behind a credential, in milliseconds: whatever gets lost between
  *  processes, each of them refuses what was revoked within a second. */

@@ -1,7 +1,7 @@
 import { announce } from "../store/port/operations.ts";
 import type { Operation, Records } from "../store/port/records.ts";
 import type { Store } from "../store/port/store.ts";
-import { accounts } from "./accounts/account-records.ts";
+import { accounts } from "./accounts/accounts.ts";
 import { grants } from "./accounts/grants.ts";
 import { clients } from "./agents/agent.ts";
 import { apiKeys } from "./keys/api-keys.ts";

@@ -1,7 +1,7 @@
 import { unchanged } from "../store/port/operations.ts";
 import { readAll } from "../store/port/read-all.ts";
 import type { Operation, Records } from "../store/port/records.ts";
-import { accounts } from "./accounts/account-records.ts";
+import { accounts } from "./accounts/accounts.ts";
 import { allowedScopes, grants } from "./accounts/grants.ts";
 import { belongingTo, clients } from "./agents/agent.ts";
 import type { Caller } from "./caller.ts";

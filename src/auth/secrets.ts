@@ -1,13 +1,8 @@
-import { hash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
+import { fingerprint } from "../lib/fingerprint.ts";
 
 /** Says that a client secret in a stored client is a hash. No secret of this server starts so. */
 const HASHED = "sha256:";
-
-/** What is kept in place of a bearer secret: its SHA-256 in base64url. The secrets are random and
- *  long, so that a slow or salted hash would make them no safer. */
-export function fingerprint(secret: string): string {
-  return hash("sha256", secret, "base64url");
-}
 
 /** What is kept in place of a client secret. */
 export function hashClientSecret(secret: string): string {
@@ -43,4 +38,10 @@ function parsed(body: Buffer): { client_secret?: unknown } | null | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Compares texts without telling by the time it takes where they differ. */
+export function isSameText(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { Label } from "../lib/label.ts";
-import { hasMarkup, NO_MARKUP } from "../lib/markup.ts";
+import { hasMarkup, Label, NO_MARKUP } from "../lib/label.ts";
 import { EmailAddress } from "../mail/email-address.ts";
 import { focuses } from "./intake.ts";
 

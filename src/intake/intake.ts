@@ -1,8 +1,8 @@
 import type { Auditor } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
-import { fingerprint } from "../auth/secrets.ts";
 import { randomBase62 } from "../lib/base62.ts";
+import { fingerprint } from "../lib/fingerprint.ts";
 import { ofEmail } from "../mail/email-address.ts";
 import { insert, unchanged } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";

@@ -1,4 +1,4 @@
-import { fingerprint } from "../auth/secrets.ts";
+import { fingerprint } from "../lib/fingerprint.ts";
 import { readAll } from "../store/port/read-all.ts";
 import { collection, type Records } from "../store/port/records.ts";
 import type { Application } from "./intake.ts";

@@ -1,5 +1,5 @@
-import { hash } from "node:crypto";
 import { z } from "zod";
+import { fingerprint } from "../lib/fingerprint.ts";
 
 /** Most characters of an address: a path of 256 (RFC 5321 section 4.5.3.1.3) without its brackets. */
 const MAX_LENGTH = 254;
@@ -30,4 +30,4 @@ export const EmailAddress = z
   });
 
 /** Record group of everything stored under an address, across collections. @param email Normalized. */
-export const ofEmail = (email: string): string => `email:${hash("sha256", email, "base64url")}`;
+export const ofEmail = (email: string): string => `email:${fingerprint(email)}`;

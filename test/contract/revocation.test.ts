@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { forgetEmail } from "../../src/auth/accounts/forget.ts";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
-import { fingerprint } from "../../src/auth/secrets.ts";
+import { fingerprint } from "../../src/lib/fingerprint.ts";
 import { remove } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { openPostgres } from "../../src/store/postgres/open.ts";

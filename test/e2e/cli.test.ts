@@ -20,7 +20,7 @@ import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
+import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { createSignIn } from "../../src/auth/accounts/code-sign-in.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
@@ -579,7 +579,7 @@ for (const { engine, isMissing, newPlace, way, isServed } of ways) {
     });
     const people = peopleOf({ clock: { now: Date.now() } }, records);
     const { id } = await people.accounts.ofEmail(email);
-    const sessions = createSessions({ ...people, records, secure: true });
+    const sessions = new Sessions({ ...people, records, secure: true });
     await sessions.open(await sessions.browserOf(undefined), id);
     const signIn = createSignIn({
       ...{

@@ -1,4 +1,4 @@
-import { createAccounts } from "../../src/auth/accounts/account-store.ts";
+import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createLastUse } from "../../src/auth/last-use.ts";
@@ -18,7 +18,7 @@ export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) 
     throw error;
   };
   const lastUse = createLastUse({ records, now, onError: fail });
-  return { now, audit, lastUse, accounts: createAccounts({ records, now, audit, lastUse }) };
+  return { now, audit, lastUse, accounts: new Accounts({ records, now, audit, lastUse }) };
 }
 
 /** What the audit says, oldest first: action, actor and target. */

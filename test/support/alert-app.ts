@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { createAlertService } from "../../src/alerts/api/alert-service.ts";
-import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
+import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";
@@ -85,7 +85,7 @@ export async function startAlertApp({
     ),
     tables: () => [],
     authenticate: async (token) => callers[token] && { ...callers[token], resource: base },
-    ...{ accounts, sessions: createSessions({ ...people, records, secure: false }) },
+    ...{ accounts, sessions: new Sessions({ ...people, records, secure: false }) },
     limits: looseLimits(),
     anonymousScopes: anonymousCeiling,
     readiness: async () => ({ needed: {}, wanted: {} }),

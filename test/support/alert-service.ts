@@ -9,7 +9,7 @@ import {
   EVENT_KIND,
   newMessageId,
 } from "../../src/alerts/delivery/delivery.ts";
-import { accounts } from "../../src/auth/accounts/account-records.ts";
+import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { grants } from "../../src/auth/accounts/grants.ts";
 import { belongingTo, clients, issuedTo } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";

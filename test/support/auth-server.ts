@@ -3,10 +3,8 @@ import type { AddressInfo } from "node:net";
 import express, { type Express, type RequestHandler, type Response } from "express";
 import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
-import { createAccounts } from "../../src/auth/accounts/account-store.ts";
-import type { Accounts } from "../../src/auth/accounts/accounts.ts";
-import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
-import type { Sessions } from "../../src/auth/accounts/sessions.ts";
+import { Accounts } from "../../src/auth/accounts/accounts.ts";
+import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Claims } from "../../src/auth/agents/claims.ts";
 import { createClaims } from "../../src/auth/agents/create-claims.ts";
 import { createAgentRoom, type RoomTally } from "../../src/auth/agents/unclaimed-capacity.ts";
@@ -162,8 +160,8 @@ function createParts(
   const far = Object.keys(quotas).map((name) => [name, OUT_OF_REACH]);
   return {
     lastUse,
-    accounts: createAccounts({ records, now, audit, lastUse }),
-    sessions: createSessions({ records, now, secure: false, audit }),
+    accounts: new Accounts({ records, now, audit, lastUse }),
+    sessions: new Sessions({ records, now, secure: false, audit }),
     apiKeys: createApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
     claims: createClaims({ records, now, hashAddress, baseUrl, anonymousScopes }),
     plainTokens: createPlainTokens({ records, now, audit, baseUrl, anonymousScopes }),

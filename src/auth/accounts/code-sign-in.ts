@@ -1,12 +1,12 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { ofEmail } from "../../mail/email-address.ts";
 import type { Mailbox } from "../../mail/mail.ts";
 import { put, removeAt, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { Auditor } from "../auditor.ts";
-import { fingerprint } from "../secrets.ts";
+import { isSameText } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
-import { isSameText } from "./constant-time.ts";
 import type { SignIn, SignUp } from "./sign-in.ts";
 
 /** Digits of a code (authorization section 6). */

@@ -1,40 +1,48 @@
 import { update } from "../../store/port/operations.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
 import { belongingTo, clients } from "../agents/agent.ts";
-import type { AccountsOptions } from "./account-store.ts";
-import type { Accounts, ConnectedApplication } from "./accounts.ts";
-import { allowedScopes, type GrantRecord, grants, roomForGrant, withoutAccess } from "./grants.ts";
+import type { Auditor } from "../auditor.ts";
+import { allowedScopes, type GrantRecord, grants, withoutAccess } from "./grants.ts";
 
 /** More applications than a page can show. */
 const MAX_SHOWN = 1_000;
 
-/** The applications that people let act for them, the first allowed first. */
-export function createConnectedApplications({
-  records,
-  audit,
-}: AccountsOptions): Pick<Accounts, "applicationsOf" | "hasRoomFor" | "removeApplication"> {
-  return {
-    async applicationsOf(accountId) {
-      const selection = { group: belongingTo(accountId), limit: MAX_SHOWN };
-      const found = await records.list(grants, selection);
-      const shown = await Promise.all(found.map((grant) => application(grant, records)));
-      return shown.toSorted((a, b) => a.grantedAt - b.grantedAt);
-    },
-    hasRoomFor: async (accountId, clientId) =>
-      (await roomForGrant(records, { accountId, clientId })) !== undefined,
-    removeApplication: (accountId, grantId) =>
-      update(records, { collection: grants, key: grantId }, async (grant) =>
-        grant?.value.accountId === accountId
-          ? [
-              ...(await withoutAccess(records, grant)),
-              ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
-            ]
-          : undefined,
-      ),
-  };
+/** An application that a person has authorized. */
+export interface ConnectedApplication {
+  readonly grantId: string;
+  readonly clientId: string;
+  /** `undefined` for a client with a metadata document, or one that is gone. */
+  readonly name: string | undefined;
+  readonly scopes: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly grantedAt: number;
 }
 
-/** The name is unknown when the client came by a document, or is gone. */
+/** The applications that a person has authorized, the first one first. */
+export async function applicationsOf(
+  records: Records,
+  accountId: string,
+): Promise<readonly ConnectedApplication[]> {
+  const found = await records.list(grants, { group: belongingTo(accountId), limit: MAX_SHOWN });
+  const shown = await Promise.all(found.map((grant) => application(grant, records)));
+  return shown.toSorted((a, b) => a.grantedAt - b.grantedAt);
+}
+
+/** Revokes the grant of an application, and its tokens. @returns Whether it was the person's. */
+export function removeApplication(
+  records: Records,
+  { accountId, grantId, audit }: { accountId: string; grantId: string; audit: Auditor },
+): Promise<boolean> {
+  return update(records, { collection: grants, key: grantId }, async (grant) =>
+    grant?.value.accountId === accountId
+      ? [
+          ...(await withoutAccess(records, grant)),
+          ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
+        ]
+      : undefined,
+  );
+}
+
 async function application(
   { key: grantId, value }: Stored<GrantRecord>,
   records: Records,

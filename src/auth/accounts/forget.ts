@@ -6,7 +6,7 @@ import type { Collection, Records, Stored } from "../../store/port/records.ts";
 import { belongingTo, claimedBy, clients, issuedTo } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
 import { withoutLastUse } from "../last-use.ts";
-import { accounts } from "./account-records.ts";
+import { accounts } from "./accounts.ts";
 import { grants, underGrant } from "./grants.ts";
 import { withoutAgent, withoutAgentsIn } from "./own-agents.ts";
 

@@ -1,13 +1,34 @@
 import { announce, removeAt, removeGroup, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { type ClientRecord, claimedBy, clients, issuedTo } from "../agents/agent.ts";
-import { withoutLastUse } from "../last-use.ts";
-import type { AccountsOptions } from "./account-store.ts";
-import type { Accounts, OwnAgent } from "./accounts.ts";
+import {
+  type ClientRecord,
+  claimedBy,
+  clients,
+  type IdentityType,
+  issuedTo,
+} from "../agents/agent.ts";
+import type { Auditor } from "../auditor.ts";
+import { type LastUse, withoutLastUse } from "../last-use.ts";
+import type { Scope } from "../scopes.ts";
 
 /** More agents than a page can show. */
 const MAX_SHOWN = 1_000;
+
+/** An agent that a person owns. */
+export interface OwnAgent {
+  readonly agentId: string;
+  /** What the agent calls itself. */
+  readonly name: string | undefined;
+  readonly identityType: IdentityType;
+  readonly scopes: readonly Scope[];
+  /** Milliseconds since the epoch. */
+  readonly claimedAt: number;
+  /** Client id of the application that claimed it, with whose access it ends; `undefined`: none. */
+  readonly endsWith: string | undefined;
+  /** Milliseconds since the epoch, to the hour; `undefined` when never. */
+  readonly lastUsedAt: number | undefined;
+}
 
 /** Topic that is announced when a client was removed; the text is its id. */
 export const REMOVED_TOPIC = "client-removed";
@@ -39,32 +60,33 @@ export async function withoutAgentsIn(
   ]);
 }
 
-/** The agents that people answer for, the first claimed first. */
-export function createOwnAgents({
-  records,
-  audit,
-  lastUse,
-}: AccountsOptions): Pick<Accounts, "agentsOf" | "removeAgent"> {
-  return {
-    async agentsOf(accountId) {
-      const selection = { group: claimedBy(accountId), limit: MAX_SHOWN };
-      const found = await records.list(clients, selection);
-      const usedAt = await lastUse.of(found.map(({ key }) => key));
-      return found
-        .flatMap((client) => ownAgent(client, usedAt.get(client.key)))
-        .toSorted((a, b) => a.claimedAt - b.claimedAt);
-    },
-    removeAgent: (accountId, agentId) =>
-      update(records, { collection: clients, key: agentId }, async (client) =>
-        client?.value.agent.owner?.accountId === accountId
-          ? [
-              ...(await withoutAgentsIn(records, issuedTo(agentId))),
-              ...withoutAgent(client),
-              ...audit({ action: "client.deleted", actor: accountId, target: agentId }),
-            ]
-          : undefined,
-      ),
-  };
+/** The agents that a person owns, the first claimed first. */
+export async function agentsOf(
+  records: Records,
+  accountId: string,
+  lastUse: LastUse,
+): Promise<readonly OwnAgent[]> {
+  const found = await records.list(clients, { group: claimedBy(accountId), limit: MAX_SHOWN });
+  const usedAt = await lastUse.of(found.map(({ key }) => key));
+  return found
+    .flatMap((client) => ownAgent(client, usedAt.get(client.key)))
+    .toSorted((a, b) => a.claimedAt - b.claimedAt);
+}
+
+/** Deletes an agent with everything that was issued to it. @returns Whether it was the person's. */
+export function removeAgent(
+  records: Records,
+  { accountId, agentId, audit }: { accountId: string; agentId: string; audit: Auditor },
+): Promise<boolean> {
+  return update(records, { collection: clients, key: agentId }, async (client) =>
+    client?.value.agent.owner?.accountId === accountId
+      ? [
+          ...(await withoutAgentsIn(records, issuedTo(agentId))),
+          ...withoutAgent(client),
+          ...audit({ action: "client.deleted", actor: accountId, target: agentId }),
+        ]
+      : undefined,
+  );
 }
 
 function ownAgent(

@@ -1,12 +1,12 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { AuthorizationResponseError } from "openid-client";
 import type { UpstreamChoice } from "../../config/config.ts";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../problem.ts";
 import { put, removeAt } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
-import { fingerprint } from "../secrets.ts";
+import { isSameText } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
-import { isSameText } from "./constant-time.ts";
 import type { SignUp, Upstream } from "./sign-in.ts";
 import {
   type Checks,

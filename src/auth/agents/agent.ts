@@ -1,8 +1,8 @@
 import type { AdapterPayload } from "oidc-provider";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import type { AuditEntry } from "../../store/audit/entry.ts";
 import { collection } from "../../store/port/records.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
-import { fingerprint } from "../secrets.ts";
 
 /** How an agent said who it is when it registered (interface section 3). */
 export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" | "agent";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { isSameText } from "../accounts/constant-time.ts";
-import { fingerprint } from "../secrets.ts";
+import { fingerprint } from "../../lib/fingerprint.ts";
+import { isSameText } from "../secrets.ts";
 
 /** Crockford's base32: no letter that is taken for a digit or for another letter. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

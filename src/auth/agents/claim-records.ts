@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { ofEmail } from "../../mail/email-address.ts";
 import { put, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
-import type { AccountRecord } from "../accounts/account-records.ts";
-import { fingerprint } from "../secrets.ts";
+import type { AccountRecord } from "../accounts/accounts.ts";
 import { belongingTo, type ClientRecord, clients, isClaimable, issuedTo } from "./agent.ts";
 import { CLAIM_CODE_MS, isUsedUp, type KeptCode, keptCode, newClaimCode } from "./claim-code.ts";
 import type { Claimer, ClaimStart } from "./claims.ts";

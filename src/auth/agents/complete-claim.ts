@@ -1,7 +1,7 @@
 import type { Mailbox } from "../../mail/mail.ts";
 import { unchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { type AccountRecord, accounts } from "../accounts/account-records.ts";
+import { type AccountRecord, accounts } from "../accounts/accounts.ts";
 import type { Auditor } from "../auditor.ts";
 import type { Scope } from "../scopes.ts";
 import { arrivalOf, type ClientRecord, heldUnclaimed, type Ownership } from "./agent.ts";

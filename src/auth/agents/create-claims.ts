@@ -1,7 +1,7 @@
 import type { Mailbox } from "../../mail/mail.ts";
 import { replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
-import { accounts } from "../accounts/account-records.ts";
+import { accounts } from "../accounts/accounts.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";
 import { allScopes, type Scope } from "../scopes.ts";
 import { type ClientRecord, clients, heldUnclaimed } from "./agent.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import type { Records } from "../../store/port/records.ts";
-import { fingerprint } from "../secrets.ts";
 import { clients } from "./agent.ts";
 
 /** Random bytes of a token: nobody guesses it. */

@@ -1,3 +1,4 @@
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { remove, removeGroup } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { Subject } from "../accounts/accounts.ts";
@@ -7,7 +8,6 @@ import { clients, issuedTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { withoutLastUse } from "../last-use.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
-import { fingerprint } from "../secrets.ts";
 import {
   type ClaimSet,
   issuerNamedBy,

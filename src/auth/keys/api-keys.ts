@@ -1,14 +1,14 @@
 import { randomBase62 } from "../../lib/base62.ts";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { insert, removeAt, removeGroup, replace, unchanged } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { StoreMode } from "../../store/port/store.ts";
-import { accounts } from "../accounts/account-records.ts";
+import { accounts } from "../accounts/accounts.ts";
 import { belongingTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
 import { type LastUse, withoutLastUse } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
-import { fingerprint } from "../secrets.ts";
 import { hintOf, isKeyText, newKeyText } from "./key-format.ts";
 
 /** A long-lived key (interface section 5.1). The key itself is kept as a hash only. */

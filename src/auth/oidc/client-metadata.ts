@@ -1,7 +1,8 @@
-import { errors } from "oidc-provider";
+import { type ClientMetadata, errors, type KoaContextWithOIDC } from "oidc-provider";
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { allScopes, isScope, type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
 import { publicKeys } from "./client-keys.ts";
+import { documentMetadata, isByDocument } from "./metadata-documents.ts";
 import {
   address,
   checkInformation,
@@ -11,7 +12,8 @@ import {
   refuse,
 } from "./metadata-members.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
-import { personalScopes } from "./resources.ts";
+import { scopeCeiling } from "./registration-endpoint.ts";
+import { personalScopes, withPersonalScopes } from "./resources.ts";
 
 /** Grant types a client can register; others that are asked for are left out of the answer. */
 const grantTypes: readonly unknown[] = [
@@ -79,7 +81,7 @@ function grantedTypes(metadata: Metadata): readonly unknown[] {
 
 /** The scopes a client may register. What a person decides over is theirs to limit, so that a client
  *  which asks one, or their identity provider, may ask for all. */
-function scopeCeiling(types: readonly unknown[], own: readonly Scope[]): readonly string[] {
+function registrableScopes(types: readonly unknown[], own: readonly Scope[]): readonly string[] {
   if (types.includes("authorization_code")) return [...allScopes, ...personalScopes];
   return types.includes(JWT_BEARER) ? allScopes : own;
 }
@@ -132,11 +134,43 @@ export function normaliseRegistration(metadata: Metadata, ceiling: readonly Scop
     grant_types: types,
     response_types: usesCode ? ["code"] : [],
     application_type: applicationType(redirects),
-    scope: grantedScope(metadata.scope, scopeCeiling(types, ceiling)),
+    scope: grantedScope(metadata.scope, registrableScopes(types, ceiling)),
     jwks: publicKeys(metadata),
     id_token_signed_response_alg: idTokenAlgorithm(metadata.id_token_signed_response_alg),
     client_name: plainText("client_name", metadata.client_name),
     software_id: plainText("software_id", metadata.software_id),
     software_version: plainText("software_version", metadata.software_version),
+  };
+}
+
+/** Members beyond those of the library. */
+const properties = ["software_id", "software_version"];
+
+/**
+ * Normalises what a stranger says of a client before oidc-provider looks at it: in every registration
+ * and update, and in a metadata document whenever it is used. A registered client that is merely
+ * loaded was normalised before.
+ *
+ * The library runs the hook once for each member of its own, and tells it the request only when there
+ * is something to be kept.
+ */
+export function clientMetadata(anonymousScopes: readonly Scope[]) {
+  return {
+    properties,
+    validator(
+      ctx: KoaContextWithOIDC | undefined,
+      member: string,
+      _value: unknown,
+      metadata: ClientMetadata,
+    ): void {
+      if (member !== properties[0]) return;
+      if (ctx !== undefined) {
+        const ceiling = scopeCeiling(ctx, anonymousScopes);
+        Object.assign(metadata, normaliseRegistration({ ...metadata }, ceiling));
+      } else if (isByDocument(metadata.client_id)) {
+        const normal = normaliseRegistration(documentMetadata({ ...metadata }), []);
+        Object.assign(metadata, normal, { scope: withPersonalScopes(String(normal.scope)) });
+      }
+    },
   };
 }

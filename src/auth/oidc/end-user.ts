@@ -7,12 +7,11 @@ import {
   type Provider,
 } from "oidc-provider";
 import type { Accounts } from "../accounts/accounts.ts";
+import type { Session } from "../accounts/browser-sessions.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
-import type { Session } from "../accounts/sessions.ts";
 import type { Agent } from "../agents/agent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { readsOf } from "./request-state.ts";
-
 /** Who the people are that clients act for. */
 export interface People {
   readonly accounts: Pick<Accounts, "find">;
@@ -114,4 +113,33 @@ export function extraTokenClaims(
   const { AuthorizationCode, RefreshToken } = ctx?.oidc.entities ?? {};
   const { authTime: auth_time } = AuthorizationCode ?? RefreshToken ?? {};
   return auth_time === undefined ? token.extra : { ...token.extra, auth_time };
+}
+
+/** What is known of a person at the userinfo endpoint. */
+interface UserInfo {
+  /** Id of the account, as in the ID token. */
+  readonly sub: string;
+}
+
+/** Why there is none (RFC 6750 section 3.1). */
+export type UserInfoRefusal = "invalid_token" | "insufficient_scope";
+
+/**
+ * Answers a request for userinfo (OpenID Connect Core 1.0 section 5.3) with the claims of the ID token.
+ * Access tokens name a resource and hold its scopes alone, so it is the grant behind the token that
+ * says whether the person let the client know who they are (`openid`).
+ *
+ * @param token An access token; API keys and tokens of agents stand for no person.
+ */
+export async function userInfoOf(
+  { AccessToken, Grant }: Provider,
+  token: string,
+): Promise<UserInfo | UserInfoRefusal> {
+  const found = await AccessToken.find(token);
+  const grant = found?.grantId === undefined ? undefined : await Grant.find(found.grantId);
+  if (found === undefined || grant === undefined) return "invalid_token";
+  const isIdentified = grant.getOIDCScope().split(" ").includes("openid");
+  return isIdentified && found.accountId !== undefined
+    ? { sub: found.accountId }
+    : "insufficient_scope";
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errors, type Provider } from "oidc-provider";
-import type { Session } from "../accounts/sessions.ts";
+import type { Session } from "../accounts/browser-sessions.ts";
 import { isScope, scopeNames } from "../scopes.ts";
 import { decideOn } from "./consent.ts";
 import { UNAPPROVED_REDIRECT } from "./end-user.ts";

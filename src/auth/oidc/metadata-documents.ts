@@ -1,4 +1,5 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { type Networks, networksOf } from "../../limits/address-key.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
@@ -7,7 +8,34 @@ import { refusalOf } from "../../limits/refusal.ts";
 import type { Problem } from "../../problem.ts";
 import { scopes } from "../scopes.ts";
 import { LastGood } from "./last-good.ts";
-import { createRecentFailures } from "./recent-failures.ts";
+
+/** How long an address that failed is not asked again, in milliseconds. */
+const FAILURE_MS = 30_000;
+
+/** Addresses that are remembered at the same time. */
+const MAX_FAILURES = 1000;
+
+/** Addresses that could not be fetched a short time ago. */
+export interface RecentFailures {
+  note(url: string): void;
+  has(url: string): boolean;
+}
+
+/** Remembers failures in this process: of more than 1,000 the newest. */
+export function createRecentFailures(): RecentFailures {
+  /** When they are to be forgotten, oldest first. */
+  const ends = new Map<string, number>();
+  return {
+    note(url) {
+      const key = fingerprint(url);
+      ends.delete(key);
+      ends.set(key, Date.now() + FAILURE_MS);
+      const [oldest = key] = ends.keys();
+      if (ends.size > MAX_FAILURES) ends.delete(oldest);
+    },
+    has: (url) => (ends.get(fingerprint(url)) ?? 0) > Date.now(),
+  };
+}
 
 /** Fetches like the global one. */
 export type Fetch = typeof fetch;

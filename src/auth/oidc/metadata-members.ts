@@ -1,5 +1,5 @@
 import { errors } from "oidc-provider";
-import { hasMarkup, NO_MARKUP } from "../../lib/markup.ts";
+import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
 
 /** Client metadata (RFC 7591 section 2) as a stranger sent it: no type can be relied on. */
 export type Metadata = Readonly<Record<string, unknown>>;

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors } from "oidc-provider";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { collection, type Stored } from "../../store/port/records.ts";
 import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
 import { covers, resourceMeant } from "../audience.ts";
 import { scopeNames } from "../scopes.ts";
-import { fingerprint, isSecretOf } from "../secrets.ts";
+import { isSecretOf } from "../secrets.ts";
 import type { AdapterContext } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { type AdmitToken, type Document, issue } from "./issuance.ts";

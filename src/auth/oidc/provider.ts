@@ -8,8 +8,7 @@ import { type AuditorOptions, createAuditor } from "../auditor.ts";
 import { scopes } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
 import { checkAssertionEnd } from "./client-keys.ts";
-import { idTokenAlgorithms } from "./client-metadata.ts";
-import { clientMetadata } from "./client-validation.ts";
+import { clientMetadata, idTokenAlgorithms } from "./client-metadata.ts";
 import {
   accountFinder,
   extraTokenClaims,

@@ -1,8 +1,8 @@
 import { type AdapterPayload, Provider } from "oidc-provider";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { remove, removeGroup } from "../../store/port/operations.ts";
 import type { Collection, Operation, Records, Stored } from "../../store/port/records.ts";
 import { underGrant } from "../accounts/grants.ts";
-import { fingerprint } from "../secrets.ts";
 
 /** Characters at the start of a refresh token that those which replace it share: 132 random bits, so
  *  that nobody can name a chain who never held a token of it. */

@@ -5,6 +5,7 @@ import {
   errors,
   Provider,
 } from "oidc-provider";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { consume, insert, removeAt, replace, update } from "../../store/port/operations.ts";
 import {
   type Collection,
@@ -14,7 +15,6 @@ import {
 } from "../../store/port/records.ts";
 import { roomForGrant, underGrant, withoutFamily } from "../accounts/grants.ts";
 import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
-import { fingerprint } from "../secrets.ts";
 import {
   type AdapterContext,
   copied,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { accounts } from "../../auth/accounts/account-records.ts";
+import { accounts } from "../../auth/accounts/accounts.ts";
 import { sessions } from "../../auth/accounts/browser-sessions.ts";
 import { forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";

@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import { isFresh } from "../../auth/accounts/fresh.ts";
+import { isFreshSignIn } from "../../auth/accounts/browser-sessions.ts";
 import type { ActingApplication } from "../../auth/agents/agent.ts";
 import type { AgentOf } from "../../auth/agents/registration-access-token.ts";
 import { covers } from "../../auth/audience.ts";
@@ -85,7 +85,7 @@ function personOf(caller: Caller, now: number): Claimant {
   if (clientId === undefined || grantId === undefined) {
     throw notEligible("The token was not allowed by a person.");
   }
-  if (accountId === undefined || signedInAt === undefined || !isFresh({ signedInAt }, now)) {
+  if (accountId === undefined || signedInAt === undefined || !isFreshSignIn(signedInAt, now)) {
     throw notEligible("The person signed in more than 5 minutes ago: let them sign in again.");
   }
   if (caller.scopes.size === 0) throw notEligible("The token has no scope that an agent can get.");

@@ -1,6 +1,6 @@
 import type { AdmitToken } from "../../auth/oidc/issuance.ts";
 import { whenUnproven } from "../../auth/oidc/unproven.ts";
-import { fingerprint } from "../../auth/secrets.ts";
+import { fingerprint } from "../../lib/fingerprint.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import { countInOrder } from "../../limits/count-in-order.ts";

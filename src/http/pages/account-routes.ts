@@ -2,9 +2,9 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { z } from "zod";
 import type { AlertService } from "../../alerts/api/alert-service.ts";
 import type { Account, Accounts } from "../../auth/accounts/accounts.ts";
-import type { Browser } from "../../auth/accounts/sessions.ts";
+import type { Browser } from "../../auth/accounts/browser-sessions.ts";
 import { type ApiKeys, KEYS_PER_ACCOUNT } from "../../auth/keys/api-keys.ts";
-import { hasMarkup, NO_MARKUP } from "../../lib/markup.ts";
+import { hasMarkup, NO_MARKUP } from "../../lib/label.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { accountPage } from "./account.ts";
 import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts.ts";
@@ -85,8 +85,10 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
     await throttle({ "key-change": accountId });
     return keys.revoke(id, accountId, accountId);
   });
-  ends("/account/agents/:id/remove", accounts.removeAgent);
-  ends("/account/applications/:id/remove", accounts.removeApplication);
+  ends("/account/agents/:id/remove", (accountId, id) => accounts.removeAgent(accountId, id));
+  ends("/account/applications/:id/remove", (accountId, id) =>
+    accounts.removeApplication(accountId, id),
+  );
   ends("/account/alerts/:id/remove", alerts.removeForAccount);
   return router;
 }

@@ -1,4 +1,6 @@
-import type { Account, ConnectedApplication, OwnAgent } from "../../auth/accounts/accounts.ts";
+import type { Account } from "../../auth/accounts/accounts.ts";
+import type { ConnectedApplication } from "../../auth/accounts/connected-applications.ts";
+import type { OwnAgent } from "../../auth/accounts/own-agents.ts";
 import { type AlertsView, alertsSection } from "./alerts.ts";
 import type { PageAnswer } from "./answer.ts";
 import {

@@ -1,7 +1,6 @@
 import type { Request, RequestHandler, Response } from "express";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
-import { isFresh } from "../../auth/accounts/fresh.ts";
-import type { Browser, Session } from "../../auth/accounts/sessions.ts";
+import { type Browser, isFreshSignIn, type Session } from "../../auth/accounts/browser-sessions.ts";
 import type { Claims } from "../../auth/agents/claims.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import type { ShowPage } from "./answer.ts";
@@ -52,7 +51,7 @@ export function forFreshSignIn(
   return async (req, res) => {
     const browser = await door[by](req, res);
     const { session } = browser;
-    if (session !== undefined && isFresh(session, now().getTime())) {
+    if (session !== undefined && isFreshSignIn(session.signedInAt, now().getTime())) {
       return handle({ req, res, browser, session }, options);
     }
     res.redirect(303, withReturn("/sign-in", place(req)));

@@ -1,6 +1,6 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
-import type { Browser, Sessions } from "../../auth/accounts/sessions.ts";
+import type { Browser, Sessions } from "../../auth/accounts/browser-sessions.ts";
 import { isScope } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";

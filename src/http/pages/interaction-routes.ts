@@ -1,8 +1,8 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
+import type { Browser, Session } from "../../auth/accounts/browser-sessions.ts";
 import { MAX_GRANTS } from "../../auth/accounts/grants.ts";
-import type { Browser, Session } from "../../auth/accounts/sessions.ts";
 import type { Interaction, Interactions } from "../../auth/oidc/interactions.ts";
 import { isScope } from "../../auth/scopes.ts";
 import { onlyMethods } from "../allowed-methods.ts";

@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
-import type { Sessions } from "../../auth/accounts/sessions.ts";
+import type { Sessions } from "../../auth/accounts/browser-sessions.ts";
 import type { SignIn, SignUp, Upstream } from "../../auth/accounts/sign-in.ts";
 import type { Claims } from "../../auth/agents/claims.ts";
 import { calledFrom } from "../../auth/auditor.ts";

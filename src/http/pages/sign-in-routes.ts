@@ -1,7 +1,7 @@
 import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
-import type { Browser, Sessions } from "../../auth/accounts/sessions.ts";
+import type { Browser, Sessions } from "../../auth/accounts/browser-sessions.ts";
 import type { SignIn, SignUp, Upstream } from "../../auth/accounts/sign-in.ts";
 import { addressKey, widestNetwork } from "../../limits/address-key.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { accounts } from "../../../src/auth/accounts/account-records.ts";
+import { accounts } from "../../../src/auth/accounts/accounts.ts";
 import { watchCredentials } from "../../../src/auth/credential-changes.ts";
 import { apiKeys } from "../../../src/auth/keys/api-keys.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { accounts } from "../../../src/auth/accounts/account-records.ts";
+import { accounts } from "../../../src/auth/accounts/accounts.ts";
 import { grants } from "../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../../src/auth/agents/agent.ts";
 import { heldScopes, isEntitled, whileEntitled } from "../../../src/auth/entitlement.ts";

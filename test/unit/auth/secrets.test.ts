@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
-  fingerprint,
   hashClientSecret,
   isHashed,
   isSecretOf,
   withHashedSecret,
 } from "../../../src/auth/secrets.ts";
+import { fingerprint } from "../../../src/lib/fingerprint.ts";
 
 /** SHA-256 of "abc" (FIPS 180-2 appendix B.1) in base64url. */
 const ABC = Buffer.from(

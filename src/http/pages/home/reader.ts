@@ -1,6 +1,6 @@
 import type { Request } from "express";
 import type { Accounts } from "../../../auth/accounts/accounts.ts";
-import type { Sessions } from "../../../auth/accounts/sessions.ts";
+import type { Sessions } from "../../../auth/accounts/browser-sessions.ts";
 import { allScopes, type Scope } from "../../../auth/scopes.ts";
 import { addressKey } from "../../../limits/address-key.ts";
 import type { Limits } from "../../../limits/limits.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
+import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
 import { type GrantRecord, grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
 import { put } from "../../../../src/store/port/operations.ts";

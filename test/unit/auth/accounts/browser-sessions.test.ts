@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
-import { createSessions } from "../../../../src/auth/accounts/browser-sessions.ts";
+import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
+import { Sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
 import { belongingTo } from "../../../../src/auth/agents/agent.ts";
 import { remove, removeGroup } from "../../../../src/store/port/operations.ts";
 import { auditOf, peopleOf } from "../../../support/account-parts.ts";
@@ -18,7 +18,7 @@ const DAY = 24 * 3_600_000;
 async function begin(engine: Engine, secure = true) {
   const store = await openStore(engine);
   const { accounts, now, audit } = peopleOf(store, store.records);
-  const sessions = createSessions({ records: store.records, now, secure, audit });
+  const sessions = new Sessions({ records: store.records, now, secure, audit });
   const { id } = await accounts.ofEmail("ada@people.example");
   return { store, sessions, id, secretsOf: sessionsIn(store) };
 }
@@ -160,7 +160,7 @@ describeStores("sessions", (engine) => {
         return found;
       },
     };
-    const sessions = createSessions({ records, now, secure: true, audit });
+    const sessions = new Sessions({ records, now, secure: true, audit });
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     expect((await sessions.browserOf(cookie)).session).toBeUndefined();
   });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
 import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
 import type { SignUp } from "../../../../src/auth/accounts/sign-in.ts";
-import { fingerprint } from "../../../../src/auth/secrets.ts";
+import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import type { Email } from "../../../../src/mail/email.ts";
 import { createOutbox, MAIL_TOPIC, mails, openedEmail } from "../../../../src/mail/outbox.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";

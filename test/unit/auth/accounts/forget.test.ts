@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { accounts as accountRecords } from "../../../../src/auth/accounts/account-records.ts";
-import { createSessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
+import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
+import { Sessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
 import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
 import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
 import { grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
@@ -42,7 +42,7 @@ async function live(store: TestStore, email: string): Promise<string> {
   for (const key of [own?.key ?? "", other.key]) await keys.find(key);
   await expect.poll(async () => (await lastUse.of([own?.id ?? "", other.id])).size).toBe(2);
   await accounts.ofSubject({ issuer: "https://login.example", subject: email, label: email });
-  const keeper = createSessions({ records, now, secure: true, audit });
+  const keeper = new Sessions({ records, now, secure: true, audit });
   await keeper.open(await keeper.browserOf(undefined), id);
   const mailbox = createOutbox({ vault: createVault(randomBytes(32)), now });
   const signIn = createSignIn({

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { accounts } from "../../../../src/auth/accounts/account-records.ts";
+import { accounts } from "../../../../src/auth/accounts/accounts.ts";
 import {
   type Agent,
   belongingTo,
@@ -14,11 +14,10 @@ import { createClaims } from "../../../../src/auth/agents/create-claims.ts";
 import { createAgentOf } from "../../../../src/auth/agents/registration-access-token.ts";
 import { calledFrom } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
-import { fingerprint } from "../../../../src/auth/secrets.ts";
+import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import { ofEmail } from "../../../../src/mail/email-address.ts";
 import { createOutbox, mails, openedEmail } from "../../../../src/mail/outbox.ts";
-import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
-import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
+import { type AuditEntry, unsealedAudit } from "../../../../src/store/audit/entry.ts";
 import { createVault } from "../../../../src/store/keys/vault.ts";
 import {
   insert,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { accounts } from "../../../../src/auth/accounts/account-records.ts";
+import { accounts } from "../../../../src/auth/accounts/accounts.ts";
 import { belongingTo } from "../../../../src/auth/agents/agent.ts";
 import { createApiKeys, KEYS_PER_ACCOUNT } from "../../../../src/auth/keys/api-keys.ts";
 import { newKeyText } from "../../../../src/auth/keys/key-format.ts";
