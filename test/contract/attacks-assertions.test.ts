@@ -1,5 +1,7 @@
 import { SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
+import { claimedBy, clients } from "../../src/auth/agents/agent.ts";
+import { put } from "../../src/store/port/operations.ts";
 import { getWith, postForm, postJson, type Registered, register } from "../support/agent.ts";
 import { type Claims, startIdentityProvider, trustFile } from "../support/identity-provider.ts";
 import { startTown } from "../support/town.ts";
@@ -253,4 +255,34 @@ describe("an identity assertion at registration", () => {
 
 it("no attack made the service log a failure of its own", () => {
   expect(town.logged).toEqual([]);
+});
+
+describe("agents that one person gets by assertions", () => {
+  it("are a thousand, of which the oldest gives way", async () => {
+    const { records } = town.service.state.store;
+    const enter = async () => {
+      const answer = await postJson(`${base}/oauth/register`, {
+        type: "identity_assertion",
+        assertion_type: "urn:ietf:params:oauth:token-type:id-jag",
+        assertion: await assertionFor(trusted.issuer, { claims: { sub: "many" } }),
+      });
+      expect(answer.status).toBe(201);
+      return ((await answer.json()) as Registered).client_id;
+    };
+    const first = await records.get(clients, await enter());
+    if (first === undefined) throw new Error("no agent is kept");
+    const { value, groups } = first;
+    const copies = Array.from({ length: 999 }, (_, at) => {
+      const agent = { ...value.agent, registeredAt: value.agent.registeredAt + at + 1 };
+      return put(clients, { key: `copy-${at}`, value: { ...value, agent }, groups });
+    });
+    expect(await records.commit(copies)).toBe(true);
+    const latest = await enter();
+    const group = claimedBy(value.agent.owner?.accountId ?? "");
+    const kept = await records.list(clients, { group, limit: 2_000 });
+    const ids = kept.map(({ key: id }) => id);
+    expect(ids).toHaveLength(1_000);
+    expect(ids).not.toContain(first.key);
+    expect(ids).toContain(latest);
+  });
 });

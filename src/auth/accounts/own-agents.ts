@@ -1,4 +1,4 @@
-import { announce, removeAt, removeGroup, update } from "../../store/port/operations.ts";
+import { announce, remove, removeAt, removeGroup, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import {
@@ -14,6 +14,9 @@ import type { Scope } from "../scopes.ts";
 
 /** More agents than a page can show. */
 const MAX_SHOWN = 1_000;
+
+/** Agents that came by an assertion which a person can have: as many as a page can show. */
+const MAX_ASSERTED = MAX_SHOWN;
 
 /** An agent that a person owns. */
 export interface OwnAgent {
@@ -58,6 +61,27 @@ export async function withoutAgentsIn(
     withoutLastUse(key),
     announce(REMOVED_TOPIC, key),
   ]);
+}
+
+/** The steps that make room for one more agent of a person that comes by an assertion: where there are as
+ *  many as there may be, those that were registered first give way. */
+export async function roomForAsserted(
+  records: Pick<Records, "list">,
+  accountId: string,
+): Promise<readonly Operation[]> {
+  const all = await readAll(records, clients, claimedBy(accountId));
+  const asserted = all
+    .filter(({ value }) => value.agent.identityType === "identity_assertion")
+    .toSorted((a, b) => a.value.agent.registeredAt - b.value.agent.registeredAt);
+  const over = asserted.slice(0, Math.max(0, asserted.length - MAX_ASSERTED + 1));
+  const steps = over.map(async ({ key }) => [
+    ...(await withoutAgentsIn(records, issuedTo(key))),
+    remove(clients, key),
+    removeGroup(issuedTo(key)),
+    withoutLastUse(key),
+    announce(REMOVED_TOPIC, key),
+  ]);
+  return (await Promise.all(steps)).flat();
 }
 
 /** The agents that a person owns, the first claimed first. */

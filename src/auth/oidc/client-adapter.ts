@@ -4,7 +4,7 @@ import { insert, replace, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
-import { withoutAgent, withoutAgentsIn } from "../accounts/own-agents.ts";
+import { roomForAsserted, withoutAgent, withoutAgentsIn } from "../accounts/own-agents.ts";
 import { type Agent, type ClientRecord, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import { heldWith, registeredBy } from "../agents/registration-access-token.ts";
 import { noRoom } from "../agents/unclaimed-capacity.ts";
@@ -93,7 +93,10 @@ async function create(
   const placing = placingOf(agent);
   const { ttlMs: lifeMs } = placing;
   if (lifeMs !== undefined) await room.enter({ clientId: key, client: value, lifeMs });
+  // Whoever is owned from the start came by an assertion.
+  const displaced = agent.owner && (await roomForAsserted(records, agent.owner.accountId));
   const isKept = await records.commit([
+    ...(displaced ?? []),
     insert(clients, { key, value, ...placing }),
     ...(isAudited(agent)
       ? audit({ action: "client.registered", actor: "anonymous", target: key })
