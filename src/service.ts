@@ -15,6 +15,7 @@ import { createOAuth } from "./http/oauth/endpoints.ts";
 import { createStreams } from "./http/open-streams.ts";
 import { pagesRouter } from "./http/pages/pages.ts";
 import type { ServedRoute } from "./http/served-routes.ts";
+import { openScoring, type Scoring, type ScoringOptions } from "./ingest/create.ts";
 import type { Setup } from "./ingest/setup.ts";
 import type { Repeat } from "./lib/loop.ts";
 import { schedule, startLoop } from "./lib/loop.ts";
@@ -23,7 +24,6 @@ import type { Instrument } from "./market/instrument.ts";
 import type { SourcesByFeed } from "./market/market.ts";
 import { Problem } from "./problem.ts";
 import { createReadiness } from "./process/readiness-checks.ts";
-import { openScoring, type Scoring, type ScoringOptions } from "./scoring.ts";
 import { openState, type State, type StateOptions } from "./state.ts";
 import type { LeaderJob } from "./store/maintenance.ts";
 import { createSessionArchive } from "./store/session-archive.ts";
@@ -248,7 +248,9 @@ export function toolContext(
       mode: market.mode,
       source: market.source,
       ...(market.printsAre && { printsAre: market.printsAre }),
-      ...(market.sourcesOf && { sourcesOf: giversPer(perEdition, market.sourcesOf) }),
+      ...(market.sourcesOf && {
+        sourcesOf: sourcesPer(perEdition, (symbol) => market.sourcesOf?.(symbol) ?? new Map()),
+      }),
       ...(market.followed && { followed: market.followed }),
       dayMs: market.dayMs,
       now: marketNow,
@@ -279,15 +281,15 @@ function instrumentsIn({ allNewest }: Scoring["snapshots"]): () => readonly Inst
   };
 }
 
-/** Who gives what is known at any moment; who came last is named with what they gave. */
-function giversPer(
+/** Sources by symbol, computed once per edition. */
+function sourcesPer(
   perEdition: <T>(make: () => T) => () => T,
-  giversOf: (symbol: string) => SourcesByFeed,
+  sourcesOf: (symbol: string) => SourcesByFeed,
 ): (symbol: string) => SourcesByFeed {
   const known = perEdition(() => new Map<string, SourcesByFeed>());
   return (symbol) => {
-    const givers = known().get(symbol) ?? giversOf(symbol);
-    known().set(symbol, givers);
-    return givers;
+    const sources = known().get(symbol) ?? sourcesOf(symbol);
+    known().set(symbol, sources);
+    return sources;
   };
 }

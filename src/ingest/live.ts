@@ -2,16 +2,12 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { LiveChoice } from "../config/config.ts";
 import { FEEDS } from "../market/records.ts";
-import {
-  createLiveMarket,
-  type LiveMarket,
-  MENTIONS_KEPT_MS,
-} from "../sources/live/live-market.ts";
+import { LiveMarket, MENTIONS_KEPT_MS } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
 import type { ReceivedObservation } from "../sources/live/record-book.ts";
 import { openUniverse } from "../sources/live/universe.ts";
-import { liveClock, type MarketClock } from "../sources/market-clock.ts";
+import { LiveClock, type MarketClock } from "../sources/market-clock.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
 import { put } from "../store/port/operations.ts";
 import type { Store } from "../store/port/store.ts";
@@ -94,18 +90,23 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const usable = wanted.filter((provider) => missingOf(provider, settings).length === 0);
   const assigned = assignProviders(usable, instruments);
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
-  const { market, confirmedAt } = withConfirmedTime(
-    createLiveMarket(instruments, new Map(sources)),
-  );
+  const market = new LiveMarket(instruments, new Map(sources));
+  let confirmedAt = Number.NEGATIVE_INFINITY;
+  const take = (observed: readonly ReceivedObservation[]) => {
+    confirmedAt = Math.max(confirmedAt, newestPolled(observed));
+    market.take(observed);
+  };
   const historyFrom = market.scoringStart(now()) - BEFORE_WALK_MS;
-  const reading = await followChanges(market, { ...options, historyFrom });
+  const reading = await followChanges(take, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
   await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);
   const cache = openAnswerCache(join(options.folder, "answers"));
   const following = assigned.map((one) => follow(one, { ...choice, historyFrom, cache }, options));
   return {
-    ...{ market, setup, confirmedAt },
-    clock: liveClock({ steady: options.steady, confirmedAt }),
+    market,
+    setup,
+    confirmedAt: () => confirmedAt,
+    clock: new LiveClock({ steady: options.steady, confirmedAt: () => confirmedAt }),
     work: following.map(({ work }) => work),
     check: () => shortcomings({ ...store, now }),
     async close() {
@@ -118,37 +119,42 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
 
 const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, name, terms });
 
-/** A market that remembers when something came last of which the time is sure: who is asked says what
- *  time it is, a stream need not. */
-function withConfirmedTime(market: LiveMarket): Pick<Live, "market" | "confirmedAt"> {
-  const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
-  const isSure = new Set(polled);
+/** Providers that are polled; their answers are dated, and the date is compared with our clock. */
+const POLLED: ReadonlySet<string> = new Set(
+  providers.filter(({ kind }) => kind === "polled").map(({ id }) => id),
+);
+
+/** When the newest observation of a polled provider arrived, Unix milliseconds. */
+function newestPolled(observed: readonly ReceivedObservation[]): number {
   let newest = Number.NEGATIVE_INFINITY;
-  const take = (observed: readonly ReceivedObservation[]) => {
-    for (const { provider, observedAt } of observed) {
-      if (isSure.has(provider)) newest = Math.max(newest, observedAt);
-    }
-    market.take(observed);
-  };
-  return { market: { ...market, take }, confirmedAt: () => newest };
+  for (const { provider, observedAt } of observed) {
+    if (POLLED.has(provider)) newest = Math.max(newest, observedAt);
+  }
+  return newest;
 }
 
-/** What is read, and from when on history is wanted. */
+/** Takes observations that another or this process persisted. */
+type Take = (observed: readonly ReceivedObservation[]) => void;
+
+/** What is read, and from when on history is needed. */
 type HistoryOptions = LiveOptions & Pick<ProviderOptions, "historyFrom">;
 
-/** Takes in everything that was ever kept, then what this process or another one keeps. */
-async function followChanges(market: LiveMarket, options: HistoryOptions) {
+/** Takes every observation of the archive, then those that any process persists. */
+async function followChanges(take: Take, options: HistoryOptions) {
   const { store, now, log } = options;
   let { onProgress } = options;
   const step = await openChangeReader({
-    ...{ store, now, take: market.take, ttlMs: noticeTtlMs(store.engine) },
+    store,
+    now,
+    take,
+    ttlMs: noticeTtlMs(store.engine),
     onOtherTime: (ms) =>
       log.warn(
         `what another process has just read is ${ms} ms old by the clock of this machine: one of the two clocks is wrong`,
       ),
     async takeAll() {
-      await takeAll(market, { ...options, onProgress });
-      // Later times are nobody's start.
+      await takeAll(take, { ...options, onProgress });
+      // Only the first reading is part of a start.
       onProgress = undefined;
     },
   });
@@ -159,13 +165,13 @@ async function followChanges(market: LiveMarket, options: HistoryOptions) {
 }
 
 async function takeAll(
-  market: LiveMarket,
+  take: Take,
   { store: { archive }, now, historyFrom, onProgress }: HistoryOptions,
 ): Promise<void> {
-  const days = historyFrom - EARLIER_MS;
+  const earliest = historyFrom - EARLIER_MS;
   for (const [index, feed] of FEEDS.entries()) {
-    const from = feed === "mentions" ? now() - MENTIONS_KEPT_MS : days;
-    for await (const page of readObserved(archive, { feed, symbol: null, from })) market.take(page);
+    const from = feed === "mentions" ? now() - MENTIONS_KEPT_MS : earliest;
+    for await (const page of readObserved(archive, { feed, symbol: null, from })) take(page);
     onProgress?.(index + 1, FEEDS.length);
   }
 }

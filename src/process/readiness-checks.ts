@@ -1,6 +1,6 @@
 import { deliveries } from "../alerts/delivery/delivery.ts";
 import type { Check, Readiness } from "../http/api/health.ts";
-import type { Scoring } from "../scoring.ts";
+import type { Scoring } from "../ingest/create.ts";
 import type { State } from "../state.ts";
 
 /** Deliveries that have been due for longer, in milliseconds, are late: a process that is well takes

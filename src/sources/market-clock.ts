@@ -1,23 +1,23 @@
 import type { Replay } from "../config/replay.ts";
 
-/** How the time on the wall moves market time. Both in Unix milliseconds. */
+/** Market time as a function of wall-clock time, both in Unix milliseconds. */
 export interface MarketClock {
-  /** From now on market time moves; until then it stands at its beginning. */
-  start(now: number): void;
-  /** What counts as now for the market. */
-  now(now: number): number;
+  /** Starts market time; until then it stands at its beginning. */
+  start(wall: number): void;
+  /** The current time of the market. */
+  now(wall: number): number;
   /** Moves market time on. @returns The instant up to which the market is known. */
-  advance(now: number): number;
-  /** Milliseconds until there is more to know, `undefined` when there never will be. */
-  untilNext(now: number): number | undefined;
+  advance(wall: number): number;
+  /** Milliseconds until more becomes known, `undefined` when nothing ever will. */
+  untilNext(wall: number): number | undefined;
 }
 
-/** Pause between two steps of a replay, in milliseconds of the time on the wall. */
+/** Pause between two steps of a replay, in milliseconds of wall-clock time. */
 const STEP_MS = 250;
 
 const DAY_MS = 86_400_000;
 
-/** Time as it passes, for a market that is known up to the beginning of the present day. */
+/** Wall-clock time, for a market that is known up to the start of the current day. */
 export function dailyClock(dayMs: number): MarketClock {
   const startOfDay = (now: number) => Math.floor(now / dayMs) * dayMs;
   return {
@@ -34,72 +34,98 @@ export function stoppedClock(at: number): MarketClock {
 }
 
 /**
- * Time that is played four steps a second and then stands still at the last instant. A step that is
- * due late is taken late and never doubled: where the machine cannot keep up, the replay is slower
- * than asked, leaves nothing out, and requests are answered between two steps.
+ * Plays recorded time four steps a second and stops at the last instant. A step that is due late is
+ * taken late and never doubled: where the machine cannot keep up, the replay is slower than
+ * configured, skips nothing, and requests are answered between two steps.
  */
-export function replayClock({ from, to, daysPerSecond }: Replay): MarketClock {
-  const stepDays = (daysPerSecond * STEP_MS) / 1_000;
-  let steps = 0;
-  let dueAt = Number.POSITIVE_INFINITY;
-  const at = () => Math.min(to, from + Math.floor(steps * stepDays * DAY_MS));
-  return {
-    start(now) {
-      dueAt = now + STEP_MS;
-    },
-    now: at,
-    advance(now) {
-      if (now < dueAt) return at();
-      steps++;
-      dueAt = Math.max(dueAt + STEP_MS, now);
-      return at();
-    },
-    untilNext: (now) => (at() === to ? undefined : Math.max(0, dueAt - now)),
-  };
+export class ReplayClock implements MarketClock {
+  readonly #from: number;
+  readonly #to: number;
+  readonly #stepDays: number;
+  #steps = 0;
+  #dueAt = Number.POSITIVE_INFINITY;
+
+  constructor({ from, to, daysPerSecond }: Replay) {
+    this.#from = from;
+    this.#to = to;
+    this.#stepDays = (daysPerSecond * STEP_MS) / 1_000;
+  }
+
+  start(wall: number): void {
+    this.#dueAt = wall + STEP_MS;
+  }
+
+  now(): number {
+    return Math.min(this.#to, this.#from + Math.floor(this.#steps * this.#stepDays * DAY_MS));
+  }
+
+  advance(wall: number): number {
+    if (wall < this.#dueAt) return this.now();
+    this.#steps++;
+    this.#dueAt = Math.max(this.#dueAt + STEP_MS, wall);
+    return this.now();
+  }
+
+  untilNext(wall: number): number | undefined {
+    return this.now() === this.#to ? undefined : Math.max(0, this.#dueAt - wall);
+  }
 }
 
-/** What is observed is on disk and read back within this time, in milliseconds; until then it is not
- *  known, so that nothing comes in behind what was scored. */
-const SETTLE_MS = 2_000;
+/** Observations are on disk and read back within this time, in milliseconds. The market counts as
+ *  known up to then, so that nothing arrives behind what was scored. */
+const READ_BACK_MS = 2_000;
 
 /** Pause between two looks at a live market, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
-/** Beyond this, in milliseconds, the machine's clock was not a little wrong: it was set, or the
- *  machine slept. */
+/** A larger jump of the machine's clock, in milliseconds, means that it was set or that the machine
+ *  slept. */
 const LEAP_MS = 60_000;
 
-/** How near to the clock something must have been observed that shows it to be right, in
- *  milliseconds; clocks of providers may differ as much from ours. */
+/** Greatest distance in milliseconds between the clock and an observation that confirms it;
+ *  providers' clocks may differ from ours by as much. */
 const CONFIRMED_MS = 10 * 60_000;
 
-/** What the time of a live market is taken from. */
-export interface LiveClockParts {
-  /** A clock that is never set, Unix milliseconds; absent: the time on the wall is believed. */
-  readonly steady?: (() => number) | undefined;
-  /** When something was last observed whose giver's clock agreed with that of its observer, Unix
-   *  milliseconds. */
-  readonly confirmedAt: () => number;
-}
-
 /**
- * Time as it passes, for a market of which something may become known at any moment. A leap of the
- * machine's clock is followed once something was observed by it: scores of days that never were
- * would have to be taken back, and what was sent because of them could not be.
+ * The machine's time, for a market of which something may become known at any moment. A leap of the
+ * machine's clock is followed once an observation confirms it: scores of days that never were would
+ * have to be withdrawn, and the alerts sent because of them cannot be.
  */
-export function liveClock({ steady, confirmedAt }: LiveClockParts): MarketClock {
-  let aheadMs = 0;
-  const timeAt = (wall: number): number => {
-    if (steady === undefined) return wall;
-    const isConfirmed = Math.abs(wall - confirmedAt()) <= CONFIRMED_MS;
-    const leapMs = wall - steady() - aheadMs;
-    if (isConfirmed || Math.abs(leapMs) <= LEAP_MS) aheadMs += leapMs;
-    return steady() + aheadMs;
-  };
-  return {
-    start() {},
-    now: timeAt,
-    advance: (wall) => timeAt(wall) - SETTLE_MS,
-    untilNext: () => LOOK_EVERY_MS,
-  };
+export class LiveClock implements MarketClock {
+  readonly #steady: (() => number) | undefined;
+  readonly #confirmedAt: () => number;
+  /** How far the machine's clock is ahead of the steady one. */
+  #aheadMs = 0;
+
+  /**
+   * @param options.steady A clock that is never set, Unix milliseconds; absent: the machine's clock
+   *   is trusted.
+   * @param options.confirmedAt When an observation last arrived whose provider's clock agreed with
+   *   that of its observer, Unix milliseconds.
+   */
+  constructor(options: {
+    readonly steady?: (() => number) | undefined;
+    readonly confirmedAt: () => number;
+  }) {
+    this.#steady = options.steady;
+    this.#confirmedAt = options.confirmedAt;
+  }
+
+  start(): void {}
+
+  now(wall: number): number {
+    if (this.#steady === undefined) return wall;
+    const isConfirmed = Math.abs(wall - this.#confirmedAt()) <= CONFIRMED_MS;
+    const leapMs = wall - this.#steady() - this.#aheadMs;
+    if (isConfirmed || Math.abs(leapMs) <= LEAP_MS) this.#aheadMs += leapMs;
+    return this.#steady() + this.#aheadMs;
+  }
+
+  advance(wall: number): number {
+    return this.now(wall) - READ_BACK_MS;
+  }
+
+  untilNext(): number {
+    return LOOK_EVERY_MS;
+  }
 }

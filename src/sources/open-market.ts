@@ -2,7 +2,7 @@ import type { MarketChoice } from "../config/config.ts";
 import type { Replay } from "../config/replay.ts";
 import type { Market } from "../market/market.ts";
 import type { ReadOptions } from "./files/market-folder.ts";
-import { dailyClock, type MarketClock, replayClock, stoppedClock } from "./market-clock.ts";
+import { dailyClock, type MarketClock, ReplayClock, stoppedClock } from "./market-clock.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 
 /** A market and the time in it. */
@@ -35,7 +35,7 @@ export async function openMarket(
     case "replay": {
       const folder = await readFolder(choice.folder, { ...progress, until: choice.to });
       requireData(folder, choice);
-      return { market: { ...folder, mode: "replay" }, clock: replayClock(choice) };
+      return { market: { ...folder, mode: "replay" }, clock: new ReplayClock(choice) };
     }
   }
 }

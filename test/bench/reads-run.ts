@@ -1,8 +1,8 @@
 import type { AlertService } from "../../src/alerts/api/alert-service.ts";
 import { type Answers, createAnswers } from "../../src/http/api/answers.ts";
+import type { Scoring } from "../../src/ingest/create.ts";
 import { ScoringEngine } from "../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../src/score/snapshot-archive.ts";
-import type { Scoring } from "../../src/scoring.ts";
 import { toolContext } from "../../src/service.ts";
 import type { Call } from "../../src/tool.ts";
 import { getSignal } from "../../tools/get-signal.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { providerProgress, seriesGroup, seriesProgress } from "../../src/ingest/progress.ts";
 import type { Known } from "../../src/market/records.ts";
-import { createLiveMarket } from "../../src/sources/live/live-market.ts";
+import { LiveMarket } from "../../src/sources/live/live-market.ts";
 import { providers } from "../../src/sources/live/providers.ts";
 import { readAll } from "../../src/store/port/read-all.ts";
 import { contentOf, follow } from "../support/providers/follow.ts";
@@ -69,7 +69,7 @@ describe.each(rigs.map((rig) => [rig.provider.id, rig] as const))("%s", PATIENT,
     await followed(rig, store);
     const content = await contentOf(store, provider.feeds);
     expect(content.map(wrongIn).filter((wrong) => wrong !== undefined)).toEqual([]);
-    const market = createLiveMarket(RIG_INSTRUMENTS, new Map());
+    const market = new LiveMarket(RIG_INSTRUMENTS, new Map());
     market.take(content.map((one) => ({ ...one, observedAt: one.record.availableAt }) as never));
     const lists = market
       .recordsUntil(until)

@@ -6,7 +6,7 @@ import { createListener } from "../../src/ingest/listener.ts";
 import type { Poller } from "../../src/ingest/poller.ts";
 import { type Assignment, assignProviders } from "../../src/ingest/setup.ts";
 import { FEEDS } from "../../src/market/records.ts";
-import { createLiveMarket } from "../../src/sources/live/live-market.ts";
+import { LiveMarket } from "../../src/sources/live/live-market.ts";
 import type { Observation, Provider, ProviderOptions } from "../../src/sources/live/provider.ts";
 import { jetstream } from "../../src/sources/live/providers/jetstream.ts";
 import { unusualWhales } from "../../src/sources/live/providers/unusual-whales.ts";
@@ -133,9 +133,9 @@ async function followStream(store: TestStore) {
 
 /** A market that takes in what the ingest announces, as the service does. */
 async function createFollower(store: TestStore) {
-  const market = createLiveMarket(RIG_INSTRUMENTS, new Map());
+  const market = new LiveMarket(RIG_INSTRUMENTS, new Map());
   const readOn = await openChangeReader({
-    ...{ store, take: market.take },
+    ...{ store, take: (observed) => market.take(observed) },
     // It misses nothing in between.
     now: () => BEGIN,
     async takeAll() {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
-import { openScoring, type Scoring } from "../../src/scoring.ts";
+import { openScoring, type Scoring } from "../../src/ingest/create.ts";
 import { model, openStore } from "../support/stores.ts";
 
 const DAY_MS = 60_000;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../../src/config/config.ts";
-import { type ScoredMarket, scoredMarket } from "../../src/scoring.ts";
+import { type ScoredMarket, scoredMarket } from "../../src/ingest/create.ts";
 import { openMarket } from "../../src/sources/open-market.ts";
 
 /** The sandbox of services that begin at the same instant. */

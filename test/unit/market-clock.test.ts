@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import {
   dailyClock,
-  liveClock,
-  replayClock,
+  LiveClock,
+  type MarketClock,
+  ReplayClock,
   stoppedClock,
 } from "../../src/sources/market-clock.ts";
 
@@ -11,7 +12,8 @@ const from = Date.parse("2014-06-02T00:00:00Z");
 const START = 5_000_000;
 
 describe("the clock of a replay", () => {
-  const twoDays = () => replayClock({ from, to: from + 2 * DAY_MS, daysPerSecond: 1 });
+  const twoDays = (): MarketClock =>
+    new ReplayClock({ from, to: from + 2 * DAY_MS, daysPerSecond: 1 });
 
   it("stands at its beginning until it is started", () => {
     const clock = twoDays();
@@ -46,7 +48,7 @@ describe("the clock of a replay", () => {
 
   it("ends at its last instant exactly and stands still there", () => {
     const to = from + 2 * DAY_MS - 1;
-    const clock = replayClock({ from, to, daysPerSecond: 4 });
+    const clock: MarketClock = new ReplayClock({ from, to, daysPerSecond: 4 });
     clock.start(START);
     expect(clock.advance(START + 250)).toBe(from + DAY_MS);
     expect(clock.untilNext(START + 250)).toBe(250);
@@ -57,7 +59,7 @@ describe("the clock of a replay", () => {
   });
 
   it("knows whole milliseconds at any speed, and does not drift", () => {
-    const clock = replayClock({ from, to: from + DAY_MS, daysPerSecond: 0.00003 });
+    const clock: MarketClock = new ReplayClock({ from, to: from + DAY_MS, daysPerSecond: 0.00003 });
     clock.start(START);
     for (let step = 1; step <= 1_000; step++) {
       expect(clock.advance(START + step * 250)).toBe(from + Math.floor(step * 648));
@@ -74,7 +76,7 @@ describe("the other clocks of a market", () => {
   });
 
   it("know a live market up to a moment ago, and look at it again and again", () => {
-    const clock = liveClock({ confirmedAt: () => Number.NEGATIVE_INFINITY });
+    const clock: MarketClock = new LiveClock({ confirmedAt: () => Number.NEGATIVE_INFINITY });
     clock.start(START);
     expect([clock.now(START), clock.advance(START)]).toEqual([START, START - 2_000]);
     expect(clock.untilNext(START)).toBe(5_000);
@@ -82,7 +84,10 @@ describe("the other clocks of a market", () => {
 
   it("follow the machine's clock as it drifts, and a leap only once something came by it", () => {
     let [steady, confirmedAt] = [START, START];
-    const clock = liveClock({ steady: () => steady, confirmedAt: () => confirmedAt });
+    const clock: MarketClock = new LiveClock({
+      steady: () => steady,
+      confirmedAt: () => confirmedAt,
+    });
     const HOUR_MS = 3_600_000;
     steady += DAY_MS;
     expect(clock.now(steady + 50_000)).toBe(steady + 50_000);

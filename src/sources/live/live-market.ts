@@ -1,48 +1,42 @@
 import { sessionOf } from "../../market/calendar.ts";
+import type { AssetClass, Instrument } from "../../market/instrument.ts";
 import type { Market, Source, SourcesByFeed } from "../../market/market.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import { FEEDS, type InstrumentRecords } from "../../market/records.ts";
 import { boundMessages } from "./message-retention.ts";
 import { barsDue, utcDay } from "./publication-times.ts";
-import {
-  createRecordBook,
-  knownAt,
-  type ReceivedObservation,
-  type RecordBook,
-} from "./record-book.ts";
-import type { LiveInstrument } from "./universe.ts";
+import { knownAt, type ReceivedObservation, RecordBook } from "./record-book.ts";
 
 const DAY_MS = 86_400_000;
 
 /**
- * History that comes in changes sessions that were scored already, and all of them are scored again:
- * 0.3 seconds of work for 40 instruments, 4 for 500, 2 for 500,000 messages. The first time that is
- * done soon, in milliseconds; while more comes, each pause is twice as long as the one before.
+ * Backfilled history changes sessions that were scored already, and all sessions are scored again:
+ * 0.3 seconds of work for 40 instruments, 4 for 500, 2 for 500,000 messages. The first revision
+ * waits this long, in milliseconds; while more history arrives, each pause is twice the one before.
  */
 const FIRST_PAUSE_MS = 5_000;
 
-/** Longest pause, in milliseconds. */
+/** Longest pause between two revisions, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
 
-/** After so long without such a thing the next one comes alone, in milliseconds. */
+/** Time without a revision after which the pause is the first one again, in milliseconds. */
 const CALM_MS = 600_000;
 
 /**
- * How long messages stay in memory before the newest one, in milliseconds: for attention, which looks back the longest: 60
- * sessions, each against the 30 before it, which are 131 days of trading. Sessions before that are
- * scored without them when all are scored again.
+ * How long messages stay in memory before the newest one, in milliseconds. Attention looks back the
+ * furthest: 60 sessions, each compared with the 30 before it, are 131 days of trading. When all is
+ * scored again, sessions before that are scored without messages.
  */
 export const MENTIONS_KEPT_MS = 180 * DAY_MS;
 
-/** Messages in memory at most, of all instruments; 500,000 short ones take 0.6 GB, their readings
- *  included. */
-const MOST_MESSAGES = 500_000;
+/** Most messages in memory, over all instruments; 500,000 short ones take 0.6 GB with their
+ *  sentiment. */
+const MAX_MESSAGES = 500_000;
 
-/** So often all are scored again anyway, without what is too old, in milliseconds: until then the
- *  lists only grow. */
+/** Pause between two revisions that drop old messages, in milliseconds; lists grow until then. */
 const REVISE_EVERY_MS = 30 * DAY_MS;
 
-/** What is said of the market as a whole. */
+/** The source of the market as a whole. */
 const SOURCE: Source = {
   id: "live",
   name: "Live providers",
@@ -50,93 +44,112 @@ const SOURCE: Source = {
   simulated: false,
 };
 
-/** A market that grows by what providers give. */
-export interface LiveMarket extends Market {
-  /** Takes in what was given; what is there already is passed over. */
-  take(observed: readonly ReceivedObservation[]): void;
-  /** The clock was set back to an instant, Unix milliseconds: what became known later has not been
-   *  read yet. All is scored again. */
-  startOver(at: number): void;
-}
+/** A market that grows by the observations of providers. */
+export class LiveMarket implements Market {
+  readonly mode = "live";
+  readonly source = SOURCE;
+  readonly printsAre = "blocks";
+  readonly dayMs = DAY_MS;
+  readonly followed: readonly Instrument[];
+  readonly #sources: ReadonlyMap<string, Source>;
+  readonly #maxMessages: number;
+  readonly #books: ReadonlyMap<string, RecordBook>;
+  /** The lists that readers hold. */
+  #records: readonly InstrumentRecords[] = [];
+  /** Readers have read everything known by then, Unix milliseconds. */
+  #shownUntil = Number.NEGATIVE_INFINITY;
+  #revision = 0;
+  #revisedAt = Number.NEGATIVE_INFINITY;
+  #pauseMs = FIRST_PAUSE_MS;
 
-/**
- * Creates the market without any record.
- *
- * @param sources The providers by their ids.
- * @param mostMessages Messages in memory at most.
- */
-export function createLiveMarket(
-  instruments: readonly LiveInstrument[],
-  sources: ReadonlyMap<string, Source>,
-  mostMessages = MOST_MESSAGES,
-): LiveMarket {
-  const ledgers = new Map(instruments.map((one) => [one.symbol, createRecordBook(one)]));
-  let revision = 0;
-  let revisedAt = Number.NEGATIVE_INFINITY;
-  let pauseMs = FIRST_PAUSE_MS;
-  let shownUntil = Number.NEGATIVE_INFINITY;
-  let list: readonly InstrumentRecords[] = [];
-  const isOutdated = () => [...ledgers.values()].some((ledger) => ledger.isOutdated());
-  const revise = (at: number) => {
-    // Not by the clock alone, which may be wrong.
-    const before = Math.min(at, newestMessage(ledgers.values())) - MENTIONS_KEPT_MS;
-    for (const ledger of ledgers.values()) ledger.forgetMessages(before);
-    list = [...ledgers.values()].map((ledger) => ledger.revise());
-    revision++;
-    pauseMs = at - revisedAt > CALM_MS ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-    revisedAt = at;
-  };
-  return {
-    mode: "live",
-    source: SOURCE,
-    printsAre: "blocks",
-    followed: instruments,
-    dayMs: DAY_MS,
-    take(observed) {
-      // As they became known: what is about something earlier may have come later.
-      const inOrder = observed.toSorted((one, other) => knownAt(one) - knownAt(other));
-      for (const one of inOrder) ledgers.get(one.symbol)?.add(one, shownUntil);
-      const isTalk = observed.some(({ feed }) => feed === "mentions");
-      if (isTalk) boundMessages([...ledgers.values()], mostMessages);
-    },
-    startOver(at) {
-      shownUntil = at;
-      revise(at);
-    },
-    recordsUntil(at) {
-      const isDue = at - revisedAt >= pauseMs && isOutdated();
-      if (isDue || (revision > 0 && at - revisedAt >= REVISE_EVERY_MS)) revise(at);
-      shownUntil = Math.max(shownUntil, at);
-      return list;
-    },
-    revision: () => revision,
-    sourcesOf: (symbol) => sourcesIn(ledgers.get(symbol), sources),
-    barsDue,
-    sessionAt: (at, assetClass) => (assetClass === "crypto" ? utcDay(at) : sessionOf(at)),
-    scoringStart: (at) =>
-      newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00"),
-  };
-}
-
-/** When the newest message of all counts as known. */
-function newestMessage(ledgers: Iterable<RecordBook>): number {
-  let newest = Number.NEGATIVE_INFINITY;
-  for (const ledger of ledgers) {
-    for (const { availableAt } of ledger.messages()) newest = Math.max(newest, availableAt);
+  /**
+   * Starts without any record.
+   *
+   * @param sources The providers by their ids.
+   */
+  constructor(
+    instruments: readonly Instrument[],
+    sources: ReadonlyMap<string, Source>,
+    maxMessages = MAX_MESSAGES,
+  ) {
+    this.followed = instruments;
+    this.#sources = sources;
+    this.#maxMessages = maxMessages;
+    this.#books = new Map(instruments.map((one) => [one.symbol, new RecordBook(one)]));
   }
-  return newest;
-}
 
-function sourcesIn(
-  ledger: RecordBook | undefined,
-  sources: ReadonlyMap<string, Source>,
-): SourcesByFeed {
-  const given = ledger?.providers();
-  // In an order of their own, whoever came first.
-  return new Map(
-    FEEDS.flatMap((feed) => {
-      const ids = given?.get(feed);
-      return ids ? [[feed, [...ids].sort().flatMap((id) => sources.get(id) ?? [])] as const] : [];
-    }),
-  );
+  /** Adds observations; those that are there already are ignored. */
+  take(observed: readonly ReceivedObservation[]): void {
+    // By the time they became known: an observation about an earlier instant may arrive later.
+    const inOrder = observed.toSorted((one, other) => knownAt(one) - knownAt(other));
+    for (const one of inOrder) this.#books.get(one.symbol)?.add(one, this.#shownUntil);
+    const hasMessages = observed.some(({ feed }) => feed === "mentions");
+    if (hasMessages) boundMessages([...this.#books.values()], this.#maxMessages);
+  }
+
+  /** The clock was set back to an instant, Unix milliseconds: later records count as unread, and
+   *  all is scored again. */
+  startOver(at: number): void {
+    this.#shownUntil = at;
+    this.#revise(at);
+  }
+
+  recordsUntil(at: number): readonly InstrumentRecords[] {
+    const isDue = at - this.#revisedAt >= this.#pauseMs && this.#isOutdated();
+    if (isDue || (this.#revision > 0 && at - this.#revisedAt >= REVISE_EVERY_MS)) this.#revise(at);
+    this.#shownUntil = Math.max(this.#shownUntil, at);
+    return this.#records;
+  }
+
+  revision(): number {
+    return this.#revision;
+  }
+
+  sourcesOf(symbol: string): SourcesByFeed {
+    const providers = this.#books.get(symbol)?.providers();
+    return new Map(
+      FEEDS.flatMap((feed) => {
+        const ids = providers?.get(feed);
+        if (ids === undefined) return [];
+        // Sorted, so that the order does not depend on which provider answered first.
+        return [[feed, [...ids].sort().flatMap((id) => this.#sources.get(id) ?? [])] as const];
+      }),
+    );
+  }
+
+  barsDue(after: number, until: number, assetClass: AssetClass): readonly number[] {
+    return barsDue(after, until, assetClass);
+  }
+
+  sessionAt(at: number, assetClass: AssetClass): string {
+    return assetClass === "crypto" ? utcDay(at) : sessionOf(at);
+  }
+
+  scoringStart(at: number): number {
+    return newYorkInstant(`${Number(newYorkDate(at).slice(0, 4)) - 1}-01-01`, "00:00");
+  }
+
+  #isOutdated(): boolean {
+    return [...this.#books.values()].some((book) => book.isOutdated());
+  }
+
+  #revise(at: number): void {
+    // Not by the clock alone, which may be wrong.
+    const before = Math.min(at, this.#newestMessageAt()) - MENTIONS_KEPT_MS;
+    for (const book of this.#books.values()) book.forgetMessages(before);
+    this.#records = [...this.#books.values()].map((book) => book.revise());
+    this.#revision++;
+    const isCalm = at - this.#revisedAt > CALM_MS;
+    this.#pauseMs = isCalm ? FIRST_PAUSE_MS : Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+    this.#revisedAt = at;
+  }
+
+  /** When the newest message of all instruments became known. */
+  #newestMessageAt(): number {
+    let newest = Number.NEGATIVE_INFINITY;
+    for (const book of this.#books.values()) {
+      for (const { availableAt } of book.messages()) newest = Math.max(newest, availableAt);
+    }
+    return newest;
+  }
 }

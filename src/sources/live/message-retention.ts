@@ -12,18 +12,18 @@ const ROOM = 0.8;
 
 /** Makes room when there are too many messages: first those go that weigh nothing, since one author
  *  could drive out everybody else's with them, then the oldest of all. */
-export function boundMessages(ledgers: readonly RecordBook[], most: number): void {
-  const count = ledgers.reduce((sum, ledger) => sum + ledger.messageCount(), 0);
+export function boundMessages(books: readonly RecordBook[], most: number): void {
+  const count = books.reduce((sum, book) => sum + book.messageCount(), 0);
   if (count <= most) return;
-  const all = ledgers
-    .flatMap((ledger) => ledger.messages())
+  const all = books
+    .flatMap((book) => book.messages())
     .sort((one, other) => one.availableAt - other.availableAt);
   const surplus = surplusOf(all);
   const left = surplus.size === 0 ? all : all.filter((message) => !surplus.has(message));
   const oldest = left[left.length - Math.floor(ROOM * most)];
-  for (const ledger of ledgers) {
-    ledger.dropMessages(surplus);
-    if (oldest !== undefined) ledger.forgetMessages(oldest.availableAt);
+  for (const book of books) {
+    book.dropMessages(surplus);
+    if (oldest !== undefined) book.forgetMessages(oldest.availableAt);
   }
 }
 

@@ -10,7 +10,8 @@ import type {
 } from "../../market/records.ts";
 import type { Observation } from "./provider.ts";
 import { barsDue } from "./publication-times.ts";
-/** A datum with who gave it, and when it was here. */
+
+/** An observation with its provider and the time of its arrival. */
 export type ReceivedObservation = Observation & {
   readonly provider: string;
   /** Unix milliseconds. */
@@ -18,197 +19,202 @@ export type ReceivedObservation = Observation & {
 };
 
 /**
- * What is read this long after it was public, in milliseconds, is history, filled in later: it
- * counts from when it was public. Whatever is younger counts from when it was here.
+ * An observation that arrives this long after its publication, in milliseconds, is backfilled
+ * history: it counts from its publication. Anything younger counts from its arrival.
  */
 const HISTORY_MS = 2 * 86_400_000;
 
-/** What was there when it was told, whatever time it claims. A bar counts when its session is over,
- *  and figures by a rule, both often later than they come. */
-const TOLD_AFTERWARDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
+/** Feeds whose records exist when they are reported, whatever time they claim. Bars and figures are
+ *  published by a rule, often later than they arrive. */
+const REPORTED_FEEDS: ReadonlySet<Feed> = new Set(["mentions", "prints"]);
 
-/** A message that is read this long after it was written tells nothing of the mood any more, in
- *  milliseconds: two half-lives of a day. */
+/** Age in milliseconds at which a message that arrives says nothing about sentiment any more: two
+ *  half-lives of a day. */
 const STALE_MENTION_MS = 2 * 86_400_000;
 
 /**
- * What is here so much later than others were read is merely late, in milliseconds: it counts from
- * then on, like something that came a little later. It is slow answers, clocks that disagree and
- * processes that read what another one wrote; for none of them is a year of scores worked out anew,
- * unless a session has closed without it.
+ * A record that arrives up to this much later than others were read, in milliseconds, is merely
+ * late and counts from then on: because of slow answers, of clocks that differ, and of processes
+ * that read what another one wrote. A year is scored anew for none of them, unless a session has
+ * closed without the record.
  */
 const LATE_MS = 3_600_000;
 
-/** Everything that was given of one instrument. */
-export interface RecordBook {
-  /**
-   * Adds a datum, unless it is there.
-   *
-   * @param shownUntil What became known by then has been read already, Unix milliseconds.
-   */
-  add(observed: ReceivedObservation, shownUntil: number): void;
-  /** Whether something is missing in the records that were handed out. */
-  isOutdated(): boolean;
-  /** Records with everything in it; from now on these grow. */
-  revise(): InstrumentRecords;
-  /** All messages, in no order. */
-  messages(): readonly Mention[];
-  /** How many there are. */
-  messageCount(): number;
-  /** Forgets messages that were known before an instant, Unix milliseconds, also when they come
-   *  again. */
-  forgetMessages(before: number): void;
-  /** Forgets some of its messages. */
-  dropMessages(some: ReadonlySet<Known>): void;
-  /** Who gave something of each list. */
-  providers(): ReadonlyMap<Feed, ReadonlySet<string>>;
-}
-
-/** One list. */
-interface Column {
-  /** By instant and id, in the order given. */
-  readonly given: Map<string, Known>;
-  /** Who gave them. */
+/** The records of one feed. */
+interface FeedRecords {
+  /** Every record by instant and id, in the order of arrival. */
+  readonly received: Map<string, Known>;
   readonly providers: Set<string>;
-  /** What readers have. */
+  /** The list that readers hold. */
   shown: ShownList;
-  /** Whether something is not among it. */
+  /** Whether the list that readers hold lacks a record, or has one too many. */
   isOutdated: boolean;
-  /** Whether something stands in it later than it would have, had it been there in time. */
+  /** Whether a record stands in the list later than it would have, had it arrived in time. */
   hasLate: boolean;
 }
 
-/** Readers do not know of a list that is new. */
-const newColumn = (): Column => ({
-  given: new Map(),
+/** Readers do not hold the list of a new feed yet. */
+const newFeed = (): FeedRecords => ({
+  received: new Map(),
   providers: new Set(),
-  shown: showByTime([]),
+  shown: orderByTime([]),
   isOutdated: true,
   hasLate: false,
 });
 
-/** Starts an empty one. */
-export function createRecordBook(instrument: Instrument): RecordBook {
-  const columns = new Map<Feed, Column>();
-  const messages = () => [...(columns.get("mentions")?.given.values() ?? [])] as Mention[];
-  let records: InstrumentRecords = { instrument, bars: [] };
-  let forgottenUntil = Number.NEGATIVE_INFINITY;
-  const columnOf = (feed: Feed): Column => {
-    const column = columns.get(feed) ?? newColumn();
-    columns.set(feed, column);
-    return column;
-  };
-  return {
-    add(observed, shownUntil) {
-      const { feed, provider } = observed;
-      const record = knownRecord(observed);
-      if (record === undefined) return;
-      if (feed === "mentions" && record.availableAt < forgottenUntil) return;
-      const column = columnOf(feed);
-      const name = nameOf(observed);
-      if (column.given.has(name)) return;
-      column.given.set(name, record);
-      column.providers.add(provider);
-      show(column, { feed, record, shownUntil, assetClass: instrument.assetClass });
-    },
-    isOutdated: () => [...columns.values()].some((column) => column.isOutdated),
-    revise() {
-      const changed = [...columns].filter(([, column]) => column.isOutdated || column.hasLate);
-      for (const [feed, column] of changed) {
-        column.shown = ordered(feed, [...column.given.values()]);
-        column.isOutdated = false;
-        column.hasLate = false;
-      }
-      const lists = changed.map(([feed, { shown }]) => [feed, shown.records] as const);
-      if (lists.length > 0) records = { ...records, ...Object.fromEntries(lists) };
-      return records;
-    },
-    messages,
-    messageCount: () => columns.get("mentions")?.given.size ?? 0,
-    forgetMessages(before) {
-      forgottenUntil = Math.max(forgottenUntil, before);
-      forget(columns.get("mentions"), ({ availableAt }) => availableAt < forgottenUntil);
-    },
-    dropMessages: (some) => forget(columns.get("mentions"), (message) => some.has(message)),
-    providers: () => new Map([...columns].map(([feed, { providers }]) => [feed, providers])),
-  };
-}
+/** Every record that providers gave on one instrument, and the lists that readers hold of them. */
+export class RecordBook {
+  readonly #assetClass: AssetClass;
+  readonly #feeds = new Map<Feed, FeedRecords>();
+  #records: InstrumentRecords;
+  /** Messages known before this instant (Unix milliseconds) are forgotten. */
+  #forgottenUntil = Number.NEGATIVE_INFINITY;
 
-/** Joined, a name is one string; a template would keep its parts, twice as much. */
-const nameOf = ({ at, id }: ReceivedObservation): string => [at, id].join(" ");
+  constructor(instrument: Instrument) {
+    this.#assetClass = instrument.assetClass;
+    this.#records = { instrument, bars: [] };
+  }
 
-function forget(column: Column | undefined, isGone: (record: Known) => boolean): void {
-  if (column === undefined) return;
-  for (const [name, record] of column.given) {
-    if (!isGone(record)) continue;
-    column.given.delete(name);
-    column.isOutdated = true;
+  /**
+   * Adds an observation that is not there yet.
+   *
+   * @param shownUntil Readers have read everything known by then, Unix milliseconds.
+   */
+  add(observed: ReceivedObservation, shownUntil: number): void {
+    const { feed, provider } = observed;
+    const record = recordOf(observed);
+    if (record === undefined) return;
+    if (feed === "mentions" && record.availableAt < this.#forgottenUntil) return;
+    const records = this.#feeds.get(feed) ?? newFeed();
+    this.#feeds.set(feed, records);
+    const key = keyOf(observed);
+    if (records.received.has(key)) return;
+    records.received.set(key, record);
+    records.providers.add(provider);
+    show(records, { feed, record, shownUntil, assetClass: this.#assetClass });
+  }
+
+  /** Whether the lists that readers hold have to be made anew. */
+  isOutdated(): boolean {
+    return [...this.#feeds.values()].some((records) => records.isOutdated);
+  }
+
+  /** Makes new lists of all records; from now on these grow. */
+  revise(): InstrumentRecords {
+    const changed = [...this.#feeds].filter(([, { isOutdated, hasLate }]) => isOutdated || hasLate);
+    for (const [feed, records] of changed) {
+      records.shown = orderRecords(feed, [...records.received.values()]);
+      records.isOutdated = false;
+      records.hasLate = false;
+    }
+    const lists = changed.map(([feed, { shown }]) => [feed, shown.records] as const);
+    if (lists.length > 0) this.#records = { ...this.#records, ...Object.fromEntries(lists) };
+    return this.#records;
+  }
+
+  /** All messages, in no order. */
+  messages(): readonly Mention[] {
+    return [...(this.#feeds.get("mentions")?.received.values() ?? [])] as Mention[];
+  }
+
+  messageCount(): number {
+    return this.#feeds.get("mentions")?.received.size ?? 0;
+  }
+
+  /** Forgets messages known before an instant, Unix milliseconds, even when they arrive again. */
+  forgetMessages(before: number): void {
+    this.#forgottenUntil = Math.max(this.#forgottenUntil, before);
+    this.#drop(({ availableAt }) => availableAt < this.#forgottenUntil);
+  }
+
+  /** Drops some of its messages. */
+  dropMessages(some: ReadonlySet<Known>): void {
+    this.#drop((message) => some.has(message));
+  }
+
+  #drop(isDropped: (record: Known) => boolean): void {
+    const records = this.#feeds.get("mentions");
+    if (records === undefined) return;
+    for (const [key, record] of records.received) {
+      if (!isDropped(record)) continue;
+      records.received.delete(key);
+      records.isOutdated = true;
+    }
+  }
+
+  /** Ids of the providers of each feed. */
+  providers(): ReadonlyMap<Feed, ReadonlySet<string>> {
+    return new Map([...this.#feeds].map(([feed, { providers }]) => [feed, providers]));
   }
 }
 
-/** A record that comes to a list, and what its readers have seen. */
-interface Added {
+/** A joined key is one flat string; a template literal would keep its parts, twice the memory. */
+const keyOf = ({ at, id }: ReceivedObservation): string => [at, id].join(" ");
+
+/** A record that is added to a list, and what its readers have read. */
+interface Addition {
   readonly feed: Feed;
   readonly record: Known;
   readonly shownUntil: number;
   readonly assetClass: AssetClass;
 }
 
-/** Shows a record to readers, at its place or, when it is merely late, after what they have read. */
-function show(column: Column, added: Added): void {
-  const { feed, record, shownUntil } = added;
-  const last = column.shown.records.at(-1);
+/** Adds a record to the list of readers: in its order or, when it is late, after what they read. */
+function show(records: FeedRecords, addition: Addition): void {
+  const { feed, record, shownUntil } = addition;
+  const last = records.shown.records.at(-1);
   const isInOrder = feed !== "bars" || !last || (last as Bar).session < (record as Bar).session;
-  if (column.isOutdated || isMissed(added) || !isInOrder) {
-    column.isOutdated = true;
+  if (records.isOutdated || changesScores(addition) || !isInOrder) {
+    records.isOutdated = true;
     return;
   }
   const isLate = record.availableAt <= shownUntil;
-  column.hasLate ||= isLate;
-  const shown = isLate ? { ...record, availableAt: shownUntil + 1 } : record;
-  column.shown.add(shown);
+  records.hasLate ||= isLate;
+  records.shown.add(isLate ? { ...record, availableAt: shownUntil + 1 } : record);
 }
 
-/** Whether scores were made that would be others with it: those of sessions that have closed since,
- *  or too many. A bar makes the price of its session. */
-function isMissed({ feed, record: { availableAt }, shownUntil, assetClass }: Added): boolean {
+/**
+ * Whether a record changes scores that were computed without it: those of sessions that have closed
+ * since, or more than an hour of them. A bar sets the price of its session.
+ */
+function changesScores({ feed, record, shownUntil, assetClass }: Addition): boolean {
+  const { availableAt } = record;
   if (availableAt > shownUntil) return false;
   if (feed === "bars" || shownUntil - availableAt >= LATE_MS) return true;
   return barsDue(availableAt - 1, shownUntil, assetClass).length > 0;
 }
 
-/** When something counts as known, Unix milliseconds. */
+/** When an observation counts as known, Unix milliseconds. */
 export function knownAt({
   feed,
   record: { availableAt },
   observedAt,
 }: ReceivedObservation): number {
   if (observedAt - availableAt > HISTORY_MS) return availableAt;
-  return TOLD_AFTERWARDS.has(feed) ? observedAt : Math.max(availableAt, observedAt);
+  return REPORTED_FEEDS.has(feed) ? observedAt : Math.max(availableAt, observedAt);
 }
 
-/** A record with when it counts as known; `undefined` for one that tells nothing any more. */
-function knownRecord(observed: ReceivedObservation): Known | undefined {
+/** The record with the instant from which it counts; `undefined` for a message that is too old. */
+function recordOf(observed: ReceivedObservation): Known | undefined {
   const { feed, record, observedAt } = observed;
   const availableAt = knownAt(observed);
   if (feed === "mentions" && observedAt - record.availableAt > STALE_MENTION_MS) return undefined;
   return availableAt === record.availableAt ? record : { ...record, availableAt };
 }
 
-/** A list in order. */
-const ordered = (feed: Feed, given: readonly Known[]): ShownList =>
-  feed === "bars" ? showBars(given as readonly Bar[]) : showByTime(given);
-
-/** A list as its readers have it, oldest first. */
-export interface ShownList {
+/** A list as readers hold it, oldest first. */
+interface ShownList {
   readonly records: RecordList<Known>;
-  /** Puts a record where nobody has read yet. */
+  /** Adds a record after everything that was read. */
   add(record: Known): void;
 }
 
-/** Puts what was given in the order in which it became known. */
-export function showByTime(given: readonly Known[]): ShownList {
-  const records = given.toSorted((one, other) => one.availableAt - other.availableAt);
+const orderRecords = (feed: Feed, received: readonly Known[]): ShownList =>
+  feed === "bars" ? orderBars(received as readonly Bar[]) : orderByTime(received);
+
+/** Records in the order in which they became known. */
+function orderByTime(received: readonly Known[]): ShownList {
+  const records = received.toSorted((one, other) => one.availableAt - other.availableAt);
   return {
     records,
     add(record) {
@@ -219,26 +225,26 @@ export function showByTime(given: readonly Known[]): ShownList {
 }
 
 /**
- * Puts bars in the order of their sessions, each with its return and not known before the one before
- * it. They are made when they are read: to keep them beside what was given would take twice as much.
+ * Bars in the order of their sessions, each with its return, and none known before the bar of the
+ * session before. They are computed when they are read; stored, they would take twice the memory.
  */
-export function showBars(given: readonly Bar[]): ShownList {
+function orderBars(received: readonly Bar[]): ShownList {
   const bars: Bar[] = [];
   const times: number[] = [];
   const add = (bar: Bar) => {
     bars.push(bar);
     times.push(Math.max(times.at(-1) ?? bar.availableAt, bar.availableAt));
   };
-  for (const bar of given.toSorted((one, other) => (one.session < other.session ? -1 : 1)))
-    add(bar);
+  const inOrder = received.toSorted((one, other) => (one.session < other.session ? -1 : 1));
+  for (const bar of inOrder) add(bar);
   const read = (index: number): Bar => {
     const bar = bars[index] as Bar;
     const availableAt = times[index] as number;
-    return { ...bar, availableAt, logReturn: returnAfter(bars[index - 1], bar) };
+    return { ...bar, availableAt, logReturn: logReturn(bars[index - 1], bar) };
   };
   return { records: createLazyList(() => bars.length, read), add: (bar) => add(bar as Bar) };
 }
 
-/** The log return of a holder over splits and dividends; `null` on the first bar. */
-const returnAfter = (before: Bar | undefined, { close, dividend, split }: Bar): number | null =>
+/** Total log return with dividends and splits; `null` on the first bar. */
+const logReturn = (before: Bar | undefined, { close, dividend, split }: Bar): number | null =>
   before === undefined ? null : Math.log(((close + dividend) * split) / before.close);

@@ -3,9 +3,6 @@ import type { Instrument } from "../../market/instrument.ts";
 import { readInstruments } from "../files/instruments.ts";
 import { DEFAULT_COINS, DEFAULT_FUNDS, DEFAULT_STOCKS } from "./default-universe.ts";
 
-/** What is followed. */
-export type LiveInstrument = Instrument;
-
 /** A list of symbols, as opposed to the name of a file. */
 const LIST = /^[A-Z0-9][A-Z0-9.-]{0,19}(?:[\s,]+[A-Z0-9][A-Z0-9.-]{0,19})*$/;
 

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createSignalUpdates } from "../../../src/score/signal-updates.ts";
+import { SignalUpdates } from "../../../src/score/refresh.ts";
 import type { Snapshot } from "../../../src/score/snapshot.ts";
 import { snapshotOf } from "../../support/scripted-market.ts";
 
 /** Updates, and what a listener is told of. */
 function listened() {
-  const updates = createSignalUpdates();
+  const updates = new SignalUpdates();
   const told: string[] = [];
   const stop = updates.onUpdate((symbol) => told.push(symbol));
   const look = (...snapshots: readonly Snapshot[]) => {

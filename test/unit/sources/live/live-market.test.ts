@@ -4,7 +4,7 @@ import { newYorkInstant } from "../../../../src/market/new-york.ts";
 import type { InstrumentRecords } from "../../../../src/market/records.ts";
 import { ScoringEngine } from "../../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../../src/score/snapshot-archive.ts";
-import { createLiveMarket, type LiveMarket } from "../../../../src/sources/live/live-market.ts";
+import { LiveMarket } from "../../../../src/sources/live/live-market.ts";
 import { MOST_OF_AN_AUTHOR } from "../../../../src/sources/live/message-retention.ts";
 import {
   addDays,
@@ -21,7 +21,7 @@ const COINS = ["BTC-USD", "ETH-USD", "SOL-USD"].map(coin);
 const source = (id: string) => ({ id, name: id, terms: `Terms of ${id}.`, simulated: false });
 const SOURCES = new Map(["one", "other"].map((id) => [id, source(id)] as const));
 
-const newMarket = () => createLiveMarket(COINS, SOURCES);
+const newMarket = () => new LiveMarket(COINS, SOURCES);
 
 /** A day of a coin, here three seconds after it was public unless said otherwise. */
 function bar(symbol: string, session: string, observedAt = coinBarKnown(session) + 3_000) {
@@ -77,10 +77,10 @@ describe("history that comes in behind what was scored", () => {
     const market = newMarket();
     market.take(recent);
     const list = market.recordsUntil(NOW);
-    const revision = market.revision?.();
+    const revision = market.revision();
     market.take(COINS.map(({ symbol }) => bar(symbol, "2026-11-21")));
     expect(market.recordsUntil(NOW + 86_400_000)).toBe(list);
-    expect(market.revision?.()).toBe(revision);
+    expect(market.revision()).toBe(revision);
     expect(list.map(({ bars }) => bars.at(-1)?.session)).toEqual(COINS.map(() => "2026-11-21"));
   });
 });
@@ -95,9 +95,9 @@ it("takes in what is late soon at first, then ever less often, and soon again af
   };
   const lookUntil = (end: number) => {
     for (; at < end; at += 1_000) {
-      const before = market.revision?.();
+      const before = market.revision();
       market.recordsUntil(at);
-      if (market.revision?.() === before) continue;
+      if (market.revision() === before) continue;
       revisedAt.push((at - NOW) / 1_000);
       late();
     }
@@ -129,10 +129,9 @@ describe("a clock that was ahead", () => {
     other.take(fresh);
     const later = NOW + 2 * DAY_MS;
     expect(score(later)).toEqual(scoreOther(later));
-    const { revision } = market;
-    const before = revision?.();
+    const before = market.revision();
     market.recordsUntil(later + 600_000);
-    expect(revision?.()).toBe(before);
+    expect(market.revision()).toBe(before);
   });
 });
 
@@ -140,7 +139,7 @@ describe("messages of several providers", () => {
   const started = () => {
     const market = newMarket();
     market.take([mention(NOW - 1_000, "one")]);
-    return { market, list: market.recordsUntil(NOW), before: market.revision?.() };
+    return { market, list: market.recordsUntil(NOW), before: market.revision() };
   };
   const countOf = ([first]: readonly InstrumentRecords[]) => first?.mentions?.length;
 
@@ -150,7 +149,7 @@ describe("messages of several providers", () => {
     const slow = { ...mention(at - 60_000, "one"), observedAt: at + 200 };
     market.take([slow, mention(at - 1_000, "other")]);
     expect(market.recordsUntil(at + 1_000)).toBe(list);
-    expect(market.revision?.()).toBe(before);
+    expect(market.revision()).toBe(before);
     const times = Array.from(list[0]?.mentions ?? [], ({ availableAt }) => availableAt - at);
     expect(times).toEqual([NOW - 1_000 - at, -1_000, 200]);
   });
@@ -163,12 +162,12 @@ describe("messages of several providers", () => {
       market.take([mention(at, `m${minute}`)]);
     }
     expect(market.recordsUntil(NOW + 4_000_000)).toBe(list);
-    expect(market.revision?.()).toBe(before);
+    expect(market.revision()).toBe(before);
     expect(countOf(list)).toBe(61);
   });
 
   it("are no more than fit into memory: the newest stay, those that come again do not", () => {
-    const market = createLiveMarket(COINS, SOURCES, 100);
+    const market = new LiveMarket(COINS, SOURCES, 100);
     const message = (minute: number) => ({
       ...mention(NOW + minute * 60_000, `m${minute}`),
       symbol: COINS[minute % 3]?.symbol ?? "",
@@ -183,7 +182,7 @@ describe("messages of several providers", () => {
     expect(kept).toBeGreaterThan(79);
     expect(kept).toBeLessThan(101);
     market.take(all.slice(0, 500));
-    expect(market.revision?.()).toBe(1);
+    expect(market.revision()).toBe(1);
     expect(count()).toBe(kept);
     const times = market.recordsUntil(NOW).flatMap(({ mentions = [] }) => [...mentions]);
     expect(Math.min(...times.map(({ availableAt }) => availableAt))).toBeGreaterThan(
@@ -192,7 +191,7 @@ describe("messages of several providers", () => {
   });
 
   it("of one author cannot drive out everybody else's", () => {
-    const market = createLiveMarket(COINS, SOURCES, 1_000);
+    const market = new LiveMarket(COINS, SOURCES, 1_000);
     const by = (author: string | null, minute: number): ReceivedObservation => {
       const one = mention(NOW + minute * 60_000, `${author} ${minute}`);
       return { ...one, record: { ...one.record, author } } as ReceivedObservation;
@@ -231,7 +230,7 @@ describe("messages of several providers", () => {
     market.take([mention(days(180) - 1, "other")]);
     market.recordsUntil(days(180));
     expect(countOf(market.recordsUntil(days(181)))).toBe(1);
-    expect(market.revision?.()).toBe((before ?? 0) + 6);
+    expect(market.revision()).toBe((before ?? 0) + 6);
   });
 });
 

@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Bar, InstrumentRecords } from "../../../../src/market/records.ts";
-import {
-  createRecordBook,
-  type ReceivedObservation,
-} from "../../../../src/sources/live/record-book.ts";
+import { type ReceivedObservation, RecordBook } from "../../../../src/sources/live/record-book.ts";
 import { arraysOf } from "../../../support/records.ts";
 
 const DAY_MS = 86_400_000;
@@ -50,9 +47,9 @@ function mention(at: number, observedAt: number): ReceivedObservation {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 function filled(...all: readonly ReceivedObservation[]) {
-  const ledger = createRecordBook(coin);
-  for (const one of all) ledger.add(one, NEVER);
-  return arraysOf(ledger.revise());
+  const book = new RecordBook(coin);
+  for (const one of all) book.add(one, NEVER);
+  return arraysOf(book.revise());
 }
 
 describe("what is known when", () => {
@@ -80,7 +77,7 @@ describe("what is known when", () => {
   });
 });
 
-describe("a ledger", () => {
+describe("a book", () => {
   it("keeps what is given twice once, as it was first", () => {
     const { bars } = filled(bar(0, 0), bar(0, 9_000, { close: 7 }));
     expect(bars.map(({ close }) => close)).toEqual([100]);
@@ -93,56 +90,56 @@ describe("a ledger", () => {
   });
 
   it("grows in the records that were handed out", () => {
-    const ledger = createRecordBook(coin);
-    ledger.add(bar(0, 0), NEVER);
-    const { bars } = ledger.revise();
-    ledger.add(bar(1, 0), T + DAY_MS);
-    expect(ledger.isOutdated()).toBe(false);
+    const book = new RecordBook(coin);
+    book.add(bar(0, 0), NEVER);
+    const { bars } = book.revise();
+    book.add(bar(1, 0), T + DAY_MS);
+    expect(book.isOutdated()).toBe(false);
     expect(Array.from(bars, (one: Bar) => one.logReturn)).toEqual([null, Math.log(101 / 100)]);
   });
 
   it("is outdated by what belongs behind what was read, and by a list of a new kind", () => {
-    const ledger = createRecordBook(coin);
-    ledger.add(bar(0, 0), NEVER);
-    expect(ledger.isOutdated()).toBe(true);
-    const first = ledger.revise();
-    ledger.add(bar(1, 0), T + 5 * DAY_MS);
-    expect(ledger.isOutdated()).toBe(true);
-    const second = ledger.revise();
+    const book = new RecordBook(coin);
+    book.add(bar(0, 0), NEVER);
+    expect(book.isOutdated()).toBe(true);
+    const first = book.revise();
+    book.add(bar(1, 0), T + 5 * DAY_MS);
+    expect(book.isOutdated()).toBe(true);
+    const second = book.revise();
     expect([first.bars.length, second.bars.length]).not.toContain(0);
     expect(second.bars).toHaveLength(2);
-    ledger.add(mention(T + 3 * DAY_MS, T + 3 * DAY_MS), NEVER);
-    expect(ledger.isOutdated()).toBe(true);
+    book.add(mention(T + 3 * DAY_MS, T + 3 * DAY_MS), NEVER);
+    expect(book.isOutdated()).toBe(true);
     expect(second.mentions).toBeUndefined();
-    expect(ledger.revise().mentions).toHaveLength(1);
+    expect(book.revise().mentions).toHaveLength(1);
   });
 
   it("shows what is merely late after what was read, and at its own place when it is revised", () => {
-    const ledger = createRecordBook(coin);
+    const book = new RecordBook(coin);
     const noon = T + DAY_MS / 2;
-    ledger.add(mention(noon, noon), NEVER);
-    const first = ledger.revise();
+    book.add(mention(noon, noon), NEVER);
+    const first = book.revise();
     const readUntil = noon + 3_600_000;
-    ledger.add(mention(noon + 9, noon + 9), readUntil);
-    ledger.add(mention(noon + 5, noon + 7), readUntil);
-    expect(ledger.isOutdated()).toBe(false);
+    book.add(mention(noon + 9, noon + 9), readUntil);
+    book.add(mention(noon + 5, noon + 7), readUntil);
+    expect(book.isOutdated()).toBe(false);
     const times = (records: InstrumentRecords) =>
       arraysOf(records).mentions?.map((one) => one.availableAt);
     expect(times(first)).toEqual([noon, readUntil + 1, readUntil + 1]);
-    expect(times(ledger.revise())).toEqual([noon, noon + 7, noon + 9]);
-    ledger.add(mention(noon + 11, noon + 11), readUntil + 11);
-    expect(ledger.isOutdated()).toBe(true);
+    expect(times(book.revise())).toEqual([noon, noon + 7, noon + 9]);
+    book.add(mention(noon + 11, noon + 11), readUntil + 11);
+    expect(book.isOutdated()).toBe(true);
   });
 
   it("is outdated by what is late by however little when a session has closed without it", () => {
     // The session of the day before closes five minutes after midnight.
     const close = T + DAY_MS + 300_000;
     const isOutdatedBy = (late: ReceivedObservation, readUntil: number) => {
-      const ledger = createRecordBook(coin);
-      for (const one of [bar(-1, 0), mention(T, T)]) ledger.add(one, NEVER);
-      ledger.revise();
-      ledger.add(late, readUntil);
-      return ledger.isOutdated();
+      const book = new RecordBook(coin);
+      for (const one of [bar(-1, 0), mention(T, T)]) book.add(one, NEVER);
+      book.revise();
+      book.add(late, readUntil);
+      return book.isOutdated();
     };
     expect(isOutdatedBy(mention(close, close), close)).toBe(true);
     expect(isOutdatedBy(mention(close - 9, close - 9), close + 9)).toBe(true);
@@ -153,46 +150,46 @@ describe("a ledger", () => {
   });
 
   it("does not let anything wait for what claims a later time", () => {
-    const ledger = createRecordBook(coin);
+    const book = new RecordBook(coin);
     const noon = T + DAY_MS / 2;
-    ledger.add(mention(noon, noon), NEVER);
-    const { mentions } = ledger.revise();
-    ledger.add(mention(noon + 299_000, noon + 1_000), noon);
-    ledger.add(mention(noon + 60_000, noon + 60_000), noon + 58_000);
+    book.add(mention(noon, noon), NEVER);
+    const { mentions } = book.revise();
+    book.add(mention(noon + 299_000, noon + 1_000), noon);
+    book.add(mention(noon + 60_000, noon + 60_000), noon + 58_000);
     const times = () => Array.from(mentions ?? [], ({ availableAt }) => availableAt - noon);
     expect(times()).toEqual([0, 1_000, 60_000]);
     // Here by a clock that was a day ahead.
-    ledger.add(mention(noon + 2, noon + DAY_MS), noon + 60_000);
-    ledger.add(mention(noon + 61_000, noon + 61_000), noon + 60_000);
+    book.add(mention(noon + 2, noon + DAY_MS), noon + 60_000);
+    book.add(mention(noon + 61_000, noon + 61_000), noon + 60_000);
     expect(times()).toEqual([0, 1_000, 60_000, 61_000, DAY_MS]);
-    expect(ledger.isOutdated()).toBe(false);
+    expect(book.isOutdated()).toBe(false);
   });
 
   it("keeps the lists to which nothing was added behind", () => {
-    const ledger = createRecordBook(coin);
-    for (const one of [bar(0, 0), bar(2, 0), mention(T, T)]) ledger.add(one, NEVER);
-    const before = ledger.revise();
-    expect(ledger.revise()).toBe(before);
-    ledger.add(bar(1, 0), T + 9 * DAY_MS);
-    const after = ledger.revise();
+    const book = new RecordBook(coin);
+    for (const one of [bar(0, 0), bar(2, 0), mention(T, T)]) book.add(one, NEVER);
+    const before = book.revise();
+    expect(book.revise()).toBe(before);
+    book.add(bar(1, 0), T + 9 * DAY_MS);
+    const after = book.revise();
     expect(after.mentions).toBe(before.mentions);
     expect([before.bars.length, after.bars.length]).toEqual([2, 3]);
   });
 
   it("forgets old messages for good, also when they come again", () => {
-    const ledger = createRecordBook(coin);
+    const book = new RecordBook(coin);
     const old = [bar(0, 0), mention(T, T)];
-    for (const one of [...old, mention(T + 5, T + 5)]) ledger.add(one, NEVER);
-    const before = ledger.revise();
-    ledger.forgetMessages(T);
-    expect(ledger.isOutdated()).toBe(false);
-    ledger.forgetMessages(T + 1);
-    expect([ledger.isOutdated(), ledger.messageCount()]).toEqual([true, 1]);
-    expect(ledger.messages().map(({ availableAt }) => availableAt)).toEqual([T + 5]);
-    const after = ledger.revise();
-    ledger.forgetMessages(NEVER);
-    for (const one of old) ledger.add(one, T + 7);
-    expect(ledger.isOutdated()).toBe(false);
+    for (const one of [...old, mention(T + 5, T + 5)]) book.add(one, NEVER);
+    const before = book.revise();
+    book.forgetMessages(T);
+    expect(book.isOutdated()).toBe(false);
+    book.forgetMessages(T + 1);
+    expect([book.isOutdated(), book.messageCount()]).toEqual([true, 1]);
+    expect(book.messages().map(({ availableAt }) => availableAt)).toEqual([T + 5]);
+    const after = book.revise();
+    book.forgetMessages(NEVER);
+    for (const one of old) book.add(one, T + 7);
+    expect(book.isOutdated()).toBe(false);
     expect([before.mentions?.length, after.mentions?.length]).toEqual([2, 1]);
     expect(after.bars).toBe(before.bars);
   });

@@ -1,0 +1,138 @@
+import type { Config } from "../config/config.ts";
+import type { Check } from "../http/api/health.ts";
+import type { Market } from "../market/market.ts";
+import { ScoreRefresh, type SignalUpdates } from "../score/refresh.ts";
+import { ScoringEngine } from "../score/scoring-engine.ts";
+import { createSnapshotArchive, type MemoryArchive } from "../score/snapshot-archive.ts";
+import type { MarketClock } from "../sources/market-clock.ts";
+import { type OpenedMarket, openMarket } from "../sources/open-market.ts";
+import type { Live, LiveOptions } from "./live.ts";
+import { type Analyser, openSentimentReader, type SentimentReader } from "./sentiment-model.ts";
+
+/** A session that closes within this time after an observation has its data, in milliseconds: data
+ *  arrive before they count. */
+const CONFIRMED_MS = 3_600_000;
+
+/** What scoring is opened with. */
+export interface ScoringOptions {
+  readonly config: Pick<Config, "market" | "store" | "socialModelFile">;
+  readonly now: () => Date;
+  /** A clock that is never set, Unix milliseconds; absent: the machine's clock is trusted. */
+  readonly storeNow?: (() => number) | undefined;
+  readonly store: LiveOptions["store"];
+  readonly log: LiveOptions["log"];
+  /** A sandbox that was scored before and is lent to one service after another; absent: a new one. */
+  readonly sandbox?: ScoredMarket | undefined;
+  /** Called with the progress of reading the market. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** An open market with its engine and its snapshots. */
+export interface ScoredMarket {
+  readonly market: Market;
+  readonly clock: MarketClock;
+  readonly engine: ScoringEngine;
+  readonly snapshots: MemoryArchive;
+}
+
+/**
+ * Adds an engine to a market; nothing is scored yet.
+ *
+ * @param polarityOf How bullish (1) or bearish (-1) a message is; the lexicon unless given.
+ */
+export function scoredMarket(
+  { market, clock }: OpenedMarket,
+  polarityOf?: SentimentReader["polarityOf"],
+): ScoredMarket {
+  const snapshots = createSnapshotArchive();
+  const engine = new ScoringEngine(market, snapshots, polarityOf);
+  return { market, clock, engine, snapshots };
+}
+
+/** A market with its scores. */
+export interface Scoring {
+  readonly market: Market;
+  readonly analyser: Analyser;
+  readonly snapshots: MemoryArchive;
+  readonly updates: Pick<SignalUpdates, "onUpdate">;
+  /** The live providers; absent where the market is recorded or simulated. */
+  readonly live: Pick<Live, "setup" | "work" | "check" | "close"> | undefined;
+  /** The current time of the market, Unix milliseconds. */
+  marketNow(): number;
+  /** Instant up to which everything is known and scored, at most now. */
+  knownUntil(): number;
+  /** The same for sessions that are recorded: none of a time that only a wrong clock knows. */
+  recordableUntil(): number;
+  /** Starts market time. */
+  start(): void;
+  /** Scores everything that became known since the last call. */
+  refresh(): void;
+  /** Milliseconds until there is something new to score, `undefined` when time stands still. */
+  untilNextRefresh(): number | undefined;
+  /** Position of market time. Its end is no fault: answers are as of the last instant. */
+  check(): Check;
+}
+
+/**
+ * Opens the configured market and scores everything that is known of it.
+ *
+ * @throws {Error} When a file or folder cannot be used; says what to do.
+ */
+export async function openScoring(options: ScoringOptions): Promise<Scoring> {
+  const { config, log } = options;
+  const wall = () => options.now().getTime();
+  const { analyser, polarityOf } = await openSentimentReader(config.socialModelFile);
+  const { live, ...opened } = await openConfigured(options);
+  const { market, clock, engine, snapshots } = options.sandbox ?? scoredMarket(opened, polarityOf);
+  const refresh = new ScoreRefresh({
+    engine,
+    snapshots,
+    advanceClock: () => clock.advance(wall()),
+    isSynchronous: market.mode === "replay",
+    onSetBack: live && ((at) => live.market.startOver(at)),
+    onError: (error) => log.error({ err: error }, "scoring failed; it is tried again"),
+  });
+  refresh.run();
+  return {
+    market,
+    analyser,
+    snapshots,
+    updates: { onUpdate: (listener) => refresh.updates.onUpdate(listener) },
+    refresh: () => refresh.run(),
+    live,
+    marketNow: () => clock.now(wall()),
+    knownUntil: () => refresh.knownUntil,
+    recordableUntil: () => Math.min(refresh.knownUntil, confirmedUntil(live)),
+    start: () => clock.start(wall()),
+    untilNextRefresh: () => clock.untilNext(wall()),
+    check() {
+      const at = new Date(clock.now(wall())).toISOString();
+      const hasEnded = clock.untilNext(wall()) === undefined;
+      return { ok: true, detail: hasEnded ? `ended: time stands still at ${at}` : `at ${at}` };
+    },
+  };
+}
+
+/** Instant up to which sessions have their data. Without observations there is nothing to record. */
+function confirmedUntil(live: Live | undefined): number {
+  const confirmedAt = live?.confirmedAt() ?? Number.NEGATIVE_INFINITY;
+  return Number.isFinite(confirmedAt) ? confirmedAt + CONFIRMED_MS : Number.POSITIVE_INFINITY;
+}
+
+/** Live providers are loaded only where they are configured. */
+async function openConfigured(options: ScoringOptions) {
+  const { config, now, storeNow, store, log, onProgress } = options;
+  const choice = config.market;
+  const progress = onProgress ? { onProgress } : {};
+  if (choice.kind !== "live") return { ...(await openMarket(choice, progress)), live: undefined };
+  const { openLive } = await import("./live.ts");
+  const live = await openLive(choice, {
+    store,
+    folder: config.store.folder,
+    log,
+    now: () => now().getTime(),
+    steady: storeNow,
+    ...progress,
+  });
+  return { market: live.market, clock: live.clock, live };
+}
