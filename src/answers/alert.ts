@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ALERT_KINDS, ALERT_STATUSES, type Way } from "../alerts/alert.ts";
-import type { AlertEvent } from "../alerts/api/event-rows.ts";
+import type { AlertEvent } from "../alerts/api/event-log.ts";
 import type { AlertDetails, AlertView, AttemptView } from "../alerts/api/queries.ts";
 import type { Attempt } from "../alerts/delivery/delivery.ts";
 import { AssetClass } from "../market/instrument.ts";

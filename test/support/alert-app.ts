@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
-import { createAlertService } from "../../src/alerts/api/alert-service.ts";
-import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
+import { AlertService } from "../../src/alerts/api/alert-service.ts";
+import { createSessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";
@@ -81,7 +81,7 @@ export async function startAlertApp({
     ...{ name: "Test", version: "1", baseUrl: base, proxyHops: 0, routers: [], now },
     tokenRoute: { method: "POST", path: "/oauth/token", handle: ({ res }) => void res.end() },
     context: contextOf(
-      createAlertService(alertDependencies({ records, archive, clock }, { limits })),
+      new AlertService(alertDependencies({ records, archive, clock }, { limits })),
     ),
     tables: () => [],
     authenticate: async (token) => callers[token] && { ...callers[token], resource: base },

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Owner, ownerGroup } from "../../src/alerts/alert.ts";
-import { type AlertService, createAlertService } from "../../src/alerts/api/alert-service.ts";
+import { AlertService } from "../../src/alerts/api/alert-service.ts";
 import type { AlertDependencies } from "../../src/alerts/api/dependencies.ts";
 import type { NewAlert } from "../../src/alerts/api/register.ts";
 import {
@@ -60,7 +60,7 @@ export function alertDependencies(
 export const alertServiceOn = (
   store: Parameters<typeof alertDependencies>[0],
   choice: Choice = {},
-): AlertService => createAlertService(alertDependencies(store, choice));
+): AlertService => new AlertService(alertDependencies(store, choice));
 
 /** A caller with every scope. */
 const caller = (kind: Caller["kind"], id: string, accountId: string | undefined): Caller => ({

@@ -1,7 +1,7 @@
 import type { Caller } from "../../auth/caller.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import { refusalOf } from "../../limits/refusal.ts";
-import { accountGroup, makerKey } from "../alert.ts";
+import { accountGroup, makerKey, type StoredAlert } from "../alert.ts";
 import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
 import {
   type AlertChanges,
@@ -35,178 +35,158 @@ import {
 import { redeliver, redeliverSince, sendTest } from "./redelivery.ts";
 import { type Registration, register } from "./register.ts";
 
-/** An alert with what its owner can do next, in words. */
+/** An alert with the next steps for its owner, in words. */
 interface AlertWithNextSteps extends AlertView {
   readonly nextSteps: readonly string[];
 }
 
-/** An alert whose signing secret is told. */
+/** An alert with its new signing secret. */
 export interface AlertWithSecret extends AlertWithNextSteps {
   /** Absent: it has no webhook. */
   readonly secret?: string;
 }
 
+/** The result of redelivering failed events. */
+interface RedeliveredAlert extends AlertWithNextSteps {
+  /** Events that were enqueued. */
+  readonly queued: number;
+  /** Where to continue, milliseconds since the epoch; `undefined`: that was all. */
+  readonly next: number | undefined;
+}
+
 /**
- * Alerts as callers have them. Every method but those for accounts is about the caller's own; for
- * another's alert it throws the problem `not_found`. Instants are milliseconds since the epoch.
+ * Alerts as callers use them. Every method but those for accounts works on the caller's own alerts and
+ * throws the problem `not_found` for any other. Instants are milliseconds since the epoch.
  *
- * Whatever changes something counts against `alert-change` and may throw `rate_limited`.
+ * Methods that change something count against the limit `alert-change` and may throw `rate_limited`.
  */
-export interface AlertService {
+export class AlertService {
+  readonly #dependencies: AlertDependencies;
+
+  constructor(dependencies: AlertDependencies) {
+    this.#dependencies = dependencies;
+  }
+
   /** @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`. */
-  register(caller: Caller, registration: Registration): Promise<AlertWithSecret>;
-  list(caller: Caller): Promise<AlertList>;
-  /** One of those that `list` gives. */
-  find(caller: Caller, alertId: string): Promise<AlertDetails>;
+  async register(caller: Caller, registration: Registration): Promise<AlertWithSecret> {
+    await this.#countChange(caller);
+    const { alert, ...rest } = await register(this.#dependencies, caller, registration);
+    const view = this.#view(alert);
+    return { ...view, ...rest, nextSteps: stepsAfterRegistration(view, this.#dependencies) };
+  }
+
+  list(caller: Caller): Promise<AlertList> {
+    return listAlerts(this.#dependencies, caller);
+  }
+
+  /** One of the alerts that `list` returns. */
+  async find(caller: Caller, alertId: string): Promise<AlertDetails> {
+    const alert = await requireManageableAlert(this.#dependencies, caller, alertId);
+    return detailsOf(this.#dependencies, alert);
+  }
+
   /** @throws {Problem} `invalid_request`, `wrong_state`. */
-  update(wanted: AlertRequest, changes: AlertChanges): Promise<AlertWithNextSteps>;
-  /** Asks a webhook again whether it wants events. @throws {Problem} `wrong_state`. */
-  enable(wanted: AlertRequest): Promise<AlertWithNextSteps>;
+  async update(request: AlertRequest, changes: AlertChanges): Promise<AlertWithNextSteps> {
+    await this.#countChange(request.caller);
+    return pendingSteps(this.#view(await update(this.#dependencies, request, changes)));
+  }
+
+  /** Sends a webhook its challenge again. @throws {Problem} `wrong_state`. */
+  async enable(request: AlertRequest): Promise<AlertWithNextSteps> {
+    await this.#countChange(request.caller);
+    return pendingSteps(this.#view(await enable(this.#dependencies, request)));
+  }
+
   /** @throws {Problem} `wrong_state`. */
-  rotateSecret(wanted: AlertRequest): Promise<AlertWithSecret>;
-  /** @throws {Problem} `wrong_state`. */
-  test(wanted: AlertRequest): Promise<AlertWithNextSteps & { readonly eventId: string }>;
-  /** Sends an event once more. @throws {Problem} `wrong_state`. */
-  redeliver(wanted: AlertRequest, eventId: string): Promise<AlertWithNextSteps>;
-  /** Sends the events once more that failed, the oldest 1,000. @throws {Problem} `wrong_state`. */
-  redeliverSince(
-    wanted: AlertRequest,
-    since: number,
-  ): Promise<
-    AlertWithNextSteps & {
-      readonly queued: number;
-      /** Where to go on; `undefined`: that was all. */
-      readonly next: number | undefined;
+  async rotateSecret(request: AlertRequest): Promise<AlertWithSecret> {
+    await this.#countChange(request.caller);
+    const { alert, secret } = await rotateSecret(this.#dependencies, request);
+    const { now } = this.#dependencies;
+    const nextSteps = stepsAfterRotation(now().getTime() + SECRET_OVERLAP_MS);
+    return { ...this.#view(alert), secret, nextSteps };
+  }
+
+  /** Removes one of the alerts that `list` returns. */
+  async remove(request: AlertRequest): Promise<void> {
+    const { caller, alertId } = request;
+    await this.#countChange(caller);
+    for (;;) {
+      const alert = await requireManageableAlert(this.#dependencies, caller, alertId);
+      if (await removeAlert(this.#dependencies, alert, caller.id)) return;
     }
-  >;
-  /** Removes one of those that `list` gives. */
-  remove(wanted: AlertRequest): Promise<void>;
-  events(caller: Caller, asked: EventQuery): Promise<EventPage>;
-  attempts(
-    wanted: AlertRequest,
-    asked: { readonly cursor: string | undefined; readonly limit: number },
-  ): Promise<AttemptPage>;
-  /** What a person answers for: their own alerts, their agents' and their keys'; oldest first. */
-  listForAccount(accountId: string): Promise<readonly AlertView[]>;
-  /** When the webhook of one of them last took something; `undefined`: not lately. */
-  lastSuccess(alertId: string): Promise<number | undefined>;
-  /** Removes one of them. @returns Whether there was one. */
-  removeForAccount(accountId: string, alertId: string): Promise<boolean>;
+  }
+
+  /** Sends a test event. @throws {Problem} `wrong_state`. */
+  async test(request: AlertRequest): Promise<AlertWithNextSteps & { readonly eventId: string }> {
+    const { caller, alertId } = request;
+    await requireOwnAlert(this.#dependencies, caller, alertId);
+    await this.#countChange(caller, ["alert-test", alertId]);
+    const { alert, eventId } = await sendTest(this.#dependencies, request);
+    return { ...this.#view(alert), eventId, nextSteps: stepsAfterSending };
+  }
+
+  /** Sends one event again. @throws {Problem} `wrong_state`. */
+  async redeliver(request: AlertRequest, eventId: string): Promise<AlertWithNextSteps> {
+    await this.#countChange(request.caller);
+    const alert = await redeliver(this.#dependencies, request, eventId);
+    return { ...this.#view(alert), nextSteps: stepsAfterSending };
+  }
+
+  /** Sends the failed events since an instant again, the oldest 1,000. @throws {Problem} `wrong_state`. */
+  async redeliverSince(request: AlertRequest, since: number): Promise<RedeliveredAlert> {
+    await this.#countChange(request.caller);
+    const { alert, queued, next } = await redeliverSince(this.#dependencies, request, since);
+    return { ...this.#view(alert), queued, next, nextSteps: stepsAfterSending };
+  }
+
+  async events(caller: Caller, query: EventQuery): Promise<EventPage> {
+    const { alertId } = query;
+    if (alertId !== undefined) await requireOwnAlert(this.#dependencies, caller, alertId);
+    return eventPage(this.#dependencies, caller, query);
+  }
+
+  /** The delivery log of a webhook. */
+  async attempts(
+    { caller, alertId }: AlertRequest,
+    page: { readonly cursor: string | undefined; readonly limit: number },
+  ): Promise<AttemptPage> {
+    await requireOwnAlert(this.#dependencies, caller, alertId);
+    return listAttempts(this.#dependencies, alertId, page);
+  }
+
+  /** The alerts of an account: those of the person, of their agents and of their keys; oldest first. */
+  listForAccount(accountId: string): Promise<readonly AlertView[]> {
+    return listForAccount(this.#dependencies, accountId);
+  }
+
+  /** When the webhook of an alert last accepted a delivery; `undefined`: not lately. */
+  lastSuccess(alertId: string): Promise<number | undefined> {
+    return lastSuccess(this.#dependencies, alertId);
+  }
+
+  /** Removes an alert of an account. @returns Whether the account had it. */
+  async removeForAccount(accountId: string, alertId: string): Promise<boolean> {
+    for (;;) {
+      const alert = await findAlert(this.#dependencies, alertId);
+      if (!alert?.groups.includes(accountGroup(accountId))) return false;
+      if (await removeAlert(this.#dependencies, alert, accountId)) return true;
+    }
+  }
+
+  #view(alert: Pick<StoredAlert, "key" | "value">): AlertView {
+    return viewOf(alert, this.#dependencies.now);
+  }
+
+  /** @throws {Problem} `rate_limited`. */
+  async #countChange(caller: Caller, ...more: readonly Counter[]): Promise<void> {
+    const { limits } = this.#dependencies;
+    const counted = await countInOrder(limits, [["alert-change", makerKey(caller)], ...more]);
+    const refusal = refusalOf(counted);
+    if (refusal !== undefined) throw refusal;
+  }
 }
 
-/** Creates the desk. */
-export function createAlertService(options: AlertDependencies): AlertService {
-  return { ...readers(options), ...writers(options), ...senders(options), ...forAccounts(options) };
-}
-
-function readers(
-  options: AlertDependencies,
-): Pick<AlertService, "list" | "find" | "events" | "attempts"> {
-  return {
-    list: (caller) => listAlerts(options, caller),
-    find: async (caller, alertId) =>
-      detailsOf(options, await requireManageableAlert(options, caller, alertId)),
-    async events(caller, asked) {
-      if (asked.alertId !== undefined) await requireOwnAlert(options, caller, asked.alertId);
-      return eventPage(options, caller, asked);
-    },
-    async attempts({ caller, alertId }, asked) {
-      await requireOwnAlert(options, caller, alertId);
-      return listAttempts(options, alertId, asked);
-    },
-  };
-}
-
-function writers(
-  options: AlertDependencies,
-): Pick<AlertService, "register" | "update" | "enable" | "rotateSecret" | "remove"> {
-  const { now } = options;
-  return {
-    async register(caller, registration) {
-      await admit(options, caller);
-      const { alert, ...rest } = await register(options, caller, registration);
-      const shown = viewOf(alert, now);
-      return { ...shown, ...rest, nextSteps: stepsAfterRegistration(shown, options) };
-    },
-    async update(wanted, changes) {
-      await admit(options, wanted.caller);
-      return pendingAdvice(viewOf(await update(options, wanted, changes), now));
-    },
-    async enable(wanted) {
-      await admit(options, wanted.caller);
-      return pendingAdvice(viewOf(await enable(options, wanted), now));
-    },
-    async rotateSecret(wanted) {
-      await admit(options, wanted.caller);
-      const { alert, secret } = await rotateSecret(options, wanted);
-      const nextSteps = stepsAfterRotation(now().getTime() + SECRET_OVERLAP_MS);
-      return { ...viewOf(alert, now), secret, nextSteps };
-    },
-    async remove(wanted) {
-      await admit(options, wanted.caller);
-      const { caller, alertId } = wanted;
-      for (;;) {
-        const alert = await requireManageableAlert(options, caller, alertId);
-        if (await removeAlert(options, alert, caller.id)) return;
-      }
-    },
-  };
-}
-
-const pendingAdvice = (alert: AlertView): AlertWithNextSteps => ({
+const pendingSteps = (alert: AlertView): AlertWithNextSteps => ({
   ...alert,
   nextSteps: stepsWhilePending(alert),
 });
-
-function senders(
-  options: AlertDependencies,
-): Pick<AlertService, "test" | "redeliver" | "redeliverSince"> {
-  const { now } = options;
-  return {
-    async test(wanted) {
-      const { caller, alertId } = wanted;
-      await requireOwnAlert(options, caller, alertId);
-      await admit(options, caller, ["alert-test", alertId]);
-      const { alert, eventId } = await sendTest(options, wanted);
-      return { ...viewOf(alert, now), eventId, nextSteps: stepsAfterSending };
-    },
-    async redeliver(wanted, eventId) {
-      await admit(options, wanted.caller);
-      const alert = await redeliver(options, wanted, eventId);
-      return { ...viewOf(alert, now), nextSteps: stepsAfterSending };
-    },
-    async redeliverSince(wanted, since) {
-      await admit(options, wanted.caller);
-      const { alert, queued, next } = await redeliverSince(options, wanted, since);
-      return { ...viewOf(alert, now), queued, next, nextSteps: stepsAfterSending };
-    },
-  };
-}
-
-function forAccounts(
-  options: AlertDependencies,
-): Pick<AlertService, "listForAccount" | "lastSuccess" | "removeForAccount"> {
-  return {
-    listForAccount: (accountId) => listForAccount(options, accountId),
-    lastSuccess: (alertId) => lastSuccess(options, alertId),
-    async removeForAccount(accountId, alertId) {
-      for (;;) {
-        const alert = await findAlert(options, alertId);
-        if (!alert?.groups.includes(accountGroup(accountId))) return false;
-        if (await removeAlert(options, alert, accountId)) return true;
-      }
-    },
-  };
-}
-
-/** Counts a change. @throws {Problem} `rate_limited`. */
-async function admit(
-  { limits }: AlertDependencies,
-  caller: Caller,
-  ...more: readonly Counter[]
-): Promise<void> {
-  const refusal = refusalOf(
-    await countInOrder(limits, [["alert-change", makerKey(caller)], ...more]),
-  );
-  if (refusal !== undefined) throw refusal;
-}

@@ -17,8 +17,7 @@ import { nextSecret } from "../delivery/signing.ts";
 import type { AlertDependencies } from "./dependencies.ts";
 import { requireOwnAlert, withoutAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";
-import { validateTimes, validateWebhookUrl } from "./validation.ts";
-import { noWebhook } from "./wrong-state.ts";
+import { noWebhook, validateTimes, validateWebhookUrl } from "./validation.ts";
 
 /** An alert and who wants something of it. */
 export interface AlertRequest {

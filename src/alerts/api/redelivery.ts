@@ -12,9 +12,9 @@ import {
 } from "../delivery/delivery.ts";
 import type { AlertRequest } from "./changes.ts";
 import type { AlertDependencies } from "./dependencies.ts";
-import { type AlertEvent, readEvents } from "./event-rows.ts";
+import { type AlertEvent, readEvents } from "./event-log.ts";
 import { requireOwnAlert } from "./ownership.ts";
-import { notSending, noWebhook } from "./wrong-state.ts";
+import { notSending, noWebhook } from "./validation.ts";
 
 /** Events that one request sends again at most. */
 const MOST_EVENTS = 1_000;

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from "node:http";
-import type { EventReader } from "../../alerts/api/event-log.ts";
-import type { Caller } from "../../auth/caller.ts";
+import { type Request, type Response, Router } from "express";
+import type { EventLog, LoggedEvent, LoggedPage } from "../../alerts/api/event-log.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import type { Repeat } from "../../lib/loop.ts";
 import { Problem } from "../../problem.ts";
@@ -27,38 +26,6 @@ const EVENT_STREAM = "text/event-stream; charset=utf-8";
 
 /** Longest cursor, in characters. */
 const MAX_CURSOR = 200;
-
-/** An event as it is kept. */
-export interface LoggedEvent {
-  /** Names its place; reading goes on after it. */
-  readonly cursor: string;
-  readonly type: string;
-  /** One line of JSON. */
-  readonly body: string;
-}
-
-/** Some events in a row. */
-interface LoggedPage {
-  readonly events: readonly LoggedEvent[];
-  /** Where to go on; further than the last event where others follow that are not the reader's. */
-  readonly cursor: string;
-  /** Whether there is more already. */
-  readonly hasMore: boolean;
-}
-
-/** The events of a caller's alerts. */
-export interface EventLog {
-  /**
-   * The first events after a cursor, oldest first, as far as the reader may read them.
-   *
-   * @throws {Problem} `invalid_request` when it is no cursor.
-   */
-  after(reader: EventReader, cursor: string, limit: number): Promise<LoggedPage>;
-  /** The cursor after all events so far. */
-  end(reader: EventReader): Promise<string>;
-  /** Listens for new events of anybody. @returns Stops listening. */
-  onNews(listener: () => void): () => void;
-}
 
 /** What the stream is made from. */
 export interface AlertStreamOptions {

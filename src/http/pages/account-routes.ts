@@ -21,7 +21,7 @@ export interface AccountRoutesOptions {
   readonly show: ShowPage;
   readonly accounts: Accounts;
   readonly keys: ApiKeys;
-  readonly alerts: Pick<AlertService, "listForAccount" | "lastSuccess" | "removeForAccount">;
+  readonly alerts: AlertService;
   readonly throttle: Throttle;
 }
 
@@ -85,11 +85,9 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
     await throttle({ "key-change": accountId });
     return keys.revoke(id, accountId, accountId);
   });
-  ends("/account/agents/:id/remove", (accountId, id) => accounts.removeAgent(accountId, id));
-  ends("/account/applications/:id/remove", (accountId, id) =>
-    accounts.removeApplication(accountId, id),
-  );
-  ends("/account/alerts/:id/remove", alerts.removeForAccount);
+  ends("/account/agents/:id/remove", accounts.removeAgent);
+  ends("/account/applications/:id/remove", accounts.removeApplication);
+  ends("/account/alerts/:id/remove", (accountId, id) => alerts.removeForAccount(accountId, id));
   return router;
 }
 

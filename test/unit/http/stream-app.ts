@@ -3,14 +3,12 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as settled } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import type { EventLog, LoggedEvent } from "../../../src/alerts/api/event-log.ts";
 import type { Caller } from "../../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../../src/auth/scopes.ts";
-import {
-  alertStreamRoute,
-  type EventLog,
-  type LoggedEvent,
-} from "../../../src/http/api/alert-stream.ts";
-import { ProtectedResource } from "../../../src/http/authorize.ts";
+import { eventStreamRouter } from "../../../src/http/api/alert-stream.ts";
+import { createGate } from "../../../src/http/authorize.ts";
+import { sendProblem } from "../../../src/http/errors.ts";
 import { createStreams, type Streams } from "../../../src/http/open-streams.ts";
 import type { Repeat } from "../../../src/lib/loop.ts";
 import { startLoop } from "../../../src/lib/loop.ts";
