@@ -9,17 +9,15 @@ import type { Limits } from "../limits/limits.ts";
 import type { PeerTables } from "../score/peers.ts";
 import type { Meters } from "../telemetry/meters.ts";
 import type { ToolContext } from "../tool.ts";
-import { eventStreamRouter } from "./api/alert-stream.ts";
-import { type Answers, createAnswers } from "./api/answers.ts";
-import { createReads, type Reads } from "./api/fast-reads.ts";
-import { healthRouter } from "./api/health.ts";
-import { type Readiness, readinessRouter } from "./api/readiness.ts";
-import { restRouter } from "./api/rest.ts";
-import { methodRouter } from "./api/scoring-method.ts";
-import { measuredAnswers } from "./api/telemetry-answers.ts";
-import { createGate, type ResourcePath } from "./authorize.ts";
-import { discoveryRouter, openToPages } from "./discovery/documents.ts";
-import { linkToDescriptions } from "./discovery/link-headers.ts";
+import { alertStreamRoute } from "./api/alert-stream.ts";
+import { createAnswers, measuredAnswers } from "./api/answers.ts";
+import { healthRoute, probeRoutes, type Readiness } from "./api/health.ts";
+import { restRoutes } from "./api/rest.ts";
+import { methodRoute } from "./api/scoring-method.ts";
+import { ProtectedResource } from "./authorize.ts";
+import { applyCors } from "./cors.ts";
+import { discoveryRouter } from "./discovery/documents.ts";
+import { descriptionLinks } from "./discovery/link-headers.ts";
 import { apiDocsRouter } from "./docs/api-reference.ts";
 import {
   createErrorWriter,

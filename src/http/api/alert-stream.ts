@@ -1,5 +1,6 @@
-import { type Request, type Response, Router } from "express";
+import type { IncomingMessage } from "node:http";
 import type { EventLog, LoggedEvent, LoggedPage } from "../../alerts/api/event-log.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import type { Repeat } from "../../lib/loop.ts";
 import { Problem } from "../../problem.ts";

@@ -85,8 +85,10 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
     await throttle({ "key-change": accountId });
     return keys.revoke(id, accountId, accountId);
   });
-  ends("/account/agents/:id/remove", accounts.removeAgent);
-  ends("/account/applications/:id/remove", accounts.removeApplication);
+  ends("/account/agents/:id/remove", (accountId, id) => accounts.removeAgent(accountId, id));
+  ends("/account/applications/:id/remove", (accountId, id) =>
+    accounts.removeApplication(accountId, id),
+  );
   ends("/account/alerts/:id/remove", (accountId, id) => alerts.removeForAccount(accountId, id));
   return router;
 }
