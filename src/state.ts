@@ -9,22 +9,14 @@ import { type Keyring, openKeyring } from "./store/keys/keyring.ts";
 import { readMasterKey } from "./store/keys/master-key.ts";
 import { leases } from "./store/lease.ts";
 import { LEADER, type LeaderJob, type Maintenance, startMaintenance } from "./store/maintenance.ts";
-import { put } from "./store/port/operations.ts";
 import type { Store, StoreMode } from "./store/port/store.ts";
-import { probes } from "./store/probes.ts";
+import { WriteProbe } from "./store/probe.ts";
 import { openEmbedded } from "./store/sqlite/open.ts";
 import { measuredRecords } from "./telemetry/instrumented.ts";
 import { type Meters, NO_METERS } from "./telemetry/meters.ts";
 
-/** One write answers every readiness check of this many milliseconds, so that checks cost the disk
- *  nothing however many come. */
-const PROBE_SHARED_MS = 1_000;
-
-/** How long the archive keeps what alerts and live markets leave in it, in milliseconds. */
-const RETENTION = {
-  keptMs: { [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS },
-  keptBeforeNewestMs: ROWS_KEPT_MS,
-};
+/** Retention of alert events and delivery attempts in the archive, in milliseconds. */
+const RETENTION_MS = { [EVENT_KIND]: EVENTS_KEPT_MS, [ATTEMPT_KIND]: EVENTS_KEPT_MS };
 
 /** What the state is opened with. */
 export interface StateOptions {
@@ -47,12 +39,12 @@ export interface State {
   /** Listens for commits of any process after which a credential may be good no longer, or for less.
    *  @returns Stops listening. */
   readonly onCredentialChange: (listener: () => void) => () => void;
-  /** Begins to look after the store. To be called when nothing will block the process for long any
+  /** Starts the maintenance of the store. To be called when nothing will block the process for long any
    *  more: a leader that does not answer is replaced. */
   startMaintenance(leaderJobs: readonly LeaderJob[]): void;
-  /** Whether this process does what only one process may do. */
+  /** Whether this process is the leader. */
   isLeader(): boolean;
-  /** Whether any process does it. */
+  /** Whether any process is the leader. */
   isLed(): Promise<boolean>;
   /** Whether a write reaches the disk now. */
   probe(): Promise<Check>;
@@ -70,17 +62,28 @@ export async function openState(options: StateOptions): Promise<State> {
     const keyring = await openKeys(store, choice, now);
     const onError = (error: unknown) =>
       log.error({ err: error }, "maintenance of the store failed");
+    const onProbeError = (error: unknown) =>
+      log.error({ err: error }, "the store cannot be written");
+    const probe = new WriteProbe(store, onProbeError);
     let maintenance: Maintenance | undefined;
     return {
       store,
       keyring,
       onCredentialChange,
       startMaintenance(leaderJobs) {
-        maintenance = startMaintenance({ store, keyring, ...RETENTION, leaderJobs, now, onError });
+        maintenance = startMaintenance({
+          store,
+          keyring,
+          retentionMs: RETENTION_MS,
+          retentionBeforeNewestMs: ROWS_KEPT_MS,
+          leaderJobs,
+          now,
+          onError,
+        });
       },
       isLeader: () => maintenance?.leadership.isHeld() ?? false,
       isLed: async () => (await store.records.get(leases, LEADER)) !== undefined,
-      probe: createProbe(store, log),
+      probe: () => probe.check(),
       async close() {
         await maintenance?.stop();
         await store.close();
@@ -107,7 +110,8 @@ async function openStore({ choice, mode, now, storeNow, log }: StateOptions): Pr
 function measured(store: Store, meters: Pick<Meters, "commit">): Store {
   const records = measuredRecords(store.records, meters);
   return Object.defineProperty({ ...store, records }, "identity", {
-    ...{ enumerable: true, get: () => store.identity },
+    enumerable: true,
+    get: () => store.identity,
   });
 }
 
@@ -118,25 +122,4 @@ async function openKeys(
 ): Promise<Keyring> {
   const places = { fromEnv, folder, holdsKeys: await holdsKeys(records) };
   return openKeyring({ records, masterKey: readMasterKey(places), now });
-}
-
-function createProbe({ records, engine }: Store, log: Logger): () => Promise<Check> {
-  let last: { readonly startedAt: number; readonly check: Promise<Check> } | undefined;
-  const write = async (startedAt: number): Promise<Check> => {
-    try {
-      await records.commit([put(probes, { key: "readyz", value: {} })]);
-      const ms = Math.round(performance.now() - startedAt);
-      return { ok: true, detail: `${engine}: a write took ${ms} ms` };
-    } catch (error) {
-      log.error({ err: error }, "the store cannot be written");
-      return { ok: false, detail: `${engine}: cannot be written` };
-    }
-  };
-  return () => {
-    const startedAt = performance.now();
-    if (last === undefined || startedAt - last.startedAt > PROBE_SHARED_MS) {
-      last = { startedAt, check: write(startedAt) };
-    }
-    return last.check;
-  };
 }

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { faultText } from "../store/backup/fault-text.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
+import { faultText } from "../store/port/unavailable.ts";
 import {
   type AnswerLine,
   DATABASE_HEADER,

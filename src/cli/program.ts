@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { readStoreChoice } from "../config/config.ts";
-import { faultText } from "../store/backup/fault-text.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
+import { faultText } from "../store/port/unavailable.ts";
 import { askServer } from "./admin-client.ts";
 import type { Command, StoreCommand, Terminal } from "./command.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";

@@ -29,39 +29,39 @@ export interface MemoryArchive extends SnapshotArchive {
 }
 
 /** Snapshots of one instrument. */
-interface Shelf {
+interface InstrumentSnapshots {
   newest: Snapshot;
   readonly closed: ClosedSnapshots;
 }
 
-/** All that one walk has recorded. */
-interface Journal {
-  readonly shelves: Map<string, Shelf>;
+/** The snapshots of one replay, by symbol. */
+interface Index {
+  readonly instruments: Map<string, InstrumentSnapshots>;
   latestAt: number;
 }
 
-const emptyJournal = (): Journal => ({ shelves: new Map(), latestAt: Number.NEGATIVE_INFINITY });
+const emptyIndex = (): Index => ({ instruments: new Map(), latestAt: Number.NEGATIVE_INFINITY });
 
 /** Creates an empty archive. Readers see what was kept before `clear` until `publish`. */
 export function createSnapshotArchive(): MemoryArchive {
-  let shown = emptyJournal();
+  let shown = emptyIndex();
   let written = shown;
   let edition = 0;
-  const put = (snapshot: Snapshot): Shelf => {
+  const put = (snapshot: Snapshot): InstrumentSnapshots => {
     const { instrument } = snapshot;
     const { closed = createClosedSnapshots(instrument) } =
-      written.shelves.get(instrument.symbol) ?? {};
-    const shelf = { newest: snapshot, closed };
-    written.shelves.set(instrument.symbol, shelf);
+      written.instruments.get(instrument.symbol) ?? {};
+    const entry = { newest: snapshot, closed };
+    written.instruments.set(instrument.symbol, entry);
     written.latestAt = Math.max(written.latestAt, snapshot.at);
     if (written === shown) edition++;
-    return shelf;
+    return entry;
   };
   const perEdition = <T>(make: () => T) => memoByVersion(() => edition, make);
-  const shelfOf = (symbol: string) => shown.shelves.get(symbol);
+  const entryOf = (symbol: string) => shown.instruments.get(symbol);
   return {
     clear() {
-      written = emptyJournal();
+      written = emptyIndex();
     },
     publish() {
       shown = written;
@@ -73,26 +73,26 @@ export function createSnapshotArchive(): MemoryArchive {
     setNewest: put,
     edition: () => edition,
     latestAt: () => shown.latestAt,
-    newest: (symbol) => shelfOf(symbol)?.newest,
-    allNewest: perEdition(() => sorted(shown.shelves.values())),
+    newest: (symbol) => entryOf(symbol)?.newest,
+    allNewest: perEdition(() => sorted(shown.instruments.values())),
     lastAt(symbol, at) {
-      const { newest, closed } = shelfOf(symbol) ?? {};
+      const { newest, closed } = entryOf(symbol) ?? {};
       return newest && newest.at <= at ? newest : closed?.lastAt(at);
     },
-    history: (symbol, from, to) => shelfOf(symbol)?.closed.between(from, to) ?? [],
-    closedAfter: (symbol, at) => shelfOf(symbol)?.closed.after(at) ?? [],
-    tables: perEdition(() => tablesOf(shown.shelves.values())),
+    history: (symbol, from, to) => entryOf(symbol)?.closed.between(from, to) ?? [],
+    closedAfter: (symbol, at) => entryOf(symbol)?.closed.after(at) ?? [],
+    tables: perEdition(() => tablesOf(shown.instruments.values())),
   };
 }
 
-const sorted = (shelves: Iterable<Shelf>): readonly Snapshot[] =>
-  Array.from(shelves, ({ newest }) => newest).sort((a, b) =>
+const sorted = (instruments: Iterable<InstrumentSnapshots>): readonly Snapshot[] =>
+  Array.from(instruments, ({ newest }) => newest).sort((a, b) =>
     a.instrument.symbol < b.instrument.symbol ? -1 : 1,
   );
 
-function tablesOf(shelves: Iterable<Shelf>): readonly PeerTables[] {
+function tablesOf(instruments: Iterable<InstrumentSnapshots>): readonly PeerTables[] {
   const found = new Set<PeerTables>();
-  for (const { newest, closed } of shelves) {
+  for (const { newest, closed } of instruments) {
     for (const { tables } of [newest, ...closed.whole]) {
       if (tables !== undefined) found.add(tables);
     }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { schedule, startLoop } from "../lib/loop.ts";
+import { sealAudit } from "./audit/chain.ts";
 import { AUDIT_TOPIC } from "./audit/entry.ts";
-import { sealAudit } from "./audit/seal.ts";
 import { KEYS_TOPIC } from "./keys/key-records.ts";
 import type { Keyring } from "./keys/keyring.ts";
 import { createLease, type Lease } from "./lease.ts";

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { ArchiveRow } from "../port/archive.ts";
+import { append, insert, removeAt, replace } from "../port/operations.ts";
+import type { Records } from "../port/records.ts";
 import { collection } from "../port/records.ts";
-import { AUDIT_KIND, type AuditEntry } from "./entry.ts";
-
+import { AUDIT_KIND, type AuditEntry, unsealedAudit } from "./entry.ts";
 /** A place in the chain: how many rows it has up to there, and the hash of the last of them. */
 export interface ChainPoint {
   /** 1 for the first row that was ever sealed. */
@@ -60,7 +61,9 @@ export function sealed(row: ArchiveRow, after: ChainPoint, now: number): Archive
   const position = after.position + 1;
   const entry = {
     ...(row.body as AuditEntry),
-    ...{ doneAt: row.at, position, previousHash: after.hash },
+    doneAt: row.at,
+    position,
+    previousHash: after.hash,
   };
   const placed = { ...row, at: Math.max(now, after.sealedAt), id: idOf(position), body: entry };
   return { ...placed, body: { ...entry, hash: hashOf(placed) } };
@@ -86,4 +89,33 @@ function hashOf({ kind, at, id, subject, body }: ArchiveRow): string {
   const { previousHash } = body as SealedEntry;
   const text = `${previousHash}${canonicalize({ kind, at, id, subject, body })}`;
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** Rows that are chained in one commit. */
+const BATCH = 500;
+
+/**
+ * Chains the oldest of the audit rows that wait and puts them into the archive, in one commit with
+ * the end of the chain. When another process has moved that meanwhile, the commit does not hold and
+ * the rows wait for the next call: so a crash anywhere, or a second sealer, neither loses nor
+ * doubles a row nor forks the chain.
+ *
+ * @param now Milliseconds since the epoch.
+ * @returns How many rows were waiting, at most 500.
+ */
+export async function sealAudit(records: Records, now: () => number): Promise<number> {
+  const waiting = await records.list(unsealedAudit, { limit: BATCH });
+  if (waiting.length === 0) return 0;
+  const head = await records.get(chainPoints, HEAD);
+  let end = head?.value ?? CHAIN_START;
+  const moved = waiting.flatMap((stored) => {
+    const row = sealed(stored.value, end, now());
+    end = pointOf(row);
+    return [append(row), removeAt(unsealedAudit, stored)];
+  });
+  const noted = head
+    ? replace(chainPoints, head, { value: end })
+    : insert(chainPoints, { key: HEAD, value: end });
+  await records.commit([noted, ...moved]);
+  return waiting.length;
 }

@@ -1,8 +1,17 @@
 import type { Archive, ArchiveRow } from "../port/archive.ts";
 import type { Records, Stored } from "../port/records.ts";
-import { CHAIN_START, type ChainPoint, chainPoints, HEAD, PRUNED } from "./chain.ts";
+import {
+  CHAIN_START,
+  type ChainPoint,
+  chainPoints,
+  HEAD,
+  isUnchanged,
+  PRUNED,
+  pointOf,
+  type SealedEntry,
+  sealedEntry,
+} from "./chain.ts";
 import { AUDIT_KIND, unsealedAudit } from "./entry.ts";
-import { checkEnd, follow, newWalk, type Walk } from "./walk.ts";
 
 /** Rows that are read at once. */
 const PAGE = 1_000;
@@ -80,4 +89,91 @@ async function* paged<T>(
 function reported({ rows, firstPosition, last, problems }: Walk): Omit<AuditReport, "unsealed"> {
   const { position, hash } = rows === 0 ? ({} as Partial<ChainPoint>) : last;
   return { rows, firstPosition, lastPosition: position, lastHash: hash, problems };
+}
+
+/** So many problems are told; a chain that has more is no better known by them. */
+const MAX_PROBLEMS = 100;
+
+/** How far the chain was followed. */
+export interface Walk {
+  /** The newest row when the walk began. */
+  readonly head: ChainPoint;
+  /** The newest row that retention has removed by now. */
+  pruned: ChainPoint;
+  /** The last row that has its place. */
+  last: ChainPoint;
+  firstPosition: number | undefined;
+  rows: number;
+  readonly problems: string[];
+}
+
+/** Begins before the first row. */
+export function newWalk(head: ChainPoint, pruned: ChainPoint): Walk {
+  return { head, pruned, last: CHAIN_START, firstPosition: undefined, rows: 0, problems: [] };
+}
+
+/** Holds the next row of the archive against the ones before it. */
+export function follow(walk: Walk, row: ArchiveRow): void {
+  const entry = sealedEntry(row);
+  if (entry === undefined) {
+    tell(walk, `Row "${row.id}" was inserted: it has no place in the chain.`);
+    return;
+  }
+  walk.rows += 1;
+  walk.firstPosition ??= entry.position;
+  const isNext = entry.position === walk.last.position + 1;
+  if (!isUnchanged(row)) {
+    tell(walk, `Row ${entry.position} was changed: it does not fit its hash.`);
+    if (!isNext) return;
+  }
+  if (entry.position <= walk.last.position) {
+    tell(walk, `Row ${entry.position} stands after row ${walk.last.position}.`);
+    return;
+  }
+  tell(walk, brokenLink(walk, entry));
+  tell(walk, anotherHash(walk, entry));
+  walk.last = pointOf(row);
+}
+
+/** What is wrong between a row and the last one. Rows that retention removed may be missing; when it
+ *  was interrupted, some of them are still there, and what the first of them follows is not known. */
+function brokenLink({ last, pruned }: Walk, entry: SealedEntry): string | undefined {
+  const { position, previousHash } = entry;
+  const hasGap = last.position < position - 1;
+  if (hasGap && position <= pruned.position) return undefined;
+  const previous = hasGap && last.position < pruned.position ? pruned : last;
+  if (previous.position < position - 1) {
+    return `${missing(previous.position + 1, position - 1)}.`;
+  }
+  if (previous.hash === previousHash) return undefined;
+  return `Row ${position} does not follow from row ${position - 1}: one of them was replaced.`;
+}
+
+/** The points that are noted beside the chain name the hash of their row. */
+function anotherHash({ head, pruned }: Walk, { position, hash }: SealedEntry): string | undefined {
+  const isOther = [head, pruned].some(
+    (noted) => noted.position === position && noted.hash !== hash,
+  );
+  return isOther ? `Row ${position} was replaced: another hash was noted for it.` : undefined;
+}
+
+/**
+ * Holds the end of the walk against what was noted.
+ *
+ * @param newest The head by now; rows may have been added since the walk began.
+ */
+export function checkEnd(walk: Walk, newest: ChainPoint): void {
+  const { head, last, pruned } = walk;
+  const end = Math.max(last.position, pruned.position);
+  if (end < head.position) tell(walk, `${missing(end + 1, head.position)} at the end.`);
+  if (end <= newest.position) return;
+  tell(walk, `The chain goes on to row ${end}, but row ${newest.position} was noted as its end.`);
+}
+
+function missing(from: number, to: number): string {
+  return from === to ? `Row ${from} is missing` : `Rows ${from} to ${to} are missing`;
+}
+
+function tell({ problems }: Walk, problem: string | undefined): void {
+  if (problem !== undefined && problems.length < MAX_PROBLEMS) problems.push(problem);
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { chainPoints } from "../audit/chain.ts";
 import { unsealedAudit } from "../audit/entry.ts";
 import { leases } from "../lease.ts";
-import { probes } from "../probes.ts";
+import { probes } from "../probe.ts";
 import { parseJson } from "./json-text.ts";
 
 /** Name of the format, first in every export. */

@@ -85,7 +85,9 @@ export async function importDocument({
     done.set(name, { written: alive.length, removed: gone.length, expired });
   }
   const entry = {
-    ...{ action: "store.imported", actor: "operator", target: store.identity.id },
+    action: "store.imported",
+    actor: "operator",
+    target: store.identity.id,
     detail: { from: document.storeId, collections: [...done.keys()].join(" ") },
   };
   await store.records.commit([...operations, ...audited(entry, at)]);
@@ -115,7 +117,8 @@ interface Writing {
 function written(name: string, { key, record, at }: Writing): readonly Operation[] {
   const { value, groups, expiresAt, dueAt, consumedAt } = record;
   const placed = put(collection(name), {
-    ...{ key, value },
+    key,
+    value,
     ...(groups && { groups }),
     ...(expiresAt !== undefined && { ttlMs: expiresAt - at }),
     ...(dueAt !== undefined && { dueInMs: dueAt - at }),

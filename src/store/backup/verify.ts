@@ -1,6 +1,6 @@
 import { type AuditReport, verifyAudit } from "../audit/verify.ts";
 import type { DumpRow, Store } from "../port/store.ts";
-import { faultText, isStoreFault } from "./fault-text.ts";
+import { faultText, isStoreFault } from "../port/unavailable.ts";
 import { isJson } from "./json-text.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 

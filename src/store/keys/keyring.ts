@@ -62,11 +62,11 @@ export interface Keyring {
  */
 export async function openKeyring({ records, masterKey, now }: KeyringOptions): Promise<Keyring> {
   const vault = createVault(masterKey);
-  const shelf = createShelf(records, vault);
-  await makeMissing(shelf, { records, vault, now });
+  const index = new KeyIndex(records, vault);
+  await makeMissing(index, { records, vault, now });
 
   const keys = <U extends KeyUse>(use: U) =>
-    shelf.of(use).map(({ key }) => key) as unknown as readonly [Key<U>, ...Key<U>[]];
+    index.of(use).map(({ key }) => key) as unknown as readonly [Key<U>, ...Key<U>[]];
   return {
     keys,
     hashAddress(address) {
@@ -76,23 +76,23 @@ export async function openKeyring({ records, masterKey, now }: KeyringOptions): 
     },
     async rotate(use, by) {
       for (;;) {
-        await shelf.reload();
-        const [newest] = shelf.of(use) as [Entry];
+        await index.reload();
+        const [newest] = index.of(use) as [Entry];
         const { kid, steps } = nextKey(newest.stored, { vault, now: now(), by });
         if (!(await records.commit(steps))) continue;
-        await shelf.reload();
+        await index.reload();
         return kid;
       }
     },
     async removeEnded() {
-      const ended = shelf.all().filter(({ stored }) => hasEnded(stored.value, now()));
+      const ended = index.all().filter(({ stored }) => hasEnded(stored.value, now()));
       const steps = ended.flatMap(({ stored }) => endedKey(stored, now()));
       if (steps.length === 0 || !(await records.commit(steps))) return 0;
-      await shelf.reload();
+      await index.reload();
       return ended.length;
     },
-    reload: shelf.reload,
-    onChange: shelf.onChange,
+    reload: () => index.reload(),
+    onChange: (listener) => index.onChange(listener),
   };
 }
 
@@ -102,42 +102,50 @@ interface Entry {
   readonly key: Key;
 }
 
-interface Shelf {
-  all(): readonly Entry[];
-  /** The newest first. */
-  of(use: KeyUse): readonly Entry[];
-  reload(): Promise<void>;
-  onChange(listener: () => void): () => void;
-}
+/** The keys of a store in memory, by use. */
+class KeyIndex {
+  readonly #records: Records;
+  readonly #vault: Vault;
+  readonly #listeners = new Set<() => void>();
+  #entries: readonly Entry[] = [];
+  #loading = Promise.resolve();
 
-function createShelf(records: Records, vault: Vault): Shelf {
-  const listeners = new Set<() => void>();
-  let entries: readonly Entry[] = [];
-  let loading = Promise.resolve();
-  const load = async (): Promise<void> => {
-    const found = await records.list(keyRecords, { limit: ALL });
+  constructor(records: Records, vault: Vault) {
+    this.#records = records;
+    this.#vault = vault;
+  }
+
+  all(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** The newest first. */
+  of(use: KeyUse): readonly Entry[] {
+    return this.#entries
+      .filter(({ stored }) => stored.value.use === use)
+      .toSorted((a, b) => b.stored.value.generation - a.stored.value.generation);
+  }
+
+  /** Loads run one after the other, so that an older one does not end last. */
+  reload(): Promise<void> {
+    const load = () => this.#load();
+    this.#loading = this.#loading.then(load, load);
+    return this.#loading;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async #load(): Promise<void> {
+    const found = await this.#records.list(keyRecords, { limit: ALL });
     // A later version of the service may have added uses.
     const stored = found.filter(({ value }) => value.use in keyUses);
-    if (isSame(stored, entries)) return;
-    entries = stored.map((each) => ({ stored: each, key: opened(each.value, vault) }));
-    for (const listener of listeners) listener();
-  };
-  return {
-    all: () => entries,
-    of: (use) =>
-      entries
-        .filter(({ stored }) => stored.value.use === use)
-        .toSorted((a, b) => b.stored.value.generation - a.stored.value.generation),
-    reload() {
-      // One after the other, so that what was read first does not come last.
-      loading = loading.then(load, load);
-      return loading;
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-  };
+    if (isSame(stored, this.#entries)) return;
+    this.#entries = stored.map((each) => ({ stored: each, key: opened(each.value, this.#vault) }));
+    for (const listener of this.#listeners) listener();
+  }
 }
 
 function isSame(stored: readonly Stored<KeyRecord>[], entries: readonly Entry[]): boolean {
@@ -156,13 +164,13 @@ function opened(record: KeyRecord, vault: Vault): Key {
 }
 
 async function makeMissing(
-  shelf: Shelf,
+  index: KeyIndex,
   { records, vault, now }: { records: Records; vault: Vault; now: () => number },
 ): Promise<void> {
   const by = { actor: "system" };
   for (;;) {
-    await shelf.reload();
-    const missing = Object.keys(keyUses).filter((use) => shelf.of(use as KeyUse).length === 0);
+    await index.reload();
+    const missing = Object.keys(keyUses).filter((use) => index.of(use as KeyUse).length === 0);
     if (missing.length === 0) return;
     const change = { vault, now: now(), by };
     await records.commit(missing.flatMap((use) => firstKey(use as KeyUse, change)));

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
+import { checkNames, isName, jsonOf } from "../port/values.ts";
 import type { Connection, Statement } from "./connection.ts";
 import type { Once } from "./once.ts";
-import { checkNames, isName, jsonText } from "./text.ts";
 
 /** Rows that are deleted in one step, so that no step lasts long. */
 const PRUNE_ROWS = 5_000;
@@ -49,7 +49,7 @@ export function encodeArchiveRow({ kind, at, id, subject, body }: ArchiveRow): o
   if (!Number.isInteger(at) || at < RANGE.first || at > RANGE.last) {
     throw new RangeError("Instants are whole milliseconds in the years from 1 to 9999.");
   }
-  return { kind, at, id, subject, text: jsonText(body) };
+  return { kind, at, id, subject, text: jsonOf(body) };
 }
 
 function decode({ subject, ...row }: Row): ArchiveRow {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Operation, Replacing } from "../port/records.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
+import { checkNames, jsonOf } from "../port/values.ts";
 import { encodeArchiveRow } from "./archive.ts";
 import type { Once } from "./once.ts";
 import { isRefused } from "./retry.ts";
-import { checkNames, jsonText } from "./text.ts";
 
 /** Commits that go in one batch, and their text in characters. */
 const BATCH = { commits: 200, characters: 4_000_000 };
@@ -147,7 +147,7 @@ function placed(operation: Extract<Operation, { readonly value: unknown }>): obj
   const { groups, ttlMs, dueInMs }: Replacing = operation.placing;
   checkNames([collection, key, ...(groups ?? [])]);
   const spans = { ttl: wholeMs(ttlMs), due: wholeMs(dueInMs) };
-  return { kind, collection, key, value: jsonText(value), groups, ...spans };
+  return { kind, collection, key, value: jsonOf(value), groups, ...spans };
 }
 
 /** What is none would become `null` in JSON: a remove or check without a condition. */

@@ -1,8 +1,24 @@
-import { Pool, type PoolClient, type QueryConfig, type QueryResult, type QueryResultRow } from "pg";
+import {
+  type Client,
+  Pool,
+  type PoolClient,
+  type QueryConfig,
+  type QueryResult,
+  type QueryResultRow,
+} from "pg";
 import { storeUnavailable } from "../port/unavailable.ts";
-import { ask } from "./ask.ts";
 import { retry } from "./retry.ts";
 import type { Target } from "./target.ts";
+/** Asks on a connection that one has. @throws {Error} When there is no answer in time. */
+export function ask<R extends QueryResultRow>(
+  client: Pick<Client, "query">,
+  statement: QueryConfig<unknown[]>,
+  timeoutMs: number,
+): Promise<QueryResult<R>> {
+  // The driver's types do not know this option of a statement.
+  const timed = { ...statement, query_timeout: timeoutMs };
+  return client.query<R>(timed);
+}
 
 /** Connections of one process beside the one that listens. */
 const POOL_SIZE = 10;

@@ -1,6 +1,48 @@
 import type { Addition, CountedWindow, Counters } from "../port/counters.ts";
 import type { Connection } from "./connection.ts";
-import { COUNT, SWEEP } from "./counter-sql.ts";
+/**
+ * Windows in which something is counted. Not logged: counting costs no disk, and what a crash of the
+ * server forgets are counts of minutes and hours. Instants are milliseconds since the epoch.
+ */
+export const counterTable = `
+create unlogged table if not exists market_signal.counter (
+  name text collate "C" primary key,
+  points bigint not null,
+  ends_at bigint not null
+);
+create index if not exists counter_ends on market_signal.counter (ends_at);
+`;
+
+/** The instant of a statement; `$1` takes the place of the clock's. */
+const NOW = "market_signal.instant($1, statement_timestamp())";
+
+/** Adds to windows by name. In the order of their names, so that no two processes wait for each other
+ *  in a circle. */
+export const COUNT = `
+with given as (
+  select name, points, window_ms
+  from unnest($2::text[], $3::bigint[], $4::bigint[]) as one(name, points, window_ms)
+), added as (
+  insert into market_signal.counter as old (name, points, ends_at)
+    select name, points, ${NOW} + window_ms from given where points > 0 order by name
+  on conflict (name) do update set
+    points = excluded.points + case when old.ends_at > ${NOW} then old.points else 0 end,
+    ends_at = case when old.ends_at > ${NOW} then old.ends_at else excluded.ends_at end
+  returning name, points, ends_at
+)
+select name, points, ends_at - ${NOW} as left_ms from added
+union all
+select old.name, old.points, old.ends_at - ${NOW}
+from given join market_signal.counter as old using (name)
+where given.points = 0 and old.ends_at > ${NOW}
+`;
+
+/** Deletes windows that have ended, at most so many, and none that somebody is just counting in. */
+export const SWEEP = `
+delete from market_signal.counter where name in (
+  select name from market_signal.counter where ends_at <= ${NOW}
+  limit $2 for update skip locked)
+`;
 
 /** Windows that are swept in one step, so that none lasts long. */
 const SWEEP_ROWS = 1_000;

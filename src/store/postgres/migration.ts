@@ -5,8 +5,7 @@ import { dumpRows, raiseRevision } from "./dump.ts";
 import { lockKey } from "./locks.ts";
 import { inTransaction, type Meta, prepareSchema, writeMeta } from "./schema.ts";
 import { openSession, type Session } from "./session.ts";
-import { explained } from "./start-errors.ts";
-import { readTarget, type Target } from "./target.ts";
+import { explained, readTarget, type Target } from "./target.ts";
 
 /** How long connecting and one statement may take, in milliseconds. */
 const TIMES = { connectMs: 5_000, answerMs: 300_000 };

@@ -1,6 +1,6 @@
 import { storeUnavailable } from "../port/unavailable.ts";
-import { ask } from "./ask.ts";
 import type { Connection } from "./connection.ts";
+import { ask } from "./connection.ts";
 
 /** Part of the time left in which the server must begin with a work. What it has not begun by then
  *  it never does. */

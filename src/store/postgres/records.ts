@@ -1,8 +1,8 @@
 import type { Collection, DueSelection, Records, Selection, Stored } from "../port/records.ts";
+import { isName } from "../port/values.ts";
 import type { Announcements } from "./announcements.ts";
 import type { Commits } from "./commits.ts";
 import type { Connection, Statement } from "./connection.ts";
-import { isName } from "./text.ts";
 
 /** What the records need. */
 export interface RecordsOptions {

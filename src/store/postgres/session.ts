@@ -1,5 +1,5 @@
 import { Client, type ClientConfig, type QueryResultRow } from "pg";
-import { ask } from "./ask.ts";
+import { ask } from "./connection.ts";
 import { retry, unavailable } from "./retry.ts";
 import type { Target } from "./target.ts";
 

@@ -1,4 +1,5 @@
 import { Client, type ClientConfig, TypeOverrides } from "pg";
+import { Problem } from "../../problem.ts";
 
 /** `int8` is text to the driver, since it may be too large for a number; none of ours is. */
 const INT8 = 20;
@@ -26,4 +27,26 @@ export function readTarget(url: string): Target {
   } catch (error) {
     throw new Error(`DATABASE_URL cannot be used: ${(error as Error).message}.`);
   }
+}
+
+/**
+ * Does what a start or a command needs of a database.
+ *
+ * @throws {Error} That an operator can act on, in place of `store_unavailable`; other errors stay.
+ */
+export async function explained<T>({ name }: Target, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const why = reasonOf(error.cause);
+    const advice = "Check DATABASE_URL, the rights of its user, and that the server runs.";
+    throw new Error(`${name} cannot be used: ${why}. ${advice}`);
+  }
+}
+
+/** The message of an error; that of a host with several addresses has its own in a list. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  return error instanceof Error ? error.message : "it does not answer";
 }

@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../port/archive.ts";
 import type { DumpRow } from "../port/store.ts";
+import { checkInstant, checkName, jsonOf } from "../port/values.ts";
 import { damagedRow } from "./errors.ts";
 import { type Column, type StoreFile, sumOf } from "./file.ts";
 import type { Gate } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { checkInstant, checkName, jsonOf } from "./values.ts";
 
 /** An archive row as it is copied from store to store. */
 export type ArchiveDumpRow = Extract<DumpRow, { table: "archive" }>;

@@ -2,11 +2,11 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import type { DumpRow, StoreIdentity } from "../port/store.ts";
 import { storeUnavailable } from "../port/unavailable.ts";
+import { checkInstant, checkJson, checkName, checkRevision } from "../port/values.ts";
 import { ArchiveTable, archiveRowOf } from "./archive.ts";
 import { FORMAT, PAGE_BYTES, SCHEMA, StoreFile } from "./file.ts";
 import { createFile, nameNext, type Paths, removeNext, syncFile } from "./folder.ts";
 import { type RecordDumpRow, RecordTable } from "./record-table.ts";
-import { checkInstant, checkJson, checkName, checkRevision } from "./values.ts";
 
 /** Rows in a batch of a dump; the event loop turns between two. */
 const BATCH_ROWS = 200;

@@ -201,7 +201,14 @@ function recordOf(path: string, row: Format1Row): RecordDumpRow {
   const columns = [collection, key, text, revision, groups, expiresAt, dueAt, consumedAt];
   if (sumOf(columns) !== row.crc) throw damaged(path, "a record is not as it was written");
   return {
-    ...{ table: "record", collection, key, text, revision, groups: JSON.parse(groups) },
-    ...{ expiresAt, dueAt, consumedAt },
+    table: "record",
+    collection,
+    key,
+    text,
+    revision,
+    groups: JSON.parse(groups),
+    expiresAt,
+    dueAt,
+    consumedAt,
   };
 }

@@ -388,7 +388,12 @@ function rowOf(row: Readonly<Record<string, unknown>>): RecordRow {
   const { id, collection, key, revision, groups, text } = row as unknown as RecordRow;
   const instants = row as Readonly<Record<"expires_at" | "due_at" | "consumed_at", number | null>>;
   return {
-    ...{ id, collection, key, revision, groups, text },
+    id,
+    collection,
+    key,
+    revision,
+    groups,
+    text,
     expiresAt: instants.expires_at,
     dueAt: instants.due_at,
     consumedAt: instants.consumed_at,

@@ -7,11 +7,11 @@ import type {
   Selection,
   Stored,
 } from "../port/records.ts";
+import { checkInstant, isName } from "../port/values.ts";
 import type { Gate, OnWarning } from "./gate.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storedOf } from "./record-table.ts";
 import { stepOf, type Tables } from "./steps.ts";
-import { checkInstant, isName } from "./values.ts";
 
 /** What the records are read and written with. */
 export interface RecordsOptions {

@@ -1,7 +1,7 @@
 import type { Operation, Placing, Replacing } from "../port/records.ts";
+import { checkInstant, checkName, checkRevision, jsonOf } from "../port/values.ts";
 import { type ArchiveTable, archiveRowOf } from "./archive.ts";
 import type { RecordRow, RecordTable } from "./record-table.ts";
-import { checkInstant, checkName, checkRevision, jsonOf } from "./values.ts";
 
 /** What a commit changes. */
 export interface Tables {

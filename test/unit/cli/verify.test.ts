@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { verify } from "../../../src/cli/commands/verify.ts";
+import { sealAudit } from "../../../src/store/audit/chain.ts";
 import { audited } from "../../../src/store/audit/entry.ts";
-import { sealAudit } from "../../../src/store/audit/seal.ts";
 import { put } from "../../../src/store/port/operations.ts";
 import { collection } from "../../../src/store/port/records.ts";
 import type { DumpRow, Store } from "../../../src/store/port/store.ts";

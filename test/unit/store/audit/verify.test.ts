@@ -4,10 +4,10 @@ import {
   HEAD,
   pointOf,
   type SealedEntry,
+  sealAudit,
   sealed,
 } from "../../../../src/store/audit/chain.ts";
 import { audited } from "../../../../src/store/audit/entry.ts";
-import { sealAudit } from "../../../../src/store/audit/seal.ts";
 import { verifyAudit } from "../../../../src/store/audit/verify.ts";
 import { put, remove } from "../../../../src/store/port/operations.ts";
 import type { DumpRow } from "../../../../src/store/port/store.ts";

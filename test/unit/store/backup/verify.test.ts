@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { audited } from "../../../../src/store/audit/entry.ts";
-import { sealAudit } from "../../../../src/store/audit/seal.ts";
 import { verifyStore } from "../../../../src/store/backup/verify.ts";
 import type { DumpRow, Store } from "../../../../src/store/port/store.ts";
 import { dumped, inBatches } from "../../../support/stores.ts";

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign, verify } from "node:crypto";
 import { generateKeyPair, importJWK, jwtVerify, SignJWT } from "jose";
 import { expect, it, vi } from "vitest";
-import { sealAudit } from "../../../../src/store/audit/seal.ts";
+import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { holdsKeys, type KeyRecord, keyRecords } from "../../../../src/store/keys/key-records.ts";
 import { type KeyUse, keyUses } from "../../../../src/store/keys/key-uses.ts";
 import { type Keyring, openKeyring } from "../../../../src/store/keys/keyring.ts";

@@ -1,8 +1,8 @@
 import { copyFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { sealAudit } from "../../../../src/store/audit/chain.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
-import { sealAudit } from "../../../../src/store/audit/seal.ts";
 import { verifyAudit } from "../../../../src/store/audit/verify.ts";
 import { put } from "../../../../src/store/port/operations.ts";
 import { type EmbeddedStore, openEmbedded } from "../../../../src/store/sqlite/open.ts";

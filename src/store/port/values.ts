@@ -29,6 +29,11 @@ export function checkName(name: string): void {
   if (fault !== undefined) throw new RangeError(fault);
 }
 
+/** @throws {RangeError} When not every engine can store all of the names. */
+export function checkNames(names: readonly string[]): void {
+  for (const name of names) checkName(name);
+}
+
 /** @throws {RangeError} When the number cannot be a revision. */
 export function checkRevision(revision: number): void {
   if (!Number.isSafeInteger(revision)) throw new RangeError("A revision is not a whole number.");
