@@ -1,4 +1,5 @@
 import type { Caller } from "../../auth/caller.ts";
+import type { Scope } from "../../auth/scopes.ts";
 import { announce, remove, replace } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
 import {
@@ -19,13 +20,13 @@ import { requireOwnAlert, withoutAlert } from "./ownership.ts";
 import { pendingState } from "./register.ts";
 import { noWebhook, validateTimes, validateWebhookUrl } from "./validation.ts";
 
-/** An alert and who wants something of it. */
+/** A request of a caller about an alert. */
 export interface AlertRequest {
   readonly caller: Caller;
   readonly alertId: string;
 }
 
-/** What of an alert is to be another; what is absent stays. */
+/** Changes of an alert; absent members stay as they are. */
 export interface AlertChanges
   extends Partial<
     Pick<Alert, "label" | "kinds" | "watched" | "expiresAt" | "snoozedUntil" | "isPaused">
@@ -34,19 +35,20 @@ export interface AlertChanges
   readonly url?: string;
 }
 
-/** What becomes of an alert. */
-interface Outcome {
+/** A changed alert. */
+interface Change {
   readonly value: Alert;
-  /** What was done, for the audit. */
+  /** Action of the audit row. */
   readonly action: string;
-  /** Whatever goes with it. */
-  readonly steps?: readonly Operation[];
+  /** Further operations of the commit. */
+  readonly operations?: readonly Operation[];
 }
 
 /**
- * Changes an alert. A webhook that gets another address is pending again.
+ * Changes an alert. A webhook that gets another URL is pending again.
  *
- * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` for the address of none.
+ * @throws {Problem} `not_found`, `invalid_request`; `wrong_state` for the URL of an alert
+ *   without a webhook.
  */
 export function update(
   options: AlertDependencies,
@@ -60,11 +62,7 @@ export function update(
     const { way, isMoved } =
       url === undefined
         ? { way: value.way, isMoved: false }
-        : named(
-            { url: validateWebhookUrl(url, urlPolicy), scopes: [...wanted.caller.scopes] },
-            value.way,
-            at,
-          );
+        : withUrl(value.way, validateWebhookUrl(url, urlPolicy), wanted.caller.scopes, at);
     return {
       value: {
         ...value,
@@ -73,28 +71,27 @@ export function update(
         way,
       },
       action: "alert.changed",
-      ...(isMoved && { steps: [remove(endpointHealth, key)] }),
+      ...(isMoved && { operations: [remove(endpointHealth, key)] }),
     };
   });
 }
 
-/** Where a webhook goes, and what the credential held that named it. */
-type Place = Pick<Extract<Way, { by: "webhook" }>, "url" | "scopes">;
-
-/** A webhook whose address is named again; another one must be verified. */
-function named(
-  place: Place,
+/** Gives a webhook a URL, with the scopes of the credential that named it. A different URL must be
+ *  verified. */
+function withUrl(
   way: Way,
+  url: string,
+  scopes: ReadonlySet<Scope>,
   at: number,
 ): { readonly way: Way; readonly isMoved: boolean } {
   if (way.by === "poll") throw noWebhook();
-  const isMoved = way.url !== place.url;
-  return { way: { ...way, ...place, ...(isMoved && { state: pendingState(at) }) }, isMoved };
+  const isMoved = way.url !== url;
+  const state = isMoved ? pendingState(at) : way.state;
+  return { way: { ...way, url, scopes: [...scopes], state }, isMoved };
 }
 
 /**
- * Lets a webhook that was disabled, or was not verified in time, be asked again whether it wants
- * events. An active one stays as it is.
+ * Sends a disabled or unverified webhook a new challenge. An active one stays as it is.
  */
 export function enable(options: AlertDependencies, wanted: AlertRequest): Promise<StoredAlert> {
   const at = options.now().getTime();
@@ -105,12 +102,12 @@ export function enable(options: AlertDependencies, wanted: AlertRequest): Promis
     return {
       value: { ...value, way: { ...way, state } },
       action: "alert.enabled",
-      steps: [remove(endpointHealth, key)],
+      operations: [remove(endpointHealth, key)],
     };
   });
 }
 
-/** Gives a webhook another secret. */
+/** Gives a webhook a new signing secret. */
 export async function rotateSecret(
   options: AlertDependencies,
   wanted: AlertRequest,
@@ -119,8 +116,8 @@ export async function rotateSecret(
   const alert = await applyChange(options, wanted, ({ key, value }) => {
     const { way } = value;
     if (way.by === "poll") throw noWebhook();
-    const place = { alertId: key, vault: options.vault };
-    const { secret, sealed } = nextSecret(way.secrets, place, options.now().getTime());
+    const context = { alertId: key, vault: options.vault };
+    const { secret, sealed } = nextSecret(way.secrets, context, options.now().getTime());
     told = secret;
     return {
       value: { ...value, way: { ...way, secrets: sealed } },
@@ -130,28 +127,29 @@ export async function rotateSecret(
   return { alert, secret: told };
 }
 
-/** Writes what becomes of an alert until nobody else wrote in between. A webhook that becomes pending
- *  is sent its challenge, and one that becomes open whatever was held back for it. */
+/** Commits a change, and repeats it when the alert was changed meanwhile. A webhook that becomes pending
+ *  is sent its challenge; one that starts sending gets the deliveries that were held back. */
 async function applyChange(
   options: AlertDependencies,
   { caller, alertId }: AlertRequest,
-  change: (alert: StoredAlert) => Outcome,
+  change: (alert: StoredAlert) => Change,
 ): Promise<StoredAlert> {
   const { records, audit, now } = options;
   for (;;) {
     const before = await requireOwnAlert(options, caller, alertId);
-    const { value, action, steps = [] } = change(before);
+    const { value, action, operations = [] } = change(before);
     const after = { ...before, value };
-    const isAsked = challengeOf(after) !== undefined && challengeOf(after) !== challengeOf(before);
-    const isDone = await records.commit([
+    const challenge = challengeOf(after);
+    const isChallenged = challenge !== undefined && challenge !== challengeOf(before);
+    const isWritten = await records.commit([
       replace(alerts, before, { value }),
-      ...steps,
-      ...(isAsked ? enqueueChallenge(after, now().getTime()) : []),
+      ...operations,
+      ...(isChallenged ? enqueueChallenge(after, now().getTime()) : []),
       ...(isSending(value) && !isSending(before.value) ? releaseHeld(after) : []),
       announce(ALERTS_TOPIC, alertId),
       ...audit({ action, actor: caller.id, target: alertId }),
     ]);
-    if (isDone) return after;
+    if (isWritten) return after;
   }
 }
 

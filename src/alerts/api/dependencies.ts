@@ -5,20 +5,20 @@ import type { Vault } from "../../store/keys/vault.ts";
 import type { Archive } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
 
-/** What the desk works with. */
+/** What the alert service works with. */
 export interface AlertDependencies {
   readonly records: Records;
   readonly archive: Pick<Archive, "read">;
   readonly audit: Auditor;
-  /** Keeps signing secrets. */
+  /** Encrypts signing secrets. */
   readonly vault: Vault;
   /** Counts changes and test events. */
   readonly limits: Limits;
-  /** What may be named as the address of a webhook. */
+  /** Which URLs a webhook may have. */
   readonly urlPolicy: UrlPolicy;
   readonly now: () => Date;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** Whether there will never be anything new in the market, so that no event can come. */
+  /** Whether market time stands still, so that no event can come. */
   readonly standsStill: () => boolean;
 }

@@ -25,13 +25,13 @@ const ID = new RegExp(`^alert_[0-9A-Za-z]{${ID_LENGTH}}$`);
 /** A new id of an alert. */
 export const newAlertId = (): string => `alert_${randomBase62(ID_LENGTH)}`;
 
-/** Whose the alerts are that a caller makes. */
+/** The owner of the alerts that a caller registers. */
 export const ownerOf = ({ kind, id, accountId, clientId }: Caller): Owner => ({
   ...{ kind, id, accountId },
   ...(kind === "user" && clientId !== undefined && { clientId }),
 });
 
-/** Groups of everything that a caller has because of alerts, and with which it goes. */
+/** Groups of the records of an owner: its own, its account's, and those with which they are deleted. */
 export function groupsOfOwner(owner: Owner): readonly string[] {
   const { accountId } = owner;
   const answering = accountId === undefined ? [] : [accountGroup(accountId)];
@@ -44,7 +44,8 @@ export const groupsOfAlert = (alertId: string, owner: Owner): readonly string[] 
   ...groupsOfOwner(owner),
 ];
 
-/** A person's key goes with the key and, where the key goes with the account, with that. */
+/** Groups whose removal deletes the records: the agent's, the person's and client's, or the API key's
+ *  and its account's. */
 function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly string[] {
   switch (kind) {
     case "agent":
@@ -59,26 +60,26 @@ function lifetimeGroups({ kind, id, accountId, clientId }: Owner): readonly stri
   }
 }
 
-/** Where alerts are kept. */
-interface Kept {
+/** Where alerts are stored. */
+interface AlertStore {
   readonly records: Pick<Records, "get">;
 }
 
-/** An alert if there is one of that id. */
+/** The alert with an id; `undefined` when there is none. */
 export async function findAlert(
-  { records }: Kept,
+  { records }: AlertStore,
   alertId: string,
 ): Promise<StoredAlert | undefined> {
   return ID.test(alertId) ? records.get(alerts, alertId) : undefined;
 }
 
 /**
- * An alert that the caller made.
+ * An alert that the caller registered.
  *
- * @throws {Problem} `not_found` when another made it, too: nobody learns which there are.
+ * @throws {Problem} `not_found`, also when another caller registered it: ids of others are not revealed.
  */
 export async function requireOwnAlert(
-  from: Kept,
+  from: AlertStore,
   caller: Maker,
   alertId: string,
 ): Promise<StoredAlert> {
@@ -88,13 +89,13 @@ export async function requireOwnAlert(
 }
 
 /**
- * An alert that the caller may see whole and end: one that it made and, with a key of a person, any
- * that the person answers for.
+ * An alert that the caller may read and remove: its own and, with an API key of a person, any of the
+ * person's account.
  *
  * @throws {Problem} `not_found` as `ownAlert`.
  */
 export async function requireManageableAlert(
-  from: Kept,
+  from: AlertStore,
   caller: Caller,
   alertId: string,
 ): Promise<StoredAlert> {
@@ -107,7 +108,7 @@ export async function requireManageableAlert(
   );
 }
 
-/** The account whose alerts a caller may all see and end: the person's whose own key it is. */
+/** The account whose alerts a caller may all read and remove: that of the person whose API key it uses. */
 export const managedAccount = ({ kind, accountId }: Caller): string | undefined =>
   kind === "service" ? accountId : undefined;
 

@@ -24,11 +24,11 @@ import { type EndpointHealth, endpointHealth } from "../delivery/endpoint-health
 import type { AlertDependencies } from "./dependencies.ts";
 import { managedAccount } from "./ownership.ts";
 
-/** Deliveries that are counted at most. */
-const MOST_COUNTED = 100;
+/** Queued deliveries that are counted at most. */
+const MAX_COUNTED = 100;
 
-/** Attempts among which the last success is looked for. */
-const MOST_TRIED = 100;
+/** Attempts that are searched for the last success. */
+const MAX_SEARCHED = 100;
 
 /** An alert as its owner sees it. */
 export interface AlertView {
@@ -37,22 +37,22 @@ export interface AlertView {
   readonly status: AlertStatus;
 }
 
-/** What waits to be sent to a webhook. */
+/** Queued deliveries of a webhook. */
 interface Waiting {
   /** At most 100 are counted. */
   readonly count: number;
-  /** When the next is attempted, milliseconds since the epoch; `null`: nothing is due. */
+  /** When the next one is due, milliseconds since the epoch; `null`: none is due. */
   readonly nextAt: number | null;
 }
 
-/** An alert with what became of its events. */
+/** An alert with the state of its deliveries. */
 export interface AlertDetails extends AlertView {
   /** `undefined`: nothing has failed since the last success. */
   readonly health: EndpointHealth | undefined;
   readonly waiting: Waiting;
 }
 
-/** An attempt and when it was made. */
+/** An attempt with its time. */
 export interface AttemptView extends Attempt {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -64,7 +64,7 @@ export interface AttemptPage {
   readonly cursor: string | undefined;
 }
 
-/** What an alert looks like now. */
+/** An alert with its status now. */
 export function viewOf(
   { key, value }: Pick<StoredAlert, "key" | "value">,
   now: () => Date,
@@ -72,12 +72,11 @@ export function viewOf(
   return { id: key, alert: value, status: statusOf(value, now().getTime()) };
 }
 
-/** The alerts that a caller may see whole. */
+/** The alerts that a caller may read. */
 export interface AlertList {
-  /** Those that the caller made; with a key of a person, all that the person answers for. Oldest
-   *  first. */
+  /** The caller's own; with an API key of a person, all of the person's account. Oldest first. */
   readonly alerts: readonly AlertView[];
-  /** How many more the person has, made by other clients: their addresses are not for the caller. */
+  /** How many more the account has through other clients, whose URLs the caller may not see. */
   readonly others: number;
 }
 
@@ -91,7 +90,7 @@ export async function listAlerts(options: AlertDependencies, caller: Caller): Pr
   return { alerts: own, others: all.length - own.length };
 }
 
-/** The alerts that a person answers for, oldest first. */
+/** The alerts of an account, oldest first. */
 export function listForAccount(
   options: AlertDependencies,
   accountId: string,
@@ -109,7 +108,7 @@ async function alertsIn(
     .toSorted((a, b) => a.alert.createdAt - b.alert.createdAt || (a.id < b.id ? -1 : 1));
 }
 
-/** An alert with the health of its webhook and what waits. */
+/** An alert with the health of its webhook and its queued deliveries. */
 export async function detailsOf(
   { records, now }: AlertDependencies,
   alert: StoredAlert,
@@ -125,7 +124,7 @@ async function waitingDeliveries(
   records: Pick<Records, "list">,
   alertId: string,
 ): Promise<Waiting> {
-  const selection = { group: queueGroup(alertId), limit: MOST_COUNTED };
+  const selection = { group: queueGroup(alertId), limit: MAX_COUNTED };
   const found = await records.list(deliveries, selection);
   const due = found.flatMap(({ dueAt }) => dueAt ?? []);
   return { count: found.length, nextAt: due.length === 0 ? null : Math.min(...due) };
@@ -134,7 +133,7 @@ async function waitingDeliveries(
 /**
  * The attempts to deliver to an alert's webhook in 30 days, newest first.
  *
- * @throws {Problem} `invalid_request` for a cursor that is none.
+ * @throws {Problem} `invalid_request` for an invalid cursor.
  */
 export async function listAttempts(
   { archive, now }: AlertDependencies,
@@ -156,8 +155,8 @@ export async function listAttempts(
   };
 }
 
-/** When a webhook last took something, milliseconds since the epoch; `undefined` when it has not, or
- *  has failed too often since. */
+/** When a webhook last accepted a delivery, milliseconds since the epoch; `undefined` when it never has,
+ *  or has failed too often since. */
 export async function lastSuccess(
   { records, archive }: Pick<AlertDependencies, "records" | "archive">,
   alertId: string,
@@ -165,10 +164,10 @@ export async function lastSuccess(
   const health = await records.get(endpointHealth, alertId);
   const rows = await archive.read(ATTEMPT_KIND, {
     subject: alertId,
-    // Whatever came later has failed.
+    // All later attempts have failed.
     ...(health && { to: health.value.failingSince }),
     order: "newest",
-    limit: MOST_TRIED,
+    limit: MAX_SEARCHED,
   });
   return rows.find(({ body }) => (body as Attempt).error === "none")?.at;
 }

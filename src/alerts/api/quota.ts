@@ -7,20 +7,21 @@ import { alerts, makerKey, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { AlertTarget } from "../delivery/delivery.ts";
 import { groupsOfOwner, withoutAlert } from "./ownership.ts";
 
-/** Alerts, and webhooks among them, that a person can have with all their agents and keys, or a caller
- *  that nobody answers for (reliability section 4). */
+/** Alerts, and webhooks among them, of one account with all its agents and keys, or of a caller without
+ *  an account. */
 const MAX_ALERTS = 100;
 const MAX_WEBHOOKS = 20;
 
-/** Written by whoever makes an alert for an owner, so that no two do at the same time. */
+/** One record per quota, replaced by every registration, so that of two concurrent ones the second
+ *  counts again. */
 const turns = collection<{ readonly alertId: string }>("alert-turns");
 
 /**
- * The steps that let a commit make an alert only while its owner may have one more: a turn, within
- * which the owner's alerts are counted. Where they do not hold, somebody else was faster.
+ * The operations with which a commit registers an alert only while the quota of its owner has room.
+ * They do not hold when another registration was faster.
  *
- * @throws {Problem} `alert_limit` when there are as many as there may be; `insufficient_scope` when
- *   the owner may have none any more.
+ * @throws {Problem} `alert_limit` when the quota is used up; `insufficient_scope` when the owner may no
+ *   longer have alerts.
  */
 export async function reserveQuota(
   records: Pick<Records, "get" | "list">,
@@ -46,14 +47,14 @@ export async function reserveQuota(
   return [...entitled, taken, ...orphans.flatMap(withoutAlert)];
 }
 
-/** What there is too much of for one more alert; `undefined` when there is room. */
+/** The quota that one more alert would exceed, in words; `undefined` when there is room. */
 function excessIn(kept: readonly StoredAlert[], way: AlertTarget["value"]["way"]) {
   if (kept.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts`;
   const isOver = way.by === "webhook" && kept.filter(hasWebhook).length >= MAX_WEBHOOKS;
   return isOver ? `${MAX_WEBHOOKS} webhooks` : undefined;
 }
 
-/** The alerts of agents and keys that have expired. Nothing removes them when that happens. */
+/** The alerts of expired agents and keys: nothing removes them at the expiry. */
 async function orphansAmong(
   records: Pick<Records, "get" | "list">,
   own: readonly StoredAlert[],

@@ -16,25 +16,25 @@ import { type AlertEvent, readEvents } from "./event-log.ts";
 import { requireOwnAlert } from "./ownership.ts";
 import { notSending, noWebhook } from "./validation.ts";
 
-/** Events that one request sends again at most. */
-const MOST_EVENTS = 1_000;
+/** Events that one request redelivers at most. */
+const MAX_EVENTS = 1_000;
 
-/** Of them in one commit. */
+/** Events that one commit enqueues. */
 const BATCH = 100;
 
 /** Attempts that are read at once. */
 const PAGE = 1_000;
 
-/** Whatever waits for the others is sent now or later. */
-const LOST: readonly AlertStatus[] = ["disabled"];
+/** Statuses in which an enqueued event would never be sent. */
+const NEVER_SENDING: readonly AlertStatus[] = ["disabled"];
 
-/** Nothing is sent now. */
-const SILENT: readonly AlertStatus[] = [...LOST, "pending", "paused", "expired"];
+/** Statuses in which an enqueued event is not sent at once. */
+const NOT_SENDING_NOW: readonly AlertStatus[] = [...NEVER_SENDING, "pending", "paused", "expired"];
 
 /**
- * Sends an event once more under its id: one that still waits, at once.
+ * Sends an event again under its id. One that is still queued is made due at once.
  *
- * @throws {Problem} `not_found` when there was no such event in 30 days; `wrong_state`.
+ * @throws {Problem} `not_found` when the last 30 days have no such event; `wrong_state`.
  */
 export async function redeliver(
   options: AlertDependencies,
@@ -43,7 +43,7 @@ export async function redeliver(
 ): Promise<StoredAlert> {
   const { records } = options;
   for (;;) {
-    const alert = await sendingAlert(options, wanted, LOST);
+    const alert = await sendingAlert(options, wanted, NEVER_SENDING);
     const event = await eventOf(options, alert, eventId);
     const waiting = await records.get(deliveries, eventId);
     const steps =
@@ -53,7 +53,7 @@ export async function redeliver(
             replace(deliveries, waiting, { value: waiting.value, dueInMs: 0 }),
             announce(DELIVERIES_TOPIC),
           ];
-    if (await records.commit([...steps, ...about(options, alert, "alert.redelivered")]))
+    if (await records.commit([...steps, ...audited(options, alert, "alert.redelivered")]))
       return alert;
   }
 }
@@ -72,18 +72,18 @@ async function eventOf(
   });
 }
 
-/** What was sent again. */
+/** The result of redelivering failed events. */
 export interface Redelivered {
   readonly alert: StoredAlert;
-  /** Events. */
+  /** Events that were enqueued. */
   readonly queued: number;
-  /** Where to go on, milliseconds since the epoch; `undefined`: that was all. */
+  /** Where to continue, milliseconds since the epoch; `undefined`: that was all. */
   readonly next: number | undefined;
 }
 
 /**
- * Sends every event since an instant once more that was neither taken nor still waits, the oldest
- * 1,000.
+ * Sends again the events since an instant that the webhook has not accepted and that are not queued,
+ * the oldest 1,000.
  *
  * @throws {Problem} `not_found`, `wrong_state`.
  */
@@ -92,11 +92,11 @@ export async function redeliverSince(
   wanted: AlertRequest,
   since: number,
 ): Promise<Redelivered> {
-  const alert = await sendingAlert(options, wanted, LOST);
+  const alert = await sendingAlert(options, wanted, NEVER_SENDING);
   const events = await eventsSince(options, alert, since);
-  const next = events[MOST_EVENTS]?.at;
-  const taken = await takenSince(options, alert.key, events[0]?.at ?? since);
-  const failed = events.slice(0, MOST_EVENTS).filter(({ id }) => !taken.has(id));
+  const next = events[MAX_EVENTS]?.at;
+  const accepted = await acceptedSince(options, alert.key, events[0]?.at ?? since);
+  const failed = events.slice(0, MAX_EVENTS).filter(({ id }) => !accepted.has(id));
   let queued = 0;
   for (let start = 0; start < failed.length; start += BATCH) {
     queued += await queueBatch(options, wanted, failed.slice(start, start + BATCH));
@@ -104,7 +104,7 @@ export async function redeliverSince(
   return { alert, queued, next };
 }
 
-/** One more than are sent, so that it shows where to go on. */
+/** One event more than are sent: it tells where to continue. */
 async function eventsSince(
   options: AlertDependencies,
   { key, value: { owner } }: StoredAlert,
@@ -113,31 +113,31 @@ async function eventsSince(
   const found: AlertEvent[] = [];
   for await (const event of readEvents(options, { owner, from: since, order: "oldest" })) {
     if (event.alertId === key) found.push(event);
-    if (found.length > MOST_EVENTS) break;
+    if (found.length > MAX_EVENTS) break;
   }
   return found;
 }
 
-/** Ids of what an alert's webhook has taken. */
-async function takenSince(
+/** Ids of the events that the webhook of an alert has accepted. */
+async function acceptedSince(
   { archive }: AlertDependencies,
   alertId: string,
   from: number,
 ): Promise<ReadonlySet<string>> {
-  const taken = new Set<string>();
+  const accepted = new Set<string>();
   const selection = { subject: alertId, from, order: "oldest", limit: PAGE } as const;
   for (let after: { readonly at: number; readonly id: string } | undefined; ; ) {
     const page = await archive.read(ATTEMPT_KIND, { ...selection, ...(after && { after }) });
     for (const { body } of page) {
       const { eventId, error } = body as Attempt;
-      if (error === "none") taken.add(eventId);
+      if (error === "none") accepted.add(eventId);
     }
     after = page.at(-1);
-    if (after === undefined || page.length < PAGE) return taken;
+    if (after === undefined || page.length < PAGE) return accepted;
   }
 }
 
-/** @returns How many of the events did not wait already. */
+/** @returns How many of the events were not queued already. */
 async function queueBatch(
   options: AlertDependencies,
   wanted: AlertRequest,
@@ -145,33 +145,33 @@ async function queueBatch(
 ): Promise<number> {
   const { records, now } = options;
   for (;;) {
-    const alert = await sendingAlert(options, wanted, LOST);
+    const alert = await sendingAlert(options, wanted, NEVER_SENDING);
     const waiting = await Promise.all(events.map(({ id }) => records.get(deliveries, id)));
     const absent = events.filter((_, at) => waiting[at] === undefined);
     const steps = absent.flatMap((event) =>
       enqueueDelivery(alert, { ...event, eventId: event.id, at: now().getTime() }),
     );
     if (absent.length === 0) return 0;
-    if (await records.commit([...steps, ...about(options, alert, "alert.redelivered")])) {
+    if (await records.commit([...steps, ...audited(options, alert, "alert.redelivered")])) {
       return absent.length;
     }
   }
 }
 
 /**
- * Sends a test event, with a schedule of its own like any other.
+ * Sends a test event, which is retried like any other.
  *
- * @throws {Problem} `not_found`; `wrong_state` unless it would be sent at once.
+ * @throws {Problem} `not_found`; `wrong_state` when it would not be sent at once.
  */
 export async function sendTest(
   options: AlertDependencies,
   wanted: AlertRequest,
 ): Promise<{ readonly alert: StoredAlert; readonly eventId: string }> {
   for (;;) {
-    const alert = await sendingAlert(options, wanted, SILENT);
+    const alert = await sendingAlert(options, wanted, NOT_SENDING_NOW);
     const at = options.now().getTime();
     const message = testMessage(alert.key, at);
-    const steps = [...enqueueDelivery(alert, message), ...about(options, alert, "alert.tested")];
+    const steps = [...enqueueDelivery(alert, message), ...audited(options, alert, "alert.tested")];
     if (await options.records.commit(steps)) return { alert, eventId: message.eventId };
   }
 }
@@ -196,8 +196,8 @@ async function sendingAlert(
   return alert;
 }
 
-/** Nothing is queued for an alert that is removed at the same time. */
-function about(
+/** Audits the action, and fails the commit if the alert was changed or removed meanwhile. */
+function audited(
   { audit }: AlertDependencies,
   alert: StoredAlert,
   action: string,

@@ -3,14 +3,7 @@ import type { Scope } from "../../auth/scopes.ts";
 import { randomBase62 } from "../../lib/base62.ts";
 import { announce, insert } from "../../store/port/operations.ts";
 import type { Operation } from "../../store/port/records.ts";
-import {
-  ALERTS_TOPIC,
-  type Alert,
-  alerts,
-  type Owner,
-  type StoredAlert,
-  type Way,
-} from "../alert.ts";
+import { ALERTS_TOPIC, type Alert, alerts, type StoredAlert, type Way } from "../alert.ts";
 import { enqueueChallenge } from "../delivery/delivery.ts";
 import { firstSecret, signingSecrets } from "../delivery/signing.ts";
 import type { AlertDependencies } from "./dependencies.ts";
@@ -19,37 +12,37 @@ import { groupsOfAlert, newAlertId, ownerOf, requireOwnAlert } from "./ownership
 import { reserveQuota } from "./quota.ts";
 import { validateTimes, validateWebhookUrl } from "./validation.ts";
 
-/** Random characters of a challenge, about 190 bits. */
+/** Random base62 characters of a challenge, about 190 bits. */
 const CHALLENGE_LENGTH = 32;
 
-/** What a new alert is to be. */
+/** A new alert, as the caller describes it. */
 export interface NewAlert
   extends Pick<Alert, "label" | "kinds" | "watched" | "thresholds" | "expiresAt" | "snoozedUntil"> {
-  /** Absent: its events are polled or streamed. */
+  /** URL of its webhook; `undefined`: its events are polled or streamed. */
   readonly url: string | undefined;
 }
 
-/** A request for an alert. */
+/** A request to register an alert. */
 export interface Registration {
   readonly wanted: NewAlert;
-  /** Names the request, so that it can be repeated. */
+  /** Idempotency key of the request. */
   readonly idempotencyKey: string | undefined;
 }
 
-/** An alert, and what its webhook is signed with. */
+/** A registered alert with its signing secret. */
 export interface RegisteredAlert {
   readonly alert: Pick<StoredAlert, "key" | "value">;
   /** Absent: it has no webhook. */
   readonly secret?: string;
 }
 
-/** The state of a webhook of which nobody knows yet whether it wants events. */
+/** The state of a webhook that has not answered a challenge yet, with a new challenge. */
 export const pendingState = (since: number) =>
   ({ is: "pending", since, challenge: randomBase62(CHALLENGE_LENGTH) }) as const;
 
 /**
- * Makes an alert: the record, its audit row and the challenge of its webhook are one commit. A
- * request that came before under its key makes none.
+ * Registers an alert: the record, its audit row and the challenge of its webhook are one commit. A
+ * request that repeats an earlier one under the same idempotency key returns that alert.
  *
  * @throws {Problem} `invalid_request`, `alert_limit`, `idempotency_key_reused`,
  *   `insufficient_scope`.
@@ -61,19 +54,18 @@ export async function register(
 ): Promise<RegisteredAlert> {
   const { records } = options;
   const owner = ownerOf(caller);
-  const repeatable = key === undefined ? undefined : { owner, key, input: wanted };
-  const wish = { owner, wanted, repeatable, scopes: caller.scopes };
+  const request = key === undefined ? undefined : { owner, key, input: wanted };
   for (;;) {
-    const earlier = repeatable && (await findEarlierAlert(records, repeatable));
-    if (earlier !== undefined) return known(options, caller, earlier);
-    const { registered, steps } = made(options, wish);
-    const room = await reserveQuota(records, registered.alert);
-    if (await records.commit([...room, ...steps])) return registered;
+    const earlier = request && (await findEarlierAlert(records, request));
+    if (earlier !== undefined) return earlierAlert(options, caller, earlier);
+    const { registered, operations } = buildAlert(options, caller, wanted, request);
+    const reserved = await reserveQuota(records, registered.alert);
+    if (await records.commit([...reserved, ...operations])) return registered;
   }
 }
 
-/** An alert that was made before, as it is by now. */
-async function known(
+/** The alert of an earlier request, as it is now. */
+async function earlierAlert(
   options: AlertDependencies,
   caller: Caller,
   alertId: string,
@@ -81,49 +73,44 @@ async function known(
   const alert = await requireOwnAlert(options, caller, alertId);
   const { way } = alert.value;
   if (way.by === "poll") return { alert };
-  const place = { alertId, vault: options.vault };
-  const [secret = ""] = signingSecrets(way.secrets, place, options.now().getTime());
+  const context = { alertId, vault: options.vault };
+  const [secret = ""] = signingSecrets(way.secrets, context, options.now().getTime());
   return { alert, secret };
 }
 
-interface Wish {
-  readonly owner: Owner;
-  readonly wanted: NewAlert;
-  readonly repeatable: IdempotentRequest | undefined;
-  /** What the credential holds. */
-  readonly scopes: ReadonlySet<Scope>;
-}
-
-function made(options: AlertDependencies, { owner, wanted, repeatable, scopes }: Wish) {
+/** A new alert and the operations that store it. */
+function buildAlert(
+  options: AlertDependencies,
+  caller: Caller,
+  wanted: NewAlert,
+  request: IdempotentRequest | undefined,
+) {
   const { audit, now } = options;
+  const owner = ownerOf(caller);
   const at = now().getTime();
   validateTimes(wanted, at);
   const alertId = newAlertId();
   const { url, ...rest } = wanted;
-  const { way, secret } = wayTo(url, { ...options, alertId, at, scopes });
+  const { way, secret } = wayTo(url, alertId, at, caller.scopes, options);
   const value: Alert = { ...rest, owner, way, createdAt: at, isPaused: false };
   const alert = { key: alertId, value, groups: groupsOfAlert(alertId, owner) };
-  const steps: readonly Operation[] = [
-    ...(repeatable === undefined
-      ? []
-      : [rememberRequest(repeatable, { alertId, groups: alert.groups })]),
+  const operations: readonly Operation[] = [
+    ...(request === undefined ? [] : [rememberRequest(request, { alertId, groups: alert.groups })]),
     insert(alerts, alert),
     ...enqueueChallenge(alert, at),
     announce(ALERTS_TOPIC, alertId),
     ...audit({ action: "alert.registered", actor: owner.id, target: alertId }),
   ];
-  return { registered: { alert, ...(secret !== undefined && { secret }) }, steps };
+  return { registered: { alert, ...(secret !== undefined && { secret }) }, operations };
 }
 
-interface WayOptions extends Pick<AlertDependencies, "vault" | "urlPolicy"> {
-  readonly alertId: string;
-  readonly at: number;
-  readonly scopes: ReadonlySet<Scope>;
-}
-
+/** How the events of a new alert are delivered. */
 function wayTo(
   url: string | undefined,
-  { vault, urlPolicy, alertId, at, scopes }: WayOptions,
+  alertId: string,
+  at: number,
+  scopes: ReadonlySet<Scope>,
+  { vault, urlPolicy }: AlertDependencies,
 ): { readonly way: Way; readonly secret?: string } {
   if (url === undefined) return { way: { by: "poll" } };
   const { secret, sealed } = firstSecret({ alertId, vault });

@@ -1,11 +1,12 @@
 import { type UrlPolicy, urlFault } from "../../outbound/url-policy.ts";
 import { Problem } from "../../problem.ts";
 import type { AlertStatus } from "../alert.ts";
+
 /**
- * The address of a webhook, in its normal form. What its name stands for is looked at when it is
- * connected to.
+ * The normalized URL of a webhook. The addresses that its host resolves to are checked at every
+ * connection.
  *
- * @throws {Problem} `invalid_request` when it may not be asked.
+ * @throws {Problem} `invalid_request` when the URL is not allowed.
  */
 export function validateWebhookUrl(url: string, policy: UrlPolicy): string {
   const fault = urlFault(url, policy);
@@ -16,7 +17,7 @@ export function validateWebhookUrl(url: string, policy: UrlPolicy): string {
   });
 }
 
-/** Instants of an alert that are to come, in milliseconds since the epoch. */
+/** Instants that must lie in the future, in milliseconds since the epoch. */
 interface Times {
   readonly expiresAt?: number | null;
   readonly snoozedUntil?: number | null;
@@ -34,7 +35,7 @@ export function validateTimes(times: Times, now: number): void {
   }
 }
 
-/** For what only a webhook has. */
+/** The problem of a request that needs a webhook. */
 export function noWebhook(): Problem {
   return new Problem("wrong_state", {
     detail: "The alert has no webhook: its events are polled.",
@@ -42,7 +43,7 @@ export function noWebhook(): Problem {
   });
 }
 
-/** What helps an alert that sends nothing. */
+/** What to do about an alert that sends nothing, by its status. */
 const ways: Readonly<Record<AlertStatus, string>> = {
   active: "Try again.",
   snoozed: "Use the action resume.",
@@ -52,7 +53,7 @@ const ways: Readonly<Record<AlertStatus, string>> = {
   expired: "Set a later expiresAt.",
 };
 
-/** For what would send something now. */
+/** The problem of a request to send something now. */
 export function notSending(status: AlertStatus): Problem {
   return new Problem("wrong_state", {
     detail: `The alert is ${status}, so that nothing is sent.`,
