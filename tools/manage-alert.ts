@@ -170,7 +170,10 @@ function changesOf(wish: Wish, context: ToolContext): AlertChanges {
     watched: symbols && { by: "symbols" as const, symbols: symbolsOf(symbols, context) },
     kinds: kinds && kindsOf(kinds),
     thresholds: given({ scoreMove, volatilityZ, cooldownDays }),
-    ...{ url, label, expiresAt, snoozedUntil },
+    url,
+    label,
+    expiresAt,
+    snoozedUntil,
   });
 }
 

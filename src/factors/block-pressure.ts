@@ -1,9 +1,10 @@
+import { isBlock } from "../market/block-size.ts";
 import type { Print } from "../market/records.ts";
-import { isBlock, sideProxy } from "./off-exchange.ts";
+import { sideProxy } from "./off-exchange.ts";
 import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./statistics.ts";
 
 /** How blocks become an imbalance. */
-export const BLOCK_RULES = {
+export const BLOCK_PRESSURE_RULES = {
   /** Half-life of the imbalance in sessions. */
   halfLifeSessions: 3,
   /** Blocks at which the imbalance counts half: I' = I n / (n + 20). */
@@ -50,7 +51,7 @@ export interface BlockPressure {
  * counts in the session in which it becomes known.
  */
 export function createBlockPressure(): BlockPressure {
-  const perSession = decay(1, BLOCK_RULES.halfLifeSessions);
+  const perSession = decay(1, BLOCK_PRESSURE_RULES.halfLifeSessions);
   const past: number[] = [];
   let asOf: number | null = null;
   let hasBlocks = false;
@@ -58,7 +59,7 @@ export function createBlockPressure(): BlockPressure {
   let [signed, total, blocks] = [0, 0, 0];
 
   const imbalance = () => {
-    const value = ((signed / total) * blocks) / (blocks + BLOCK_RULES.shrinkage);
+    const value = ((signed / total) * blocks) / (blocks + BLOCK_PRESSURE_RULES.shrinkage);
     // No block yet, or notionals too large for their sum to be a number.
     return Number.isFinite(value) ? value : null;
   };

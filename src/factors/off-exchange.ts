@@ -1,8 +1,16 @@
-import type { Print } from "../market/records.ts";
+import { isBlock } from "../market/block-size.ts";
+import { newYorkDate } from "../market/new-york.ts";
+import { countKnown } from "../market/point-in-time.ts";
+import type {
+  Bar,
+  InstrumentRecords,
+  Known,
+  Print,
+  RecordList,
+  ShortVolume,
+  WeeklyVolume,
+} from "../market/records.ts";
 import { clip } from "./statistics.ts";
-
-/** Block size of Regulation NMS Rule 600(b): at least one of the two. */
-export const BLOCK_SIZE = { shares: 10_000, notionalUsd: 200_000 } as const;
 /** Days after the newest off-exchange record from which a feed says nothing about today. */
 export const MAX_FEED_AGE_DAYS = 5;
 /** A graded sign nearer to the mid than this counts as the mid. */
@@ -32,10 +40,6 @@ export const emptyDay = (session: string): OffExchangeDay => ({
   canceled: 0,
 });
 
-/** Whether a print has block size. */
-export const isBlock = ({ price, sizeShares }: Print): boolean =>
-  sizeShares >= BLOCK_SIZE.shares || price * sizeShares >= BLOCK_SIZE.notionalUsd;
-
 /**
  * Graded quote rule: clip(2 (price - mid) / (ask - bid), -1, 1), 0 below 0.1; positive for buys.
  *
@@ -64,4 +68,171 @@ export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void 
   day.blocks++;
   day.blockShares += print.sizeShares;
   day.blockNotionalUsd += notional;
+}
+
+/** What to look at, all in Unix milliseconds. */
+export interface OffExchangeRange {
+  /** Only what was known by then. */
+  readonly at: number;
+  readonly from: number;
+  readonly to: number;
+  readonly dayMs: number;
+}
+
+/** `not_observed`: no feed, or not yet; `no_activity`: nothing in the range; `stale`: it ended. */
+type FeedStatus = "ok" | "stale" | "no_activity" | "not_observed";
+
+/** Off-exchange trading of one instrument in a range. */
+export interface OffExchangeView {
+  readonly feeds: { readonly prints: FeedStatus; readonly shortVolume: FeedStatus };
+  /** Prints that traded in the range, oldest first. */
+  readonly prints: readonly Print[];
+  /** The newest known week that began by the end of the range, `null` where none is observed. */
+  readonly week: WeeklyVolume | null;
+  /** Adds up the whole sessions that closed in the range or are under way in it, newest first. */
+  days(): readonly DaySummary[];
+}
+
+/** Off-exchange trading of one session beside the whole market's; `null` where not observed. */
+export interface DaySummary {
+  readonly session: string;
+  readonly prints: Omit<OffExchangeDay, "session"> | null;
+  /** Consolidated volume in shares, `null` while the session's bar is not known. */
+  readonly volume: number | null;
+  /** Short-marked share of off-exchange volume in [0, 1]. */
+  readonly shortVolumeRatio: number | null;
+}
+
+/** Selects what was known at an instant and belongs to a range. */
+export function offExchangeView(
+  records: InstrumentRecords,
+  range: OffExchangeRange,
+): OffExchangeView {
+  const known = <R extends Known>(list: RecordList<R> = []) =>
+    list.slice(0, countKnown(list, range.at));
+  const prints = known(records.prints);
+  const shortVolumes = known(records.shortVolumes);
+  const times = new Map<string, number>();
+  for (const { session, tradedAt } of prints) times.set(session, tradedAt);
+  for (const { session, availableAt } of shortVolumes) times.set(session, availableAt);
+  const barOf = barsOf(times, records.bars, range.at);
+  const timeOf = (session: string) => barOf.get(session)?.availableAt ?? times.get(session) ?? 0;
+  const isInRange = (time: number) => time >= range.from && time <= range.to;
+  return {
+    feeds: {
+      prints: feedStatus(
+        prints.map(({ tradedAt }) => tradedAt),
+        range,
+      ),
+      shortVolume: feedStatus(
+        shortVolumes.map(({ session }) => timeOf(session)),
+        range,
+      ),
+    },
+    prints: prints.filter(({ tradedAt }) => isInRange(tradedAt)),
+    week: newestWeek(known(records.weeklyVolumes), Math.min(range.at, range.to)),
+    days() {
+      const silentMs = range.at - (prints.at(-1)?.tradedAt ?? 0);
+      const hasEnded = silentMs > MAX_FEED_AGE_DAYS * range.dayMs;
+      const summarise = daySummaries(prints, shortVolumes, { hasEnded });
+      const sessions = [...times.keys()].filter((session) => isInRange(timeOf(session)));
+      return sessions
+        .sort()
+        .reverse()
+        .map((session) => ({ ...summarise(session), volume: barOf.get(session)?.volume ?? null }));
+    },
+  };
+}
+
+/** The known bars by session, back to the earliest session of some. */
+function barsOf(
+  sessions: ReadonlyMap<string, unknown>,
+  bars: RecordList<Bar>,
+  at: number,
+): ReadonlyMap<string, Bar> {
+  const found = new Map<string, Bar>();
+  const [earliest] = [...sessions.keys()].sort();
+  for (let index = countKnown(bars, at) - 1; index >= 0; index--) {
+    const bar = bars.at(index) as Bar;
+    if (earliest === undefined || bar.session < earliest) break;
+    // Of two of a session, the newest counts.
+    if (!found.has(bar.session)) found.set(bar.session, bar);
+  }
+  return found;
+}
+
+/** @param by Unix milliseconds. */
+function newestWeek(weeks: readonly WeeklyVolume[], by: number): WeeklyVolume | null {
+  if (weeks.length === 0) return null;
+  const day = newYorkDate(by);
+  return weeks
+    .filter(({ weekStart }) => weekStart <= day)
+    .reduce<WeeklyVolume | null>(
+      (newest, week) => (newest && newest.weekStart > week.weekStart ? newest : week),
+      null,
+    );
+}
+
+/** @param times Of all known records of the feed, ascending. */
+function feedStatus(
+  times: readonly number[],
+  { at, from, to, dayMs }: OffExchangeRange,
+): FeedStatus {
+  const [first, last] = [times[0], times.at(-1)];
+  if (first === undefined || last === undefined || to < first) return "not_observed";
+  if (Math.min(at, to) - last > MAX_FEED_AGE_DAYS * dayMs) return "stale";
+  return times.some((time) => time >= from && time <= to) ? "ok" : "no_activity";
+}
+
+/** Prints are observed from the first to the last one, and up to now while they go on. */
+function daySummaries(
+  prints: readonly Print[],
+  shortVolumes: readonly ShortVolume[],
+  { hasEnded }: { readonly hasEnded: boolean },
+) {
+  const days = new Map<string, OffExchangeDay>();
+  for (const print of prints) addPrint(days, print);
+  const shorts = new Map(shortVolumes.map((day) => [day.session, day]));
+  const [first, last] = [prints[0]?.session, prints.at(-1)?.session];
+  return (session: string) => {
+    const short = shorts.get(session);
+    const isObserved =
+      first !== undefined &&
+      session >= first &&
+      !(hasEnded && last !== undefined && session > last);
+    return {
+      session,
+      prints: isObserved ? (days.get(session) ?? emptyDay(session)) : null,
+      shortVolumeRatio:
+        short && short.totalShares > 0 ? short.shortShares / short.totalShares : null,
+    };
+  };
+}
+
+/** The sum of several sessions, newest first; the short ratio is the newest known one. */
+export function summariseDays(days: readonly DaySummary[]): Omit<DaySummary, "session"> {
+  const printed = days.map(({ prints }) => prints).filter((prints) => prints !== null);
+  const sum = (pick: (day: Omit<OffExchangeDay, "session">) => number) =>
+    printed.reduce((total, day) => total + pick(day), 0);
+  const volumes = days.map(({ volume }) => volume);
+  const isWhole = volumes.length > 0 && printed.length === days.length;
+  return {
+    prints:
+      printed.length === 0
+        ? null
+        : {
+            prints: sum(({ prints }) => prints),
+            shares: sum(({ shares }) => shares),
+            notionalUsd: sum(({ notionalUsd }) => notionalUsd),
+            blocks: sum(({ blocks }) => blocks),
+            blockShares: sum(({ blockShares }) => blockShares),
+            blockNotionalUsd: sum(({ blockNotionalUsd }) => blockNotionalUsd),
+            canceled: sum(({ canceled }) => canceled),
+          },
+    volume:
+      isWhole && volumes.every((volume) => volume !== null)
+        ? volumes.reduce((total, volume) => total + volume, 0)
+        : null,
+    shortVolumeRatio: days.find((day) => day.shortVolumeRatio !== null)?.shortVolumeRatio ?? null,
+  };
 }

@@ -173,7 +173,7 @@ export interface ChangeReaderOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Takes new observations; some may have been taken before. */
-  take(observed: readonly ReceivedObservation[]): void;
+  readonly market: { take(observed: readonly ReceivedObservation[]): void };
   /** Takes all observations of the archive. */
   takeAll(): Promise<void>;
   /** How long notices are stored, in milliseconds. Default: half an hour. */
@@ -190,7 +190,7 @@ export interface ChangeReaderOptions {
 export async function openChangeReader(
   options: ChangeReaderOptions,
 ): Promise<() => Promise<number>> {
-  const { now, take, takeAll, ttlMs = NOTICE_TTL_MS } = options;
+  const { now, market, takeAll, ttlMs = NOTICE_TTL_MS } = options;
   const { records, archive } = options.store;
   let readAt = now();
   let warnedAt = Number.NEGATIVE_INFINITY;
@@ -209,7 +209,7 @@ export async function openChangeReader(
     if (Math.abs(at - readAt) > ttlMs / 2) await takeAll();
     const page = await records.list(noticeRecords, { after: position, limit: NOTICE_PAGE });
     for (const span of merged(page.flatMap(({ value }) => value.news))) {
-      for await (const rows of readObserved(archive, span)) take(rows);
+      for await (const rows of readObserved(archive, span)) market.take(rows);
     }
     for (const { value } of page) checkTime(value.observedAt);
     position = page.at(-1)?.revision ?? position;

@@ -1,7 +1,7 @@
 import WebSocket from "ws";
+import { orFault } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Reading, StreamedProvider } from "../sources/live/provider.ts";
-import { tried } from "./poller-state.ts";
 import { clockFault } from "./provider-client.ts";
 
 /** Largest message in bytes; a post has about one kilobyte. */
@@ -52,7 +52,10 @@ export function connect(cursor: string | undefined, hearing: ConnectionOptions):
     followRedirects: false,
   });
   const made: Connection = {
-    ...{ socket, heardAt: now(), waiting: [], fault: undefined },
+    socket,
+    heardAt: now(),
+    waiting: [],
+    fault: undefined,
     end(why) {
       made.fault ??= why instanceof ProviderFault ? why : new ProviderFault("unreachable", why);
       socket.terminate();
@@ -74,7 +77,7 @@ export function connect(cursor: string | undefined, hearing: ConnectionOptions):
 }
 
 function take(connection: Connection, text: string, { read, refused }: ConnectionOptions): void {
-  const reading = tried(() => read(text, connection.heardAt), "a message");
+  const reading = orFault(() => read(text, connection.heardAt), "a message");
   if (!(reading instanceof ProviderFault)) {
     if (reading !== undefined) connection.waiting.push(reading);
   } else if (reading.kind === "clock") {

@@ -134,7 +134,10 @@ async function write(
   const given = { provider: provider.id, observedAt };
   const { newestAt, announcements } = await persist({ data, rejected }, given, options);
   const progress: ProviderProgress = {
-    ...{ ...state.provider, failures: 0, openUntil: 0, lastSuccessAt: now() },
+    ...state.provider,
+    failures: 0,
+    openUntil: 0,
+    lastSuccessAt: now(),
     newestAt: Math.max(state.provider.newestAt ?? 0, newestAt ?? 0) || null,
   };
   await records.commit([
@@ -159,7 +162,9 @@ async function pause(
   const failures = state.provider.failures + 1;
   const at = now();
   state.provider = {
-    ...{ ...state.provider, failures, openUntil: at + backoffMs(fault, failures, random()) },
+    ...state.provider,
+    failures,
+    openUntil: at + backoffMs(fault, failures, random()),
     lastFault: { at, kind: fault.kind, text: fault.message },
   };
   await records.commit([put(providerProgress, { key: provider.id, value: state.provider })]);

@@ -5,7 +5,6 @@ import { FEEDS } from "../market/records.ts";
 import { LiveMarket, MENTIONS_KEPT_MS } from "../sources/live/live-market.ts";
 import type { ProviderOptions } from "../sources/live/provider.ts";
 import { providers } from "../sources/live/providers.ts";
-import type { ReceivedObservation } from "../sources/live/record-book.ts";
 import { openUniverse } from "../sources/live/universe.ts";
 import { LiveClock, type MarketClock } from "../sources/market-clock.ts";
 import type { LeaderJob } from "../store/maintenance.ts";
@@ -90,14 +89,10 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const usable = wanted.filter((provider) => missingOf(provider, settings).length === 0);
   const assigned = assignProviders(usable, instruments);
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
-  const market = new LiveMarket(instruments, new Map(sources));
-  let confirmedAt = Number.NEGATIVE_INFINITY;
-  const take = (observed: readonly ReceivedObservation[]) => {
-    confirmedAt = Math.max(confirmedAt, newestPolled(observed));
-    market.take(observed);
-  };
+  const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
+  const market = new LiveMarket(instruments, new Map(sources), new Set(polled));
   const historyFrom = market.scoringStart(now()) - BEFORE_WALK_MS;
-  const reading = await followChanges(take, { ...options, historyFrom });
+  const reading = await followChanges(market, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
   await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);
   const cache = openAnswerCache(join(options.folder, "answers"));
@@ -105,8 +100,8 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   return {
     market,
     setup,
-    confirmedAt: () => confirmedAt,
-    clock: new LiveClock({ steady: options.steady, confirmedAt: () => confirmedAt }),
+    confirmedAt: () => market.confirmedAt,
+    clock: new LiveClock({ steady: options.steady, confirmedAt: () => market.confirmedAt }),
     work: following.map(({ work }) => work),
     check: () => shortcomings({ ...store, now }),
     async close() {
@@ -119,41 +114,24 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
 
 const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, name, terms });
 
-/** Providers that are polled; their answers are dated, and the date is compared with our clock. */
-const POLLED: ReadonlySet<string> = new Set(
-  providers.filter(({ kind }) => kind === "polled").map(({ id }) => id),
-);
-
-/** When the newest observation of a polled provider arrived, Unix milliseconds. */
-function newestPolled(observed: readonly ReceivedObservation[]): number {
-  let newest = Number.NEGATIVE_INFINITY;
-  for (const { provider, observedAt } of observed) {
-    if (POLLED.has(provider)) newest = Math.max(newest, observedAt);
-  }
-  return newest;
-}
-
-/** Takes observations that another or this process persisted. */
-type Take = (observed: readonly ReceivedObservation[]) => void;
-
 /** What is read, and from when on history is needed. */
 type HistoryOptions = LiveOptions & Pick<ProviderOptions, "historyFrom">;
 
 /** Takes every observation of the archive, then those that any process persists. */
-async function followChanges(take: Take, options: HistoryOptions) {
+async function followChanges(market: LiveMarket, options: HistoryOptions) {
   const { store, now, log } = options;
   let { onProgress } = options;
   const step = await openChangeReader({
     store,
     now,
-    take,
+    market,
     ttlMs: noticeTtlMs(store.engine),
     onOtherTime: (ms) =>
       log.warn(
         `what another process has just read is ${ms} ms old by the clock of this machine: one of the two clocks is wrong`,
       ),
     async takeAll() {
-      await takeAll(take, { ...options, onProgress });
+      await takeAll(market, { ...options, onProgress });
       // Only the first reading is part of a start.
       onProgress = undefined;
     },
@@ -165,13 +143,13 @@ async function followChanges(take: Take, options: HistoryOptions) {
 }
 
 async function takeAll(
-  take: Take,
+  market: LiveMarket,
   { store: { archive }, now, historyFrom, onProgress }: HistoryOptions,
 ): Promise<void> {
   const earliest = historyFrom - EARLIER_MS;
   for (const [index, feed] of FEEDS.entries()) {
     const from = feed === "mentions" ? now() - MENTIONS_KEPT_MS : earliest;
-    for await (const page of readObserved(archive, { feed, symbol: null, from })) take(page);
+    for await (const page of readObserved(archive, { feed, symbol: null, from })) market.take(page);
     onProgress?.(index + 1, FEEDS.length);
   }
 }
@@ -189,7 +167,9 @@ function follow(
   const common = { records, archive, now, random: Math.random, noticeTtlMs: noticeTtlMs(engine) };
   if (provider.kind === "streamed") {
     const listener = createListener({
-      ...{ ...common, provider, options },
+      ...common,
+      provider,
+      options,
       origin: origins[provider.id] ?? provider.origin,
     });
     const work = { tick: listener.step, everyMs: ASK_EVERY_MS };

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { quoted } from "../sources/live/answer.ts";
+import { orFault } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { Budget, PolledProvider, Series, Step } from "../sources/live/provider.ts";
 import { readAll } from "../store/port/read-all.ts";
@@ -100,25 +100,10 @@ export function firstDue(all: readonly Followed[], now: number): Due | undefined
   for (const followed of candidates.sort((one, other) => one.lookAt - other.lookAt)) {
     const { cursor, failures } = followed.progress;
     const next = () => followed.series.next(cursor ?? undefined, now, failures);
-    const step = tried(next, "its next question");
+    const step = orFault(next, "its next question");
     if (step instanceof ProviderFault) return { followed, fault: step };
     if ("request" in step) return { followed, step };
     followed.lookAt = step.waitUntil;
   }
   return undefined;
-}
-
-/**
- * Lets a provider's own code work on what its server sent, whatever that was.
- *
- * @param what What it makes, for the operator.
- * @returns What it makes, or why it could not.
- */
-export function tried<T>(make: () => T, what: string): T | ProviderFault {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof ProviderFault) return error;
-    return new ProviderFault("malformed", `${what} cannot be read: ${quoted(String(error))}`);
-  }
 }

@@ -1,3 +1,4 @@
+import { orFault } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest, Reading } from "../sources/live/provider.ts";
 import { put } from "../store/port/operations.ts";
@@ -14,7 +15,6 @@ import {
   loadState,
   roomAt,
   type State,
-  tried,
   withSent,
 } from "./poller-state.ts";
 import {
@@ -126,7 +126,10 @@ async function succeed(question: DueRequest, options: PollerOptions): Promise<vo
   const { newestAt, announcements } = await persist(reading, given, options);
   const at = options.now();
   const provider = {
-    ...{ ...state.provider, openUntil: 0, failures: 0, lastSuccessAt: at },
+    ...state.provider,
+    openUntil: 0,
+    failures: 0,
+    lastSuccessAt: at,
     newestAt: Math.max(state.provider.newestAt ?? 0, newestAt ?? 0) || null,
   };
   const well = { failures: 0, fault: null, askedAt: at };
@@ -146,7 +149,7 @@ async function readingOf(
   // Counted before it goes out: an answer that never comes was asked for, too.
   if (kept === undefined) await count(state, options);
   const answer = kept ?? (await ask(request));
-  const reading = tried(() => step.read(answer), "its answer");
+  const reading = orFault(() => step.read(answer), "its answer");
   if (reading instanceof ProviderFault) {
     if (kept !== undefined) await cache?.remove(key);
     throw reading;

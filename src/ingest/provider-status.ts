@@ -128,7 +128,9 @@ async function seriesOf(
     failingSeries: failing
       .sort((one, other) => other.failures - one.failures)
       .map(({ key, failures, fault }) => ({
-        ...{ key: key.slice(seriesKey(id, "").length), failures, fault: fault ?? "" },
+        key: key.slice(seriesKey(id, "").length),
+        failures,
+        fault: fault ?? "",
       })),
     unknown: [...new Set(followed.flatMap(({ unknown }) => unknown))].sort(),
   };

@@ -1,4 +1,4 @@
-import type { Observation, Reading, Rejected } from "../sources/live/provider.ts";
+import type { Observation, Rejected } from "../sources/live/provider.ts";
 import type { Archive } from "../store/port/archive.ts";
 import {
   kindOf,
@@ -20,6 +20,10 @@ const MAX_QUARANTINED = 100;
 /** The observation of a bar. */
 type BarObservation = Extract<Observation, { readonly feed: "bars" }>;
 
+/** Whether an observation is a bar. */
+export const isBar = (observation: Observation): observation is BarObservation =>
+  observation.feed === "bars";
+
 /** Closes that a bar is compared with. */
 interface Closes {
   /** Of the last accepted bar; absent before the first. */
@@ -33,12 +37,11 @@ interface Closes {
  * so that a true leap costs one session and not the instrument.
  */
 export async function quarantine(
-  { data, rejected = [] }: Pick<Reading, "data" | "rejected">,
+  bars: readonly BarObservation[],
   archive: Pick<Archive, "read">,
 ): Promise<{ readonly data: readonly Observation[]; readonly rejected: readonly Rejected[] }> {
-  const bars = data.filter((observation) => observation.feed === "bars");
-  const good: Observation[] = data.filter((observation) => observation.feed !== "bars");
-  const bad: Rejected[] = [...rejected];
+  const good: Observation[] = [];
+  const bad: Rejected[] = [];
   for (const [symbol, some] of Map.groupBy(bars, (observation) => observation.symbol)) {
     const ascending = some.toSorted((one, other) => one.at - other.at);
     let closes = await closesBefore(symbol, ascending[0]?.at ?? 0, archive);

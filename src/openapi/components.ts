@@ -1,13 +1,13 @@
 import type { z } from "zod";
 import { findInstruments } from "../../tools/find-instruments.ts";
 import { getAlertEvents } from "../../tools/get-alert-events.ts";
+import { OffExchange } from "../../tools/get-darkpool.ts";
 import { getFactors } from "../../tools/get-factors.ts";
 import { listAlerts } from "../../tools/list-alerts.ts";
 import { manageAlert } from "../../tools/manage-alert.ts";
 import { registerAlert } from "../../tools/register-alert.ts";
 import { WebhookKeySet } from "../alerts/delivery/webhook-keys.ts";
 import { AlertAnswer, AttemptAnswer, EventAnswer } from "../answers/alert.ts";
-import { OffExchange } from "../answers/darkpool.ts";
 import { SignalShiftEvent, VolatilityAlertEvent } from "../answers/event.ts";
 import { Method } from "../answers/method.ts";
 import { Signal, SignalHistory, SignalPage } from "../answers/signal.ts";

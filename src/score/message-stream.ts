@@ -87,7 +87,7 @@ export function createTextReader(polarityOf: (text: string) => number = polarity
 /** Weighs messages in their order, each against those before it. */
 function createWeigher(
   recent: RecentMessages,
-  { authors, readText = createTextReader() }: Pick<MessageStreamOptions, "authors" | "readText">,
+  { authors, readText = createTextReader() }: MessageStreamOptions,
 ) {
   return (mention: Mention) => {
     const { author, stance, availableAt } = mention;

@@ -1,6 +1,6 @@
 import { ATTENTION_RULES } from "../factors/attention.ts";
 import { GATE } from "../factors/benchmark.ts";
-import { BLOCK_RULES } from "../factors/block-pressure.ts";
+import { BLOCK_PRESSURE_RULES } from "../factors/block-pressure.ts";
 import { COIN_WINDOWS } from "../factors/coin-history.ts";
 import { DARKPOOL_RULES } from "../factors/darkpool.ts";
 import { MIN_PEERS, PROBABILITIES } from "../factors/ecdf.ts";
@@ -9,7 +9,7 @@ import { COUNTER_RULES } from "../factors/message-counters.ts";
 import { MESSAGE_RULES } from "../factors/message-weight.ts";
 import { BETA, MAX_BAR_AGE_DAYS } from "../factors/momentum.ts";
 import { NETWORK_RULES } from "../factors/network-value.ts";
-import { BLOCK_SIZE, MIN_SIGN } from "../factors/off-exchange.ts";
+import { MIN_SIGN } from "../factors/off-exchange.ts";
 import { PRICE_WINDOWS } from "../factors/price-history.ts";
 import { SHORT_RULES } from "../factors/short-pressure.ts";
 import { SOCIAL_RULES } from "../factors/social.ts";
@@ -18,6 +18,7 @@ import { INTANGIBLE_SECTORS, VALUATION_RULES } from "../factors/valuation.ts";
 import { VOLATILITY_RULES } from "../factors/volatility.ts";
 import { OWN_HISTORY } from "../factors/yield-history.ts";
 import { MAX_FIGURE_AGE_DAYS } from "../factors/yields.ts";
+import { BLOCK_SIZE } from "../market/block-size.ts";
 import { BENCHMARK_SIZE } from "./class-scorer.ts";
 import { CALIBRATION, WEIGHTS } from "./composite.ts";
 import { EVENT_RULES } from "./events.ts";
@@ -65,7 +66,7 @@ export const METHOD = {
   },
   darkpool: {
     rules: DARKPOOL_RULES,
-    blocks: BLOCK_RULES,
+    blocks: BLOCK_PRESSURE_RULES,
     blockSize: BLOCK_SIZE,
     minSign: MIN_SIGN,
     shorts: SHORT_RULES,

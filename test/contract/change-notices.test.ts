@@ -40,7 +40,7 @@ async function following(
   };
   const readOn = await openChangeReader({
     store: { records, archive: { ...archive, read } },
-    ...{ now: () => clock.now, take, onOtherTime },
+    ...{ now: () => clock.now, market: { take }, onOtherTime },
     takeAll: async () => void times++,
   });
   return {

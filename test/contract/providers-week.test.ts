@@ -135,7 +135,7 @@ async function followStream(store: TestStore) {
 async function createFollower(store: TestStore) {
   const market = new LiveMarket(RIG_INSTRUMENTS, new Map());
   const readOn = await openChangeReader({
-    ...{ store, take: (observed) => market.take(observed) },
+    ...{ store, market },
     // It misses nothing in between.
     now: () => BEGIN,
     async takeAll() {

@@ -49,3 +49,19 @@ export function quoted(text: string): string {
   const line = text.slice(0, QUOTED_CHARACTERS).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
   return JSON.stringify(line.toWellFormed());
 }
+
+/**
+ * Runs code of a provider on what its server sent. Anything it throws becomes a fault, since a
+ * server may send anything.
+ *
+ * @param what What the code makes, for the operator.
+ * @returns What it makes, or the fault.
+ */
+export function orFault<T>(make: () => T, what: string): T | ProviderFault {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ProviderFault) return error;
+    return new ProviderFault("malformed", `${what} cannot be read: ${quoted(String(error))}`);
+  }
+}

@@ -52,6 +52,7 @@ export class LiveMarket implements Market {
   readonly dayMs = DAY_MS;
   readonly followed: readonly Instrument[];
   readonly #sources: ReadonlyMap<string, Source>;
+  readonly #polled: ReadonlySet<string>;
   readonly #maxMessages: number;
   readonly #books: ReadonlyMap<string, RecordBook>;
   /** The lists that readers hold. */
@@ -61,25 +62,40 @@ export class LiveMarket implements Market {
   #revision = 0;
   #revisedAt = Number.NEGATIVE_INFINITY;
   #pauseMs = FIRST_PAUSE_MS;
+  #confirmedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * Starts without any record.
    *
    * @param sources The providers by their ids.
+   * @param polled Ids of the providers whose answers are dated, so that their clocks are compared
+   *   with ours.
    */
   constructor(
     instruments: readonly Instrument[],
     sources: ReadonlyMap<string, Source>,
+    polled: ReadonlySet<string> = new Set(),
     maxMessages = MAX_MESSAGES,
   ) {
     this.followed = instruments;
     this.#sources = sources;
+    this.#polled = polled;
     this.#maxMessages = maxMessages;
     this.#books = new Map(instruments.map((one) => [one.symbol, new RecordBook(one)]));
   }
 
+  /** When an observation last arrived whose provider's clock agreed with ours, Unix milliseconds;
+   *  -Infinity before the first. */
+  get confirmedAt(): number {
+    return this.#confirmedAt;
+  }
+
   /** Adds observations; those that are there already are ignored. */
   take(observed: readonly ReceivedObservation[]): void {
+    for (const { provider, observedAt } of observed) {
+      if (!this.#polled.has(provider)) continue;
+      this.#confirmedAt = Math.max(this.#confirmedAt, observedAt);
+    }
     // By the time they became known: an observation about an earlier instant may arrive later.
     const inOrder = observed.toSorted((one, other) => knownAt(one) - knownAt(other));
     for (const one of inOrder) this.#books.get(one.symbol)?.add(one, this.#shownUntil);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BLOCK_SIZE } from "../../market/block-size.ts";
 import { closeAt, isSession, nextSession, sessionOf } from "../../market/calendar.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 import type { Print } from "../../market/records.ts";
@@ -12,9 +13,6 @@ import { isFuture } from "./publication-times.ts";
  * Off-exchange prints, session by session. Only those of regular trading and of block size are kept
  * one by one: a large name trades a million times a day, and FINRA tells the day's volume.
  */
-
-/** Block size of Regulation NMS Rule 600(b): at least one of the two. */
-export const BLOCK = { shares: 10_000, notionalUsd: 200_000 } as const;
 
 /**
  * Pause after the close in milliseconds: trades are free to read 15 minutes later, and what was
@@ -166,7 +164,7 @@ function keptOf(prints: readonly RawPrint[], context: Context): Omit<Reading, "c
 }
 
 const isSmall = ({ price, sizeShares }: RawPrint): boolean =>
-  sizeShares < BLOCK.shares && price * sizeShares < BLOCK.notionalUsd;
+  sizeShares < BLOCK_SIZE.shares && price * sizeShares < BLOCK_SIZE.notionalUsd;
 
 /** Why a print cannot be true. */
 function untruth({ price, sizeShares, tradedAt }: RawPrint, context: Context): string | undefined {

@@ -15,12 +15,23 @@ import { stocktwits } from "./providers/stocktwits.ts";
 import { unusualWhales } from "./providers/unusual-whales.ts";
 
 const byId: Readonly<Record<(typeof providerIds)[number], Provider>> = {
-  ...{ coinbase, kraken, massive, alpaca, deribit, edgar, jetstream, stocktwits, gdelt },
+  coinbase,
+  kraken,
+  massive,
+  alpaca,
+  deribit,
+  edgar,
+  jetstream,
+  stocktwits,
+  gdelt,
   "coin-metrics": coinMetrics,
   "unusual-whales": unusualWhales,
   "finra-daily": finraDaily,
   "finra-weekly": finraWeekly,
 };
 
-/** Every provider, in the order of `providerIds`. */
+/**
+ * Every provider, in the order of `providerIds`. A file of its own, because it loads all of them: the
+ * configuration reads the ids alone.
+ */
 export const providers: readonly Provider[] = providerIds.map((id) => byId[id]);

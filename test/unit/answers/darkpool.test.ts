@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { atsShare } from "../../../src/answers/darkpool.ts";
-import { offExchangeView } from "../../../src/factors/off-exchange-view.ts";
+import { offExchangeView } from "../../../src/factors/off-exchange.ts";
 import type { Instrument } from "../../../src/market/instrument.ts";
 import type { WeeklyVolume } from "../../../src/market/records.ts";
+import { atsShare } from "../../../tools/get-darkpool.ts";
 
 const INSTRUMENT: Instrument = {
   symbol: "ACME",

@@ -1,14 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createBlockPressure } from "../../../src/factors/block-pressure.ts";
 import { combineDarkpool, readDarkpool } from "../../../src/factors/darkpool.ts";
-import {
-  addPrint,
-  isBlock,
-  type OffExchangeDay,
-  sideProxy,
-} from "../../../src/factors/off-exchange.ts";
+import { addPrint, type OffExchangeDay, sideProxy } from "../../../src/factors/off-exchange.ts";
 import { createShortPressure } from "../../../src/factors/short-pressure.ts";
 import { normalCdf, standardised } from "../../../src/factors/statistics.ts";
+import { isBlock } from "../../../src/market/block-size.ts";
 import type { Print, ShortVolume } from "../../../src/market/records.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,3 +1,4 @@
+import { BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
 import type { PolledProvider } from "../provider.ts";
 import { barSeries } from "./alpaca/bars.ts";
 import { KEY_SETTINGS } from "./alpaca/stock-request.ts";
@@ -13,8 +14,7 @@ const BATCH = 20;
 export const alpaca: PolledProvider = {
   id: "alpaca",
   name: "Alpaca Market Data",
-  terms:
-    "Alpaca Market Data agreement: for your own use, not to be passed on; off-exchange prints of regular trading from 10,000 shares or USD 200,000 on, without quotes; dividends are not told and count as 0.",
+  terms: `Alpaca Market Data agreement: for your own use, not to be passed on; off-exchange prints of regular trading from ${BLOCK_SIZE_TEXT} on, without quotes; dividends are not told and count as 0.`,
   isForOwnUse: true,
   origin: "https://data.alpaca.markets",
   feeds: ["bars", "prints"],

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
 import { jsonOf } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
 import { type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
@@ -58,8 +59,7 @@ const Page = z.looseObject({
 export const massive: PolledProvider = {
   id: "massive",
   name: "Massive",
-  terms:
-    "Massive terms of service, paid plan: for your own use, not to be passed on; off-exchange prints of regular trading from 10,000 shares or USD 200,000 on, without quotes.",
+  terms: `Massive terms of service, paid plan: for your own use, not to be passed on; off-exchange prints of regular trading from ${BLOCK_SIZE_TEXT} on, without quotes.`,
   isForOwnUse: true,
   origin: "https://api.massive.com",
   feeds: ["prints"],

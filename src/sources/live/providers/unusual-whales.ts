@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { BLOCK_SIZE, BLOCK_SIZE_TEXT } from "../../../market/block-size.ts";
 import { newYorkDate } from "../../../market/new-york.ts";
 import { type Answer, jsonOf, quoted } from "../answer.ts";
 import { ProviderFault } from "../fault.ts";
-import { BLOCK, type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
+import { type PrintPage, type PrintWindow, printSeries, type RawPrint } from "../prints.ts";
 import type { PolledProvider, ProviderRequest } from "../provider.ts";
 import { withDot } from "../provider-symbols.ts";
 
@@ -49,8 +50,7 @@ const Refusal = z.looseObject({ code: z.string().optional(), message: z.string()
 export const unusualWhales: PolledProvider = {
   id: "unusual-whales",
   name: "Unusual Whales",
-  terms:
-    "Unusual Whales API terms, paid plan: for your own use, not to be passed on; off-exchange prints of regular trading from 10,000 shares or USD 200,000 on.",
+  terms: `Unusual Whales API terms, paid plan: for your own use, not to be passed on; off-exchange prints of regular trading from ${BLOCK_SIZE_TEXT} on.`,
   isForOwnUse: true,
   origin: "https://api.unusualwhales.com",
   feeds: ["prints"],
@@ -62,7 +62,7 @@ export const unusualWhales: PolledProvider = {
   series: ({ instruments, historyFrom, settings }) =>
     instruments.flatMap(({ symbol }) =>
       // A block is large by shares or by value, and filters of one question must all be met.
-      [`min_premium=${BLOCK.notionalUsd}`, `min_size=${BLOCK.shares}`].map((filter) =>
+      [`min_premium=${BLOCK_SIZE.notionalUsd}`, `min_size=${BLOCK_SIZE.shares}`].map((filter) =>
         printSeries({ key: `${symbol} ${filter}`, symbol, historyFrom }, (place) => ({
           request: requestOf(withDot(symbol), filter, place, settings),
           read: (answer) => readPage(answer, place),

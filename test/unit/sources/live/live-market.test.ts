@@ -167,7 +167,7 @@ describe("messages of several providers", () => {
   });
 
   it("are no more than fit into memory: the newest stay, those that come again do not", () => {
-    const market = new LiveMarket(COINS, SOURCES, 100);
+    const market = new LiveMarket(COINS, SOURCES, new Set(), 100);
     const message = (minute: number) => ({
       ...mention(NOW + minute * 60_000, `m${minute}`),
       symbol: COINS[minute % 3]?.symbol ?? "",
@@ -191,7 +191,7 @@ describe("messages of several providers", () => {
   });
 
   it("of one author cannot drive out everybody else's", () => {
-    const market = new LiveMarket(COINS, SOURCES, 1_000);
+    const market = new LiveMarket(COINS, SOURCES, new Set(), 1_000);
     const by = (author: string | null, minute: number): ReceivedObservation => {
       const one = mention(NOW + minute * 60_000, `${author} ${minute}`);
       return { ...one, record: { ...one.record, author } } as ReceivedObservation;

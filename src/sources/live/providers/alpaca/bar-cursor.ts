@@ -94,7 +94,8 @@ export function cursorWithout(
   const others = without.filter(([name]) => name !== symbol);
   const before = without.find(([name]) => name === symbol);
   return {
-    ...{ done, span },
+    done,
+    span,
     without: [...others, [symbol, before?.[1] ?? done, utcDay(receivedAt)]],
   };
 }

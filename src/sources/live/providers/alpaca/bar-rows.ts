@@ -4,7 +4,6 @@ import { barFault } from "../../bar-validation.ts";
 import type { Observation, Rejected } from "../../provider.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { isFuture, stockBarKnown } from "../../publication-times.ts";
-import type { FoundSplit } from "./splits.ts";
 
 /** Daily bars by symbol, oldest first. */
 export const BarPage = z.looseObject({
@@ -42,6 +41,16 @@ export function rowsOf(
     })
     .filter(({ session }) => session <= end)
     .sort((one, other) => (one.session < other.session ? -1 : 1));
+}
+
+/** A split between the edges of a window of bars. */
+export interface FoundSplit {
+  /** Session of the last bar. */
+  readonly session: string;
+  /** New shares per old share. */
+  readonly ratio: number;
+  /** Whether no bar lies between the edges: then the session is the ex-date. */
+  readonly isLocated: boolean;
 }
 
 /** What is known of the bars of one symbol besides their prices. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { barFault } from "../../bar-validation.ts";
-import type { BarRow } from "./bar-rows.ts";
+import type { BarRow, FoundSplit } from "./bar-rows.ts";
 /**
  * Adjusted closes at both edges of a window, as many days after its first day: those of the last
  * bar before the new ones (the first new one where there is none) and of the last bar. Two answers
@@ -34,16 +34,6 @@ export function edgesOf(rows: readonly BarRow[], { from, done }: Span): Edges | 
   const kept = ({ session, close }: BarRow) =>
     [daysFrom(from, session), Number(close.toPrecision(DIGITS))] as const;
   return [...kept(first), ...kept(last)];
-}
-
-/** A split between the edges of a window. */
-export interface FoundSplit {
-  /** Session of the last bar. */
-  readonly session: string;
-  /** New shares per old share. */
-  readonly ratio: number;
-  /** Whether no bar lies between: then the session is the ex-date. */
-  readonly isLocated: boolean;
 }
 
 /** What bars as traded and the edges of the adjusted ones tell together. */

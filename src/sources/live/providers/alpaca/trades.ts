@@ -37,10 +37,7 @@ const Page = z.looseObject({
 });
 
 /** Follows the off-exchange blocks of one symbol. */
-export function tradeSeries(
-  symbol: string,
-  { historyFrom, settings }: Pick<ProviderOptions, "historyFrom" | "settings">,
-): Series {
+export function tradeSeries(symbol: string, { historyFrom, settings }: ProviderOptions): Series {
   const spelled = withDot(symbol);
   return printSeries({ key: `trades ${symbol}`, symbol, historyFrom }, (place) => ({
     request: stockRequest(
