@@ -36,11 +36,10 @@ import { type HomeOptions, homeRouter } from "./pages/home/home-routes.ts";
 import { styleAddress } from "./pages/style-route.ts";
 import { countVisit } from "./rate-limits.ts";
 import { contextOf, type RequestContext } from "./request-context.ts";
-import { faultOf } from "./request-form.ts";
 import { observed } from "./request-telemetry.ts";
 import { type Route, RouteTable } from "./route-table.ts";
 import { routesOf, type ServedRoute } from "./served-routes.ts";
-
+import { faultOf } from "./server.ts";
 /** What the HTTP surface is made from. */
 export interface AppOptions {
   readonly name: string;

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { queryOf } from "./query.ts";
-
+import { queryOf } from "./request-context.ts";
 /** Says why nobody is let in. @param error Of RFC 6750 section 3.1; absent when no credential was
  *  looked at. */
 export type Refuse = (detail: string, error?: "invalid_token") => Error;

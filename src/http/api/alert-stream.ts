@@ -6,8 +6,7 @@ import type { Repeat } from "../../lib/loop.ts";
 import { Problem } from "../../problem.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import type { Streams } from "../open-streams.ts";
-import { queryOf } from "../query.ts";
-import type { RequestContext } from "../request-context.ts";
+import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 
 /** News may be lost on the way: so often is looked anyway, in milliseconds. */

@@ -1,6 +1,6 @@
-import type { z } from "zod";
+import { distance } from "fastest-levenshtein";
+import { z } from "zod";
 import { Problem } from "../../problem.ts";
-import { inputWords } from "./input-words.ts";
 
 /** Most issues that a refusal lists, and characters of each: the text may go to a model. */
 const MAX_ISSUES = 5;
@@ -24,4 +24,110 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
     detail: `${issues.slice(0, MAX_ISSUES).join("; ")}${more}.`,
     next: "Correct what is named and ask again.",
   });
+}
+
+/** What a member has to be, by the validator's name of the type. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
+
+/** What texts of a known format look like. */
+const FORMATS: Readonly<Record<string, string>> = {
+  datetime: "an ISO 8601 instant such as 2026-11-21T05:00:00Z",
+  date: "an ISO 8601 date such as 2026-11-21",
+  email: "an e-mail address such as name@host.example",
+  url: "an address such as https://host.example/path",
+};
+
+/** Most members that are named where none is near. */
+const MOST_NAMED = 20;
+
+/** Letters that may be wrong in a name which is taken for a typing mistake. */
+const TYPING_MISTAKES = 2;
+
+/** What counts, by what is bounded. */
+const COUNTED: Readonly<Record<string, string>> = { string: " characters", array: " entries" };
+
+/**
+ * What is wrong with an input, in the words of the service instead of the validator's. A message that a
+ * schema has of its own goes before these.
+ *
+ * @returns `undefined` where the validator's own words do.
+ */
+export function inputWords(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      return typeWords(issue);
+    case "invalid_value":
+      return valueWords(issue);
+    case "invalid_format":
+      return `must be ${FORMATS[issue.format] ?? "of the form that the description shows"}`;
+    case "too_small":
+      return bound(issue, issue.minimum, "at least");
+    case "too_big":
+      return bound(issue, issue.maximum, "at most");
+    case "not_multiple_of":
+      return `must be a multiple of ${issue.divisor}`;
+    case "unrecognized_keys":
+      return issue.keys.map((key) => unknownMember(key, issue.inst)).join("; ");
+    default:
+      return undefined;
+  }
+}
+
+const typeWords = ({ input, expected }: { input?: unknown; expected: string }): string =>
+  input === undefined ? "is missing" : `must be ${TYPES[expected] ?? expected}`;
+
+const valueWords = ({ values }: { values: readonly unknown[] }): string =>
+  `must be ${values.length > 1 ? "one of " : ""}${values.join(", ")}`;
+
+/** @param inclusiveWord What is said where the bound itself is allowed. */
+function bound(
+  { origin, inclusive = true }: { origin: string; inclusive?: boolean | undefined },
+  value: number | bigint,
+  inclusiveWord: string,
+): string {
+  const exclusiveWord = inclusiveWord === "at least" ? "more than" : "less than";
+  const word = inclusive ? inclusiveWord : exclusiveWord;
+  const counted = COUNTED[origin];
+  return counted === undefined
+    ? `must be ${word} ${value}`
+    : `must have ${word} ${value}${counted}`;
+}
+
+function unknownMember(key: string, schema: unknown): string {
+  const known = membersOf(schema);
+  const near = known.flatMap(([name, member]) => meant(key, name, member))[0];
+  if (near !== undefined) return `${key} is not known: did you mean ${near}?`;
+  const names = known.slice(0, MOST_NAMED).map(([name]) => name);
+  return `${key} is not known${names.length > 0 ? `; known are ${names.join(", ")}` : ""}`;
+}
+
+/** A member that begins like the name or is it with a typing mistake, or that has it inside. */
+function meant(key: string, name: string, member: unknown): readonly string[] {
+  if (name.startsWith(key)) return [name];
+  const isTyped = key.length > TYPING_MISTAKES && distance(key, name) <= TYPING_MISTAKES;
+  if (isTyped) return [name];
+  return membersOf(member).some(([inner]) => inner === key) ? [`${name}.${key}`] : [];
+}
+
+/** The members of an object, also of one that may be left out or is one of several kinds. */
+function membersOf(schema: unknown): readonly (readonly [string, unknown])[] {
+  if (schema instanceof z.ZodObject) return Object.entries(schema.shape);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(membersOf);
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault
+  ) {
+    return membersOf(schema.unwrap());
+  }
+  if (schema instanceof z.ZodPipe) return membersOf(schema.in);
+  return [];
 }

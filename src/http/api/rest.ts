@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+import express from "express";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { tools } from "../../../tools/index.ts";
@@ -6,12 +8,10 @@ import { Problem } from "../../problem.ts";
 import type { Tool, Route as ToolRoute } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendAnswer } from "../conditional-response.ts";
-import { queryOf } from "../query.ts";
-import type { RequestContext } from "../request-context.ts";
+import { hasType, isDeeperThan, parseBody } from "../request-body.ts";
+import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Handler, Route } from "../route-table.ts";
 import type { Answer, Answers } from "./answers.ts";
-import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { asObject, type JsonObject, readJson } from "./json-body.ts";
 
 /** Characters of the addresses that are remembered with the input that they mean. */
 const MAX_CHARACTERS = 1_000_000;
@@ -145,4 +145,76 @@ function queryReader({ input }: Tool): ReadQuery {
     const names = [...new Set(query.keys())];
     return Object.fromEntries(names.map((name) => [name, convert(name, query.getAll(name))]));
   };
+}
+
+/** A string of RFC 9651 section 3.3.3, as draft-ietf-httpapi-idempotency-key-header-07 has it. */
+const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
+
+/** What many clients send in its place: the key alone. */
+const BARE = /^[!-~]{1,255}$/;
+
+/**
+ * The key that a request is repeated under.
+ *
+ * @returns `undefined` when it has none.
+ * @throws {Problem} `invalid_request` when it is no text of 1 to 255 visible ASCII characters.
+ */
+export function idempotencyKeyOf({
+  headersDistinct,
+}: Pick<IncomingMessage, "headersDistinct">): string | undefined {
+  const [header, ...more] = headersDistinct["idempotency-key"] ?? [];
+  if (header === undefined) return undefined;
+  const key = header.startsWith('"') ? unquoted(header) : header;
+  if (more.length === 0 && key !== undefined && BARE.test(key)) return key;
+  throw new Problem("invalid_request", {
+    detail: "Idempotency-Key: expected one key of 1 to 255 visible ASCII characters.",
+    next: "Send a UUID, for example.",
+  });
+}
+
+const unquoted = (header: string): string | undefined =>
+  QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, "$1");
+
+/** Largest body of a tool's route, in bytes (reliability section 5). */
+const MAX_BODY_BYTES = 16 * 1024;
+
+/** Deepest nesting of a body; inputs of tools need two levels. */
+const MAX_BODY_DEPTH = 8;
+
+const json = express.json({ limit: MAX_BODY_BYTES, inflate: false });
+
+/** The members of a JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a JSON body of modest size; no body at all is like an empty object.
+ *
+ * @throws {Problem} `unsupported_media_type`; other errors of the parser are worded by the writer of
+ *   errors. `asObject` checks the value.
+ */
+export async function readJson(context: RequestContext): Promise<unknown> {
+  const { req } = context;
+  const isEmpty = req.headers["content-length"] === "0";
+  if (!isEmpty && hasType(req, "application/json") === false) {
+    throw new Problem("unsupported_media_type", {
+      detail: "The body must be application/json.",
+      next: "Send one JSON object with that content type.",
+    });
+  }
+  return parseBody(json, context);
+}
+
+/** @throws {Problem} `invalid_request` when a body is no object, or too deep. */
+export function asObject(body: unknown = {}): JsonObject {
+  if (Array.isArray(body)) {
+    throw new Problem("invalid_request", {
+      detail: "The body is a list.",
+      next: "Send one JSON object.",
+    });
+  }
+  if (!isDeeperThan(MAX_BODY_DEPTH, body)) return body as JsonObject;
+  throw new Problem("invalid_request", {
+    detail: `A body nests at most ${MAX_BODY_DEPTH} levels deep.`,
+    next: "Send it with fewer levels; /docs/api describes each body.",
+  });
 }

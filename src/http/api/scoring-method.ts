@@ -3,11 +3,10 @@ import type { PeerTables } from "../../score/peers.ts";
 import type { ToolContext } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendValidated } from "../conditional-response.ts";
-import { queryOf } from "../query.ts";
+import { queryOf } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { answerOf, createAnswerCache } from "./answers.ts";
 import { parse } from "./parse.ts";
-
 /** What the published method is made from. */
 export interface MethodOptions {
   readonly context: ToolContext;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, documents } from "../../../wellknown/index.ts";
 import type { Site } from "../../../wellknown/site.ts";
+import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { isKnown } from "../../lib/etag.ts";
 import { memoByVersion } from "../../lib/memo.ts";
 import { onlyMethods } from "../allowed-methods.ts";
@@ -71,4 +72,23 @@ function headersOf(document: DiscoveryDocument, site: Site): RequestHandler {
 function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
   const [usual, ...others] = mediaTypes;
   return (others.length > 0 && req.accepts([...mediaTypes])) || usual;
+}
+
+/**
+ * GET /.well-known/webhook-keys.json: what the `v1a` signatures of deliveries are verified with;
+ * readable from any web page, cacheable for five minutes.
+ *
+ * @param keys The set of the moment; keys are rotated while the service runs.
+ */
+export function webhookKeysRouter(keys: () => WebhookKeySet): Router {
+  const router = Router();
+  router
+    .route("/.well-known/webhook-keys.json")
+    .get((_req, res) => {
+      res
+        .set({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" })
+        .json(keys());
+    })
+    .all(onlyMethods(["get"]));
+  return router;
 }

@@ -5,14 +5,17 @@ import type { Site } from "../../../wellknown/site.ts";
 import { isKnown, strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
 import { referenceMarkdown } from "../../openapi/markdown.ts";
+import { type Operation, type Tag, tags } from "../../openapi/operation.ts";
+import type { DocumentPlace } from "../../openapi/operations/documents.ts";
+import { operationsWith } from "../../openapi/operations/operations.ts";
 import { serveReading } from "../allowed-methods.ts";
 import { notFound } from "../errors.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
+import { type Html, html } from "../pages/html.ts";
 import { wrongAddress } from "../pages/right-address.ts";
 import { styleAddress } from "../pages/style-route.ts";
 import { type Asset, assetAddress, readAssets } from "./assets.ts";
 import { MARKDOWN_PATH, REDIRECT_PATH, redirectPage, referencePage } from "./reference-page.ts";
-import { operationSummary } from "./summary.ts";
 
 const ASSETS = `${paths.reference}/assets`;
 
@@ -121,3 +124,19 @@ const headersOf = ({ digest }: Asset, { query }: Request) => ({
   "cache-control": query.v === digest ? "public, max-age=31536000, immutable" : "no-cache",
   "cross-origin-resource-policy": "same-origin",
 });
+
+/** Every operation in a line, by group: what there is to read until the reference is there. */
+export function operationSummary(documents: readonly DocumentPlace[]): Html {
+  const groups = Object.groupBy(operationsWith(documents), ({ tag }) => tag);
+  return html`${Object.keys(tags).map((tag) => section(tag as Tag, groups[tag as Tag] ?? []))}`;
+}
+
+const section = (tag: Tag, operations: readonly Operation[]): Html => html`<section>
+<h2>${tag}</h2>
+<p class="quiet">${tags[tag]}</p>
+<ul class="operations">${operations.map(
+  ({ method, path, summary }) =>
+    html`<li><code>${method.toUpperCase()} ${path}</code> ${summary}</li>`,
+)}</ul>
+</section>
+`;

@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
+import { tools } from "../../../tools/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import type { Caller } from "../../auth/caller.ts";
+import type { Scope } from "../../auth/scopes.ts";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import { Problem } from "../../problem.ts";
 import { withinTraceOf } from "../../telemetry/traces.ts";
@@ -11,10 +13,8 @@ import type { ProtectedResource } from "../authorize.ts";
 import type { Streams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
-import { createFastPath } from "./fast-path.ts";
-import { acceptsBoth, BOTH_FORMS, usualRequest } from "./fast-request.ts";
+import { acceptsBoth, BOTH_FORMS, createFastPath, usualRequest } from "./fast-path.ts";
 import { readMessage, requireModest } from "./message-body.ts";
-import { scopesOf } from "./required-scopes.ts";
 import { signalsListenedTo } from "./resources.ts";
 import {
   authInfoOf,
@@ -168,3 +168,34 @@ function ownOriginGuard(baseUrl: string): (origin: string | undefined) => void {
 /** Whether a message asks for an answer that stays open (MCP 2026-07-28, subscriptions). */
 const isListening = (message: unknown): boolean =>
   (message as { readonly method?: unknown } | null | undefined)?.method === "subscriptions/listen";
+
+/** Operations on resources and prompts: all of them are about signals. */
+const ON_SIGNALS: ReadonlySet<unknown> = new Set([
+  "resources/read",
+  "prompts/get",
+  "subscriptions/listen",
+  "completion/complete",
+]);
+
+const OF_SIGNALS: readonly Scope[] = ["signals:read"];
+const NONE: readonly Scope[] = [];
+
+const scopesOfTools: ReadonlyMap<unknown, readonly Scope[]> = new Map(
+  tools.map(({ name, scopes }) => [name, scopes]),
+);
+
+/** The scopes that a message of MCP, or the messages of a batch, need together. */
+export function scopesOf(body: unknown): readonly Scope[] {
+  return Array.isArray(body) ? [...new Set(body.flatMap(scopesOfOne))] : scopesOfOne(body);
+}
+
+/** Nothing but the method and the name decides; whatever else is wrong may not make it need less. */
+function scopesOfOne(message: unknown): readonly Scope[] {
+  const { method, params } = membersOf(message);
+  if (ON_SIGNALS.has(method)) return OF_SIGNALS;
+  if (method !== "tools/call") return NONE;
+  return scopesOfTools.get(membersOf(params).name) ?? NONE;
+}
+
+/** Of what is no object, none. */
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> => Object(value);

@@ -14,7 +14,7 @@ import { jsonSchema, outline } from "../../lib/json-schema.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
 import type { Answers } from "../api/answers.ts";
-import type { UsualNames } from "./fast-request.ts";
+import type { UsualNames } from "./fast-path.ts";
 import { MODERN } from "./mux-transport.ts";
 import { createPrompts, PROMPT } from "./prompts.ts";
 import { registerResources } from "./resources.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { addressKey } from "../../limits/address-key.ts";
-import { queryOf } from "../query.ts";
+import { queryOf } from "../request-context.ts";
 import { claimedPage, claimFormPage, confirmPage, isForNothing } from "./claim.ts";
 import type { ClaimRoutesOptions, ClaimVisit } from "./claim-visit.ts";
 import type { FieldErrors } from "./elements.ts";

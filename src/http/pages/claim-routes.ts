@@ -1,6 +1,6 @@
 import { type Request, Router } from "express";
 import { onlyMethods } from "../allowed-methods.ts";
-import { queryOf } from "../query.ts";
+import { queryOf } from "../request-context.ts";
 import { answerForAgent, askForCode, showAgent } from "./claim-by-code.ts";
 import { agreeToAgent, showAttempt } from "./claim-by-link.ts";
 import {
@@ -10,7 +10,6 @@ import {
   forFreshSignIn,
 } from "./claim-visit.ts";
 import { readForm, typed } from "./form.ts";
-
 /** The pages where a person takes responsibility for an agent (architecture section 7). */
 export function claimRoutes(options: ClaimRoutesOptions): Router {
   const router = Router();

@@ -1,7 +1,7 @@
 import { parseCookie, stringifySetCookie } from "cookie";
 import type { Request } from "express";
 import { Problem } from "../../problem.ts";
-import { queryOf } from "../query.ts";
+import { queryOf } from "../request-context.ts";
 
 /** Cookie of a browser that was sent to the right address just now, and its life in seconds. */
 const COOKIE = "market-signal-sent";

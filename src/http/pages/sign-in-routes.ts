@@ -8,7 +8,7 @@ import type { CodeGuard } from "../../limits/code-guard.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { Problem } from "../../problem.ts";
 import { onlyMethods } from "../allowed-methods.ts";
-import { queryOf } from "../query.ts";
+import { queryOf } from "../request-context.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { codePage } from "./code.ts";
 import { type Door, filled, readForm, typed } from "./form.ts";
@@ -16,7 +16,6 @@ import { followsForm, goOnPage } from "./go-on.ts";
 import { returnTo, withReturn } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
 import type { Throttle } from "./throttle.ts";
-
 /** What the sign-in pages need. */
 export interface SignInRoutesOptions {
   readonly door: Door;

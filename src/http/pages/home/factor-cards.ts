@@ -1,6 +1,5 @@
 import { type Html, html } from "../html.ts";
 import { fixed, percent, plain, points, when, withMinus } from "./figures.ts";
-import { inputName } from "./input-names.ts";
 import type { FactorsAnswer } from "./instrument.ts";
 import type { FactorName } from "./market-list.ts";
 import { factorNames, pointsBar, statusWords } from "./marks.ts";
@@ -56,3 +55,50 @@ function inputTable(
   )}</tbody>
 </table>`;
 }
+
+/** What people call the figures of `get_factors`. */
+const names: Readonly<Record<string, string>> = {
+  ram: "Return per unit of risk",
+  res: "The same without the market's part",
+  hi52: "Distance from the year's high",
+  trend28d: "Trend of 28 days",
+  trend90d: "Trend of 90 days",
+  trend365d: "Trend of 365 days",
+  return12m1: "Return of the year before the last month",
+  observations: "Returns used",
+  marketVolatility: "Volatility of the market",
+  gate: "Share that counts in such a market",
+  rsi14: "Relative strength index",
+  atr14: "Average true range",
+  macd12_26: "Difference of moving averages",
+  macdOverAtr: "The same in average true ranges",
+  sma50OverSma200: "Average of 50 over that of 200",
+  return1m: "Return of the last month",
+  earningsYield: "Earnings over price",
+  freeCashFlowYield: "Free cash flow over price",
+  bookYield: "Book value over price",
+  ebitdaYield: "EBITDA over enterprise value",
+  earningsYieldOwnPast: "Earnings over price, against its past",
+  freeCashFlowYieldOwnPast: "Free cash flow over price, against its past",
+  bookYieldOwnPast: "Book value over price, against its past",
+  ebitdaYieldOwnPast: "EBITDA over enterprise value, against its past",
+  marketCapUsd: "Market value",
+  sharesOutstanding: "Shares outstanding",
+  mvrv: "Market value over realised value",
+  nvts: "Network value over transfers",
+  bullishness: "Bullish against bearish messages",
+  attention: "Attention against its habit",
+  agreement: "Agreement of the messages",
+  effectiveMessages: "Messages that count",
+  bullishWeight: "Weight of the bullish",
+  bearishWeight: "Weight of the bearish",
+  blockImbalance: "Buying against selling in blocks",
+  shortRatio: "Off-exchange volume marked short",
+  signedBlocks: "Blocks with a known side",
+  offExchangeShare: "Off-exchange share of volume",
+  blockVwapOverVwap: "Price of blocks over that of all prints",
+};
+
+/** What people call a figure; what has no other name keeps its own. */
+export const inputName = (name: string): string =>
+  Object.hasOwn(names, name) ? (names[name] as string) : name;

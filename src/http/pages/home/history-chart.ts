@@ -1,3 +1,5 @@
+import type { z } from "zod";
+import type { Signal, SignalHistory } from "../../../answers/signal.ts";
 // Each part from its own file: the lists of all of them load all of them, which takes four times as long.
 import "echarts/lib/chart/line";
 import "echarts/lib/component/gridSimple";
@@ -5,7 +7,12 @@ import "echarts/lib/component/markLine";
 import { type EChartsCoreOption, init, use } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { type Html, html } from "../html.ts";
-import type { History, SignalAnswer } from "./instrument.ts";
+
+/** The signal of an instrument, as `get_signal` answers. */
+export type SignalAnswer = z.infer<typeof Signal>;
+
+/** Scores over time, as `get_signal` answers. */
+export type History = z.infer<typeof SignalHistory>["history"];
 
 use(SVGRenderer);
 

@@ -4,15 +4,15 @@ import { marketNotes, type Site, SUMMARY } from "../../../../wellknown/site.ts";
 import type { MarketMode } from "../../../market/market.ts";
 import type { PageAnswer } from "../answer.ts";
 import { APPLY_PATH } from "../apply.ts";
-import { errorSummary, facts, moment } from "../elements.ts";
+import { errorSummary, type FieldErrors, facts, field, moment } from "../elements.ts";
 import { type Html, html } from "../html.ts";
 import { withReturn } from "../return-to.ts";
-import { connectSection } from "./connect-section.ts";
-import { type Asked, addressOf } from "./filter.ts";
-import { filterForm } from "./filter-form.ts";
+import { type Client, connect } from "./connect.ts";
+import { type Asked, addressOf, type Filter, MAX_SEARCH } from "./filter.ts";
 import { homeLinks, live, news } from "./frame.ts";
 import type { MarketList } from "./market-list.ts";
 import { marketTable } from "./market-table.ts";
+import { classNames } from "./marks.ts";
 import type { Reader } from "./reader.ts";
 
 /** How the running service stands, as everyone may know. */
@@ -134,3 +134,83 @@ const documentsSection = html`<section aria-labelledby="documents">
     html`<li><a href="${path}">${title}</a> <span class="quiet">${note}</span></li>`,
 )}</ul>
 </section>`;
+
+/** How agents and their programs are connected. */
+export function connectSection(site: Site): Html {
+  const { baseUrl } = site;
+  return html`<section aria-labelledby="connect" class="connect">
+<h2 id="connect">Connect your agent</h2>
+<p>Most clients need this address alone: they register themselves and send you to the sign-in page.</p>
+<div class="address"><code id="address">${baseUrl}${paths.mcp}</code>${copyButton("address", "the address")}</div>
+<div class="clients">${connect(site).map(clientPart)}</div>
+</section>`;
+}
+
+function clientPart({ name, intro, code }: Client, index: number): Html {
+  const id = `client-${index}`;
+  return html`<details name="client">
+<summary>${name}</summary>
+<p>${intro}</p>
+<div class="code-block"><pre><code id="${id}">${code}</code></pre>${copyButton(id, `the configuration of ${name}`)}</div>
+</details>
+`;
+}
+
+/** Brought to light by the script, where the browser lets it copy. */
+const copyButton = (id: string, what: string): Html =>
+  html`<button type="button" class="second copy" data-copy="${id}" aria-label="Copy ${what}" hidden>Copy</button>`;
+
+type Option = readonly [value: string, text: string];
+
+const signals: readonly Option[] = [
+  ["", "Any signal"],
+  ["LONG", "LONG"],
+  ["SHORT", "SHORT"],
+  ["WAIT", "WAIT"],
+];
+
+const orders: readonly Option[] = [
+  ["", "By symbol"],
+  ["score", "By score"],
+];
+
+const classes: readonly Option[] = [["", "All classes"], ...Object.entries(classNames)];
+
+/** The form that chooses among the instruments. */
+export function filterForm({ filter, errors, search }: Asked): Html {
+  const isChosen = addressOf(filter) !== "/" || errors.length > 0;
+  return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
+${field({
+  id: "q",
+  label: "Symbol or name",
+  value: search,
+  errors,
+  attributes: html`type="search" maxlength="${MAX_SEARCH}" autocomplete="off" spellcheck="false"`,
+})}
+${choice("class", "Class", { options: classes, filter, errors })}
+${choice("signal", "Signal", { options: signals, filter, errors })}
+${choice("sort", "Order", { options: orders, filter, errors })}
+<div class="buttons"><button>Show</button>${isChosen && html`<a class="second" href="/#market">Clear</a>`}</div>
+</form>`;
+}
+
+interface Choice {
+  readonly options: readonly Option[];
+  readonly filter: Filter;
+  readonly errors: FieldErrors;
+}
+
+function choice(
+  id: "class" | "signal" | "sort",
+  label: string,
+  { options, filter, errors }: Choice,
+): Html {
+  const error = errors.find((one) => one.id === id);
+  return html`<div class="field">
+<label for="${id}">${label}</label>
+${error && html`<p class="error" id="${id}-error">${error.text}</p>`}
+<select id="${id}" name="${id}"${error && html` aria-describedby="${id}-error" aria-invalid="true"`}>
+${options.map(([value, text]) => html`<option value="${value}"${value === (filter[id] ?? "") && html` selected`}>${text}</option>`)}
+</select>
+</div>`;
+}

@@ -1,23 +1,26 @@
-import { type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { llmsTxt } from "../../../../wellknown/llms.ts";
+import { fenced } from "../../../../wellknown/markdown.ts";
+import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
+import { isKnown, strongEtag } from "../../../lib/etag.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { serveReading } from "../../allowed-methods.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../../markdown.ts";
-import { queryOf } from "../../query.ts";
+import { queryOf } from "../../request-context.ts";
 import { CONTENT_SECURITY_POLICY, createShowPage, PAGE_HEADERS } from "../answer.ts";
 import { type ErrorPageOptions, errorPages } from "../error.ts";
 import { layout } from "../layout.ts";
+import { ACCOUNT_PATH } from "../return-to.ts";
 import { styleAddress } from "../style-route.ts";
-import { sendUnlessKnown } from "./conditional.ts";
+import { type Client, connect } from "./connect.ts";
 import { filterOf } from "./filter.ts";
 import type { Surroundings } from "./frame.ts";
-import { homeMarkdown } from "./home-markdown.ts";
 import { homePage } from "./home-page.ts";
 import { showInstrument } from "./instrument-route.ts";
 import { createListMarket } from "./market-list.ts";
 import { createReaderOf, type ReaderOptions } from "./reader.ts";
 import { scriptAddress, scriptRoute } from "./script-route.ts";
-
 /** What the pages about the market are made from. */
 export interface HomeOptions
   extends Omit<ReaderOptions, "anonymousScopes">,
@@ -83,3 +86,59 @@ function showHome({ site, context, readerOf, send }: Surroundings): RequestHandl
     send(req, res, homePage({ site, reader, standing, asked, list, scriptPath: scriptAddress }));
   };
 }
+
+/**
+ * Sends a text with its strong validator, or only that it has not changed (RFC 9110 sections 8.8.3,
+ * 13.1.2 and 15.4.5). To be called with all other header fields set.
+ *
+ * @param type As Express names media types.
+ */
+export function sendUnlessKnown(
+  req: Request,
+  res: Response,
+  { type, text }: { readonly type: string; readonly text: string },
+): void {
+  const etag = strongEtag(text);
+  res.set("etag", etag);
+  if (res.statusCode === 200 && isKnown(req, etag)) {
+    res.status(304).end();
+  } else {
+    res.type(type).send(text);
+  }
+}
+
+/** The home page for agents: llms.txt, with how to start before its lists, and how common clients are
+ *  connected after them. There are no market data in it. */
+export function homeMarkdown(site: Site): string {
+  const { baseUrl } = site;
+  const about = llmsTxt(site).replace(/^## /m, (heading) => `${start(site)}\n\n${heading}`);
+  return `${about}
+## Connect a client
+
+${connect(site).map(clientText).join("\n\n")}
+
+## People
+
+Whoever runs this service is reached at ${baseUrl}${paths.contactPage}
+`;
+}
+
+function start(site: Site): string {
+  const steps = site.anonymousScopes.length > 0 ? stepsAlone(site) : stepsForPeople(site);
+  return `## Start\n\n${steps.map((step, at) => `${at + 1}. ${step}`).join("\n")}`;
+}
+
+const stepsAlone = ({ baseUrl, anonymousScopes }: Site): readonly string[] => [
+  `Register, without a human: \`POST ${baseUrl}${paths.register}\` with \`{"grant_types": ["client_credentials"]}\`. It grants \`${anonymousScopes.join(" ")}\`.`,
+  `Get a token: \`POST ${baseUrl}${paths.token}\` with \`grant_type=client_credentials\`, \`client_id\` and \`client_secret\`.`,
+  `Call ${baseUrl}${paths.mcp} with \`Authorization: Bearer\` and the token. Details and errors: ${baseUrl}${paths.authMd}`,
+];
+
+const stepsForPeople = ({ baseUrl }: Site): readonly string[] => [
+  `Ask the person you work for: this instance gives nothing to agents that nobody answers for. They sign in at ${baseUrl}${ACCOUNT_PATH}`,
+  `They connect their client to ${baseUrl}${paths.mcp}, which gets its token by OAuth, or give you an API key from that page.`,
+  `Call with \`Authorization: Bearer\` and the token or the key. Details and errors: ${baseUrl}${paths.authMd}`,
+];
+
+const clientText = ({ name, intro, code, language }: Client): string =>
+  `### ${name}\n\n${intro}\n\n${fenced(language, code)}`;

@@ -6,11 +6,10 @@ import { darkpoolSection } from "./darkpool-section.ts";
 import { factorsSection } from "./factor-cards.ts";
 import { fixed, percent, price, when } from "./figures.ts";
 import { homeLinks, live, news } from "./frame.ts";
-import { historySection } from "./history-section.ts";
-import type { InstrumentView, SignalAnswer } from "./instrument.ts";
+import type { SignalAnswer } from "./history-chart.ts";
+import type { InstrumentView } from "./instrument.ts";
 import { answerWords, classNames, scoreBar, signalMark } from "./marks.ts";
 import type { Reader } from "./reader.ts";
-
 /** What the page of an instrument is shown with. */
 export interface InstrumentPageOptions {
   readonly site: Site;
@@ -101,4 +100,33 @@ const forcedWords: Readonly<Record<NonNullable<SignalAnswer["forcedWait"]>, stri
 function reasonWords({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAnswer): Html {
   const { enterLong, exitLong, enterShort, exitShort, enterConfidence } = thresholds;
   return html`${forcedWait !== null && `${forcedWords[forcedWait]} `}The signal follows the score smoothed over sessions, ${fixed(2)(scoreSmoothed)} now: LONG begins at ${enterLong} and ends below ${exitLong}, SHORT begins at ${enterShort} and ends above ${exitShort}. To begin, each needs a confidence of ${percent(0)(enterConfidence)}.${frozen && " While trading pauses, it stays what it was."}`;
+}
+
+/** Scores over the last year of the market, drawn and in figures. */
+export function historySection({ history, drawings, signal }: InstrumentView): Html {
+  const { symbol, thresholds } = signal;
+  const [first, last] = [history[0], history.at(-1)];
+  if (drawings === undefined || first === undefined || last === undefined) {
+    return html`<section aria-labelledby="history"><h2 id="history">Score history</h2>
+<div class="empty"><p>Too few sessions are recorded to draw a line.</p></div></section>`;
+  }
+  return html`<section aria-labelledby="history">
+<h2 id="history">Score history</h2>
+<figure class="card" role="img" aria-label="Score of ${symbol} over ${history.length} sessions: ${first.score} at first, ${last.score} at last; the smoothed score from ${first.scoreSmoothed} to ${last.scoreSmoothed}">
+${drawings}
+</figure>
+<ul class="legend"><li class="smoothed">smoothed score</li><li class="daily">score of each session</li><li class="long">LONG begins at ${thresholds.enterLong}</li><li class="short">SHORT begins at ${thresholds.enterShort}</li></ul>
+<details class="more"><summary>The same in figures</summary>
+<table class="figures">
+<caption>${history.length} sessions, newest first</caption>
+<thead><tr><th scope="col">Session closed</th><th scope="col">Signal</th><th scope="col">Score</th><th scope="col">Smoothed</th><th scope="col" class="roomy">Confidence</th></tr></thead>
+<tbody>${history
+    .toReversed()
+    .map(
+      (point) =>
+        html`<tr><th scope="row">${when(point.asOf)}</th><td>${point.signal}</td><td><data value="${point.scoreRaw}">${point.score}</data></td><td>${fixed(2)(point.scoreSmoothed)}</td><td class="roomy">${percent(0)(point.confidence)}</td></tr>`,
+    )}</tbody>
+</table>
+</details>
+</section>`;
 }

@@ -3,11 +3,10 @@ import { getDarkpool } from "../../../../tools/get-darkpool.ts";
 import { getFactors } from "../../../../tools/get-factors.ts";
 import { getSignal } from "../../../../tools/get-signal.ts";
 import { isoInstant } from "../../../answers/common.ts";
-import type { Signal, SignalHistory } from "../../../answers/signal.ts";
 import type { Scope } from "../../../auth/scopes.ts";
 import type { ToolContext } from "../../../tool.ts";
 import type { Html } from "../html.ts";
-import type { ChartData } from "./history-chart.ts";
+import type { ChartData, History, SignalAnswer } from "./history-chart.ts";
 
 /** Market days that the history goes back: the sessions of a year. */
 const HISTORY_DAYS = 366;
@@ -20,12 +19,6 @@ const MIN_POINTS = 2;
 
 /** Sessions and prints of the dark pool view. */
 const DARKPOOL_ROWS = 20;
-
-/** The signal of an instrument, as `get_signal` answers. */
-export type SignalAnswer = z.infer<typeof Signal>;
-
-/** Scores over time, as `get_signal` answers. */
-export type History = z.infer<typeof SignalHistory>["history"];
 
 /** The factors of an instrument, as `get_factors` answers. */
 export type FactorsAnswer = ReturnType<typeof getFactors.run>;

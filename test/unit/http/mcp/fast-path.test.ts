@@ -5,8 +5,7 @@ import { isJSONRPCRequest, McpServer, type ProtocolEra } from "@modelcontextprot
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createFastPath } from "../../../../src/http/mcp/fast-path.ts";
-import { type Received, usualRequest } from "../../../../src/http/mcp/fast-request.ts";
+import { createFastPath, type Received, usualRequest } from "../../../../src/http/mcp/fast-path.ts";
 import { jsonOf, toolResult } from "../../../../src/http/mcp/tool-result-json.ts";
 import { jsonSchema } from "../../../../src/lib/json-schema.ts";
 import { tools } from "../../../../tools/index.ts";

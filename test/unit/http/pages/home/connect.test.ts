@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { allScopes, anonymousCeiling } from "../../../../../src/auth/scopes.ts";
 import { type Client, connect } from "../../../../../src/http/pages/home/connect.ts";
-import { homeMarkdown } from "../../../../../src/http/pages/home/home-markdown.ts";
+import { homeMarkdown } from "../../../../../src/http/pages/home/home-routes.ts";
 import { tools } from "../../../../../tools/index.ts";
 import { getWith, postForm, postJson, type Registered } from "../../../../support/agent.ts";
 import { startTown } from "../../../../support/town.ts";
