@@ -5,15 +5,15 @@ import { ofEmail } from "../mail/email-address.ts";
 import type { Mailbox } from "../mail/mail.ts";
 import { remove, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
-import type { Application } from "./intake.ts";
+import { seats } from "./capacity.ts";
+import type { Application } from "./intake-records.ts";
 import {
   APPLICATION_KEPT_MS,
   applicationOfToken,
   applications,
   type KeptApplication,
   ofApplication,
-} from "./kept.ts";
-import { seats } from "./seats.ts";
+} from "./intake-records.ts";
 
 /** Where people find the service. */
 export interface Site {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { hasMarkup, Label, NO_MARKUP } from "../lib/label.ts";
 import { EmailAddress } from "../mail/email-address.ts";
-import { focuses } from "./intake.ts";
+import { focuses } from "./intake-records.ts";
 
 /** Most characters of a message (reliability section 5). */
 const MAX_MESSAGE_CHARACTERS = 5000;

@@ -7,38 +7,18 @@ import { ofEmail } from "../mail/email-address.ts";
 import { insert, unchanged } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";
+import { seated, seatFor } from "./capacity.ts";
 import {
   APPLICATION_KEPT_MS,
+  type Application,
+  type ApplicationRequest,
   applications,
   INQUIRY_KEPT_MS,
   inquiries,
   type KeptApplication,
   ofApplication,
   queueTokens,
-} from "./kept.ts";
-import { seated, seatFor } from "./seats.ts";
-
-/** What applicants say they are (interface section 2.2). */
-export const focuses = ["retail", "quant", "fund", "general"] as const;
-
-/** One of `focuses`. */
-type Focus = (typeof focuses)[number];
-
-/** An application for early access, checked and normalised. */
-interface ApplicationRequest {
-  readonly name: string;
-  readonly email: string;
-  readonly focus: Focus | undefined;
-}
-
-/** A kept application. */
-export interface Application extends ApplicationRequest {
-  /** `app_` and random characters. */
-  readonly id: string;
-  readonly state: "waiting" | "accepted" | "rejected";
-  /** Milliseconds since the epoch. */
-  readonly registeredAt: number;
-}
+} from "./intake-records.ts";
 
 /** What a queue token opens as an API key. */
 export interface QueueKey {

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { focuses } from "../../src/intake/intake.ts";
-import { readApplications, readInquiries } from "../../src/intake/kept.ts";
+import { focuses, readApplications, readInquiries } from "../../src/intake/intake-records.ts";
 import { AUDIT_KIND, type AuditEntry } from "../../src/store/audit/entry.ts";
 import { getWith, postJson } from "../support/agent.ts";
 import { SANDBOX_NOW } from "../support/service.ts";

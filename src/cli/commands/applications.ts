@@ -1,8 +1,12 @@
 import { z } from "zod";
 import { anonymousCeiling, type Scope } from "../../auth/scopes.ts";
 import type { Decision } from "../../intake/decisions.ts";
-import type { Application } from "../../intake/intake.ts";
-import { applicationOfToken, readApplications, readInquiries } from "../../intake/kept.ts";
+import type { Application } from "../../intake/intake-records.ts";
+import {
+  applicationOfToken,
+  readApplications,
+  readInquiries,
+} from "../../intake/intake-records.ts";
 import { type CommandContext, defineStoreCommand, type Outcome } from "../command.ts";
 import {
   ApplicationArgument,

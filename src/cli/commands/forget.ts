@@ -4,7 +4,7 @@ import { sessions } from "../../auth/accounts/browser-sessions.ts";
 import { forgetEmail } from "../../auth/accounts/forget.ts";
 import { grants } from "../../auth/accounts/grants.ts";
 import { apiKeys } from "../../auth/keys/api-keys.ts";
-import { applications, inquiries } from "../../intake/kept.ts";
+import { applications, inquiries } from "../../intake/intake-records.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
 import { mails } from "../../mail/outbox.ts";
 import { defineStoreCommand } from "../command.ts";

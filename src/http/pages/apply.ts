@@ -1,5 +1,5 @@
-import { focuses, type QueueKey } from "../../intake/intake.ts";
-import { APPLICATION_KEPT_MS } from "../../intake/kept.ts";
+import type { QueueKey } from "../../intake/intake.ts";
+import { APPLICATION_KEPT_MS, focuses } from "../../intake/intake-records.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
   errorSummary,

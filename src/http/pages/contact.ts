@@ -1,5 +1,5 @@
 import { paths } from "../../../wellknown/paths.ts";
-import { INQUIRY_KEPT_MS } from "../../intake/kept.ts";
+import { INQUIRY_KEPT_MS } from "../../intake/intake-records.ts";
 import type { PageAnswer } from "./answer.ts";
 import {
   errorSummary,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { paths } from "../../../wellknown/paths.ts";
 import { Instant } from "../../answers/common.ts";
 import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
-import { focuses } from "../../intake/intake.ts";
+import { focuses } from "../../intake/intake-records.ts";
 import { LIMIT_HEADERS } from "../headers.ts";
 import type { Operation } from "../operation.ts";
 import { BODY_PROBLEMS } from "../problems.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { skillPath } from "../../../wellknown/agent-skills/skill.ts";
 import { skills } from "../../../wellknown/agent-skills/skills.ts";
-import type { DiscoveryDocument } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Content, Operation } from "../operation.ts";
 import { OPEN_PROBLEMS } from "../problems.ts";
@@ -72,7 +71,10 @@ const abouts: Readonly<Record<string, About>> = {
 };
 
 /** Where a document is, and what it can be sent as. */
-export type DocumentPlace = Pick<DiscoveryDocument, "path" | "mediaTypes">;
+export interface DocumentPlace {
+  readonly path: string;
+  readonly mediaTypes: readonly string[];
+}
 
 /** Documents that others serve. */
 const elsewhere: readonly DocumentPlace[] = [

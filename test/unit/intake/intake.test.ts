@@ -3,10 +3,14 @@ import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
+import { seats } from "../../../src/intake/capacity.ts";
 import { createDecisions } from "../../../src/intake/decisions.ts";
 import { createIntake } from "../../../src/intake/intake.ts";
-import { applicationOfToken, readApplications, readInquiries } from "../../../src/intake/kept.ts";
-import { seats } from "../../../src/intake/seats.ts";
+import {
+  applicationOfToken,
+  readApplications,
+  readInquiries,
+} from "../../../src/intake/intake-records.ts";
 import { ofEmail } from "../../../src/mail/email-address.ts";
 import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
 import type { AuditEntry } from "../../../src/store/audit/entry.ts";

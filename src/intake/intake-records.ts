@@ -1,7 +1,28 @@
 import { fingerprint } from "../lib/fingerprint.ts";
 import { readAll } from "../store/port/read-all.ts";
 import { collection, type Records } from "../store/port/records.ts";
-import type { Application } from "./intake.ts";
+
+/** What applicants say they are (interface section 2.2). */
+export const focuses = ["retail", "quant", "fund", "general"] as const;
+
+/** One of `focuses`. */
+type Focus = (typeof focuses)[number];
+
+/** An application for early access, checked and normalised. */
+export interface ApplicationRequest {
+  readonly name: string;
+  readonly email: string;
+  readonly focus: Focus | undefined;
+}
+
+/** A kept application. */
+export interface Application extends ApplicationRequest {
+  /** `app_` and random characters. */
+  readonly id: string;
+  readonly state: "waiting" | "accepted" | "rejected";
+  /** Milliseconds since the epoch. */
+  readonly registeredAt: number;
+}
 
 const DAY_MS = 86_400_000;
 
