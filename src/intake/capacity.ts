@@ -8,10 +8,10 @@ import { collection, type Operation, type Placing, type Records } from "../store
 const capacities = { application: 20_000, "queue-token": 30_000, inquiry: 5_000 } as const;
 
 /** What takes a seat. */
-type SeatKind = keyof typeof capacities;
+type SlotKind = keyof typeof capacities;
 
 /** Seats that are taken, by kind and number. */
-export const seats = collection<true>("intake-seats");
+export const slots = collection<true>("intake-seats");
 
 /** Seats that are tried before all count as taken. */
 const TRIES = 16;
@@ -26,12 +26,12 @@ const FULL_RETRY_SECONDS = 3600;
  *
  * @param placing As that of what takes the seat, so that both go at the same time.
  */
-export function seatFor(
-  kind: SeatKind,
+export function slotFor(
+  kind: SlotKind,
   placing: Placing,
 ): { readonly seat: string; readonly step: Operation } {
   const seat = `${kind}:${randomInt(capacities[kind])}`;
-  return { seat, step: insert(seats, { key: seat, value: true, ...placing }) };
+  return { seat, step: insert(slots, { key: seat, value: true, ...placing }) };
 }
 
 /**
@@ -41,7 +41,7 @@ export function seatFor(
  * @returns What the try gave that held.
  * @throws {Problem} `rate_limited` when no seat was found.
  */
-export async function seated<T extends { readonly steps: readonly Operation[] }>(
+export async function commitWithinCapacity<T extends { readonly steps: readonly Operation[] }>(
   records: Records,
   attempt: () => Promise<T>,
 ): Promise<T> {

@@ -5,7 +5,7 @@ import { ofEmail } from "../mail/email-address.ts";
 import type { Mailbox } from "../mail/mail.ts";
 import { remove, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
-import { seats } from "./capacity.ts";
+import { slots } from "./capacity.ts";
 import type { Application } from "./intake-records.ts";
 import {
   APPLICATION_KEPT_MS,
@@ -117,7 +117,7 @@ function decided(
   const { seat, ...application } = stored.value;
   const value = { ...application, state, seat: undefined };
   const ttlMs = state === "accepted" ? null : APPLICATION_KEPT_MS;
-  const left = seat === undefined ? [] : [remove(seats, seat)];
+  const left = seat === undefined ? [] : [remove(slots, seat)];
   return [replace(applications, stored, { value, ttlMs }), ...left];
 }
 

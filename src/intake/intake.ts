@@ -7,7 +7,7 @@ import { ofEmail } from "../mail/email-address.ts";
 import { insert, unchanged } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { StoreMode } from "../store/port/store.ts";
-import { seated, seatFor } from "./capacity.ts";
+import { commitWithinCapacity, slotFor } from "./capacity.ts";
 import {
   APPLICATION_KEPT_MS,
   type Application,
@@ -88,7 +88,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const { records, now } = options;
   return {
     async apply(request) {
-      const { queueToken, registeredAt, key } = await seated(records, async () => {
+      const { queueToken, registeredAt, key } = await commitWithinCapacity(records, async () => {
         const registeredAt = now().getTime();
         const kept = await records.get(applications, request.email);
         const { id, steps } =
@@ -102,7 +102,7 @@ export function createIntake(options: IntakeOptions): Intake {
       return { queueToken, registeredAt, key };
     },
     async contact(inquiry) {
-      const { reference, receivedAt } = await seated(records, async () =>
+      const { reference, receivedAt } = await commitWithinCapacity(records, async () =>
         newInquiry(inquiry, options),
       );
       return { reference, receivedAt };
@@ -120,7 +120,7 @@ function firstApplication(
   const { email } = request;
   const id = `app_${randomBase62(ID_LENGTH)}`;
   const placing = { groups: [ofEmail(email)], ttlMs: APPLICATION_KEPT_MS };
-  const { seat, step } = seatFor("application", placing);
+  const { seat, step } = slotFor("application", placing);
   const application = insert(applications, {
     key: email,
     value: { ...request, id, state: "waiting", seat },
@@ -156,7 +156,7 @@ function newQueueToken(
     value: { applicationId: id },
     ...placing,
   });
-  return { queueToken, key, steps: [seatFor("queue-token", placing).step, kept, ...steps] };
+  return { queueToken, key, steps: [slotFor("queue-token", placing).step, kept, ...steps] };
 }
 
 function newInquiry(
@@ -169,7 +169,7 @@ function newInquiry(
   const value = { reference, email, message, receivedAt };
   const entry = { action: "inquiry.received", actor: "anonymous", target: reference };
   const steps = [
-    seatFor("inquiry", placing).step,
+    slotFor("inquiry", placing).step,
     insert(inquiries, { key: reference, value, ...placing }),
     ...audit(entry),
   ];

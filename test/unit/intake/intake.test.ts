@@ -3,7 +3,7 @@ import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
 import { createLastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
-import { seats } from "../../../src/intake/capacity.ts";
+import { slots } from "../../../src/intake/capacity.ts";
 import { createDecisions } from "../../../src/intake/decisions.ts";
 import { createIntake } from "../../../src/intake/intake.ts";
 import {
@@ -49,7 +49,7 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
 async function fill({ records }: Pick<Awaited<ReturnType<typeof open>>, "records">, kind: string) {
   for (let from = 0; from < 30_000; from += 1_000) {
     const steps = Array.from({ length: 1_000 }, (_, at) =>
-      put(seats, { key: `${kind}:${from + at}`, value: true }),
+      put(slots, { key: `${kind}:${from + at}`, value: true }),
     );
     await records.commit(steps);
   }
@@ -139,7 +139,7 @@ describeStores("the intake", (engine) => {
     expect(await readApplications(records)).toHaveLength(1);
     const found = await Promise.all(answers.map(({ queueToken }) => keys.find(queueToken)));
     expect(new Set(found.map((key) => key?.id)).size).toBe(100);
-    const seatsTaken = await records.list(seats, { limit: 1_000 });
+    const seatsTaken = await records.list(slots, { limit: 1_000 });
     expect(seatsTaken.filter(({ key }) => key.startsWith("application:"))).toHaveLength(1);
     const received = (await audits()).filter(({ action }) => action === "application.received");
     expect(received).toHaveLength(1);
@@ -182,7 +182,7 @@ describeStores("the intake", (engine) => {
       "eve@host.example",
     ]);
     expect(await intake.isAccepted("eve@host.example")).toBe(true);
-    expect(await records.list(seats, { limit: 10 })).toEqual([]);
+    expect(await records.list(slots, { limit: 10 })).toEqual([]);
   });
 
   it("forgets everything of an address with its group", async () => {
@@ -230,7 +230,7 @@ describe("what strangers can have kept", () => {
     const messages = Array.from({ length: 300 }, (_, at) => `${at}`);
     await Promise.all(messages.map((message) => intake.contact({ email: ada.email, message })));
     expect(await readInquiries(records)).toHaveLength(300);
-    expect(await records.list(seats, { limit: 1_000 })).toHaveLength(300);
+    expect(await records.list(slots, { limit: 1_000 })).toHaveLength(300);
   });
 });
 
@@ -311,11 +311,11 @@ describeStores("a decision", (engine) => {
   it("frees the seat, and not one that another took since", async () => {
     const { decisions, records, id } = await applied();
     const taken = async () =>
-      (await records.list(seats, { limit: 9 })).filter(({ key }) => key.startsWith("application:"));
+      (await records.list(slots, { limit: 9 })).filter(({ key }) => key.startsWith("application:"));
     const [seat] = await taken();
     await decisions.reject(id);
     expect(await taken()).toEqual([]);
-    await records.commit([put(seats, { key: seat?.key ?? "", value: true })]);
+    await records.commit([put(slots, { key: seat?.key ?? "", value: true })]);
     await decisions.accept(id);
     expect(await taken()).toHaveLength(1);
   });
