@@ -10,14 +10,14 @@ import { accountPage } from "./account.ts";
 import { type AlertsView, MOST_ALERTS_SHOWN } from "./alerts.ts";
 import type { ShowPage } from "./answer.ts";
 import type { FieldErrors } from "./elements.ts";
-import { type Door, filled, readForm, Scopes, typed } from "./form.ts";
+import { type CsrfGuard, filled, readForm, Scopes, typed } from "./form.ts";
 import { MAX_KEY_NAME, newKeyPage } from "./keys.ts";
 import { ACCOUNT_PATH, withReturn } from "./return-to.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** What the account page needs. */
 export interface AccountRoutesOptions {
-  readonly door: Door;
+  readonly csrf: CsrfGuard;
   readonly show: ShowPage;
   readonly accounts: Accounts;
   readonly keys: ApiKeys;
@@ -58,10 +58,10 @@ interface Visit {
 export function accountRoutes(options: AccountRoutesOptions): Router {
   const { accounts, keys, alerts, throttle } = options;
   const router = Router();
-  const signedIn = (by: keyof Door, handle: (visit: Visit) => Promise<void>) =>
+  const signedIn = (by: keyof CsrfGuard, handle: (visit: Visit) => Promise<void>) =>
     forSignedIn(options, by, handle);
   const ends = (path: string, end: (accountId: string, id: string) => Promise<boolean>) => {
-    const handle = signedIn("enterByForm", async ({ req, res, account }) => {
+    const handle = signedIn("requireOwnForm", async ({ req, res, account }) => {
       await end(account.id, String(req.params.id));
       res.redirect(303, ACCOUNT_PATH);
     });
@@ -72,13 +72,13 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
   };
   router
     .route(ACCOUNT_PATH)
-    .get(signedIn("enter", (visit) => showAccount(visit, options)))
+    .get(signedIn("openPage", (visit) => showAccount(visit, options)))
     .all(onlyMethods(["get"]));
   router
     .route("/account/keys")
     .post(
       ...readForm,
-      signedIn("enterByForm", (visit) => makeKey(visit, options)),
+      signedIn("requireOwnForm", (visit) => makeKey(visit, options)),
     )
     .all(onlyMethods(["post"]));
   ends("/account/keys/:id/revoke", async (accountId, id) => {
@@ -94,12 +94,12 @@ export function accountRoutes(options: AccountRoutesOptions): Router {
 }
 
 function forSignedIn(
-  { door, accounts }: AccountRoutesOptions,
-  by: keyof Door,
+  { csrf, accounts }: AccountRoutesOptions,
+  by: keyof CsrfGuard,
   handle: (visit: Visit) => Promise<void>,
 ): RequestHandler {
   return async (req, res) => {
-    const browser = await door[by](req, res);
+    const browser = await csrf[by](req, res);
     const account = browser.session && (await accounts.find(browser.session.accountId));
     if (account === undefined) return res.redirect(303, withReturn("/sign-in", ACCOUNT_PATH));
     return handle({ req, res, browser, account });

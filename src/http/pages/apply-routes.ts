@@ -6,13 +6,13 @@ import { addressKey } from "../../limits/address-key.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import type { ShowPage } from "./answer.ts";
 import { APPLY_PATH, applyPage, seatPage } from "./apply.ts";
-import { type Door, filled, readForm, typed } from "./form.ts";
+import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** What the page for applications needs. */
 export interface ApplyRoutesOptions {
-  readonly door: Door;
+  readonly csrf: CsrfGuard;
   readonly show: ShowPage;
   readonly throttle: Throttle;
   readonly intake: Pick<Intake, "apply">;
@@ -26,12 +26,12 @@ const ApplyForm = ApplicationFields.extend({
 /** The page where anybody applies for early access, with the limits of POST /api/apply: what is not
  *  valid is not counted. */
 export function applyRoutes(options: ApplyRoutesOptions): Router {
-  const { door, show } = options;
+  const { csrf, show } = options;
   const router = Router();
   router
     .route(APPLY_PATH)
     .get(async (req, res) => {
-      const { formToken, session } = await door.enter(req, res);
+      const { formToken, session } = await csrf.openPage(req, res);
       show(res, applyPage({ formToken, isSignedIn: session !== undefined }));
     })
     .post(...readForm, (req, res) => apply(req, res, options))
@@ -42,9 +42,9 @@ export function applyRoutes(options: ApplyRoutesOptions): Router {
 async function apply(
   req: Request,
   res: Response,
-  { door, show, throttle, intake }: ApplyRoutesOptions,
+  { csrf, show, throttle, intake }: ApplyRoutesOptions,
 ): Promise<void> {
-  const { formToken, session } = await door.enterByForm(req);
+  const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;
   const { data, errors } = filled(ApplyForm, req);
   if (errors !== undefined) {

@@ -15,11 +15,11 @@ export function claimRoutes(options: ClaimRoutesOptions): Router {
   const router = Router();
   const posted = (name: Name, handle: FreshHandler) => [
     ...readForm,
-    forFreshSignIn(options, { by: "enterByForm", place: (req) => placeOf(req, name) }, handle),
+    forFreshSignIn(options, { by: "requireOwnForm", place: (req) => placeOf(req, name) }, handle),
   ];
   router
     .route("/claim")
-    .get(forFreshSignIn(options, { by: "enter", place: placeAsked }, open))
+    .get(forFreshSignIn(options, { by: "openPage", place: placeAsked }, open))
     .post(...posted("agent", showAgent))
     .all(onlyMethods(["get", "post"]));
   router

@@ -4,13 +4,13 @@ import { type Browser, isFreshSignIn, type Session } from "../../auth/accounts/b
 import type { Claims } from "../../auth/agents/claims.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import type { ShowPage } from "./answer.ts";
-import type { Door } from "./form.ts";
+import type { CsrfGuard } from "./form.ts";
 import { withReturn } from "./return-to.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** What the claim pages need. */
 export interface ClaimRoutesOptions {
-  readonly door: Door;
+  readonly csrf: CsrfGuard;
   readonly show: ShowPage;
   readonly throttle: Throttle;
   readonly guard: CodeGuard;
@@ -33,7 +33,7 @@ export type FreshHandler = (visit: ClaimVisit, options: ClaimRoutesOptions) => P
 /** How a person comes to a claim page. */
 export interface ClaimEntrance {
   /** `enterByForm` for a form. */
-  readonly by: keyof Door;
+  readonly by: keyof CsrfGuard;
   /** Where to go on after a sign-in. */
   readonly place: (req: Request) => string;
 }
@@ -47,9 +47,9 @@ export function forFreshSignIn(
   { by, place }: ClaimEntrance,
   handle: FreshHandler,
 ): RequestHandler {
-  const { door, now } = options;
+  const { csrf, now } = options;
   return async (req, res) => {
-    const browser = await door[by](req, res);
+    const browser = await csrf[by](req, res);
     const { session } = browser;
     if (session !== undefined && isFreshSignIn(session.signedInAt, now().getTime())) {
       return handle({ req, res, browser, session }, options);

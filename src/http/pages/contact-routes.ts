@@ -8,7 +8,7 @@ import { linkToMarkdown } from "../discovery/link-headers.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../markdown.ts";
 import type { ShowPage } from "./answer.ts";
 import { contactMarkdown, contactPage, sentPage } from "./contact.ts";
-import { type Door, filled, formReader, typed } from "./form.ts";
+import { type CsrfGuard, filled, formReader, typed } from "./form.ts";
 import { inSentences } from "./intake-errors.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -16,7 +16,7 @@ import type { Throttle } from "./throttle.ts";
 export interface ContactRoutesOptions {
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  readonly door: Door;
+  readonly csrf: CsrfGuard;
   readonly show: ShowPage;
   readonly throttle: Throttle;
   readonly intake: Pick<Intake, "contact">;
@@ -28,7 +28,7 @@ const MAX_FORM_BYTES = 64 * 1024;
 /** The page where anybody writes to whoever runs the service, with the limits of POST /api/contact:
  *  what is not valid is not counted. */
 export function contactRoutes(options: ContactRoutesOptions): Router {
-  const { baseUrl, door, show } = options;
+  const { baseUrl, csrf, show } = options;
   const markdown = contactMarkdown(baseUrl);
   const link = linkToMarkdown(baseUrl + paths.contactPage);
   const router = Router();
@@ -37,7 +37,7 @@ export function contactRoutes(options: ContactRoutesOptions): Router {
     .get(async (req, res) => {
       res.set({ link, vary: "Accept" });
       if (prefersMarkdown(req)) return void res.type(MARKDOWN_TYPE).send(markdown);
-      const { formToken, session } = await door.enter(req, res);
+      const { formToken, session } = await csrf.openPage(req, res);
       show(res, contactPage({ formToken, isSignedIn: session !== undefined }));
     })
     .post(...formReader(MAX_FORM_BYTES), (req, res) => send(req, res, options))
@@ -48,9 +48,9 @@ export function contactRoutes(options: ContactRoutesOptions): Router {
 async function send(
   req: Request,
   res: Response,
-  { door, show, throttle, intake }: ContactRoutesOptions,
+  { csrf, show, throttle, intake }: ContactRoutesOptions,
 ): Promise<void> {
-  const { formToken, session } = await door.enterByForm(req);
+  const { formToken, session } = await csrf.requireOwnForm(req);
   const isSignedIn = session !== undefined;
   const { data, errors } = filled(InquiryFields, req);
   if (errors !== undefined) {

@@ -68,35 +68,36 @@ export function typed(req: Request, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Tells who is at a browser. */
-export interface Door {
+/** Finds the browser behind a request, and refuses forms of other sites (CSRF). */
+export interface CsrfGuard {
   /**
    * For a page that changes nothing.
    *
-   * @throws {Problem} `forbidden_origin` when it was opened under a wrong address, with the right one.
+   * @throws {Problem} `forbidden_origin` with the public address when the page was opened under
+   *   another one.
    */
-  enter(req: Request, res: Response): Promise<Browser>;
+  openPage(req: Request, res: Response): Promise<Browser>;
 
   /**
-   * For a form. What the browser itself says about where the form comes from must fit, and the
-   * form must hold what only a page of this browser can.
+   * For a form. `Origin` and `Sec-Fetch-Site` must name this site, and the form must hold the token
+   * that its page had in this browser.
    *
    * @throws {Problem} `forbidden_origin`
    */
-  enterByForm(req: Request): Promise<Browser>;
+  requireOwnForm(req: Request): Promise<Browser>;
 }
 
-/** Creates the door. @param baseUrl Public origin of the service. */
-export function createDoor(sessions: Sessions, baseUrl: string): Door {
+/** Creates the guard. @param baseUrl Public origin of the service. */
+export function createCsrfGuard(sessions: Sessions, baseUrl: string): CsrfGuard {
   return {
-    async enter(req, res) {
+    async openPage(req, res) {
       const wrong = wrongAddress(req, baseUrl);
       if (wrong !== undefined) throw wrong;
       const browser = await sessions.browserOf(req.headers.cookie);
       if (browser.setCookie !== undefined) res.append("set-cookie", browser.setCookie);
       return browser;
     },
-    async enterByForm(req) {
+    async requireOwnForm(req) {
       const browser = await sessions.browserOf(req.headers.cookie);
       const isOwn = isFromSite(req, baseUrl);
       if (isOwn && sessions.isFormTokenOf(browser, req.body?.form_token)) return browser;

@@ -9,14 +9,14 @@ import { onlyMethods } from "../allowed-methods.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { consentPage, fullPage, refusedPage } from "./consent.ts";
 import { type FieldErrors, SCOPES_ID } from "./elements.ts";
-import { type Door, filled, readForm, Ticked } from "./form.ts";
+import { type CsrfGuard, filled, readForm, Ticked } from "./form.ts";
 import { followsForm, goOnPage } from "./go-on.ts";
 import { html } from "./html.ts";
 import { withReturn } from "./return-to.ts";
 
 /** What the pages of an authorization request need. */
 export interface InteractionRoutesOptions {
-  readonly door: Door;
+  readonly csrf: CsrfGuard;
   readonly show: ShowPage;
   readonly accounts: Accounts;
   readonly interactions: Interactions;
@@ -49,15 +49,15 @@ export function interactionRoutes(options: InteractionRoutesOptions): Router {
 }
 
 async function look(req: UidRequest, res: Response, options: InteractionRoutesOptions) {
-  const visit = await visitOf({ req, res }, await options.door.enter(req, res), options);
+  const visit = await visitOf({ req, res }, await options.csrf.openPage(req, res), options);
   if (visit === undefined) return;
   if (visit.interaction.prompt === "consent") return askWithin(visit, options);
   goOn(visit, await options.interactions.signIn(req, res, visit.session), options);
 }
 
 async function decide(req: UidRequest, res: Response, options: InteractionRoutesOptions) {
-  const { door, show, interactions } = options;
-  const visit = await visitOf({ req, res }, await door.enterByForm(req), options);
+  const { csrf, show, interactions } = options;
+  const visit = await visitOf({ req, res }, await csrf.requireOwnForm(req), options);
   if (visit === undefined) return;
   if (visit.interaction.prompt !== "consent") return show(res, overPage);
 

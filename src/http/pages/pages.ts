@@ -17,7 +17,7 @@ import { applyRoutes } from "./apply-routes.ts";
 import { claimRoutes } from "./claim-routes.ts";
 import { contactRoutes } from "./contact-routes.ts";
 import { errorPages } from "./error.ts";
-import { createDoor } from "./form.ts";
+import { createCsrfGuard } from "./form.ts";
 import { interactionRoutes } from "./interaction-routes.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
 import { styleAddress, styleRoute } from "./style-route.ts";
@@ -69,7 +69,7 @@ export function pagesRouter(options: PagesOptions): Router {
   const show = createShowPage({ name, stylePath: styleAddress });
   const throttle = createThrottle(limits);
   const guard = createCodeGuard(limits);
-  const parts = { ...options, show, throttle, guard, door: createDoor(sessions, baseUrl) };
+  const parts = { ...options, show, throttle, guard, csrf: createCsrfGuard(sessions, baseUrl) };
   const router = Router();
   router.use(styleRoute());
   router.use(PLACES, nameCaller);

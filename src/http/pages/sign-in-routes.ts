@@ -11,14 +11,14 @@ import { onlyMethods } from "../allowed-methods.ts";
 import { queryOf } from "../request-context.ts";
 import type { PageAnswer, ShowPage } from "./answer.ts";
 import { codePage } from "./code.ts";
-import { type Door, filled, readForm, typed } from "./form.ts";
+import { type CsrfGuard, filled, readForm, typed } from "./form.ts";
 import { followsForm, goOnPage } from "./go-on.ts";
 import { returnTo, withReturn } from "./return-to.ts";
 import { signInPage } from "./sign-in.ts";
 import type { Throttle } from "./throttle.ts";
 /** What the sign-in pages need. */
 export interface SignInRoutesOptions {
-  readonly door: Door;
+  readonly csrf: CsrfGuard;
   readonly show: ShowPage;
   readonly throttle: Throttle;
   readonly guard: CodeGuard;
@@ -58,20 +58,20 @@ export function signInRoutes(options: SignInRoutesOptions): Router {
 }
 
 function sendRoute(router: Router, options: SignInRoutesOptions): void {
-  const { door, show, throttle, signIn, accounts } = options;
+  const { csrf, show, throttle, signIn, accounts } = options;
   const emailOf = async ({ session }: Browser) =>
     session && (await accounts.find(session.accountId))?.email;
 
   router
     .route("/sign-in")
     .get(async (req, res) => {
-      const browser = await door.enter(req, res);
+      const browser = await csrf.openPage(req, res);
       const place = returnTo(queryOf(req).get("return_to"));
       const email = await emailOf(browser);
       show(res, signInPageFor(browser, options, { place, email }));
     })
     .post(...readForm, async (req, res) => {
-      const browser = await door.enterByForm(req);
+      const browser = await csrf.requireOwnForm(req);
       const place = returnTo(typed(req, "return_to"));
       const { data } = filled(SendForm, req);
       if (data === undefined) {
@@ -117,7 +117,7 @@ function signInPageFor(
 }
 
 function codeRoute(router: Router, options: SignInRoutesOptions): void {
-  const { door, show, throttle, guard, sessions, signIn, mailHint, signUp } = options;
+  const { csrf, show, throttle, guard, sessions, signIn, mailHint, signUp } = options;
   const refuse = async ({ req, res, browser, place, email }: Refused) => {
     await guard.miss(req.ip);
     const pending = await signIn.pending(browser.secret);
@@ -132,14 +132,14 @@ function codeRoute(router: Router, options: SignInRoutesOptions): void {
   router
     .route("/sign-in/code")
     .get(async (req, res) => {
-      const { secret, formToken } = await door.enter(req, res);
+      const { secret, formToken } = await csrf.openPage(req, res);
       const place = returnTo(queryOf(req).get("return_to"));
       const pending = await signIn.pending(secret);
       if (pending === undefined) return res.redirect(303, withReturn("/sign-in", place));
       show(res, codePage({ ...pending, formToken, place, mailHint, signUp }));
     })
     .post(...readForm, async (req, res) => {
-      const browser = await door.enterByForm(req);
+      const browser = await csrf.requireOwnForm(req);
       const place = returnTo(typed(req, "return_to"));
       const asked = await signIn.pending(browser.secret);
       const { cookie } = req.headers;
@@ -166,13 +166,13 @@ interface Refused extends Pick<Asked, "place" | "email"> {
 }
 
 function providerRoutes(router: Router, options: SignInRoutesOptions): void {
-  const { door, show, throttle, sessions, upstream, baseUrl } = options;
+  const { csrf, show, throttle, sessions, upstream, baseUrl } = options;
   if (upstream === undefined) return;
 
   router
     .route("/sign-in/provider")
     .post(...readForm, async (req, res) => {
-      const { secret } = await door.enterByForm(req);
+      const { secret } = await csrf.requireOwnForm(req);
       await throttle({ "code-address": addressKey(req.ip) });
       const { href } = await upstream.start(secret, returnTo(typed(req, "return_to")));
       if (followsForm(req)) show(res, goOnPage(href));
@@ -182,7 +182,7 @@ function providerRoutes(router: Router, options: SignInRoutesOptions): void {
   router
     .route("/sign-in/callback")
     .get(async (req, res) => {
-      const browser = await door.enter(req, res);
+      const browser = await csrf.openPage(req, res);
       const callback = new URL(`${baseUrl}/sign-in/callback?${queryOf(req)}`);
       const finished = await upstream.finish(browser.secret, callback);
       if (finished === undefined) throw notSignedIn(upstream);
@@ -199,11 +199,11 @@ const notSignedIn = ({ name }: Upstream): Problem =>
     next: "Open the sign-in page and try again.",
   });
 
-function signOutRoute(router: Router, { door, sessions }: SignInRoutesOptions): void {
+function signOutRoute(router: Router, { csrf, sessions }: SignInRoutesOptions): void {
   router
     .route("/sign-out")
     .post(...readForm, async (req, res) => {
-      const browser = await door.enterByForm(req);
+      const browser = await csrf.requireOwnForm(req);
       res.append("set-cookie", await sessions.close(browser)).redirect(303, "/sign-in");
     })
     .all(onlyMethods(["post"]));

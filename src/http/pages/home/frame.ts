@@ -7,19 +7,19 @@ import type { PageAnswer } from "../answer.ts";
 import { type Html, html } from "../html.ts";
 import type { PageLink } from "../layout.ts";
 import { ACCOUNT_PATH } from "../return-to.ts";
-import type { Reader, ReaderOf } from "./reader.ts";
+import type { Viewer, ViewerOf } from "./viewer.ts";
 
 /** What the pages about the market are shown with. */
 export interface Surroundings {
   readonly site: Site;
   readonly context: ToolContext;
-  readonly readerOf: ReaderOf;
+  readonly viewerOf: ViewerOf;
   /** Sends a page, or the Markdown that stands for it to whoever prefers that. */
   readonly send: (req: Request, res: Response, page: PageAnswer, markdown?: string) => void;
 }
 
 /** Links at the top of the pages about the market. */
-export const homeLinks = ({ isSignedIn }: Reader): readonly PageLink[] => [
+export const homeLinks = ({ isSignedIn }: Viewer): readonly PageLink[] => [
   { href: "/#market", text: "Market" },
   { href: "/#connect", text: "Connect" },
   { href: paths.reference, text: "API" },

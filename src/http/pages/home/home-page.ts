@@ -13,7 +13,7 @@ import { homeLinks, live, news } from "./frame.ts";
 import type { MarketList } from "./market-list.ts";
 import { marketTable } from "./market-table.ts";
 import { classNames } from "./marks.ts";
-import type { Reader } from "./reader.ts";
+import type { Viewer } from "./viewer.ts";
 
 /** How the running service stands, as everyone may know. */
 interface Standing {
@@ -26,18 +26,18 @@ interface Standing {
 /** What the home page is made from. */
 export interface HomeView {
   readonly site: Site;
-  readonly reader: Reader;
+  readonly viewer: Viewer;
   readonly standing: Standing;
   readonly asked: Asked;
-  /** Absent for readers who may not see the market, and where the form is wrong. */
+  /** Absent for viewers who may not see the market, and where the form is wrong. */
   readonly list: MarketList | undefined;
   readonly scriptPath: string;
 }
 
 /** The home page: what this is, what it is worth, what it serves, and how to connect. */
 export function homePage(view: HomeView): PageAnswer {
-  const { site, reader, asked, scriptPath } = view;
-  const isWrong = reader.scopes.has("signals:read") && asked.errors.length > 0;
+  const { site, viewer, asked, scriptPath } = view;
+  const isWrong = viewer.scopes.has("signals:read") && asked.errors.length > 0;
   const status = isWrong ? 400 : 200;
   return {
     status,
@@ -45,7 +45,7 @@ export function homePage(view: HomeView): PageAnswer {
     heading: "What the evidence says about a stock or a coin",
     ...(addressOf(asked.filter) === "/" && !isWrong && { description: SUMMARY }),
     isWide: true,
-    links: homeLinks(reader),
+    links: homeLinks(viewer),
     scriptPath,
     body: html`${isWrong && errorSummary(asked.errors)}
 <div class="hero">
@@ -96,18 +96,18 @@ ${live("standing", entries)}
 const withCode = (text: string): readonly (string | Html)[] =>
   text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
-function marketSection({ reader, asked, list }: HomeView): Html {
+function marketSection({ viewer, asked, list }: HomeView): Html {
   return html`<section aria-labelledby="market">
 <h2 id="market">The market</h2>
 ${
-  reader.scopes.has("signals:read")
+  viewer.scopes.has("signals:read")
     ? html`${filterForm(asked)}${list && live("instruments", marketTable(list, asked.filter))}`
     : forMembers("/")
 }
 </section>`;
 }
 
-/** In place of what a reader may not see. @param place Where they come back to. */
+/** In place of what a viewer may not see. @param place Where they come back to. */
 export const forMembers = (place: string): Html => html`<div class="empty">
 <p>Scores and signals of this service are for people who have an account, and for their agents.</p>
 <p><a href="${withReturn("/sign-in", place)}">Sign in to see them</a></p>

@@ -19,11 +19,11 @@ import type { Surroundings } from "./frame.ts";
 import { homePage } from "./home-page.ts";
 import { showInstrument } from "./instrument-route.ts";
 import { createListMarket } from "./market-list.ts";
-import { createReaderOf, type ReaderOptions } from "./reader.ts";
 import { scriptAddress, scriptRoute } from "./script-route.ts";
+import { createViewerOf, type ViewerOptions } from "./viewer.ts";
 /** What the pages about the market are made from. */
 export interface HomeOptions
-  extends Omit<ReaderOptions, "anonymousScopes">,
+  extends Omit<ViewerOptions, "anonymousScopes">,
     Pick<ErrorPageOptions, "now" | "onError"> {
   readonly site: Site;
   readonly context: ToolContext;
@@ -46,7 +46,7 @@ export function homeRouter(options: HomeOptions): Router {
   const surroundings: Surroundings = {
     site,
     context,
-    readerOf: createReaderOf({ ...options, anonymousScopes: site.anonymousScopes }),
+    viewerOf: createViewerOf({ ...options, anonymousScopes: site.anonymousScopes }),
     send(req, res, page, markdown) {
       res.status(page.status ?? 200);
       if (markdown !== undefined && prefersMarkdown(req)) {
@@ -65,7 +65,7 @@ export function homeRouter(options: HomeOptions): Router {
   return router;
 }
 
-function showHome({ site, context, readerOf, send }: Surroundings): RequestHandler {
+function showHome({ site, context, viewerOf, send }: Surroundings): RequestHandler {
   const { market } = context;
   const listMarket = createListMarket(context);
   const markdown = { type: MARKDOWN_TYPE, text: homeMarkdown(site) };
@@ -74,16 +74,16 @@ function showHome({ site, context, readerOf, send }: Surroundings): RequestHandl
       res.set({ "cache-control": "public, max-age=300", vary: "Accept" });
       return sendUnlessKnown(req, res, markdown);
     }
-    const reader = await readerOf(req);
+    const viewer = await viewerOf(req);
     const asked = filterOf(queryOf(req));
-    const isShown = reader.scopes.has("signals:read") && asked.errors.length === 0;
+    const isShown = viewer.scopes.has("signals:read") && asked.errors.length === 0;
     const standing = {
       asOf: market.knownUntil(),
       instruments: market.instruments().length,
       source: market.source,
     };
-    const list = isShown ? listMarket(asked.filter, reader.scopes) : undefined;
-    send(req, res, homePage({ site, reader, standing, asked, list, scriptPath: scriptAddress }));
+    const list = isShown ? listMarket(asked.filter, viewer.scopes) : undefined;
+    send(req, res, homePage({ site, viewer, standing, asked, list, scriptPath: scriptAddress }));
   };
 }
 

@@ -28,7 +28,7 @@ export function instrumentMarkdown(view: InstrumentView, site: Site): string {
   return textOf(parts);
 }
 
-/** In place of an instrument, for readers who may not see it: the same for every symbol. */
+/** In place of an instrument, for viewers who may not see it: the same for every symbol. */
 export const closedMarkdown = ({ baseUrl }: Site): string =>
   textOf([
     "# For people who have an account",

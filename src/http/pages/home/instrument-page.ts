@@ -9,24 +9,24 @@ import { homeLinks, live, news } from "./frame.ts";
 import type { SignalAnswer } from "./history-chart.ts";
 import type { InstrumentView } from "./instrument.ts";
 import { answerWords, classNames, scoreBar, signalMark } from "./marks.ts";
-import type { Reader } from "./reader.ts";
+import type { Viewer } from "./viewer.ts";
 /** What the page of an instrument is shown with. */
 export interface InstrumentPageOptions {
   readonly site: Site;
-  readonly reader: Reader;
+  readonly viewer: Viewer;
   readonly scriptPath: string;
 }
 
 /** The page of one instrument: its signal, why, since when, and its off-exchange trades. */
 export function instrumentPage(
   view: InstrumentView,
-  { site, reader, scriptPath }: InstrumentPageOptions,
+  { site, viewer, scriptPath }: InstrumentPageOptions,
 ): PageAnswer {
   const { signal, factors, darkpool } = view;
   return {
     heading: signal.symbol,
     isWide: true,
-    links: homeLinks(reader),
+    links: homeLinks(viewer),
     scriptPath,
     body: html`<p class="lead under">${stranger(signal.name)}</p>
 ${live(

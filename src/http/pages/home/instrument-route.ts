@@ -13,18 +13,18 @@ import { permitted, viewInstrument } from "./instrument.ts";
 import { closedMarkdown, instrumentMarkdown, unknownMarkdown } from "./instrument-markdown.ts";
 import { instrumentPage } from "./instrument-page.ts";
 import { instrumentPath } from "./market-table.ts";
-import type { Reader } from "./reader.ts";
 import { remembered } from "./remember.ts";
 import { scriptAddress } from "./script-route.ts";
+import type { Viewer } from "./viewer.ts";
 
 /** Shows one instrument, under one spelling of its symbol. */
-export function showInstrument({ site, context, readerOf, send }: Surroundings): RequestHandler {
+export function showInstrument({ site, context, viewerOf, send }: Surroundings): RequestHandler {
   const viewOf = remembered(context, (symbol) => viewInstrument(symbol, context));
   return async (req, res) => {
-    const reader = await readerOf(req);
+    const viewer = await viewerOf(req);
     const asked = String(req.params.symbol);
-    if (!reader.scopes.has("signals:read")) {
-      return send(req, res, closedPage(asked, reader), closedMarkdown(site));
+    if (!viewer.scopes.has("signals:read")) {
+      return send(req, res, closedPage(asked, viewer), closedMarkdown(site));
     }
 
     const found = find(asked, context);
@@ -32,13 +32,13 @@ export function showInstrument({ site, context, readerOf, send }: Surroundings):
       const { candidates } = found;
       const why = whyNotCovered(context.market);
       const markdown = unknownMarkdown({ symbol: asked, why }, candidates, site);
-      return send(req, res, unknownPage({ symbol: asked, why }, candidates, reader), markdown);
+      return send(req, res, unknownPage({ symbol: asked, why }, candidates, viewer), markdown);
     }
     const { symbol } = found.instrument;
     if (symbol !== asked) return res.redirect(instrumentPath(symbol));
 
-    const view = permitted(await viewOf(symbol), reader.scopes);
-    const page = instrumentPage(view, { site, reader, scriptPath: scriptAddress });
+    const view = permitted(await viewOf(symbol), viewer.scopes);
+    const page = instrumentPage(view, { site, viewer, scriptPath: scriptAddress });
     res.set("link", linkToMarkdown(site.baseUrl + instrumentPath(symbol)));
     send(req, res, page, instrumentMarkdown(view, site));
   };
@@ -51,21 +51,21 @@ const find = (asked: string, { market }: Surroundings["context"]): Resolution =>
     : { kind: "unknown", candidates: [] };
 
 /** The same for every symbol: whether there is such an instrument is not said. */
-const closedPage = (asked: string, reader: Reader): PageAnswer => ({
+const closedPage = (asked: string, viewer: Viewer): PageAnswer => ({
   status: 403,
   heading: "For people who have an account",
-  links: homeLinks(reader),
+  links: homeLinks(viewer),
   body: forMembers(instrumentPath(asked)),
 });
 
 const unknownPage = (
   { symbol: asked, why }: { readonly symbol: string; readonly why: string },
   candidates: readonly Instrument[],
-  reader: Reader,
+  viewer: Viewer,
 ): PageAnswer => ({
   status: 404,
   heading: "No such instrument",
-  links: homeLinks(reader),
+  links: homeLinks(viewer),
   body: html`<p class="lead">Nothing with the symbol ${stranger(asked)} is covered${why}.</p>
 ${
   candidates.length > 0 &&

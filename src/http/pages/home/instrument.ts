@@ -41,7 +41,7 @@ export interface InstrumentView {
   readonly history: History;
   /** The same, drawn; nothing where it is too short. */
   readonly drawings: Html | undefined;
-  /** Absent for readers who may not see it, like the next. */
+  /** Absent for viewers who may not see it, like the next. */
   readonly factors: FactorsAnswer | undefined;
   readonly darkpool: Darkpool | undefined;
 }
@@ -71,7 +71,7 @@ async function draw(data: ChartData): Promise<Html> {
   return historyDrawings(data);
 }
 
-/** The parts of it that a reader may see. */
+/** The parts of it that a viewer may see. */
 export const permitted = (view: InstrumentView, scopes: ReadonlySet<Scope>): InstrumentView => ({
   ...view,
   factors: scopes.has("factor:read") ? view.factors : undefined,

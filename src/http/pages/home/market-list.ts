@@ -21,7 +21,7 @@ export type FactorName = keyof Factors;
 export interface Row {
   /** As `get_signal` answers. */
   readonly signal: z.infer<typeof SignalPage>["items"][number];
-  /** Absent for readers who may not see them. */
+  /** Absent for viewers who may not see them. */
   readonly factors: Factors | undefined;
 }
 

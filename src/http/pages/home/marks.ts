@@ -64,7 +64,7 @@ export const classNames: Readonly<Record<AssetClass, string>> = {
   crypto: "Coin",
 };
 
-/** Of answers that are less than they could be, what a reader must know. */
+/** Of answers that are less than they could be, what a viewer must know. */
 export const answerWords: Readonly<Partial<Record<z.infer<typeof AnswerStatus>, string>>> = {
   stale: "old price",
   insufficient_data: "short history",

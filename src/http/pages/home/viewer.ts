@@ -7,17 +7,17 @@ import type { Limits } from "../../../limits/limits.ts";
 import { createThrottle } from "../throttle.ts";
 
 /** Who looks at a page. */
-export interface Reader {
+export interface Viewer {
   readonly isSignedIn: boolean;
   /** What of the market they may see: nothing, where the public may see nothing. */
   readonly scopes: ReadonlySet<Scope>;
 }
 
 /** Finds out who is at a browser, and counts the visit. @throws {Problem} `rate_limited` */
-export type ReaderOf = (req: Pick<Request, "headers" | "ip">) => Promise<Reader>;
+export type ViewerOf = (req: Pick<Request, "headers" | "ip">) => Promise<Viewer>;
 
-/** What readers are told apart with. */
-export interface ReaderOptions {
+/** What viewers are told apart with. */
+export interface ViewerOptions {
   readonly sessions: Pick<Sessions, "browserOf">;
   readonly accounts: Pick<Accounts, "find">;
   /** `calls` counts visits: of a person together with what they call, else by address. */
@@ -27,16 +27,16 @@ export interface ReaderOptions {
 }
 
 /**
- * Creates what tells readers apart. Whoever has an account may see all that they could let a program
+ * Creates what tells viewers apart. Whoever has an account may see all that they could let a program
  * of theirs have. Whoever has none may see what a program may have that nobody answers for. No cookie
  * is set: a page that only shows needs none.
  */
-export function createReaderOf({
+export function createViewerOf({
   sessions,
   accounts,
   limits,
   anonymousScopes,
-}: ReaderOptions): ReaderOf {
+}: ViewerOptions): ViewerOf {
   const throttle = createThrottle(limits);
   const publicScopes = new Set<Scope>(anonymousScopes);
   const personalScopes = new Set<Scope>(allScopes);
