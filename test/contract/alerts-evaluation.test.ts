@@ -146,15 +146,15 @@ async function playUntilDeath(store: TestStore, records: Records, from: number):
   return SESSIONS.length;
 }
 
-describeStores("the decision about alerts", (engine) => {
-  it("tells every event once, whatever else the alerts are", async () => {
+describeStores("the evaluation of alerts", (engine) => {
+  it("writes every event once", async () => {
     const store = await begun(engine);
     expect(await playUntilDeath(store, store.records, 0)).toBe(SESSIONS.length);
     expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
     await expectWhole(store);
   });
 
-  it("tells a shift across a restart once", async () => {
+  it("writes a shift once across a restart", async () => {
     const store = await begun(engine);
     const stage = lively();
     sessionEnds(stage, 0);
@@ -186,7 +186,7 @@ describeStores("the decision about alerts", (engine) => {
     },
   );
 
-  it("goes on after the alerts that were told when the process ends among many", async () => {
+  it("continues after the alerts that already have the event when a process ends in between", async () => {
     for (const when of ["before", "after"] as const) {
       const store = await openStore(engine);
       const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
@@ -212,7 +212,7 @@ describeStores("the decision about alerts", (engine) => {
     }
   });
 
-  it("knows whom it told when other alerts come first after the process has ended", async () => {
+  it("writes an event once when alerts with smaller ids are added after a crash", async () => {
     const store = await openStore(engine);
     const idsOf = (letter: string, length: number) =>
       Array.from({ length }, (_, index) => `${letter}${index}`);
@@ -235,7 +235,7 @@ describeStores("the decision about alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("is taken once when two processes lead for a while", async () => {
+  it("happens once when two processes lead for a while", async () => {
     const store = await begun(engine);
     const other = engine.isShared ? await store.openBeside() : store;
     const stages = [lively(), lively()] as const;
@@ -252,7 +252,7 @@ describeStores("the decision about alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("is not taken again by a process that led before and is behind", async () => {
+  it("is not repeated by a former leader that is behind", async () => {
     const store = await begun(engine);
     const other = engine.isShared ? await store.openBeside() : store;
     const stages = [lively(), lively()] as const;
@@ -269,7 +269,7 @@ describeStores("the decision about alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("is made up for when the store could not answer for a while", async () => {
+  it("catches up after a store outage", async () => {
     const store = await begun(engine);
     const stage = lively();
     const fails = new Set([2, 9, 21, 40, 66, 80]);
@@ -292,7 +292,7 @@ describeStores("the decision about alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("leaves nothing of an alert that is deleted while it is told", async () => {
+  it("leaves nothing of an alert that is deleted meanwhile", async () => {
     const store = await begun(engine);
     const stage = lively();
     let isGone = false;
@@ -309,7 +309,7 @@ describeStores("the decision about alerts", (engine) => {
     }
   });
 
-  it("shows every event to a reader who goes on from the last that it saw", async () => {
+  it("shows every event to a reader that continues from its last cursor", async () => {
     const store = await begun(engine);
     const { archive } = store;
     const seen: string[] = [];
@@ -343,7 +343,7 @@ describeStores("the decision about alerts", (engine) => {
   });
 });
 
-describe("the decision in the sandbox", () => {
+describe("the evaluation in the sandbox", () => {
   const DAY = 1_000;
   const YEAR_DAYS = 252;
   const LOW: Thresholds = { scoreMove: 8, volatilityZ: 1.5, cooldownDays: 2 };
@@ -388,7 +388,7 @@ describe("the decision in the sandbox", () => {
       });
   }
 
-  it("is the same with restarts, breaks and a year that begins anew as without", async () => {
+  it("is the same with and without restarts, pauses and a new sandbox year", async () => {
     const store = await openStore(model);
     const newYear = 70_000 * YEAR_DAYS;
     const from = newYear - 30;

@@ -82,7 +82,7 @@ describe("an update", () => {
     });
   });
 
-  it("tells every process", async () => {
+  it("is announced to every process", async () => {
     const { service, wanted, records, id } = await openService();
     const told: string[] = [];
     const stop = records.onAnnounce("alerts", (text) => told.push(text));
@@ -92,7 +92,7 @@ describe("an update", () => {
     expect(told).toEqual([id, id]);
   });
 
-  it("of the address makes an active webhook pending, with another challenge", async () => {
+  it("of the URL makes an active webhook pending with a new challenge", async () => {
     const { service, wanted, records, id, clock } = await openService();
     await setState(records, id, ACTIVE);
     await records.commit([
@@ -111,7 +111,7 @@ describe("an update", () => {
     expect(await records.get(endpointHealth, id)).toBeUndefined();
   });
 
-  it("to the address that it has leaves it active", async () => {
+  it("to the same URL leaves the webhook active", async () => {
     const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
     const seen = await service.update(wanted, { url: "https://HOOKS.example.com:443/in" });
@@ -119,7 +119,7 @@ describe("an update", () => {
     expect(await challengesIn(records)).toHaveLength(1);
   });
 
-  it("keeps the secrets when the address is another", async () => {
+  it("of the URL keeps the secrets", async () => {
     const { service, wanted, records, id } = await openService();
     const before = (await storedIn(records, id)).value.way;
     await service.update(wanted, { url: "https://other.example.com/in" });
@@ -129,7 +129,7 @@ describe("an update", () => {
     );
   });
 
-  it("refuses an address that may not be asked, and instants that have passed", async () => {
+  it("refuses a URL that is not allowed and instants in the past", async () => {
     const { service, wanted, records, id } = await openService();
     const before = await storedIn(records, id);
     for (const changes of [{ url: "https://10.0.0.1/" }, { expiresAt: 1 }, { snoozedUntil: 1 }]) {
@@ -153,7 +153,7 @@ describe("an update", () => {
 });
 
 describe("a pause", () => {
-  it("ends with a release of what was held back", async () => {
+  it("releases held deliveries when it ends", async () => {
     const { service, wanted, records, id } = await openService();
     await setState(records, id, ACTIVE);
     await service.update(wanted, { label: "mine" });
@@ -181,7 +181,7 @@ describe("a pause", () => {
   });
 });
 
-describe("to enable a webhook", () => {
+describe("enabling a webhook", () => {
   it.each(["gone", "failing", "unverified"] as const)(
     "that was disabled (%s) asks it again, with a new challenge",
     async (reason) => {
@@ -230,7 +230,7 @@ describe("a rotation", () => {
 });
 
 describe("an alert that is polled", () => {
-  it("has nothing that only a webhook has", async () => {
+  it("refuses actions that need a webhook", async () => {
     const { service, agent } = await openService();
     const { id: alertId } = await made(service, agent, POLLED);
     const wanted = { caller: agent, alertId };
@@ -247,7 +247,7 @@ describe("an alert that is polled", () => {
 });
 
 describe("a removal", () => {
-  it("takes everything along and leaves an audit row", async () => {
+  it("deletes everything that belongs to the alert and writes an audit row", async () => {
     const { service, wanted, records, id } = await openService();
     await service.update(wanted, { isPaused: true });
     const alert = await storedIn(records, id);
@@ -314,7 +314,7 @@ describe("another's alert", () => {
   });
 });
 
-describe("the person who answers for an alert", () => {
+describe("the account of an alert", () => {
   it("sees it and can remove it, and nobody else's", async () => {
     const { service, records, id } = await openService();
     const person = await newPerson(records, "acc_1");
@@ -344,7 +344,7 @@ describe("the person who answers for an alert", () => {
 });
 
 describe("changes", () => {
-  it("are limited for each caller", async () => {
+  it("are limited per caller", async () => {
     const two = { points: 3, windowSeconds: 60 };
     const { service, wanted, records } = await openService({ limits: { "alert-change": two } });
     await service.update(wanted, { label: "one" });

@@ -41,7 +41,7 @@ describe("the list of alerts", () => {
 });
 
 describe("one alert", () => {
-  it("comes with the health of its webhook and what waits", async () => {
+  it("has the health of its webhook and its queued deliveries", async () => {
     const { service, agent, id, records, clock } = await openService();
     expect(await service.find(agent, id)).toMatchObject({
       status: "pending",
@@ -62,7 +62,7 @@ describe("one alert", () => {
     });
   });
 
-  it("counts at most a hundred that wait", async () => {
+  it("counts at most a hundred queued deliveries", async () => {
     const { service, agent, id, records, clock } = await openService();
     const alert = await records.get(alerts, id);
     if (alert === undefined) throw new Error("no alert");
@@ -75,7 +75,7 @@ describe("one alert", () => {
 });
 
 describeStores("events", (engine) => {
-  it("are read page by page, none twice and none missed, also while more come", async () => {
+  it("are paged without duplicates or gaps while new ones arrive", async () => {
     const { service, agent, clock, tell } = await openService(engine);
     const told: string[] = [];
     let cursor: string | undefined;
@@ -102,7 +102,7 @@ describeStores("events", (engine) => {
 });
 
 describe("a page of events", () => {
-  it("is right whatever the events, the filter and the size of the page", async () => {
+  it("is correct for any events, filter and page size", async () => {
     const store = await openService();
     const { service, agent, id, clock } = store;
     const other = await made(service, agent, POLLED);
@@ -145,7 +145,7 @@ describe("a page of events", () => {
     await fc.assert(rounds, { seed: 6, numRuns: 40 });
   });
 
-  it("may be empty and not the last, when much of it is another alert's", async () => {
+  it("may be empty and not the last when the rows belong to other alerts", async () => {
     const { service, agent, id, tell, clock } = await openService();
     const other = await made(service, agent, POLLED);
     const start = clock.now - 10_000;
@@ -169,7 +169,7 @@ describe("a page of events", () => {
     }
   });
 
-  it("has no cursor where there was never an event", async () => {
+  it("has no cursor when there are no events", async () => {
     const { service, agent } = await openService();
     const empty = { events: [], cursor: undefined, hasMore: false };
     expect(await service.events(agent, { cursor: undefined, limit: 10 })).toEqual(empty);
@@ -186,7 +186,7 @@ describe("a page of events", () => {
     },
   );
 
-  it("can begin at the end", async () => {
+  it("can start at the end", async () => {
     const store = await openService();
     const { service, agent, tell, clock } = store;
     const options = {

@@ -47,8 +47,8 @@ async function openService(choice: Parameters<typeof alertServiceOn>[1] = {}) {
   return { ...store, agent, service, id, wanted, change, setState, tell, waiting };
 }
 
-describe("to send one event again", () => {
-  it("queues the same body under the same id, at once", async () => {
+describe("redelivery of one event", () => {
+  it("enqueues the same body under the same id, due at once", async () => {
     const { service, wanted, records, tell, clock, id } = await openService();
     const eventId = await tell(clock.now - DAY_MS);
     await tell(clock.now - 5);
@@ -64,7 +64,7 @@ describe("to send one event again", () => {
     expect((await auditedIn(records)).at(-1)).toMatchObject({ action: "alert.redelivered" });
   });
 
-  it("brings one forward that still waits", async () => {
+  it("makes a queued delivery due at once", async () => {
     const { service, wanted, records, tell, clock } = await openService();
     const eventId = await tell(clock.now);
     await service.redeliver(wanted, eventId);
@@ -77,7 +77,7 @@ describe("to send one event again", () => {
     expect(after).toMatchObject({ dueAt: clock.now, value: { attempts: 4 } });
   });
 
-  it("finds no event of another alert, of another owner, of no one, or of long ago", async () => {
+  it("finds no event of another alert or owner, and none older than 30 days", async () => {
     const store = await openService();
     const { service, wanted, agent, tell, clock, records } = store;
     const other = await made(service, agent);
@@ -109,8 +109,8 @@ describe("to send one event again", () => {
   });
 });
 
-describe("to send again what failed since an instant", () => {
-  it("leaves out what was taken, what waits, what is older and what is another alert's", async () => {
+describe("redelivery of failed events", () => {
+  it("skips events that were accepted, are queued, are older or belong to another alert", async () => {
     const store = await openService();
     const { service, wanted, agent, tell, clock, records, id, waiting } = store;
     const since = clock.now - 10_000;
@@ -139,7 +139,7 @@ describe("to send again what failed since an instant", () => {
     expect(await service.redeliverSince(wanted, since)).toMatchObject({ queued: 0 });
   });
 
-  it("takes a thousand at a time and says where to go on", async () => {
+  it("redelivers a thousand at a time and returns where to continue", async () => {
     const store = await openService();
     const { service, wanted, tell, clock, waiting } = store;
     const start = clock.now - 2_000;
@@ -154,7 +154,7 @@ describe("to send again what failed since an instant", () => {
 });
 
 describe("a test event", () => {
-  it("is queued at once, under an id of its own", async () => {
+  it("is enqueued at once under its own id", async () => {
     const { service, wanted, records, clock, id } = await openService();
     const { eventId } = await service.test(wanted);
     const [delivery] = await records.list(deliveries, { limit: 1 });
@@ -167,14 +167,14 @@ describe("a test event", () => {
     expect((await auditedIn(records)).at(-1)).toMatchObject({ action: "alert.tested" });
   });
 
-  it("is no event", async () => {
+  it("is not recorded as an event", async () => {
     const { service, wanted } = await openService();
     await service.test(wanted);
     const { events } = await service.events(wanted.caller, { cursor: undefined, limit: 10 });
     expect(events).toEqual([]);
   });
 
-  it("is refused where it would only wait, with what helps", async () => {
+  it("is refused with a next step when it would not be sent at once", async () => {
     const { service, wanted, change, setState, waiting, clock } = await openService();
     const refused = async (next: string) => {
       await expect(service.test(wanted)).rejects.toMatchObject({
@@ -195,7 +195,7 @@ describe("a test event", () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it("can be had ten times an hour for each alert", async () => {
+  it("is limited to ten per hour and alert", async () => {
     const ten = { points: 10, windowSeconds: 3_600 };
     const { service, wanted, agent, waiting } = await openService({
       limits: { "alert-test": ten },

@@ -56,7 +56,7 @@ describe("a registration", () => {
     ]);
   });
 
-  it("keeps no secret that can be read", async () => {
+  it("stores no secret in plain text", async () => {
     const { service, agent, store } = await openService();
     const { secret = "" } = await made(service, agent);
     const text = JSON.stringify(await dumped(store));
@@ -72,7 +72,7 @@ describe("a registration", () => {
     expect(await records.list(deliveries, { limit: 10 })).toEqual([]);
   });
 
-  it("says that nothing will come where time stands still", async () => {
+  it("says that no event will come where market time stands still", async () => {
     const { service, agent } = await openService({ standsStill: () => true });
     expect((await made(service, agent)).nextSteps.join(" ")).toContain("no event will come");
     const { service: lively, agent: other } = await openService();
@@ -98,7 +98,7 @@ describe("a registration", () => {
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
   });
 
-  it("refuses instants that have passed", async () => {
+  it("refuses instants in the past", async () => {
     const { service, agent, clock } = await openService();
     for (const name of ["expiresAt", "snoozedUntil"] as const) {
       for (const at of [0, clock.now]) {
@@ -119,14 +119,14 @@ describe("a registration", () => {
     await expect(made(service, agent, POLLED)).rejects.toMatchObject({ code: "rate_limited" });
   });
 
-  it("is not for an owner who is gone or may not have alerts any more", async () => {
+  it("is refused for an owner that is deleted or no longer entitled", async () => {
     const { service, agent, records } = await openService();
     await records.commit([remove(clients, agent.id)]);
     await expect(made(service, agent)).rejects.toMatchObject({ code: "insufficient_scope" });
     expect(await records.list(alerts, { limit: 1 })).toEqual([]);
   });
 
-  it("makes nothing for an owner who goes at the same time", async () => {
+  it("writes nothing when the owner is deleted meanwhile", async () => {
     const store = await openService();
     const { agent, records } = store;
     const commit: Records["commit"] = async (steps) => {
@@ -141,8 +141,8 @@ describe("a registration", () => {
   });
 });
 
-describe("the limits of an owner", () => {
-  it("are 20 webhooks and 100 alerts, each with a way out", async () => {
+describe("the quota of an owner", () => {
+  it("is 20 webhooks and 100 alerts, with a next step", async () => {
     const { service, agent, records } = await openService();
     for (let count = 0; count < 20; count += 1) await made(service, agent);
     await expect(made(service, agent)).rejects.toMatchObject({
@@ -156,7 +156,7 @@ describe("the limits of an owner", () => {
     expect(await made(service, other)).toHaveProperty("id");
   });
 
-  it("are those of a person with all their agents and keys", async () => {
+  it("is shared by a person, their agents and their keys", async () => {
     const { service, agent, records } = await openService();
     const key = await newKeyHolder(records, "key-1", agent.accountId);
     for (let count = 0; count < 50; count += 1) {
@@ -170,7 +170,7 @@ describe("the limits of an owner", () => {
 });
 
 describeEngines("registrations at once", (engine) => {
-  it("lets only as many in as there is room for, however many come at once", async () => {
+  it("holds under concurrent registrations", async () => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
     const service = alertServiceOn({ ...store, records: slowed(store.records) });
@@ -182,7 +182,7 @@ describeEngines("registrations at once", (engine) => {
     expect((await service.list(agent)).alerts).toHaveLength(20);
   });
 
-  it("makes one alert for requests under one key that come at once", async () => {
+  it("registers one alert for concurrent requests under one key", async () => {
     const store = await openStore(engine);
     const agent = await newAgent(store.records, "agent-1");
     const service = alertServiceOn({ ...store, records: slowed(store.records) });
@@ -199,10 +199,10 @@ describeEngines("registrations at once", (engine) => {
   });
 });
 
-describe("a request under a key", () => {
+describe("a request with an idempotency key", () => {
   const request = { wanted: HOOKED, idempotencyKey: "k" };
 
-  it("that comes again has the same answer, with the secret, for 24 hours", async () => {
+  it("returns the same answer with the secret for 24 hours", async () => {
     const { service, agent, clock } = await openService();
     const first = await service.register(agent, request);
     clock.now += 24 * HOUR_MS - 1;
@@ -211,7 +211,7 @@ describe("a request under a key", () => {
     expect((await service.register(agent, request)).id).not.toBe(first.id);
   });
 
-  it("is refused when it asks for something else", async () => {
+  it("is refused when its input differs", async () => {
     const { service, agent } = await openService();
     await service.register(agent, request);
     await expect(
@@ -219,7 +219,7 @@ describe("a request under a key", () => {
     ).rejects.toMatchObject({ code: "idempotency_key_reused", status: 422 });
   });
 
-  it("is another caller's own", async () => {
+  it("is independent of other callers' keys", async () => {
     const { service, agent, records } = await openService();
     const person = await newPerson(records, "acc_1");
     const first = await service.register(agent, request);
@@ -228,7 +228,7 @@ describe("a request under a key", () => {
     expect(second.secret).not.toBe(first.secret);
   });
 
-  it("makes another alert when the first was deleted", async () => {
+  it("registers another alert when the first was deleted", async () => {
     const { service, agent } = await openService();
     const first = await service.register(agent, request);
     await service.remove({ caller: agent, alertId: first.id });
@@ -237,14 +237,14 @@ describe("a request under a key", () => {
     expect((await service.find(agent, second.id)).status).toBe("pending");
   });
 
-  it("may be as long and odd as a header can say", async () => {
+  it("accepts any key that a header can carry", async () => {
     const { service, agent } = await openService();
     const long = { ...request, idempotencyKey: "~".repeat(255) };
     expect((await service.register(agent, long)).id).toBe((await service.register(agent, long)).id);
   });
 });
 
-describe("an alert goes with its owner", () => {
+describe("an alert is deleted with its owner", () => {
   const client = [remove(clients, "x"), removeGroup(issuedTo("x"))];
   const key = [remove(apiKeys, "x"), removeGroup(ofKey("x"))];
   const account = [removeGroup(belongingTo("acc_1"))];

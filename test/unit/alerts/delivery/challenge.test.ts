@@ -31,7 +31,7 @@ it.each([
   expect(isEchoed(response, CHALLENGE)).toBe(false);
 });
 
-it("is owed only by a webhook that was asked it last", () => {
+it("is current only if it is the last one of a pending webhook", () => {
   const body = challengeBody("alert_1", CHALLENGE, 0);
   expect(isCurrentChallenge(body, pending)).toBe(true);
   expect(isCurrentChallenge(body, { ...pending, challenge: "another" })).toBe(false);

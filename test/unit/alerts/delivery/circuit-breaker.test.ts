@@ -19,8 +19,8 @@ function failedTimes(
   return { breaker, now };
 }
 
-describe("the breaker of an endpoint", () => {
-  it("leaves room for five while there are fewer than five failures in a row", () => {
+describe("the circuit breaker of an endpoint", () => {
+  it("allows five concurrent attempts below five consecutive failures", () => {
     for (const failures of [0, 1, 4]) {
       const { breaker, now } = failedTimes(failures);
       expect(allowedAttempts(breaker, now)).toBe(5);
@@ -33,14 +33,17 @@ describe("the breaker of an endpoint", () => {
     [7, 1_800_000],
     [8, 1_800_000],
     [30, 1_800_000],
-  ])("after failure %d in a row sends nothing for %d ms, then one", (failures, pauseMs) => {
-    const { breaker, now } = failedTimes(failures);
-    expect(allowedAttempts(breaker, now)).toBe(0);
-    expect(allowedAttempts(breaker, now + pauseMs - 1)).toBe(0);
-    expect(allowedAttempts(breaker, now + pauseMs)).toBe(1);
-  });
+  ])(
+    "after %d consecutive failures allows nothing for %d ms, then one probe",
+    (failures, pauseMs) => {
+      const { breaker, now } = failedTimes(failures);
+      expect(allowedAttempts(breaker, now)).toBe(0);
+      expect(allowedAttempts(breaker, now + pauseMs - 1)).toBe(0);
+      expect(allowedAttempts(breaker, now + pauseMs)).toBe(1);
+    },
+  );
 
-  it("does not wait longer because of attempts that were under way when it opened", () => {
+  it("is not held open longer by attempts that were running when it opened", () => {
     const { breaker, now } = failedTimes(5);
     const late = [1, 2, 3, 4].reduce<CircuitBreaker>(
       (before, ms) => afterFailedAttempt(before, { isProbe: false, now: now + 10_000 + ms }),

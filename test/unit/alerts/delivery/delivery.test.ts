@@ -17,8 +17,8 @@ const URL_OF_ALERT = "https://inbox.example/hook?key=1";
 const alert = hooked({ url: URL_OF_ALERT });
 const message = { eventId: "msg_1", type: "signal.shift", body: "{}", at: 7 };
 
-describe("the endpoint of a webhook", () => {
-  it("is its address and its owner", () => {
+describe("the endpoint group of a delivery", () => {
+  it("depends on URL and owner", () => {
     const group = endpointGroup(OWNER, URL_OF_ALERT);
     expect(endpointGroup(OWNER, "https://INBOX.example:443/hook?key=1")).toBe(group);
     expect(endpointGroup(OWNER, "https://inbox.example/another")).not.toBe(group);
@@ -35,8 +35,8 @@ describe("the endpoint of a webhook", () => {
   });
 });
 
-describe("a message that is queued", () => {
-  it("is due at once, goes with its alert, and is of no use when events are forgotten", () => {
+describe("an enqueued message", () => {
+  it("is due at once, is deleted with its alert, and expires with its event", () => {
     expect(enqueueDelivery(alert, message)).toEqual([
       {
         kind: "insert",
@@ -53,14 +53,14 @@ describe("a message that is queued", () => {
     ]);
   });
 
-  it("is none where there is no webhook, or none that owes an answer", () => {
+  it("requires a webhook, and a challenge a pending one", () => {
     const polled = { ...alert, value: { ...alert.value, way: { by: "poll" } as const } };
     expect(enqueueDelivery(polled, message)).toEqual([]);
     expect(enqueueChallenge(polled, 0)).toEqual([]);
     expect(enqueueChallenge(alert, 0)).toEqual([]);
   });
 
-  it("has an id without a dot, which separates what is signed", () => {
+  it("has an id without a dot, the separator of the signed content", () => {
     expect(newMessageId()).toMatch(/^msg_[0-9a-f]{32}$/);
   });
 });

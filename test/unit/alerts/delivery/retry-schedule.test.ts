@@ -12,7 +12,7 @@ const pauses = (random: () => number, retryAfterMs?: number) =>
 const sum = (numbers: readonly (number | undefined)[]): number =>
   numbers.reduce<number>((total, each) => total + (each ?? 0), 0);
 
-describe("the schedule of a delivery", () => {
+describe("the retry schedule of a delivery", () => {
   it("has ten attempts over 75 h 35 m 05 s", () => {
     const all = pauses(() => 0.5);
     expect(all.map((each) => each && each / 1_000)).toEqual([
@@ -30,7 +30,7 @@ describe("the schedule of a delivery", () => {
     expect(sum(all)).toBe(((75 * 60 + 35) * 60 + 5) * 1_000);
   });
 
-  it("is longer or shorter by at most a tenth", () => {
+  it("is jittered by at most a tenth", () => {
     const usual = pauses(() => 0.5);
     const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
@@ -46,7 +46,7 @@ describe("the schedule of a delivery", () => {
     expect(pauses(() => 1 - Number.EPSILON)[0]).toBe(5_500);
   });
 
-  it("waits as long as a receiver asks, up to a day, and never less than planned", () => {
+  it("honors Retry-After up to a day, and never shortens a pause", () => {
     expect(pauses(() => 0.5, 60_000).slice(0, 3)).toEqual([60_000, 300_000, 1_800_000]);
     expect(pauses(() => 0.5, 1_000)).toEqual(pauses(() => 0.5));
     expect(pauses(() => 0.5, 1_000 * HOUR)[0]).toBe(24 * HOUR);
@@ -54,8 +54,8 @@ describe("the schedule of a delivery", () => {
   });
 });
 
-describe("the schedule of a challenge", () => {
-  it("asks again 1, 5 and 30 minutes after the first time, and no more", () => {
+describe("the retry schedule of a challenge", () => {
+  it("retries 1, 5 and 30 minutes after the first attempt, then stops", () => {
     const all = [1, 2, 3, 4].map((failures) => nextChallengeMs({ failures, random: () => 0.5 }));
     expect(all).toEqual([60_000, 240_000, 1_500_000, undefined]);
     expect(sum(all)).toBe(30 * 60_000);

@@ -13,7 +13,7 @@ const place = { alertId: "alert_0123456789abcdef", vault };
 const NOW = 1_800_000_000_000;
 
 describe("the secrets of a webhook", () => {
-  it("are told once and kept sealed", () => {
+  it("are returned once and stored encrypted", () => {
     const { secret, sealed } = firstSecret(place);
     expect(isSecret(secret)).toBe(true);
     expect(JSON.stringify(sealed)).not.toContain(secret.slice(6));
@@ -21,7 +21,7 @@ describe("the secrets of a webhook", () => {
     expect(signingSecrets(sealed, place, NOW)).toEqual([secret]);
   });
 
-  it("overlap for a day after a rotation, the new one first", () => {
+  it("overlap for a day after a rotation, the new secret first", () => {
     const first = firstSecret(place);
     const second = nextSecret(first.sealed, place, NOW);
     const both = [second.secret, first.secret];

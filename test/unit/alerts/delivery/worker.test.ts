@@ -96,8 +96,8 @@ function webhookOf({ value }: Hooked): Extract<Alert["way"], { by: "webhook" }> 
 
 const sentAt = ({ headers }: Received): number => Number(headers["webhook-timestamp"]) * SECOND;
 
-describeStores("the worker", (engine) => {
-  it("delivers an event, signed, and keeps nothing of it but the attempt", async () => {
+describeStores("the delivery worker", (engine) => {
+  it("delivers a signed event and keeps only the attempt", async () => {
     const store = await openStore(engine);
     const [inbox, key] = [await receiver(), newKey()];
     const alert = hooked({ url: inbox.url });
@@ -122,7 +122,7 @@ describeStores("the worker", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("delivers what waited before it was started, and every one once", async () => {
+  it("delivers what was queued before it started, each delivery once", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const made = Array.from({ length: 4 }, () => hooked({ url: inbox.url }));
@@ -137,7 +137,7 @@ describeStores("the worker", (engine) => {
     expect(came.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   });
 
-  it("tries again by the schedule, always with the same id and body, and then gives up", async () => {
+  it("retries by the schedule with the same id and body, then gives up", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: 500 });
     const alert = hooked({ url: inbox.url });
@@ -169,7 +169,7 @@ describeStores("the worker", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("waits as long as a receiver asks", async () => {
+  it("honors Retry-After", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: 429, answers: { "retry-after": "120" } });
     const alert = hooked({ url: inbox.url });
@@ -245,7 +245,7 @@ describeStores("the worker", (engine) => {
     },
   );
 
-  it("holds nothing back for an alert that becomes active at the same time", async () => {
+  it("does not hold a delivery back when the alert becomes active meanwhile", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url, isPaused: true });
@@ -271,7 +271,7 @@ describeStores("the worker", (engine) => {
     expect(inbox.received).toHaveLength(1);
   });
 
-  it("removes what is for nobody: an alert that is gone, or whose owner may have none", async () => {
+  it("deletes deliveries of a deleted alert or of an owner without entitlement", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const [gone, barred] = [hooked({ url: inbox.url }), hooked({ url: inbox.url })];
@@ -290,7 +290,7 @@ describeStores("the worker", (engine) => {
     expect(await attempts(store)).toEqual([]);
   });
 
-  it("disables a webhook that is gone at once, and tells the others of its owner", async () => {
+  it("disables a webhook at once after a 410 and notifies the owner's other webhooks", async () => {
     const store = await openStore(engine);
     const [inbox, other, pausedInbox] = [await receiver(), await receiver(), await receiver()];
     inbox.behaviour = 410;
@@ -326,7 +326,7 @@ describeStores("the worker", (engine) => {
     expect(inbox.received).toHaveLength(1);
   });
 
-  it("gives a webhook up after five days and twenty failures, once, and not before both", async () => {
+  it("disables a webhook once, after five days and twenty failures, not before both", async () => {
     const store = await openStore(engine);
     const [inbox, other] = [await receiver({ behaviour: 500 }), await receiver()];
     const alert = hooked({ url: inbox.url });
@@ -363,7 +363,7 @@ describeStores("the worker", (engine) => {
     expect(other.received).toHaveLength(1);
   });
 
-  it("counts every failure of attempts that end together", async () => {
+  it("counts every failure of attempts that end at the same time", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: 404 });
     const alert = hooked({ url: inbox.url });
@@ -376,7 +376,7 @@ describeStores("the worker", (engine) => {
     expect((await waiting(store)).map(({ value }) => value.attempts)).toEqual([1, 1, 1, 1]);
   });
 
-  it("begins to count anew with every success", async () => {
+  it("resets the failure count after a success", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: 500 });
     const alert = hooked({ url: inbox.url });
@@ -391,7 +391,7 @@ describeStores("the worker", (engine) => {
     expect(await store.records.get(endpointHealth, alert.key)).toBeUndefined();
   });
 
-  it("asks a pending webhook, and lets it have its events when it answers", async () => {
+  it("sends a pending webhook its challenge, and its events once it answers", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url, state: pending });
@@ -417,7 +417,7 @@ describeStores("the worker", (engine) => {
     });
   });
 
-  it("asks four times within half an hour, and then disables the webhook", async () => {
+  it("sends a challenge four times within half an hour, then disables the webhook", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: "silent" });
     const alert = hooked({ url: inbox.url, state: pending });
@@ -445,7 +445,7 @@ describeStores("the worker", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("forgets a challenge that is no longer the one", async () => {
+  it("deletes a challenge that was replaced", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url, state: { ...pending, challenge: "the next one" } });
@@ -459,7 +459,7 @@ describeStores("the worker", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("asks a host ten times an hour for one person, whatever others ask", async () => {
+  it("challenges a host at most ten times an hour for one account", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: "silent" });
     const askedBy = (accountId: string, id: string) =>
@@ -483,7 +483,7 @@ describeStores("the worker", (engine) => {
     for (const { dueAt } of late) expect(dueAt).toBeGreaterThan(store.clock.now + 58 * MINUTE);
   });
 
-  it("asks a host so often only for all together", async () => {
+  it("limits challenges to a host for all accounts together", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: "silent" });
     const made = [1, 2, 3].map((at) =>
@@ -497,7 +497,7 @@ describeStores("the worker", (engine) => {
     expect(inbox.received).toHaveLength(2);
   });
 
-  it("sends others their events while an endpoint swallows everything", async () => {
+  it("delivers to other endpoints while one endpoint hangs", async () => {
     const store = await openStore(engine);
     const [hole, inbox] = [await receiver({ behaviour: "black-hole" }), await receiver()];
     const [swallowed, alert] = [hooked({ url: hole.url }), hooked({ url: inbox.url })];
@@ -512,7 +512,7 @@ describeStores("the worker", (engine) => {
     expect(hole.received).toHaveLength(5);
   });
 
-  it("sends one at a time to an endpoint that has failed five times, until it is back", async () => {
+  it("probes an endpoint that has failed five times with one delivery at a time", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: 500 });
     const alert = hooked({ url: inbox.url });
@@ -541,7 +541,7 @@ describeStores("the worker", (engine) => {
     expect(new Set(inbox.received.map(({ id }) => id)).size).toBe(ids.length);
   });
 
-  it("loses nothing when the outcome cannot be kept", async () => {
+  it("delivers again when the attempt could not be recorded", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url });
@@ -567,7 +567,7 @@ describeStores("the worker", (engine) => {
     expect(await waiting(store)).toEqual([]);
   });
 
-  it("gives back what it had no time for when it stops", async () => {
+  it("returns unsent deliveries when it stops", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url });
@@ -591,7 +591,7 @@ describeStores("the worker", (engine) => {
     for (const { dueAt } of left) expect(dueAt).toBe(store.clock.now);
   });
 
-  it("keeps no outcome of an attempt that its own end broke off", async () => {
+  it("does not record an attempt that its stop aborted", async () => {
     const store = await openStore(engine);
     const alert = hooked({ url: "https://inbox.example/hook" });
     await keep(store, alert);
@@ -606,7 +606,7 @@ describeStores("the worker", (engine) => {
     expect(await waiting(store)).toMatchObject([{ value: { attempts: 0 } }]);
   });
 
-  it("verifies no webhook whose address was changed while the one before answered", async () => {
+  it("does not verify a webhook whose URL changed during the challenge", async () => {
     const store = await openStore(engine);
     const alert = hooked({ url: "https://inbox.example/hook", state: pending });
     await keep(store, alert);

@@ -48,8 +48,8 @@ function daysOf(
   return days;
 }
 
-describe("a watch", () => {
-  it("is shared by equal kinds and thresholds, whatever the other kind's are", () => {
+describe("a condition", () => {
+  it("is shared by alerts with equal kind and thresholds of that kind", () => {
     const keyOf = (kind: AlertKind, different: Partial<Thresholds> = {}) =>
       conditionOf(kind, { ...METHOD, ...different }).key;
     const shift = keyOf("signal_shift");
@@ -74,7 +74,7 @@ describe("a watch", () => {
     }
   });
 
-  it("tells a move of the score from its threshold on, between 5 and 50 points", () => {
+  it("fires on a score move at its threshold, between 5 and 50 points", () => {
     const moved = (scoreMove: number, score: number) =>
       daysOf("signal_shift", { scoreMove }, [{ score: 50 }, { score }]);
     expect(moved(5, 54.99)).toEqual([]);
@@ -83,7 +83,7 @@ describe("a watch", () => {
     expect(moved(50, 0)).toEqual([1]);
   });
 
-  it("is armed again within a third of the move", () => {
+  it("rearms within a third of the move", () => {
     const back = (score: number) =>
       daysOf("signal_shift", { scoreMove: 30 }, [
         { score: 40 },
@@ -95,7 +95,7 @@ describe("a watch", () => {
     expect(back(60)).toEqual([1, 3]);
   });
 
-  it("tells volatility from its threshold on, between 1.5 and 4", () => {
+  it("fires on volatility at its threshold, between 1.5 and 4", () => {
     const risen = (volatilityZ: number, z: number) =>
       daysOf("volatility", { volatilityZ }, [{ z: 0 }, { z }]);
     expect(risen(1.5, 1.49)).toEqual([]);
@@ -104,7 +104,7 @@ describe("a watch", () => {
     expect(risen(4, 4)).toEqual([1]);
   });
 
-  it("keeps quiet for its cooldown, from a quarter of a day to 30 days", () => {
+  it("does not fire during its cooldown, from a quarter of a day to 30 days", () => {
     const flips: Said[] = Array.from({ length: 40 }, (_, day) =>
       day % 2 === 0 ? {} : { direction: "LONG" },
     );
@@ -115,13 +115,13 @@ describe("a watch", () => {
     expect(daysOf("volatility", { cooldownDays: 30 }, storms)).toEqual([1, 31]);
   });
 
-  it("remembers nothing of volatility before there is a reading, nor where nothing trades", () => {
+  it("keeps no volatility state without a reading or without trading", () => {
     expect(daysOf("volatility", {}, [{}, {}, { z: 5 }, { z: 5 }])).toEqual([]);
     const stale = { status: "stale", z: 5 } as const;
     expect(daysOf("volatility", {}, [{ z: 0 }, stale, { z: 5 }])).toEqual([2]);
   });
 
-  it("gives the state back that it was given while nothing changes", () => {
+  it("returns the same state while nothing changes", () => {
     const watch = conditionOf("signal_shift", METHOD);
     const at = (day: number) => ({
       snapshot: snapshotOf("A", day * DAY_MS),
@@ -176,8 +176,8 @@ function expectMeant(group: ConditionGroup, alerts: readonly StoredAlert[], seen
   expect(shown).toEqual(isWatched ? [seen] : []);
 }
 
-describe("the alerts that share a watch", () => {
-  it("are told apart from others by what each of them is meant to hear", () => {
+describe("the alerts that share a condition", () => {
+  it("are subscribed exactly if the alert covers the instrument", () => {
     fc.assert(
       fc.property(fc.array(wanted, { maxLength: 8 }), snapshot, (all, seen) => {
         const alerts = all.map((one, index) => stored(`a${index}`, one));
@@ -188,7 +188,7 @@ describe("the alerts that share a watch", () => {
     );
   });
 
-  it("are all those that have not expired", () => {
+  it("include all that have not expired", () => {
     const paused = stored("paused", { isPaused: true });
     const expired = stored("expired", { expiresAt: 10 });
     const later = stored("later", { expiresAt: 11 });
@@ -197,7 +197,7 @@ describe("the alerts that share a watch", () => {
     expect(group?.subscribers(snapshotOf("A", 1))).toEqual(["later", "paused"]);
   });
 
-  it("are told an instrument once each, in the order of their ids", () => {
+  it("are listed once each, ordered by id", () => {
     const alerts = [
       stored("b", { watched: named("A", "A"), kinds: ["volatility", "volatility"] }),
       stored("a", { watched: named("A", "B"), kinds: ["volatility"] }),

@@ -53,7 +53,7 @@ const statesIn = async ({ records }: TestStore) =>
 const LONG: Said = { direction: "LONG" };
 
 describe("events of an account", () => {
-  it("are recorded so often in a day only, and take nothing from others", async () => {
+  it("have a daily limit that does not affect other accounts", async () => {
     const store = await openStore(model);
     const owner = { kind: "agent", id: "client-1", accountId: "acc_1" } as const;
     await store.records.commit([
@@ -73,8 +73,8 @@ describe("events of an account", () => {
   });
 });
 
-describe("what is decided", () => {
-  it("is a change since the session before, the first sight of an instrument never", async () => {
+describe("an evaluated session", () => {
+  it("fires on a change since the session before, never on an instrument's first session", async () => {
     const town = await begun({}, createStage(), LONG);
     expect(await summaryOf(town.store)).toEqual([]);
     await play(town, [LONG, {}, {}]);
@@ -84,7 +84,7 @@ describe("what is decided", () => {
     expect(await summaryOf(town.store)).toEqual(["A@3 direction"]);
   });
 
-  it("is a change since the last close for an alert that was made after it", async () => {
+  it("fires a new alert on a change since the last close", async () => {
     const store = await openStore(model);
     const stage = createStage();
     const leader = leaderOf(store, stage);
@@ -98,7 +98,7 @@ describe("what is decided", () => {
     expect(await summaryOf(store)).toEqual(["A@3 direction"]);
   });
 
-  it("adds up small moves of many sessions", async () => {
+  it("adds up small moves over sessions", async () => {
     const town = await begun();
     await play(
       town,
@@ -107,7 +107,7 @@ describe("what is decided", () => {
     expect(await summaryOf(town.store)).toEqual(["A@5 score"]);
   });
 
-  it("tells what flaps once, until it has calmed down", async () => {
+  it("fires once for a flapping score until it rearms", async () => {
     const town = await begun();
     await play(
       town,
@@ -116,13 +116,13 @@ describe("what is decided", () => {
     expect(await summaryOf(town.store)).toEqual(["A@2 score", "A@6 score"]);
   });
 
-  it("keeps quiet, and tells afterwards what still holds", async () => {
+  it("stays quiet during the cooldown and fires afterwards if the change still holds", async () => {
     const town = await begun({ thresholds: { cooldownDays: 3 } });
     await play(town, [LONG, {}, LONG, {}, {}]);
     expect(await summaryOf(town.store)).toEqual(["A@2 direction", "A@5 direction"]);
   });
 
-  it("is in the order in which sessions closed when several are caught up", async () => {
+  it("comes in closing order when several are caught up", async () => {
     const town = await begun();
     await play(town, [{}]);
     town.stage.close(3, { A: LONG, B: {} });
@@ -137,7 +137,7 @@ describe("what is decided", () => {
     expect(told.map(({ payload }) => payload.data.sequence)).toEqual([1, 2, 1, 3, 2]);
   });
 
-  it("passes over what is so long ago that factors are not kept", async () => {
+  it("is skipped when its factors are no longer kept", async () => {
     const town = await begun();
     for (let day = 2; day <= 50; day++) town.stage.close(day, { A: day % 2 === 0 ? LONG : {} });
     await leaderOf(town.store, town.stage).run();
@@ -147,7 +147,7 @@ describe("what is decided", () => {
     expect(told.at(-1)).toBe("A@50 direction");
   });
 
-  it("is nothing while time stands still, and costs no look into the store", async () => {
+  it("costs no store access while market time stands still", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
     const stage = createStage();
@@ -178,7 +178,7 @@ describe("what is decided", () => {
     expect(await statesIn(store)).toEqual([]);
   });
 
-  it("is done some hundred at a time", async () => {
+  it("commits a hundred alerts at a time", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
     const stage = createStage();
@@ -196,7 +196,7 @@ describe("what is decided", () => {
   });
 });
 
-describe("the volatility", () => {
+describe("a volatility condition", () => {
   const calm = Array.from({ length: 300 }, (_, day) => 0.01 + 0.001 * Math.sin(day));
 
   async function played(ranges: readonly number[], wanted: Wanted, said: Said = {}) {
@@ -213,7 +213,7 @@ describe("the volatility", () => {
     return store;
   }
 
-  it("is told when it becomes unusual, once until it is calm again", async () => {
+  it("fires once when volatility becomes unusual, until it is calm again", async () => {
     const store = await played([0.03, 0.05, 0.01, 0.01, 0.01, ...calm.slice(0, 40), 0.05], {});
     expect(await summaryOf(store)).toEqual(["A@301 extreme", "A@346 extreme"]);
     const [event] = await toldIn(store);
@@ -230,17 +230,17 @@ describe("the volatility", () => {
     expect(await summaryOf(await played(mild, { thresholds: at4 }))).toEqual([]);
   });
 
-  it("is not judged while there is no trading", async () => {
+  it("is not evaluated while there is no trading", async () => {
     expect(await summaryOf(await played([0.05], {}, { status: "stale" }))).toEqual([]);
   });
 
-  it("is matched by the signal at that time", async () => {
+  it("is filtered by the signal at that time", async () => {
     const watched = { by: "filter", signal: "LONG" } as const;
     expect(await summaryOf(await played([0.05], { watched }))).toEqual([]);
     expect(await summaryOf(await played([0.05], { watched }, LONG))).toEqual(["A@301 extreme"]);
   });
 
-  it("shares the numbering of its alert with shifts", async () => {
+  it("shares the sequence numbers of its alert with shifts", async () => {
     const kinds = ["signal_shift", "volatility"] as const;
     const store = await played([0.05], { kinds }, LONG);
     const told = await toldIn(store);
@@ -249,8 +249,8 @@ describe("the volatility", () => {
   });
 });
 
-describe("who is told", () => {
-  it("is who watches the instrument, at the thresholds of each", async () => {
+describe("the recipients of an event", () => {
+  it("are the alerts that cover the instrument, at their own thresholds", async () => {
     const store = await openStore(model);
     const of = (scoreMove: number): Wanted => ({ thresholds: { scoreMove } });
     await store.records.commit([
@@ -276,7 +276,7 @@ describe("who is told", () => {
     ]);
   });
 
-  it("is nobody who has paused, snoozed, has expired or may not have it; to what is disabled nothing is sent", async () => {
+  it("exclude paused, snoozed, expired and unentitled alerts; a disabled webhook is sent nothing", async () => {
     const store = await openStore(model);
     const gone = { kind: "agent", id: "gone", accountId: undefined } as const;
     await store.records.commit([
@@ -306,7 +306,7 @@ describe("who is told", () => {
     expect(queued.sort()).toEqual(["active", "awake", "pending"]);
   });
 
-  it("does not hear afterwards what it missed while it was paused", async () => {
+  it("do not get events that they missed while paused", async () => {
     const town = await begun({ isPaused: true });
     await play(town, [LONG]);
     await town.store.records.commit(alertSteps("a1"));
@@ -335,7 +335,7 @@ describe("who is told", () => {
 });
 
 describe("an event", () => {
-  it("is one row and one delivery with the same body, and goes with its alert", async () => {
+  it("is one row and one delivery with the same body, deleted with its alert", async () => {
     const town = await begun();
     await play(town, [{ score: 70, direction: "LONG" }]);
     const [event] = await toldIn(town.store);
@@ -360,7 +360,7 @@ describe("an event", () => {
     for (const each of left) expect(await readAll(town.store.records, each)).toEqual([]);
   });
 
-  it("comes after the one before, also when the clock is put back or others lead", async () => {
+  it("has a later instant than the one before, also after a clock change or a new leader", async () => {
     const town = await begun();
     await play(town, [LONG, {}]);
     town.store.clock.now -= 3_600_000;
@@ -377,8 +377,8 @@ describe("an event", () => {
   });
 });
 
-describe("what is remembered", () => {
-  it("is forgotten with the last alert that watches it, so that a later one begins anew", async () => {
+describe("the state of a condition", () => {
+  it("is deleted with the last alert that needs it", async () => {
     const town = await begun();
     await play(town, [{ score: 60 }]);
     expect(await statesIn(town.store)).toEqual(["signal_shift:15:method A"]);
@@ -392,7 +392,7 @@ describe("what is remembered", () => {
     expect(await summaryOf(town.store)).toEqual(["A@5 score"]);
   });
 
-  it("is forgotten for instruments that an alert has left", async () => {
+  it("is deleted for instruments that no alert covers any more", async () => {
     const town = await begun({ watched: named("A", "B") });
     town.stage.close(2, { A: {}, B: {} });
     await town.leader.run();
@@ -403,7 +403,7 @@ describe("what is remembered", () => {
     expect(await statesIn(town.store)).toEqual(["signal_shift:15:method B"]);
   });
 
-  it("is kept under symbols with spaces", async () => {
+  it("supports symbols with spaces", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { watched: named("A B") }));
     const stage = createStage();
@@ -416,7 +416,7 @@ describe("what is remembered", () => {
     expect(await statesIn(store)).toEqual(["signal_shift:15:method A B"]);
   });
 
-  it("is forgotten when a replay starts over, which then tells everything again", async () => {
+  it("is deleted when a replay starts over, which then fires everything again", async () => {
     const first = await begun();
     await play(first, [LONG, {}, {}, {}]);
     const again = createStage();
@@ -435,7 +435,7 @@ describe("what is remembered", () => {
     expect(new Set(told.map(({ id }) => id)).size).toBe(3);
   });
 
-  it("survives a leader whose market is a day behind", async () => {
+  it("survives a leader whose market time is a day behind", async () => {
     const town = await begun();
     await play(town, [LONG, {}]);
     const behind = createStage();
@@ -447,7 +447,7 @@ describe("what is remembered", () => {
     expect(await summaryOf(town.store)).toEqual([2, 3, 4].map((day) => `A@${day} direction`));
   });
 
-  it("is forgotten when the method is another, since scores do not compare", async () => {
+  it("is deleted when the method version changes", async () => {
     const town = await begun();
     await play(town, [{ score: 60 }]);
     const progress = collection<Record<string, unknown>>("alert-progress");
@@ -460,8 +460,8 @@ describe("what is remembered", () => {
   });
 });
 
-describe("the numbers of an alert's events", () => {
-  it("have no gap, by instrument", async () => {
+describe("the sequence numbers of an alert", () => {
+  it("have no gaps, per instrument", async () => {
     const store = await openStore(model);
     const owner = { ...OWNER, id: "client-2" };
     await store.records.commit([
@@ -484,7 +484,7 @@ describe("the numbers of an alert's events", () => {
     }
   });
 
-  it("is one alert's own even when it names an instrument twice", async () => {
+  it("count an instrument that is named twice once", async () => {
     const town = await begun({ watched: named("A", "A"), kinds: ["signal_shift", "signal_shift"] });
     await play(town, [LONG]);
     expect(await summaryOf(town.store)).toEqual(["A@2 direction"]);

@@ -83,7 +83,7 @@ describe("a sender", () => {
     expect(await reasonOf(unknown)).toMatch(/self-signed/);
   });
 
-  it("keeps no connection, and opens as many to one host as there are deliveries", async () => {
+  it("does not reuse connections, and opens one per delivery", async () => {
     const waiting: (() => void)[] = [];
     let open = 0;
     let most = 0;
@@ -117,7 +117,7 @@ describe("the answer of a webhook", () => {
     expect(body).toBe(`a${"ü".repeat(511)}`);
   });
 
-  it("is text that can be kept and shown", async () => {
+  it("is sanitized text", async () => {
     const { body } = await answering((_req, res) => {
       res.write("one\r\ntwo\tthree\0\u001b[31mred\u0085\u202egnol\u2066\u2028");
       res.end(Buffer.of(0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80));
@@ -138,21 +138,21 @@ describe("the answer of a webhook", () => {
     expect(body).not.toContain("\0");
   });
 
-  it("counts with its status when the body never ends", async () => {
+  it("is judged by its status when the body never ends", async () => {
     const slow = await answering((_req, res) => void res.writeHead(202).write("so far"), 50);
     expect(slow).toMatchObject({ status: 202, body: "so far" });
     const silent = await answering((_req, res) => res.writeHead(202).flushHeaders(), 50);
     expect(silent).toMatchObject({ status: 202, body: "" });
   });
 
-  it("counts with its status when the body breaks off", async () => {
+  it("is judged by its status when the body is incomplete", async () => {
     const answer = await answering((_req, res) => {
       res.writeHead(200, { "content-length": 100 }).write("so far", () => res.destroy());
     });
     expect(answer).toMatchObject({ status: 200, body: "so far" });
   });
 
-  it("is left when the time for all of it is over", async () => {
+  it("is cut off at the timeout of the request", async () => {
     const url = await receiver((_req, res) => void res.writeHead(200).write("so far"));
     const sender = testSender({ totalMs: 200 });
     expect(await sender.send(to(url))).toMatchObject({ status: 200, body: "so far" });
@@ -196,12 +196,12 @@ describe("a webhook that does not answer", () => {
     expect(await reasonOf(testSender({ totalMs: 300 }).send(to(url)))).not.toBe("");
   });
 
-  it("is given up soon when it only promises an answer", async () => {
+  it("is aborted when it sends only informational responses", async () => {
     const url = await rawReceiver((socket) => flood(socket, INTERIM, ""));
     expect(await reasonOf(testSender().send(to(url)))).toContain("come to the point");
   });
 
-  it("is given up when there is no connection in time", async () => {
+  it("is aborted at the connect timeout", async () => {
     const port = await listen(createServer(() => undefined));
     const sender = testSender({ connectMs: 100 });
     expect(await reasonOf(sender.send(to(`https://${HOST}:${port}/`)))).toMatch(/timeout/i);
@@ -209,7 +209,7 @@ describe("a webhook that does not answer", () => {
     expect(await reasonOf(hanging.send(to(`http://${HOST}:${port}/`)))).toMatch(/timeout/i);
   });
 
-  it("is given up when the sender is closed", async () => {
+  it("is aborted when the sender is closed", async () => {
     const connected = Promise.withResolvers<void>();
     const url = await rawReceiver(() => connected.resolve());
     const sender = testSender();
