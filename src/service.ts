@@ -140,7 +140,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   const context = toolContext(scoring, alerts.service);
   const app = serve({ options, access, alerts, scoring, context, readiness, streams, repeat });
   const { market } = context;
-  const { denials, agentRoom } = access;
+  const { denials, unclaimedTally: agentRoom } = access;
   const report = createReport({ ...options, state, market, streams, denials, agentRoom });
   state.startMaintenance([
     ...recording(scoring, state),

@@ -19,7 +19,7 @@ import type { Upstream } from "./accounts/sign-in.ts";
 import type { UpstreamOptions } from "./accounts/upstream.ts";
 import { createClaims } from "./agents/create-claims.ts";
 import { createAgentOf } from "./agents/registration-access-token.ts";
-import { createAgentRoom } from "./agents/unclaimed-capacity.ts";
+import { UnclaimedCapacity } from "./agents/unclaimed-capacity.ts";
 import { createAssertionVerifier } from "./assertions/id-jag.ts";
 import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-issuers.ts";
 import { createAuditor } from "./auditor.ts";
@@ -75,19 +75,19 @@ export async function createAccess(options: AccessOptions) {
   const sessions = new Sessions({ records, now, secure: isHttps(baseUrl), audit });
   const claims = createClaims({ ...basics, hashAddress, now, baseUrl, anonymousScopes });
   const outbound = createGuardedFetch(options.outbound);
-  const room = createAgentRoom({ records, now });
+  const capacity = new UnclaimedCapacity({ records, now });
   const provider = followKeys(state, {
     ...{ records, accounts, claims, limits, hashAddress, now, onError, baseUrl, anonymousScopes },
     discovery: authorizationServerExtras({ baseUrl }),
     verifier: createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now }),
     signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
-    room,
+    capacity,
   });
   const mailWorker = startMailWorker(options, basics);
   return {
     ...{ accounts, keys, claims, intake, limits, denials, sessions, provider },
-    agentRoom: room.tally,
+    unclaimedTally: () => capacity.tally(),
     agentOf: createAgentOf(records),
     authenticate: authenticationOf(options, { ...basics, provider, anonymousScopes }),
     interactions: createInteractions(provider),

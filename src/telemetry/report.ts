@@ -1,4 +1,3 @@
-import type { RoomTally } from "../auth/agents/unclaimed-capacity.ts";
 import type { QuotaName } from "../limits/limits.ts";
 import type { LoggedError } from "./log.ts";
 
@@ -20,8 +19,13 @@ export interface ProcessReport {
   readonly openStreams: number;
   /** Refusals since the start by the limit that was exceeded; limits without any are absent. */
   readonly denials: Readonly<Partial<Record<QuotaName, number>>>;
-  /** What became of agents that nobody has claimed, for want of room. */
-  readonly agentRoom: RoomTally;
+  /** Agents that nobody has claimed, for want of capacity since the start. */
+  readonly agentRoom: {
+    /** Agents that were removed to make room for others. */
+    readonly evicted: number;
+    /** Registrations that were refused. */
+    readonly refused: number;
+  };
   /** Requests turned away since the start because there were too many at once. */
   readonly shed: number;
   /** The newest errors of the log, the oldest of them first. */

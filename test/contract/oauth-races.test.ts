@@ -208,8 +208,8 @@ describeStores("what a person decides, just before", (engine) => {
     const built = await build(engine);
     const { person, accountId, applications, page, pages } = await asked(built);
     const [application] = await applications();
-    const { removeApplication } = built.server.accounts;
-    built.beforeDecision(() => removeApplication(accountId, String(application?.grantId)));
+    const { accounts } = built.server;
+    built.beforeDecision(() => accounts.removeApplication(accountId, String(application?.grantId)));
     await expect(person.authorize(pages[0])).rejects.toThrow("invalid_request");
     expect(await applications()).toEqual([]);
 

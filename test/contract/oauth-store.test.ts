@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
-import { createAgentRoom } from "../../src/auth/agents/unclaimed-capacity.ts";
+import { UnclaimedCapacity } from "../../src/auth/agents/unclaimed-capacity.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createStoreAdapter } from "../../src/auth/oidc/store-adapter.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
@@ -189,8 +189,8 @@ describe("a client that nobody claims", () => {
       if (call !== "get" || ++reads !== 3) return;
       const hashAddress = (address: string) => address;
       const audit = createAuditor({ now, hashAddress });
-      const room = createAgentRoom({ records, now });
-      const context = { records, now, audit, hashAddress, room };
+      const capacity = new UnclaimedCapacity({ records, now });
+      const context = { records, now, audit, hashAddress, capacity };
       await createStoreAdapter(context)("Client").destroy(client.client_id);
     };
     expect((await manage(client, "PUT", {})).status).toBe(401);

@@ -7,7 +7,7 @@ import { ALL_SCOPES, authorizationRequest, CALLBACK } from "../support/person.ts
 import { type Engine, engines } from "../support/stores.ts";
 
 /** Room for agents that nobody answers for, in these tests. */
-const ROOM = 50;
+const CAPACITY = 50;
 
 /** Longer than a claim code lasts, in milliseconds. */
 const ELEVEN_MINUTES_MS = 11 * 60_000;
@@ -28,7 +28,7 @@ async function place(engine: Engine): Promise<Place> {
   const nowMs = () => Date.now() + clock.aheadMs;
   const store = await engine.open({ now: nowMs });
   const serve = (records: Records) =>
-    startAuthServer({ records, now: () => new Date(nowMs()), room: ROOM, proxyHops: 1 });
+    startAuthServer({ records, now: () => new Date(nowMs()), capacity: CAPACITY, proxyHops: 1 });
   return {
     ...{ server: await serve(store.records), records: store.records, clock },
     beside: async () => serve((await engine.openBeside(store)).records),
@@ -85,11 +85,11 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       const { server, records, clock } = await place(engine);
       const before = await registered(server.local, "198.51.100.1");
       clock.aheadMs = ELEVEN_MINUTES_MS;
-      const statuses = await flood(server.local, fromOneSite(4 * ROOM));
+      const statuses = await flood(server.local, fromOneSite(4 * CAPACITY));
       expect(new Set(statuses)).toEqual(new Set([201]));
       const after = await registered(server.local, "203.0.113.1");
       const kept = await keptOf(records);
-      expect(kept.size).toBeLessThanOrEqual(ROOM);
+      expect(kept.size).toBeLessThanOrEqual(CAPACITY);
       expect(kept).toContain(before.client_id);
       expect(kept).toContain(after.client_id);
     });
@@ -102,7 +102,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
         newcomers.push(await registered(server.local, `203.0.${site}.1`));
       }
       const kept = await keptOf(records);
-      expect(kept.size).toBeLessThanOrEqual(2 * ROOM);
+      expect(kept.size).toBeLessThanOrEqual(2 * CAPACITY);
       for (const { client_id } of newcomers) expect(kept).toContain(client_id);
       for (const client of newcomers) await tokenOf(server.local, client);
     });
@@ -127,7 +127,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       const { url } = authorizationRequest(local, { client_id: asking.client_id });
       expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
 
-      await flood(local, fromSites(ROOM, 1));
+      await flood(local, fromSites(CAPACITY, 1));
       const kept = await keptOf(records);
       expect(kept).not.toContain(idle.client_id);
       expect(kept).toContain(asking.client_id);
@@ -136,9 +136,9 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
 
     it("is not used up by one provider, though every agent is in use at a site of its own", async () => {
       const { server } = await place(engine);
-      const ofProvider = times(3 * ROOM, (at) => `2001:db8:${at.toString(16)}::1`);
+      const ofProvider = times(3 * CAPACITY, (at) => `2001:db8:${at.toString(16)}::1`);
       expect(await flood(server.local, ofProvider)).toContain(201);
-      const newcomers = await flood(server.local, fromSites(ROOM / 2, 1));
+      const newcomers = await flood(server.local, fromSites(CAPACITY / 2, 1));
       expect(new Set(newcomers)).toEqual(new Set([201]));
     });
 
@@ -148,23 +148,23 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       const accepted = statuses.filter((status) => status === 201).length;
       const kept = (await keptOf(records)).size;
       const refused = statuses.filter((status) => status === 429).length;
-      expect(server.roomTally()).toEqual({ evicted: accepted - kept, refused });
+      expect(server.capacityTally()).toEqual({ evicted: accepted - kept, refused });
       await flood(server.local, fromOneSite(10));
-      expect(server.roomTally().evicted + server.roomTally().refused).toBeGreaterThan(0);
+      expect(server.capacityTally().evicted + server.capacityTally().refused).toBeGreaterThan(0);
     });
 
     it("counts large registrations for what they take", async () => {
       const { server, records } = await place(engine);
       const redirect_uris = times(10, (at) => `https://agent.example/${at}${"a".repeat(450)}`);
-      for (const address of fromOneSite(ROOM)) {
+      for (const address of fromOneSite(CAPACITY)) {
         await registered(server.local, address, { redirect_uris });
       }
-      expect((await keptOf(records)).size).toBeLessThanOrEqual(ROOM / 3);
+      expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY / 3);
     });
 
     it("is free again when agents are removed", async () => {
       const { server } = await place(engine);
-      for (const address of fromSites(ROOM, 3)) {
+      for (const address of fromSites(CAPACITY, 3)) {
         const client = await registered(server.local, address);
         const answer = await fetch(client.registration_client_uri, {
           method: "DELETE",
@@ -177,13 +177,13 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
     it.skipIf(!engine.isShared)("is one for all processes", async () => {
       const { server, records, clock, beside } = await place(engine);
       const other = await beside();
-      for (const address of fromOneSite(4 * ROOM)) {
+      for (const address of fromOneSite(4 * CAPACITY)) {
         clock.aheadMs += A_MOMENT_MS;
         const [one, another] = [server.local, other.local];
         const statuses = await Promise.all([flood(one, [address]), flood(another, [address])]);
         for (const status of statuses.flat()) expect([201, 429]).toContain(status);
       }
-      expect((await keptOf(records)).size).toBeLessThanOrEqual(ROOM + 2);
+      expect((await keptOf(records)).size).toBeLessThanOrEqual(CAPACITY + 2);
     });
   },
 );

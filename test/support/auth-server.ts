@@ -7,7 +7,7 @@ import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
 import type { Claims } from "../../src/auth/agents/claims.ts";
 import { createClaims } from "../../src/auth/agents/create-claims.ts";
-import { createAgentRoom, type RoomTally } from "../../src/auth/agents/unclaimed-capacity.ts";
+import { type CapacityTally, UnclaimedCapacity } from "../../src/auth/agents/unclaimed-capacity.ts";
 import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
 import type { TrustedIssuer } from "../../src/auth/assertions/trusted-issuers.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
@@ -60,8 +60,8 @@ interface AuthServerOptions {
   /** What it gets for addresses that clients name; absent: nothing. */
   readonly fetch?: typeof fetch;
   readonly issuers?: readonly TrustedIssuer[];
-  /** Room for agents that nobody answers for; absent: as the service has it. */
-  readonly room?: number;
+  /** Capacity for agents that nobody has claimed; absent: that of the service. */
+  readonly capacity?: number;
   /** Reverse proxies in front, so that a test can ask from many addresses; absent: none. */
   readonly proxyHops?: number;
 }
@@ -86,8 +86,8 @@ export interface AuthServer extends Parts {
   keys(): AuthServerKeys;
   /** Puts another authorization server with other keys in the place of the present one. */
   useKeys(keys: AuthServerKeys): void;
-  /** What became of agents for want of room. */
-  roomTally(): RoomTally;
+  /** What became of agents for want of capacity. */
+  capacityTally(): CapacityTally;
   /** Failures that were not the caller's, newest last. */
   readonly failures: readonly unknown[];
 }
@@ -112,7 +112,7 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
   const onError = (error: unknown) => void failures.push(error);
   const parts = createParts(options, baseUrl, onError);
   const { records: kept, now } = options;
-  const room = createAgentRoom({ records: kept, now, room: options.room });
+  const capacity = new UnclaimedCapacity({ records: kept, now, capacity: options.capacity });
   const build = (keys: AuthServerKeys): Provider =>
     createProvider({
       ...parts,
@@ -123,7 +123,7 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
       }),
       anonymousScopes: anonymousCeiling,
       signedIn: async (cookie) => (await parts.sessions.browserOf(cookie)).session,
-      room,
+      capacity,
       fetch: options.fetch ?? (() => Promise.reject(new Error("there is no internet here"))),
       discovery: { service_documentation: `${baseUrl}/docs/api`, issuer: "https://evil.example" },
     });
@@ -136,7 +136,7 @@ export async function startAuthServer(options: AuthServerOptions): Promise<AuthS
     local,
     port,
     failures,
-    roomTally: room.tally,
+    capacityTally: () => capacity.tally(),
     provider: () => current,
     keys: () => keys,
     useKeys(others) {

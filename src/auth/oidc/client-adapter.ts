@@ -7,19 +7,18 @@ import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
 import { roomForAsserted, withoutAgent, withoutAgentsIn } from "../accounts/own-agents.ts";
 import { type Agent, type ClientRecord, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import { heldWith, registeredBy } from "../agents/registration-access-token.ts";
-import { noRoom } from "../agents/unclaimed-capacity.ts";
+import { noCapacity } from "../agents/unclaimed-capacity.ts";
 import { hashClientSecret, isHashed } from "../secrets.ts";
 import {
   type AdapterContext,
+  type ClientAdapterContext,
   copied,
   type ModelAdapter,
-  type RegistrationContext,
 } from "./adapter-context.ts";
 import { refuseAssertion } from "./agent-identity.ts";
 import { placingOf } from "./client-lifetime.ts";
 import { haveSameRedirects } from "./redirect-uris.ts";
-import { newcomerOf, registersOwned } from "./registration-endpoint.ts";
-import { readsOf } from "./request-state.ts";
+import { type NewClient, stateOf } from "./request-state.ts";
 import { withPersonalScopes } from "./resources.ts";
 
 function storable(metadata: AdapterPayload): AdapterPayload {
@@ -72,27 +71,35 @@ async function updated(
 }
 
 /** The networks that the request under way comes from. */
-function originOf({ hashAddress }: RegistrationContext): Pick<Agent, "site" | "provider"> {
+function originOf({ hashAddress }: ClientAdapterContext): Pick<Agent, "site" | "provider"> {
   const { ctx } = Provider;
   if (ctx === undefined) return {};
   const { site, provider } = networksOf(ctx.ip);
   return { site: hashAddress(site), ...(provider && { provider: hashAddress(provider) }) };
 }
 
-/** Keeps a client that is new; one that nobody answers for takes room. */
+/** The agent of a client that is stored for the first time. */
+function newClientOf(clientId: string, metadata: AdapterPayload): NewClient {
+  const { registration } = stateOf(Provider.ctx);
+  if (registration?.newClient !== undefined) return registration.newClient(clientId, metadata);
+  const registeredAt = (metadata.client_id_issued_at ?? 0) * 1000;
+  return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
+}
+
+/** Where a registration becomes a client. A client that nobody owns takes capacity. */
 async function create(
   key: string,
   metadata: AdapterPayload,
-  context: RegistrationContext,
+  context: ClientAdapterContext,
 ): Promise<void> {
-  const { records, audit, room } = context;
+  const { records, audit, capacity } = context;
   // An update that comes after the removal must not bring the client back.
   if (Provider.ctx?.oidc.route === "client_update") throw new errors.InvalidToken("client gone");
-  const { agent, steps } = newcomerOf(Provider.ctx, key, metadata);
+  const { agent, steps } = newClientOf(key, metadata);
   const value = { metadata, agent: { ...agent, ...originOf(context) } };
   const placing = placingOf(agent);
   const { ttlMs: lifeMs } = placing;
-  if (lifeMs !== undefined) await room.enter({ clientId: key, client: value, lifeMs });
+  if (lifeMs !== undefined) await capacity.admit({ clientId: key, client: value, lifeMs });
   // Whoever is owned from the start came by an assertion.
   const displaced = agent.owner && (await roomForAsserted(records, agent.owner.accountId));
   const isKept = await records.commit([
@@ -114,7 +121,7 @@ async function create(
  * what people allowed the client, since they were shown something else. What was issued to a client goes
  * together with it.
  */
-export function clientAdapter(context: RegistrationContext): ModelAdapter {
+export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
   const endedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
     haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, issuedTo(key));
@@ -139,7 +146,7 @@ export function clientAdapter(context: RegistrationContext): ModelAdapter {
     async find(id) {
       const client = await records.get(clients, id);
       if (client === undefined) return undefined;
-      readsOf(Provider.ctx).clients.set(id, client);
+      stateOf(Provider.ctx).clients.set(id, client);
       return handedOut(client.value);
     },
     async destroy(id) {
@@ -189,8 +196,8 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
       if (isKept) return;
       // One that nobody answers for may have to give way at once to others of its site.
       const { ctx } = Provider;
-      throw ctx?.oidc.route === "registration" && !registersOwned(ctx)
-        ? noRoom()
+      throw ctx?.oidc.route === "registration" && stateOf(ctx).registration?.isOwned !== true
+        ? noCapacity()
         : new errors.InvalidToken("client gone");
     },
     async find(token) {

@@ -12,7 +12,7 @@ import {
   refuse,
 } from "./metadata-members.ts";
 import { isAllowedRedirect } from "./redirect-uris.ts";
-import { scopeCeiling } from "./registration-endpoint.ts";
+import { stateOf } from "./request-state.ts";
 import { personalScopes, withPersonalScopes } from "./resources.ts";
 
 /** Grant types a client can register; others that are asked for are left out of the answer. */
@@ -165,7 +165,7 @@ export function clientMetadata(anonymousScopes: readonly Scope[]) {
     ): void {
       if (member !== properties[0]) return;
       if (ctx !== undefined) {
-        const ceiling = scopeCeiling(ctx, anonymousScopes);
+        const ceiling = stateOf(ctx).registration?.ceiling ?? anonymousScopes;
         Object.assign(metadata, normaliseRegistration({ ...metadata }, ceiling));
       } else if (isByDocument(metadata.client_id)) {
         const normal = normaliseRegistration(documentMetadata({ ...metadata }), []);

@@ -11,7 +11,7 @@ import type { Session } from "../accounts/browser-sessions.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent } from "../agents/agent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
-import { readsOf } from "./request-state.ts";
+import { stateOf } from "./request-state.ts";
 /** Who the people are that clients act for. */
 export interface People {
   readonly accounts: Pick<Accounts, "find">;
@@ -43,7 +43,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
       "nobody is signed in here",
       "login_required",
       (ctx) => {
-        const { accountId } = readsOf(ctx);
+        const { accountId } = stateOf(ctx);
         return accountId === undefined || ctx.oidc.account?.accountId !== accountId;
       },
     ),
@@ -84,7 +84,7 @@ export function followSignIn(provider: Provider, { signedIn }: People): void {
   sessions.get = async function (this: Sessions, ctx) {
     const session = await get.call(this, ctx);
     const person = await signedIn(ctx.headers.cookie);
-    readsOf(ctx).accountId = person?.accountId;
+    stateOf(ctx).accountId = person?.accountId;
     if (session.accountId !== undefined) {
       if (session.accountId === person?.accountId) return session;
       await session.destroy();
@@ -107,7 +107,7 @@ export function extraTokenClaims(
   token: AccessToken | ClientCredentials,
 ) {
   if (token.kind === "ClientCredentials") {
-    const agent = readsOf(ctx).clients.get(token.clientId ?? "")?.value.agent;
+    const agent = stateOf(ctx).clients.get(token.clientId ?? "")?.value.agent;
     return agent && ownerClaims(agent);
   }
   const { AuthorizationCode, RefreshToken } = ctx?.oidc.entities ?? {};

@@ -6,7 +6,7 @@ import { decideOn } from "./consent.ts";
 import { UNAPPROVED_REDIRECT } from "./end-user.ts";
 import { isByDocument } from "./metadata-documents.ts";
 import { redirectOrigin } from "./redirect-uris.ts";
-import { asRequest } from "./request-state.ts";
+import { withRequestState } from "./request-state.ts";
 
 /** A client as people see it: nothing of it was checked. */
 export interface AskingClient {
@@ -87,7 +87,7 @@ export function createInteractions(provider: () => Provider): Interactions {
     consent: (req, res, allowed) =>
       unlessOver(async () => {
         const details = await provider().interactionDetails(req, res);
-        const grantId = await asRequest(() => decide(provider(), details, allowed));
+        const grantId = await withRequestState(() => decide(provider(), details, allowed));
         return provider().interactionResult(req, res, { consent: { grantId } });
       }),
     deny: (req, res) =>

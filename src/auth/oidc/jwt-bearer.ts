@@ -10,9 +10,8 @@ import { type Assertion, type AssertionVerifier, usedAssertions } from "../asser
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { resourcesWithin } from "../audience.ts";
 import { allScopes, scopeAdvice, scopeNames } from "../scopes.ts";
-import { readsOf } from "./request-state.ts";
+import { pendingIssuance, stateOf } from "./request-state.ts";
 import { ACCESS_TOKEN_SECONDS, type ResourcePolicy, resourceIndicators } from "./resources.ts";
-import { exchangeUnderWay } from "./settlement.ts";
 
 /** What the grant works with. */
 interface JwtBearerOptions extends ResourcePolicy {
@@ -53,7 +52,7 @@ function grantedAudience(ctx: Context, { resources }: Assertion, policy: Resourc
  *  when it asks for nothing (RFC 6749 section 3.3). */
 function grantedScope(ctx: Context, { scopes }: Assertion): string {
   const { params, client } = ctx.oidc;
-  const { metadata = client } = readsOf(ctx).clients.get(client.clientId)?.value ?? {};
+  const { metadata = client } = stateOf(ctx).clients.get(client.clientId)?.value ?? {};
   const registered = scopeNames(metadata.scope ?? "");
   const allowed = allScopes.filter(
     (scope) => registered.includes(scope) && (scopes?.includes(scope) ?? true),
@@ -67,9 +66,9 @@ function grantedScope(ctx: Context, { scopes }: Assertion): string {
 
 /** What came of the assertion is kept in the commit of the token. */
 function use({ use: document }: Assertion, grantId: string): void {
-  exchangeUnderWay()?.documents.push({
+  pendingIssuance()?.issued.push({
     model: "IdentityAssertion",
-    documents: usedAssertions,
+    collection: usedAssertions,
     groups: [],
     value: { grantId },
     ...document,
@@ -116,20 +115,19 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
  * refresh token: the provider decides anew each time (discovery section 1.5). The token does not say
  * when the person signed in, since they did not do so here: it cannot claim an agent.
  *
- * To be called before `settleExchanges`, so that a replay which only the store notices is recorded.
+ * To be called before `commitIssuances`, so that a replay which only the store notices is recorded.
  */
 export function registerJwtBearer(provider: Provider, options: JwtBearerOptions): void {
-  const presented = new WeakMap<object, Assertion>();
   provider.registerGrantType(
     JWT_BEARER,
     async (ctx) => {
-      presented.set(ctx, await exchange(ctx as Context, provider, options));
+      stateOf(ctx).assertion = await exchange(ctx as Context, provider, options);
     },
     ["assertion", "scope", "resource"],
   );
   provider.use(async (ctx, next) => {
     await next();
-    const assertion = presented.get(ctx);
+    const { assertion } = stateOf(ctx);
     if (assertion === undefined || ctx.status !== 400) return;
     const { client } = (ctx as KoaContextWithOIDC).oidc;
     await options.verifier.recordReplay(assertion, String(client?.clientId));

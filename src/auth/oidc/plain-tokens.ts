@@ -6,9 +6,10 @@ import { type ClientRecord, clients, issuedTo } from "../agents/agent.ts";
 import { covers, resourceMeant } from "../audience.ts";
 import { scopeNames } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
-import type { AdapterContext } from "./adapter-context.ts";
+import type { AdapterContext, NewRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
-import { type AdmitToken, type Document, issue } from "./issuance.ts";
+import { issue } from "./issuance.ts";
+import type { AdmitToken } from "./request-state.ts";
 import { ACCESS_TOKEN_SECONDS, ownCeiling, type ResourcePolicy } from "./resources.ts";
 
 /** A token as it is answered (RFC 6749 section 5.1). */
@@ -126,14 +127,10 @@ async function give(
   { client, right, admitToken }: Basis,
   context: AdapterContext,
 ): Promise<PlainToken | undefined> {
-  const reads = {
-    clients: new Map([[client.key, client]]),
-    grants: new Map(),
-    accountId: undefined,
-  };
+  const state = { clients: new Map([[client.key, client]]), grants: new Map() };
   try {
-    const document = documentOf(token, { client, right });
-    await issue({ uses: [], documents: [document], admitToken }, reads, context);
+    const record = recordOf(token, { client, right });
+    await issue({ consumed: [], issued: [record], admitToken }, state, context);
   } catch (error) {
     if (error instanceof errors.OIDCProviderError) return undefined;
     throw error;
@@ -147,12 +144,12 @@ async function give(
 }
 
 /** The token as the authorization server would keep it. */
-function documentOf(token: string, { client, right }: Omit<Basis, "admitToken">): Document {
+function recordOf(token: string, { client, right }: Omit<Basis, "admitToken">): NewRecord {
   // Checked by oidc-provider, which knows no clock but this one; the store's ends the token as well.
   const iat = Math.floor(Date.now() / 1000);
   const extra = ownerClaims(client.value.agent);
   return {
-    ...{ model: "ClientCredentials", documents: tokens, key: fingerprint(token) },
+    ...{ model: "ClientCredentials", collection: tokens, key: fingerprint(token) },
     value: {
       ...{ iat, exp: iat + ACCESS_TOKEN_SECONDS, kind: "ClientCredentials" },
       ...{ clientId: client.key, ...right, ...(extra && { extra }) },

@@ -2,7 +2,7 @@ import { type Configuration, type JWK, Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/port/records.ts";
-import type { AgentRoom } from "../agents/unclaimed-capacity.ts";
+import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";
 import { scopes } from "../scopes.ts";
@@ -16,20 +16,20 @@ import {
   type People,
   promptPolicy,
 } from "./end-user.ts";
-import { holdErrorRedirects, leaveRefusals } from "./error-redirects.ts";
+import { delegateRefusals, holdErrorRedirects } from "./error-redirects.ts";
+import { commitIssuances } from "./issuance.ts";
 import { registerJwtBearer } from "./jwt-bearer.ts";
 import { documentClients, type Fetch, limitedFetch } from "./metadata-documents.ts";
 import { isAllowedRedirect, keepRedirectOrigins } from "./redirect-uris.ts";
-import { chainRefreshTokens } from "./refresh-token-families.ts";
+import { keepRefreshTokenFamilies } from "./refresh-token-families.ts";
 import {
   adaptRegistration,
   newClientId,
   type RegistrationOptions,
 } from "./registration-endpoint.ts";
 import { ACCESS_TOKEN_SECONDS, personalScopes, resourceIndicators } from "./resources.ts";
-import { adaptAnswers } from "./responses.ts";
+import { correctResponses } from "./responses.ts";
 import { allowOwnTokens } from "./revocation.ts";
-import { settleExchanges } from "./settlement.ts";
 import { createStoreAdapter } from "./store-adapter.ts";
 import { auditRefusals } from "./token-refusal-audit.ts";
 
@@ -44,8 +44,8 @@ export interface ProviderOptions
   readonly discovery: Readonly<Record<string, unknown>>;
   readonly keys: ProviderKeys;
   readonly limits: Limits;
-  /** Where clients are kept that nobody answers for. */
-  readonly room: AgentRoom;
+  /** Bounds the clients that nobody owns. */
+  readonly capacity: UnclaimedCapacity;
   /** Fetches addresses that strangers name, and none within the operator's network. */
   readonly fetch: Fetch;
   /** Told about every failure that is not the caller's, save that the store cannot answer. */
@@ -206,12 +206,12 @@ export function createProvider(options: ProviderOptions): Provider {
   followSignIn(provider, options);
   registerJwtBearer(provider, { ...options, ...context });
   keepRedirectOrigins(provider);
-  chainRefreshTokens(provider);
-  leaveRefusals(provider);
-  adaptAnswers(provider, onError);
+  keepRefreshTokenFamilies(provider);
+  delegateRefusals(provider);
+  correctResponses(provider, onError);
   holdErrorRedirects(provider);
   auditRefusals(provider, { ...context, limits: options.limits, onError });
   adaptRegistration(provider, { ...options, ...context });
-  settleExchanges(provider, context);
+  commitIssuances(provider, context);
   return provider;
 }

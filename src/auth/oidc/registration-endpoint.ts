@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type AdapterPayload, errors, type KoaContextWithOIDC, type Provider } from "oidc-provider";
-import type { Operation, Records } from "../../store/port/records.ts";
+import type { Records } from "../../store/port/records.ts";
 import {
   type Agent,
   type ClientRecord,
@@ -20,6 +20,7 @@ import {
 } from "./agent-identity.ts";
 import { placingOf } from "./client-lifetime.ts";
 import { checkBody, type Metadata } from "./metadata-members.ts";
+import { type NewClient, stateOf } from "./request-state.ts";
 /** What the answers about a client are made from. */
 export interface AnswerOptions {
   /** Public origin, without a trailing slash. */
@@ -77,33 +78,13 @@ export function identityMembers(
   };
 }
 
-/** An agent that is about to be kept. */
-interface Newcomer {
-  readonly agent: Agent;
-  /** To be committed together with the client. They do not hold when an assertion was used in
-   *  between; the client must then not be kept, and trying again is of no use. */
-  readonly steps: readonly Operation[];
-}
-
 /** What registrations are adapted with. */
 export interface RegistrationOptions extends IdentityOptions, AnswerOptions {
   readonly records: Records;
   readonly claims: Pick<Claims, "begun">;
 }
 
-/** What is known of the client of a request, other than by its metadata. */
-interface Standing {
-  readonly ceiling: readonly Scope[];
-  /** Whether somebody answers from the start for the client that registers. */
-  readonly isOwned?: boolean;
-  /** Absent: an update. */
-  readonly newcomer?: (clientId: string, metadata: AdapterPayload) => Newcomer;
-}
-
 type Next = () => Promise<unknown>;
-
-/** By the context of the request, which the library hands to its hooks. */
-const standings = new WeakMap<object, Standing>();
 
 /** Random bytes of a client id. */
 const ID_BYTES = 16;
@@ -111,15 +92,6 @@ const ID_BYTES = 16;
 /** The id of a new client. */
 export function newClientId(): string {
   return `agt_${randomBytes(ID_BYTES).toString("base64url")}`;
-}
-
-/** What a client that asks nobody may have, for `normaliseRegistration`. @param otherwise For a
- *  request that is neither a registration nor an update. */
-export function scopeCeiling(
-  ctx: KoaContextWithOIDC,
-  otherwise: readonly Scope[],
-): readonly Scope[] {
-  return standings.get(ctx)?.ceiling ?? otherwise;
 }
 
 /** What an agent may register by itself. One that waits for its person holds nothing before they claim
@@ -130,24 +102,6 @@ function ceilingOf(
 ): readonly Scope[] {
   if (agent?.owner !== undefined) return agent.owner.scopes;
   return agent?.identityType === "service_auth" ? allScopes : anonymousScopes;
-}
-
-/** Whether the request registers a client that somebody answers for from the start. Such a client never
- *  gives way to others: only a replay of its assertion ends it while it registers. */
-export function registersOwned(ctx: KoaContextWithOIDC | undefined): boolean {
-  return (ctx && standings.get(ctx)?.isOwned) ?? false;
-}
-
-/** The agent of a client that is to be kept for the first time. */
-export function newcomerOf(
-  ctx: KoaContextWithOIDC | undefined,
-  clientId: string,
-  metadata: AdapterPayload,
-): Newcomer {
-  const newcomer = ctx && standings.get(ctx)?.newcomer;
-  if (newcomer !== undefined) return newcomer(clientId, metadata);
-  const registeredAt = (metadata.client_id_issued_at ?? 0) * 1000;
-  return { agent: { identityType: "anonymous", registeredAt }, steps: [] };
 }
 
 /** Spec 2.4 leaves open which fields are required. Who names no grant is an agent when it names a type
@@ -202,7 +156,7 @@ function refused(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void
 /** What a registration leads to, and what its answer needs of it. */
 function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationOptions) {
   const seen: { client?: AnsweredClient; start?: ClaimStart } = {};
-  const newcomer = (clientId: string, metadata: AdapterPayload): Newcomer => {
+  const newClient = (clientId: string, metadata: AdapterPayload): NewClient => {
     const registeredAt = now().getTime();
     const record = { metadata, agent: { ...agent, registeredAt } };
     const { ttlMs } = placingOf(record.agent);
@@ -212,14 +166,18 @@ function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationO
     Object.assign(seen, { client: { clientId, record, endsAt }, start: begun?.start });
     return { agent: record.agent, steps: [...steps(clientId), ...(begun?.steps ?? [])] };
   };
-  return { seen, newcomer };
+  return { seen, newClient };
 }
 
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
   const asked = await askedIdentity(bodyOf(ctx), options);
-  const { seen, newcomer } = arrival(asked, options);
+  const { seen, newClient } = arrival(asked, options);
   const ceiling = ceilingOf(asked.agent, options.anonymousScopes);
-  standings.set(ctx, { ceiling, isOwned: asked.agent.owner !== undefined, newcomer });
+  stateOf(ctx).registration = {
+    ceiling,
+    isOwned: asked.agent.owner !== undefined,
+    newClient,
+  };
   await next();
 
   if (ctx.status === 201 && seen.client !== undefined) {
@@ -250,7 +208,7 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
     bodyOf(ctx);
     const id = ctx.path.replace(/\/$/, "").split("/").at(-1) ?? "";
     const agent = (await records.get(clients, id))?.value.agent;
-    standings.set(ctx, { ceiling: ceilingOf(agent, anonymousScopes) });
+    stateOf(ctx).registration = { ceiling: ceilingOf(agent, anonymousScopes) };
   }
   await next();
 

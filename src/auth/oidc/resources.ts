@@ -2,7 +2,7 @@ import { type Client, errors, type KoaContextWithOIDC, type ResourceServer } fro
 import type { ClientRecord } from "../agents/agent.ts";
 import { covers, resourceMeant } from "../audience.ts";
 import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
-import { readsOf } from "./request-state.ts";
+import { stateOf } from "./request-state.ts";
 
 /** Seconds an access token is good for (interface section 2.5). */
 export const ACCESS_TOKEN_SECONDS = 3600;
@@ -80,7 +80,7 @@ function settleScope(ctx: KoaContextWithOIDC, client: Client, policy: ResourcePo
   const asked = scopeNames(String(params.scope ?? ""));
 
   if (isOwn(ctx)) {
-    const record = readsOf(ctx).clients.get(client.clientId)?.value;
+    const record = stateOf(ctx).clients.get(client.clientId)?.value;
     const ceiling = record === undefined ? [] : ownCeiling(record, policy.anonymousScopes);
     params.scope = ownScope(asked, ceiling).join(" ");
   } else if (route !== "token") {
@@ -97,7 +97,7 @@ function ownResource(
   { clientId }: Client,
   { baseUrl }: ResourcePolicy,
 ): string {
-  return readsOf(ctx).clients.get(clientId)?.value.agent.owner?.resource ?? baseUrl;
+  return stateOf(ctx).clients.get(clientId)?.value.agent.owner?.resource ?? baseUrl;
 }
 
 /** The resource indicators feature (RFC 8707): two resources, the whole service by default. */

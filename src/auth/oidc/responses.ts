@@ -3,33 +3,31 @@ import { isKnown, strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
 import { documentGrantTypes, isByDocument } from "./metadata-documents.ts";
-import { readsOf } from "./request-state.ts";
-import { challengeClient, tellUnproven } from "./unproven.ts";
+import { hooksOf, stateOf } from "./request-state.ts";
 
-/** The body for a problem that is the service's own and will pass, in the words of RFC 6749
- *  section 4.1.2.1; those of section 5.2 only blame the request. */
+/** The body for a temporary problem of the service. The error code is from RFC 6749 section 4.1.2.1;
+ *  those of section 5.2 only blame the request. */
 export function unavailableBody({ detail, next }: Problem): Readonly<Record<string, string>> {
   return { error: "temporarily_unavailable", error_description: `${detail} ${next}` };
 }
 
-function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
+function respondProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.remove("location");
   ctx.remove("www-authenticate");
   ctx.status = problem.status;
   ctx.set(problem.headers);
   ctx.body = unavailableBody(problem);
-  ctx.state.problem = problem;
 }
 
-/** RFC 7592 section 3 wants every registered member shown, but of the secret there is only a hash,
- *  which is of no use to the client: so it stands only in the answer that issues it. */
+/** RFC 7592 section 3 wants every registered member shown. Of the secret only a hash is stored, which is
+ *  of no use to the client, so the secret is only in the response that issues it. */
 function hideHashedSecret(ctx: KoaContextWithOIDC): void {
   const { client_secret, ...others } = (ctx.body ?? {}) as { client_secret?: unknown };
   if (isHashed(client_secret)) ctx.body = others;
 }
 
-/** A known client that asks by a grant that it did not register is `unauthorized_client` (RFC 6749
- *  section 5.2), where oidc-provider says `invalid_request`. */
+/** A grant type that the client did not register is `unauthorized_client` (RFC 6749 section 5.2), where
+ *  oidc-provider says `invalid_request`. */
 function nameWrongGrant(ctx: KoaContextWithOIDC): void {
   const { route, client, params } = ctx.oidc ?? {};
   const { error } = (ctx.body ?? {}) as { readonly error?: unknown };
@@ -42,31 +40,32 @@ function nameWrongGrant(ctx: KoaContextWithOIDC): void {
   const error_description = `${own}; ${
     grantTypes.includes(grant)
       ? `${grant} needs one that proves who it is: register it by POST /oauth/register`
-      : otherGrantWords(clientId, grant)
+      : otherGrantAdvice(clientId, grant)
   }`;
   ctx.body = { error: "unauthorized_client", error_description };
 }
 
-/** How a client comes to use a grant that it did not register. */
-function otherGrantWords(clientId: string, grant: string): string {
+/** How a client can register the grant type. */
+function otherGrantAdvice(clientId: string, grant: string): string {
   if (!isByDocument(clientId)) return `PUT /oauth/register/${clientId} changes its grant_types`;
   return documentGrantTypes.includes(grant)
     ? "change grant_types in its metadata document"
     : "for another grant, register a client by POST /oauth/register";
 }
 
-/** A client is told the scope that it registered, not what the library was told (client-adapter.ts). */
+/** Shows the scope that the client registered, not the wider one that oidc-provider works with
+ *  (`handedOut` in client-adapter.ts). */
 function showRegisteredScope(ctx: KoaContextWithOIDC): void {
   if (ctx.oidc?.route !== "client" || ctx.status !== 200) return;
-  const client = readsOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
+  const client = stateOf(ctx).clients.get(ctx.oidc.client?.clientId ?? "");
   ctx.body = { ...(ctx.body as object), scope: client?.value.metadata.scope ?? "" };
 }
 
-/** Ways to answer an authorization request that are announced; a page of the library's that posts a
- *  form by itself cannot run here. */
+/** Response modes in the metadata. `form_post` is not one: oidc-provider's self-submitting page cannot
+ *  run under this service's content security policy. */
 export const RESPONSE_MODES: readonly string[] = ["query"];
 
-/** Documents say what holds here, and have a validator (RFC 9110 section 8.8.3). */
+/** Corrects the metadata documents and gives them an ETag (RFC 9110 section 8.8.3). */
 function showMetadata(ctx: KoaContextWithOIDC): void {
   const route = ctx.oidc?.route;
   if ((route !== "discovery" && route !== "jwks") || ctx.status !== 200) return;
@@ -84,19 +83,41 @@ function problemBehind(error: unknown): Problem | undefined {
   return error instanceof Error ? problemBehind(error.cause) : undefined;
 }
 
+/** Endpoints where clients authenticate. */
+const authenticatingRoutes: readonly (string | undefined)[] = ["token", "revocation"];
+
+/** Whether client authentication failed: `invalid_client` (RFC 6749 section 5.2), or `invalid_request`
+ *  before oidc-provider has looked for the client, for credentials that it cannot read. */
+function hasFailedAuthentication({ oidc, status, body }: KoaContextWithOIDC): boolean {
+  if (!authenticatingRoutes.includes(oidc?.route)) return false;
+  const isUnreadable = oidc.entities.Client === undefined && errorOf(body) === "invalid_request";
+  return status === 401 || (status === 400 && isUnreadable);
+}
+
+/** A 401 never comes without a challenge (RFC 9110 section 15.5.2). oidc-provider adds one only where
+ *  the request had an `Authorization` header. */
+function challengeClient(ctx: KoaContextWithOIDC, issuer: string): void {
+  const isAsked = ctx.status === 401 && errorOf(ctx.body) === "invalid_client";
+  if (!isAsked || ctx.res.hasHeader("www-authenticate")) return;
+  ctx.set("www-authenticate", `Basic realm="${issuer}", error="invalid_client"`);
+}
+
+function errorOf(body: unknown): unknown {
+  return (body as { readonly error?: unknown } | null | undefined)?.error;
+}
+
 /**
- * Lets the answers of oidc-provider say what it does not know of: a store that cannot answer is a
- * 503 and a limit a 429 wherever it struck, also in place of a redirect, hashes of secrets are not
- * shown, and every 401 to a client has a challenge.
+ * Corrects the responses of oidc-provider: a store that cannot answer is a 503 and an exceeded limit a
+ * 429 wherever it struck, also in place of a redirect; hashes of secrets are not shown; and every 401
+ * to a client has a challenge.
  *
- * @param onError Told about every other failure that is not the caller's.
+ * @param onError Gets every other failure that is not the caller's.
  */
-export function adaptAnswers(provider: Provider, onError: (error: unknown) => void): void {
-  const problems = new WeakMap<KoaContextWithOIDC, Problem>();
+export function correctResponses(provider: Provider, onError: (error: unknown) => void): void {
   provider.onerror = onError;
   const note = (ctx: KoaContextWithOIDC, error: unknown): boolean => {
     const problem = problemBehind(error);
-    if (problem !== undefined) problems.set(ctx, problem);
+    if (problem !== undefined) stateOf(ctx).problem = problem;
     return problem !== undefined;
   };
   provider.on("authorization.error", note);
@@ -107,14 +128,18 @@ export function adaptAnswers(provider: Provider, onError: (error: unknown) => vo
   });
   provider.use(async (context, next) => {
     const ctx = context as KoaContextWithOIDC;
+    const state = stateOf(ctx);
     try {
       await next();
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      problems.set(ctx, error);
+      state.problem = error;
     }
-    const problem = problems.get(ctx) ?? (await tellUnproven(ctx));
-    if (problem !== undefined) return answerProblem(ctx, problem);
+    if (state.problem === undefined && hasFailedAuthentication(ctx)) {
+      const problem = await hooksOf(ctx.res).onFailedClientAuthentication?.();
+      if (problem !== undefined) state.problem = problem;
+    }
+    if (state.problem !== undefined) return respondProblem(ctx, state.problem);
     nameWrongGrant(ctx);
     challengeClient(ctx, provider.issuer);
     hideHashedSecret(ctx);

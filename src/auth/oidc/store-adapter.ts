@@ -13,25 +13,30 @@ import {
   type Operation,
   type Stored,
 } from "../../store/port/records.ts";
-import { roomForGrant, underGrant, withoutFamily } from "../accounts/grants.ts";
+import {
+  grants,
+  roomForGrant,
+  underGrant,
+  withoutFamily,
+  withoutGrant,
+} from "../accounts/grants.ts";
 import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import {
   type AdapterContext,
+  type ClientAdapterContext,
   copied,
   type ModelAdapter,
-  type RegistrationContext,
+  type NewRecord,
+  type RecordRef,
 } from "./adapter-context.ts";
 import { clientAdapter, registrationTokenAdapter } from "./client-adapter.ts";
-import { endFamily } from "./families.ts";
-import { type Document, endReplayed, issue, type Place } from "./issuance.ts";
-import { tellBeforeKept } from "./open-requests.ts";
-import { chainOf, survivorOf } from "./refresh-token-families.ts";
-import { type Reads, readsOf } from "./request-state.ts";
-import { exchangeUnderWay } from "./settlement.ts";
+import { endReplayed, issue } from "./issuance.ts";
+import { familyOf, survivorOf } from "./refresh-token-families.ts";
+import { hooksOf, pendingIssuance, type RequestState, stateOf } from "./request-state.ts";
 
 /** Models whose ids are secrets: whoever has one may use it. A device code would be one too, but
  *  must be found by its user code and then say its id; this server offers no device flow. */
-const bearers: ReadonlySet<string> = new Set([
+const bearerModels: ReadonlySet<string> = new Set([
   "AccessToken",
   "AuthorizationCode",
   "ClientCredentials",
@@ -40,8 +45,8 @@ const bearers: ReadonlySet<string> = new Set([
   "RefreshToken",
 ]);
 
-/** Models that rest on a client, and most of them on a grant. */
-const issued: ReadonlySet<string> = new Set([
+/** Models that depend on a client, and most of them on a grant. */
+const issuedModels: ReadonlySet<string> = new Set([
   "AccessToken",
   "AuthorizationCode",
   "ClientCredentials",
@@ -50,25 +55,199 @@ const issued: ReadonlySet<string> = new Set([
 ]);
 
 /** Models whose removal is a revocation. */
-const revocable: ReadonlySet<string> = new Set([
+const revocableModels: ReadonlySet<string> = new Set([
   "AccessToken",
   "ClientCredentials",
   "RefreshToken",
 ]);
 
-/** One model, and where it is kept. */
-interface Shelf extends AdapterContext {
-  readonly model: string;
-  readonly documents: Collection<AdapterPayload>;
-}
-
-/** What is looked for: the record, and what stands for it when it is gone. */
-type Sought = Omit<Place, "model" | "documents">;
-
 const underUid = (uid: string): string => `uid:${uid}`;
 const underUserCode = (userCode: string): string => `userCode:${userCode}`;
 
-/** What oidc-provider keeps of an authorization request, as far as it is used here. */
+/** The records of one model. */
+class StoreAdapter implements Adapter {
+  readonly #context: AdapterContext;
+  readonly #model: string;
+  readonly #collection: Collection<AdapterPayload>;
+  readonly #isBearer: boolean;
+
+  constructor(model: string, context: AdapterContext) {
+    this.#context = context;
+    this.#model = model;
+    this.#collection = collection<AdapterPayload>(`oidc:${model}`);
+    this.#isBearer = bearerModels.has(model);
+  }
+
+  async upsert(id: string, { jti, ...rest }: AdapterPayload, expiresIn?: number): Promise<void> {
+    const value = copied(this.#isBearer || jti === undefined ? rest : { ...rest, jti });
+    const { family, ...ref } = this.#refOf(id);
+    const groups = [...groupsOf(value), ...(family === undefined ? [] : [family])];
+    const life = expiresIn === undefined ? {} : { ttlMs: expiresIn * 1000 };
+    await this.#write({ ...ref, value, groups, ...life });
+  }
+
+  async find(id: string): Promise<AdapterPayload | undefined> {
+    const ref = this.#refOf(id);
+    const stored = await this.#lookUp(ref);
+    if (stored === undefined) return undefined;
+    // A used code or refresh token at the token endpoint is a replay.
+    if (stored.consumedAt !== undefined && Provider.ctx?.oidc.route === "token") {
+      await this.#recordReplay(stored);
+    }
+    if (this.#model === "Grant") {
+      stateOf(Provider.ctx).grants.set(ref.key, stored as Stored<object>);
+    }
+    return this.#isBearer ? { ...payloadOf(stored), jti: id } : payloadOf(stored);
+  }
+
+  findByUid(uid: string): Promise<AdapterPayload | undefined> {
+    return this.#firstIn(underUid(uid));
+  }
+
+  findByUserCode(userCode: string): Promise<AdapterPayload | undefined> {
+    return this.#firstIn(underUserCode(userCode));
+  }
+
+  async consume(id: string): Promise<void> {
+    const { records } = this.#context;
+    const ref = this.#refOf(id);
+    const issuance = pendingIssuance();
+    if (issuance !== undefined) return void issuance.consumed.push(ref);
+    if (await records.commit([consume(ref.collection, ref.key)])) return;
+    const stored = await records.get(ref.collection, ref.key);
+    if (stored !== undefined) await endReplayed(ref, stored.value, this.#context);
+    throw new errors.InvalidGrant("used before");
+  }
+
+  async destroy(id: string): Promise<void> {
+    await (this.#model === "Grant" ? this.#revokeGrant(id) : this.#revoke(this.#refOf(id)));
+  }
+
+  /** An access token is revoked alone: whoever was handed it must not be able to end the grant that it
+   *  came of (RFC 7009 section 2.1 leaves that open). */
+  async revokeByGrantId(grantId: string): Promise<void> {
+    const { oidc } = Provider.ctx ?? {};
+    const isAccessToken = oidc?.route === "revocation" && oidc.entities.RefreshToken === undefined;
+    if (!isAccessToken) await this.#revokeGrant(grantId);
+  }
+
+  /** Ends a grant with every code and token that came of it, in one step. */
+  async #revokeGrant(grantId: string): Promise<void> {
+    const { records, audit } = this.#context;
+    await update(records, { collection: grants, key: grantId }, async (grant) => {
+      if (grant === undefined) return withoutFamily(records, grantId);
+      const actor = String(grant.value.clientId);
+      return [
+        ...(await withoutGrant(records, grant)),
+        ...audit({ action: "grant.revoked", actor, target: grantId }),
+      ];
+    });
+  }
+
+  #refOf(id: string): RecordRef {
+    return {
+      model: this.#model,
+      collection: this.#collection,
+      key: this.#isBearer ? fingerprint(id) : id,
+      family: this.#model === "RefreshToken" ? familyOf(id) : undefined,
+    };
+  }
+
+  async #write(record: NewRecord): Promise<void> {
+    if (this.#model === "ReplayDetection") return this.#insertOnce(record);
+    if (issuedModels.has(this.#model)) return this.#issue(record);
+    if (this.#model === "Interaction") await beforeAuthorizationStored();
+    await this.#save(record);
+  }
+
+  /** Records that an assertion of a client was seen; of several requests at once, only the first. */
+  async #insertOnce({ collection, model: _, ...seen }: NewRecord): Promise<void> {
+    if (await this.#context.records.commit([insert(collection, seen)])) return;
+    const isOfClient = Provider.ctx?.oidc.client?.clientId === seen.value.iss;
+    throw isOfClient
+      ? new errors.InvalidClientAuth("assertion seen before")
+      : new errors.InvalidGrant("seen before");
+  }
+
+  async #issue(record: NewRecord): Promise<void> {
+    const issuance = pendingIssuance();
+    if (issuance !== undefined) return void issuance.issued.push(record);
+    const state = stateOf(Provider.ctx);
+    const steps = this.#model === "Grant" ? await this.#grantSteps(record, state) : [];
+    await issue({ consumed: [], issued: [record], steps }, state, this.#context);
+  }
+
+  /** The steps that go with a grant that a person gives or changes.
+   *  @throws `access_denied` when they have as many as there may be. */
+  async #grantSteps({ key, value }: NewRecord, state: RequestState): Promise<readonly Operation[]> {
+    const { records, audit } = this.#context;
+    const room = state.grants.has(key) ? [] : await roomForGrant(records, value);
+    if (room === undefined) {
+      throw new errors.AccessDenied("too many applications act for the person");
+    }
+    const actor = String(value.accountId);
+    return [...room, ...audit({ action: "grant.given", actor, target: key })];
+  }
+
+  /** Writing a record again leaves it used, if it was. */
+  async #save({ collection, model: _, ...record }: NewRecord): Promise<void> {
+    const { key, ...rest } = record;
+    await update(this.#context.records, { collection, key }, (stored) => [
+      stored === undefined
+        ? insert(collection, record)
+        : replace(collection, stored, { ttlMs: null, ...rest }),
+    ]);
+  }
+
+  async #recordReplay({ key, value }: Stored<AdapterPayload>): Promise<void> {
+    const { records, audit } = this.#context;
+    const actor = Provider.ctx?.oidc.client?.clientId ?? String(value.clientId);
+    const target = `${this.#model}:${key}`;
+    await records.commit(audit({ action: "grant.replayed", actor, target }));
+  }
+
+  /** The stored record. A refresh token that was replaced long ago is found as a used one. */
+  async #lookUp({ collection, key, family }: RecordRef) {
+    const { records, now } = this.#context;
+    const stored = await records.get(collection, key);
+    if (stored !== undefined) return stored;
+    const survivor = await survivorOf(records, { collection, family });
+    return survivor && { ...survivor, key, consumedAt: survivor.consumedAt ?? now().getTime() };
+  }
+
+  async #firstIn(group: string): Promise<AdapterPayload | undefined> {
+    const [stored] = await this.#context.records.list(this.#collection, { group, limit: 1 });
+    return stored && payloadOf(stored);
+  }
+
+  /** Revokes a token. A refresh token takes along everything issued under the same grant (RFC 7009
+   *  section 2.1). */
+  async #revoke({ collection, key, family }: RecordRef): Promise<void> {
+    const { records, audit } = this.#context;
+    await update(records, { collection, key }, async (present) => {
+      const stored = present ?? (await survivorOf(records, { collection, family }));
+      if (stored === undefined) return undefined;
+      const { clientId, grantId } = stored.value;
+      const target = `${this.#model}:${key}`;
+      const entry = { action: "token.revoked", actor: String(clientId), target };
+      return [
+        removeAt(collection, stored),
+        ...(this.#model === "RefreshToken" ? await withoutFamily(records, grantId) : []),
+        ...((await this.#isAuditedRevocation(stored.value)) ? audit(entry) : []),
+      ];
+    });
+  }
+
+  /** Revocations are audited for tokens of people and of agents whose own actions are. */
+  async #isAuditedRevocation({ accountId, clientId = "" }: AdapterPayload): Promise<boolean> {
+    if (!revocableModels.has(this.#model)) return false;
+    if (accountId !== undefined) return true;
+    const client = await this.#context.records.get(clients, clientId);
+    return client !== undefined && isAudited(client.value.agent);
+  }
+}
+
+/** What oidc-provider stores of an authorization request, as far as it is used here. */
 interface AuthorizationParameters {
   readonly client_id?: unknown;
 }
@@ -85,179 +264,21 @@ function groupsOf(payload: AdapterPayload): readonly string[] {
   ].flat();
 }
 
-/** A copy of what is kept, which the library may change; `consumed` is in seconds. */
-function payloadOf(stored: Stored<AdapterPayload> | undefined): AdapterPayload | undefined {
-  if (stored === undefined) return undefined;
-  const { value, consumedAt } = stored;
+/** A copy of what is stored, which oidc-provider may change; `consumed` is in seconds. */
+function payloadOf({ value, consumedAt }: Stored<AdapterPayload>): AdapterPayload {
   const use = consumedAt === undefined ? {} : { consumed: Math.floor(consumedAt / 1000) };
   return { ...copied(value), ...use };
 }
 
-/** Keeps that something was seen; only the first of several at once does. */
-async function record(
-  { records }: Shelf,
-  { documents, model: _, ...seen }: Document,
-): Promise<void> {
-  if (await records.commit([insert(documents, seen)])) return;
-  const isOfClient = Provider.ctx?.oidc.client?.clientId === seen.value.iss;
-  throw isOfClient
-    ? new errors.InvalidClientAuth("assertion seen before")
-    : new errors.InvalidGrant("seen before");
+/** Runs the hook of the current request. An authorization request that is resumed after a page takes the
+ *  place of the stored one, so that it does not count again. */
+async function beforeAuthorizationStored(): Promise<void> {
+  const { ctx } = Provider;
+  if (ctx?.oidc.route === "authorization") await hooksOf(ctx.res).beforeAuthorizationStored?.();
 }
 
-async function give(shelf: Shelf, document: Document): Promise<void> {
-  const exchange = exchangeUnderWay();
-  if (exchange !== undefined) return void exchange.documents.push(document);
-  const reads = readsOf(Provider.ctx);
-  const steps = document.model === "Grant" ? await grantSteps(shelf, document, reads) : [];
-  await issue({ uses: [], documents: [document], steps }, reads, shelf);
-}
-
-/** What goes with a grant that a person gives, or changes.
- *  @throws `access_denied` when they have as many as there may be. */
-async function grantSteps(
-  { records, audit }: Shelf,
-  { key, value }: Document,
-  reads: Reads,
-): Promise<readonly Operation[]> {
-  const room = reads.grants.has(key) ? [] : await roomForGrant(records, value);
-  if (room === undefined) throw new errors.AccessDenied("too many applications act for the person");
-  return [
-    ...room,
-    ...audit({ action: "grant.given", actor: String(value.accountId), target: key }),
-  ];
-}
-
-/** What is written again keeps that its one use was made. */
-async function save({ records }: Shelf, { documents, model: _, ...record }: Document) {
-  const { key, ...rest } = record;
-  await update(records, { collection: documents, key }, (stored) => [
-    stored === undefined
-      ? insert(documents, record)
-      : replace(documents, stored, { ttlMs: null, ...rest }),
-  ]);
-}
-
-/** Keeps an authorization request while a person is asked. */
-async function hold(shelf: Shelf, document: Document): Promise<void> {
-  await tellBeforeKept();
-  await save(shelf, document);
-}
-
-function writeOf(model: string): (shelf: Shelf, document: Document) => Promise<void> {
-  if (model === "ReplayDetection") return record;
-  if (model === "Interaction") return hold;
-  return issued.has(model) ? give : save;
-}
-
-/** Whatever has been used and comes to the token endpoint is a replay. */
-async function recordReplay(
-  { model, records, audit }: Shelf,
-  { key, value }: Stored<AdapterPayload>,
-) {
-  const actor = Provider.ctx?.oidc.client?.clientId ?? String(value.clientId);
-  await records.commit(audit({ action: "grant.replayed", actor, target: `${model}:${key}` }));
-}
-
-/** What is kept of a record; of a refresh token that was replaced long ago, that it was used. */
-async function lookUp(
-  { records, documents, now }: Shelf,
-  { key, chain }: Sought,
-): Promise<Stored<AdapterPayload> | undefined> {
-  const stored = await records.get(documents, key);
-  if (stored !== undefined) return stored;
-  const survivor = await survivorOf(records, { documents, chain });
-  return survivor && { ...survivor, key, consumedAt: survivor.consumedAt ?? now().getTime() };
-}
-
-async function load(shelf: Shelf, sought: Sought): Promise<AdapterPayload | undefined> {
-  const { key } = sought;
-  const stored = await lookUp(shelf, sought);
-  if (stored?.consumedAt !== undefined && Provider.ctx?.oidc.route === "token") {
-    await recordReplay(shelf, stored);
-  }
-  if (stored !== undefined && shelf.model === "Grant") {
-    readsOf(Provider.ctx).grants.set(key, stored as Stored<object>);
-  }
-  return payloadOf(stored);
-}
-
-async function first(shelf: Shelf, group: string): Promise<AdapterPayload | undefined> {
-  return payloadOf((await shelf.records.list(shelf.documents, { group, limit: 1 }))[0]);
-}
-
-async function use(shelf: Shelf, { key, chain }: Sought): Promise<void> {
-  const { model, documents, records } = shelf;
-  const exchange = exchangeUnderWay();
-  if (exchange !== undefined) return void exchange.uses.push({ model, documents, key, chain });
-  if (await records.commit([consume(documents, key)])) return;
-  const stored = await records.get(documents, key);
-  if (stored !== undefined) await endReplayed({ model, documents, key }, stored.value, shelf);
-  throw new errors.InvalidGrant("used before");
-}
-
-/** Whether the end of a token is somebody's concern: a person's, or of whoever answers for the agent. */
-async function concerns({ records }: Shelf, { accountId, clientId = "" }: AdapterPayload) {
-  if (accountId !== undefined) return true;
-  const client = await records.get(clients, clientId);
-  return client !== undefined && isAudited(client.value.agent);
-}
-
-/** A refresh token takes along all that came of the same grant (RFC 7009 section 2.1). */
-async function drop(shelf: Shelf, { key, chain }: Sought): Promise<void> {
-  const { model, records, documents, audit } = shelf;
-  await update(records, { collection: documents, key }, async (kept) => {
-    const stored = kept ?? (await survivorOf(records, { documents, chain }));
-    if (stored === undefined) return undefined;
-    const { clientId, grantId } = stored.value;
-    const entry = { action: "token.revoked", actor: String(clientId), target: `${model}:${key}` };
-    return [
-      removeAt(documents, stored),
-      ...(model === "RefreshToken" ? await withoutFamily(records, grantId) : []),
-      ...(revocable.has(model) && (await concerns(shelf, stored.value)) ? audit(entry) : []),
-    ];
-  });
-}
-
-/** Whether an access token is being revoked, which goes alone: whoever was handed it must not be able
- *  to end what it came of (RFC 7009 section 2.1 leaves that open). */
-function isOneRevoked(): boolean {
-  const { oidc } = Provider.ctx ?? {};
-  return oidc?.route === "revocation" && oidc.entities.RefreshToken === undefined;
-}
-
-function modelAdapter(model: string, context: AdapterContext): Adapter {
-  const documents = collection<AdapterPayload>(`oidc:${model}`);
-  const shelf = { ...context, model, documents };
-  const write = writeOf(model);
-  const isBearer = bearers.has(model);
-  const keyOf = isBearer ? fingerprint : (id: string) => id;
-  const chain = (id: string) => (model === "RefreshToken" ? chainOf(id) : undefined);
-  const sought = (id: string): Sought => ({ key: keyOf(id), chain: chain(id) });
-
-  return {
-    async upsert(id, { jti, ...rest }, expiresIn) {
-      const value = copied(isBearer || jti === undefined ? rest : { ...rest, jti });
-      const life = expiresIn === undefined ? {} : { ttlMs: expiresIn * 1000 };
-      const groups = [...groupsOf(value), ...[chain(id) ?? []].flat()];
-      await write(shelf, { model, documents, key: keyOf(id), value, groups, ...life });
-    },
-    async find(id) {
-      const payload = await load(shelf, sought(id));
-      return isBearer && payload !== undefined ? { ...payload, jti: id } : payload;
-    },
-    findByUid: (uid) => first(shelf, underUid(uid)),
-    findByUserCode: (userCode) => first(shelf, underUserCode(userCode)),
-    consume: (id) => use(shelf, sought(id)),
-    destroy: (id) => (model === "Grant" ? endFamily(context, id) : drop(shelf, sought(id))),
-    async revokeByGrantId(grantId) {
-      if (!isOneRevoked()) await endFamily(context, grantId);
-    },
-  };
-}
-
-/** Models that do some things in a way of their own. */
-const special: Readonly<Record<string, (context: RegistrationContext) => ModelAdapter>> = {
+/** Models that implement some methods in their own way. */
+const special: Readonly<Record<string, (context: ClientAdapterContext) => ModelAdapter>> = {
   Client: clientAdapter,
   RegistrationAccessToken: registrationTokenAdapter,
 };
@@ -266,16 +287,15 @@ const special: Readonly<Record<string, (context: RegistrationContext) => ModelAd
  * Keeps the state of the authorization server in the store, each model in a collection of its own.
  * Single use holds under concurrency and across processes: of several uses at once one holds, and an
  * upsert of `ReplayDetection` throws `invalid_grant` or `invalid_client` the second time. Secrets are
- * kept hashed. In a request for a token, what is issued and what is used up for it wait until the
- * answer is ready (`settleExchanges`).
+ * stored hashed. In a token request, what is used up and what is issued wait until the response is
+ * ready (`commitIssuances`).
  *
- * Every token, code and grant of a client is in the group `client:<id>`, and what a person let it do
- * in the group of the account too. Registrations, updates and removals of clients, what people allow,
- * revocations and refused replays are in the audit, save what agents do that nobody answers for
- * (`isAudited`).
+ * Every token, code and grant of a client is in the group `client:<id>`; a person's are in the group of
+ * the account too. Registrations, updates and removals of clients, consents, revocations and refused
+ * replays are in the audit, except for agents that nobody owns (`isAudited`).
  *
  * Every method throws the problem `store_unavailable` when the store cannot answer.
  */
-export function createStoreAdapter(context: RegistrationContext): AdapterFactory {
-  return (model) => ({ ...modelAdapter(model, context), ...special[model]?.(context) });
+export function createStoreAdapter(context: ClientAdapterContext): AdapterFactory {
+  return (model) => Object.assign(new StoreAdapter(model, context), special[model]?.(context));
 }

@@ -1,5 +1,4 @@
-import type { AdmitToken } from "../../auth/oidc/issuance.ts";
-import { whenUnproven } from "../../auth/oidc/unproven.ts";
+import { type AdmitToken, hooksOf } from "../../auth/oidc/request-state.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
@@ -112,11 +111,11 @@ export function guardProofs(limits: Limits, handOn: HandOn<ClientRequest>): Hand
     const { clientId, proof } = named;
     // Who names nobody has nothing to prove.
     if (proof !== undefined || clientId !== "") {
-      whenUnproven(asked.res, async () => {
+      hooksOf(asked.res).onFailedClientAuthentication = async () => {
         await limits.count("secret-address", address);
         if (proof !== "secret") return undefined;
         return refusalOf([await limits.count("secret-client", fingerprint(clientId))]);
-      });
+      };
     }
     await handOn({ ...asked, named });
   };

@@ -4,12 +4,10 @@ import { paths } from "../../../wellknown/paths.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import { userInfoOf } from "../../auth/oidc/end-user.ts";
-import { whenRefused } from "../../auth/oidc/error-redirects.ts";
-import { beforeKept } from "../../auth/oidc/open-requests.ts";
 import type { IssuePlainToken } from "../../auth/oidc/plain-tokens.ts";
+import { hooksOf } from "../../auth/oidc/request-state.ts";
 import { RESPONSE_MODES } from "../../auth/oidc/responses.ts";
 import { revokeByPossession } from "../../auth/oidc/revocation.ts";
-import { admitTokenOf } from "../../auth/oidc/settlement.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
 import type { Limits, QuotaName } from "../../limits/limits.ts";
@@ -94,12 +92,12 @@ function callbacks(): (provider: Provider) => Callback {
 /** Has the error handlers answer a person whose authorization request is refused. */
 const takeRefusals: RequestHandler = (req, res, next) => {
   if (isOpenedInBrowser(req)) {
-    whenRefused(res, (refusal) => {
+    hooksOf(res).onAuthorizationRefused = (refusal) => {
       if (refusal instanceof Problem) return next(refusal);
       const { error, error_description: description = "no more is known" } = refusal;
       if (error === "server_error") return next(internalError());
       next(new OAuthError(error, { status: 400, description }));
-    });
+    };
   }
   next();
 };
@@ -138,7 +136,7 @@ function plainFirst({ plainTokens, limits }: OAuthOptions, handOn: HandOn): Hand
     const admitToken = admitTokens(limits, asked);
     const token = isPlain ? await plainTokens(form, admitToken) : undefined;
     if (token === undefined) {
-      admitTokenOf(res, admitToken);
+      hooksOf(res).admitToken = admitToken;
       return handOn(asked);
     }
     res.setHeader("Cache-Control", "no-store");
@@ -165,7 +163,8 @@ function limitRegistrations(limits: Limits): RequestHandler {
  *  what is refused takes nothing from anybody. */
 function countKept(limits: Limits): RequestHandler {
   return (req, res, next) => {
-    beforeKept(res, async () => admit(res, await countInNetworks(limits, "authorize", req.ip)));
+    hooksOf(res).beforeAuthorizationStored = async () =>
+      admit(res, await countInNetworks(limits, "authorize", req.ip));
     next();
   };
 }

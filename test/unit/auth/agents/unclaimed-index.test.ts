@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPopulation } from "../../../../src/auth/agents/unclaimed-index.ts";
+import { UnclaimedIndex } from "../../../../src/auth/agents/unclaimed-index.ts";
 
 const NOW = 1_000_000;
 
@@ -10,37 +10,37 @@ interface Described {
   readonly busyUntil?: number;
 }
 
-/** A population of agents, each named after its site and the order in which it came. */
-function populated(...agents: readonly Described[]) {
-  const population = createPopulation();
+/** A index of agents, each named after its site and the order in which it came. */
+function indexWith(...agents: readonly Described[]) {
+  const index = new UnclaimedIndex();
   for (const [at, { site, provider, size = 1, busyUntil = 0 }] of agents.entries()) {
     const id = `${site}${at}`;
     const networks = provider === undefined ? [site] : [site, provider];
-    population.add({ id, networks, size, registeredAt: at, busyUntil, endsAt: NOW + 1 });
+    index.add({ id, networks, size, registeredAt: at, busyUntil, endsAt: NOW + 1 });
   }
-  return population;
+  return index;
 }
 
-const idsOf = (population: ReturnType<typeof createPopulation>, spared = 0) =>
-  population.givingWay({ now: NOW, spared }).map(({ agent }) => agent.id);
+const idsOf = (index: UnclaimedIndex, spared = 0) =>
+  index.evictionOrder({ now: NOW, spared }).map(({ agent }) => agent.id);
 
-describe("agents that nobody answers for", () => {
-  it("give way in the site that takes most, the newest first", () => {
-    const population = populated(
+describe("agents that nobody has claimed", () => {
+  it("are evicted from the site that has most, the newest first", () => {
+    const index = indexWith(
       ...[{ site: "a" }, { site: "b" }, { site: "b" }, { site: "b" }, { site: "a" }],
     );
-    expect(idsOf(population)).toEqual(["b3", "a4", "b2", "b1", "a0"]);
+    expect(idsOf(index)).toEqual(["b3", "a4", "b2", "b1", "a0"]);
   });
 
-  it("count as much as they take", () => {
-    const population = populated({ site: "a", size: 5 }, { site: "b" }, { site: "b" });
-    expect(idsOf(population)).toEqual(["a0", "b2", "b1"]);
-    expect([population.size, population.sizeOf("a"), population.sizeOf("b")]).toEqual([7, 5, 2]);
+  it("count by their size", () => {
+    const index = indexWith({ site: "a", size: 5 }, { site: "b" }, { site: "b" });
+    expect(idsOf(index)).toEqual(["a0", "b2", "b1"]);
+    expect([index.size, index.sizeOf("a"), index.sizeOf("b")]).toEqual([7, 5, 2]);
   });
 
-  it("stay while they are in use and their site takes little", () => {
+  it("stay while they are in use and their site has few", () => {
     const busyUntil = NOW + 1;
-    const population = populated(
+    const index = indexWith(
       ...[
         { site: "a", busyUntil },
         { site: "b", busyUntil },
@@ -51,14 +51,14 @@ describe("agents that nobody answers for", () => {
         { site: "b", busyUntil },
       ],
     );
-    expect(idsOf(population, 2)).toEqual(["b4", "b3"]);
-    expect(idsOf(population, 4)).toEqual(["b3"]);
+    expect(idsOf(index, 2)).toEqual(["b4", "b3"]);
+    expect(idsOf(index, 4)).toEqual(["b3"]);
   });
 
-  it("give way in the provider that takes most, though each of its sites takes little", () => {
+  it("are evicted from the provider that has most, though each of its sites has few", () => {
     const busyUntil = NOW + 1;
     const provider = "p";
-    const population = populated(
+    const index = indexWith(
       ...[
         { site: "a", provider, busyUntil },
         { site: "b", provider, busyUntil },
@@ -69,19 +69,17 @@ describe("agents that nobody answers for", () => {
         { site: "c", provider, busyUntil },
       ],
     );
-    expect(idsOf(population, 2)).toEqual(["c4"]);
-    expect(population.sizeOf(provider)).toBe(3);
+    expect(idsOf(index, 2)).toEqual(["c4"]);
+    expect(index.sizeOf(provider)).toBe(3);
   });
 
   it("are counted once, and no more when they go or end", () => {
-    const population = populated({ site: "a" }, { site: "b" });
-    const known = population.find("a0");
-    if (known !== undefined) population.add({ ...known, size: 3, endsAt: NOW });
-    expect(population.size).toBe(4);
-    population.removeEnded(NOW);
-    population.remove("nobody");
-    expect([population.size, population.sizeOf("a"), population.find("a0")]).toEqual([
-      ...[1, 0, undefined],
-    ]);
+    const index = indexWith({ site: "a" }, { site: "b" });
+    const known = index.find("a0");
+    if (known !== undefined) index.add({ ...known, size: 3, endsAt: NOW });
+    expect(index.size).toBe(4);
+    index.removeEnded(NOW);
+    index.remove("nobody");
+    expect([index.size, index.sizeOf("a"), index.find("a0")]).toEqual([...[1, 0, undefined]]);
   });
 });

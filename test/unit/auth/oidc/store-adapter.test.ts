@@ -1,9 +1,9 @@
 import type { Adapter } from "oidc-provider";
 import { expect, it } from "vitest";
 import { belongingTo, clients } from "../../../../src/auth/agents/agent.ts";
-import { createAgentRoom } from "../../../../src/auth/agents/unclaimed-capacity.ts";
+import { UnclaimedCapacity } from "../../../../src/auth/agents/unclaimed-capacity.ts";
 import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
-import { asRequest } from "../../../../src/auth/oidc/request-state.ts";
+import { withRequestState } from "../../../../src/auth/oidc/request-state.ts";
 import { createStoreAdapter } from "../../../../src/auth/oidc/store-adapter.ts";
 import type { AuditEntry } from "../../../../src/store/audit/entry.ts";
 import { unsealedAudit } from "../../../../src/store/audit/entry.ts";
@@ -21,8 +21,8 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   const now = () => new Date(clock.now);
   const hashAddress = (address: string) => `hash of ${address}`;
   const audit = createAuditor({ now, hashAddress });
-  const room = createAgentRoom({ records, now });
-  const context = { records: seenAs(records), now, audit, room, hashAddress };
+  const capacity = new UnclaimedCapacity({ records, now });
+  const context = { records: seenAs(records), now, audit, capacity, hashAddress };
   const adapterFor = createStoreAdapter(context);
   const started = clock.now;
   for (const id of ["a", "b"]) await adapterFor("Client").upsert(id, { client_id: id });
@@ -471,7 +471,7 @@ describeStores("a grant that is written again", (engine) => {
     const grants = built.adapterFor("Grant");
     await grants.upsert("g", grant("one"), 60);
     const extend = (scope: string, meanwhile?: () => Promise<unknown>) =>
-      asRequest(async () => {
+      withRequestState(async () => {
         await grants.find("g");
         await meanwhile?.();
         await grants.upsert("g", grant(scope), 120);
