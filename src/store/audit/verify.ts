@@ -95,7 +95,7 @@ function reported({ rows, firstPosition, last, problems }: Walk): Omit<AuditRepo
 const MAX_PROBLEMS = 100;
 
 /** How far the chain was followed. */
-export interface Walk {
+interface Walk {
   /** The newest row when the walk began. */
   readonly head: ChainPoint;
   /** The newest row that retention has removed by now. */
