@@ -2,10 +2,10 @@ import { addressKey } from "./address-key.ts";
 import type { Limits } from "./limits.ts";
 import { refusalOf } from "./refusal.ts";
 
-/** Stops whoever guesses claim or sign-in codes. */
+/** Stops callers that guess claim or sign-in codes. */
 export interface CodeGuard {
   /**
-   * To be asked before a code is looked at: after too many wrong ones not even the right one is.
+   * Call it before a code is checked: after too many wrong codes the right one is refused too.
    *
    * @param ip Network address of the caller.
    * @throws {Problem} `rate_limited`
@@ -15,7 +15,7 @@ export interface CodeGuard {
   miss(ip: string | undefined): Promise<void>;
 }
 
-/** Creates the guard. It goes by the address alone, so that nobody who comes from elsewhere is stopped. */
+/** Creates the guard. It goes by the address alone, so that callers from other addresses are not stopped. */
 export function createCodeGuard(limits: Limits): CodeGuard {
   return {
     async enter(ip) {

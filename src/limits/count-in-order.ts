@@ -5,8 +5,8 @@ export type Counter = readonly [quota: QuotaName, key: string];
 
 /**
  * Counts one against several quotas, one after the other, and no further than to the first that is
- * exceeded: who is refused uses up nothing that is counted for somebody else. So what a caller
- * cannot choose, such as the address, stands first.
+ * exceeded: a refused call uses up nothing of the quotas after it. So quotas by what a caller cannot
+ * choose, such as its address, come first.
  *
  * @returns What was counted; only the last can be exceeded.
  */

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
  *  elsewhere. */
 const LOCKING: ReadonlySet<QuotaName> = new Set(["secret-address", "wrong-code"]);
 
-/** Who guessed wrong too often. */
+/** The lock of an address after too many wrong guesses. */
 interface Lockout {
   /** How often, without a quiet day in between. */
   readonly times: number;
@@ -31,7 +31,7 @@ export interface LockoutOptions {
 }
 
 /**
- * Limits that lock out whoever goes on guessing: each time the quota is used up, the lock lasts twice as
+ * Limits that lock out an address that goes on guessing: each time the quota is used up, the lock lasts twice as
  * long as the last one, from the window of the quota to a day. A day after the last lock has ended
  * all is forgotten. Locks are kept in the store: a restart frees nobody.
  */

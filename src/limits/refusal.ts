@@ -2,7 +2,7 @@ import { Problem } from "../problem.ts";
 import type { Remaining } from "./limits.ts";
 
 /**
- * What a caller is told who did something too often: of several quotas the one that lasts longest.
+ * The problem for a caller that exceeded quotas: it names the one whose window ends last.
  * The texts have no quotes, so that they can be an `error_description` (RFC 6749 section 5.2).
  *
  * @returns `rate_limited` with `Retry-After` (RFC 9110 section 10.2.3); `undefined` when no quota
@@ -22,7 +22,7 @@ export function refusalOf(counted: readonly Remaining[]): Problem | undefined {
   });
 }
 
-/** Whole seconds until the window ends, rounded up: who waits so long is not too early. */
+/** Whole seconds until the window ends, rounded up, so that a caller that waits them is not too early. */
 export function secondsLeft({ resetMs }: Pick<Remaining, "resetMs">): number {
   return Math.ceil(resetMs / 1000);
 }

@@ -9,7 +9,7 @@ export interface Rule {
   readonly policy: Quota;
 }
 
-/** Milliseconds of a clock that is never set: a window does not grow when somebody sets the time. */
+/** Milliseconds of a clock that is never set, so that windows do not change when the time is set. */
 export const steadyNow = (): number => Math.floor(performance.now());
 
 /** Makes something for each quota. @returns Finds it by name. */

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 
 /** Windows of one quota that are kept at the same time. One takes 200 to 400 bytes, so that a quota
- *  takes at most 8 MB, whoever calls from however many addresses. */
+ *  takes at most 8 MB, from however many addresses calls come. */
 const MAX_WINDOWS = 20_000;
 
 /** Longest key that is kept as it is, in characters; of a longer one, its hash. */

@@ -13,7 +13,7 @@ const RENEW_MS = 1_500;
  *  that do not run equally fast. */
 const MARGIN_MS = 1_000;
 
-/** Who holds which lease. */
+/** The holder of each lease. */
 export const leases = collection<{ readonly holder: string }>("leases");
 
 /** What a lease is taken with. */
@@ -26,7 +26,7 @@ export interface LeaseOptions {
   /** Milliseconds by a clock that is never set, such as `performance.now`. */
   readonly monotonic: () => number;
   readonly schedule: Schedule;
-  /** Told when the store could not be asked; the attempts go on. */
+  /** Called when the store could not be asked; the attempts go on. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -12,11 +12,11 @@ export const unsealedAudit = collection<ArchiveRow>("unsealed-audit");
 /** Topic that is announced when audit rows wait to be chained. */
 export const AUDIT_TOPIC = "audit";
 
-/** Who did what to what. Never holds a secret, and no address other than hashed. */
+/** An action, its actor and its target. Never holds a secret; addresses only as hashes. */
 export interface AuditEntry {
   /** What was done, for example `client.registered`. */
   readonly action: string;
-  /** Who did it: the id of a client, an account or a key, or `system`. */
+  /** The id of a client, an account or a key, or `system`. */
   readonly actor: string;
   /** What it was done to, for example the id of a client. */
   readonly target: string;

@@ -35,10 +35,10 @@ export interface AuditReport {
  * Reads the whole chain of audit rows and says which were changed, removed, inserted or reordered.
  * A server may be writing meanwhile.
  *
- * It shows that somebody changed a part. Whoever can write the whole store, as its operator can,
+ * It shows that somebody changed a part. A person who can write the whole store, as its operator can,
  * can also compute the chain anew and set its head, and nothing in the store shows that.
  *
- * @param onProgress Told how many rows were read, and about how many there are.
+ * @param onProgress Called with how many rows were read, and about how many there are.
  */
 export async function verifyAudit(
   { records, archive }: { readonly records: Records; readonly archive: Archive },
@@ -91,7 +91,7 @@ function reported({ rows, firstPosition, last, problems }: Walk): Omit<AuditRepo
   return { rows, firstPosition, lastPosition: position, lastHash: hash, problems };
 }
 
-/** So many problems are told; a chain that has more is no better known by them. */
+/** Most problems that are reported. */
 const MAX_PROBLEMS = 100;
 
 /** How far the chain was followed. */

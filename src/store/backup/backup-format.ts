@@ -88,7 +88,7 @@ export interface BackupContent {
  * The text of a backup: a line about the store, a line for each row, and a line with the counts
  * and the hash of all lines before it. Each line is JSON.
  *
- * @param onRows Told the counts so far.
+ * @param onRows Called with the counts so far.
  * @throws {Error} That names a row that is too long to be read again.
  */
 export async function* encodeBackup(

@@ -84,7 +84,7 @@ export async function checkBackup(file: string, onProgress: OnProgress): Promise
   return { identity: backup.identity, createdAt: backup.createdAt, rows, bytes };
 }
 
-/** @param onBytes Told how many bytes of the file have been used. */
+/** @param onBytes Called with how many bytes of the file have been used. */
 async function* readLines(
   file: string,
   onBytes: (done: number) => void,

@@ -8,7 +8,7 @@ export interface Progress {
   readonly fraction: number;
 }
 
-/** Is told how far a long command is, at least after every batch of rows. It may throw, which ends the
+/** Called with the progress of a long command, at least after every batch of rows. It may throw, which ends the
  *  command like every other failure. */
 export type OnProgress = (progress: Progress) => void;
 

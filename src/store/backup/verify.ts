@@ -4,7 +4,7 @@ import { faultText, isStoreFault } from "../port/unavailable.ts";
 import { isJson } from "./json-text.ts";
 import { fractionOf, type OnProgress } from "./progress.ts";
 
-/** So many problems of rows are told; a store that has more is no better known by them. */
+/** Most problems of rows that are reported. */
 const MAX_PROBLEMS = 100;
 
 /** What is known about a store that was read from end to end. */

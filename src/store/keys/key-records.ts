@@ -31,7 +31,7 @@ export interface KeyRecord extends Omit<Key, "jwk"> {
   readonly sealed: string;
 }
 
-/** Who asked for a change of keys. */
+/** The actor of a change of keys. */
 export type KeyChanger = Pick<AuditEntry, "actor" | "addressHash" | "requestId">;
 
 /** What a change of keys is made with. */

@@ -6,7 +6,7 @@ const RETRY_AFTER_SECONDS = 1;
 /**
  * The problem of every store operation that could not be done, or of which nobody knows.
  *
- * @param detail What a stranger may know; the cause belongs in the log.
+ * @param detail What any caller may read; the cause belongs in the log.
  * @param cause The error of the engine.
  */
 export function storeUnavailable(detail: string, cause?: unknown): Problem {
@@ -21,8 +21,8 @@ export function storeUnavailable(detail: string, cause?: unknown): Problem {
 }
 
 /**
- * What an error says to the operator. The problems of a store are worded for strangers, who are to
- * try again; the operator is told what the engine said, which names the fault.
+ * What an error says to the operator. The problems of a store are worded for callers, which are to
+ * try again; the operator reads the engine's message, which names the fault.
  */
 export function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -19,7 +19,7 @@ export interface AnnouncementsOptions {
   connect(): Promise<Session>;
   /** How often the connection is tried, in milliseconds; a dead one may be silent for hours. */
   readonly tryMs: number;
-  /** Told when the connection was lost, and when a listener failed. */
+  /** Called when the connection was lost, and when a listener failed. */
   onWarning(text: string, error?: unknown): void;
 }
 

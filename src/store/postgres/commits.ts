@@ -71,7 +71,7 @@ export function createCommits(once: Once): Commits {
   const sendAll = async () => {
     while (waiting.length > 0) {
       await send(nextBatch(waiting));
-      // Whoever commits again at once is in the next batch, not in the one after.
+      // Writers that commit again at once join the next batch, not the one after it.
       await new Promise(setImmediate);
     }
     pump = undefined;

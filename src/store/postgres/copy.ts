@@ -20,7 +20,7 @@ interface Position {
  * source may have changed in between: since every write has a new revision and the archive only
  * grows at its end, what is gone shows as a gap.
  *
- * @param onRows Told how many rows of the dump are there.
+ * @param onRows Called with how many rows of the dump are there.
  */
 export async function copyRows(
   session: Session,

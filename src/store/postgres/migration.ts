@@ -20,7 +20,7 @@ export interface Migration {
   };
   /** DATABASE_URL of an empty database, or of one where this began before. */
   readonly url: string;
-  /** Told how many rows of all are there. */
+  /** Called with how many rows of all are there. */
   readonly onProgress: (done: number, total: number) => void;
 }
 

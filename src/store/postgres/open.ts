@@ -32,7 +32,7 @@ export interface PostgresOptions {
   readonly mode?: StoreMode;
   /** Takes the place of the database's clock; milliseconds since the epoch. */
   readonly now?: () => number;
-  /** Told what an operator should know and nobody else needs. */
+  /** Called with what an operator should know and nobody else needs. */
   readonly onWarning?: (text: string, error?: unknown) => void;
   /** How long work is tried again while the database is away, in milliseconds. */
   readonly budgetMs?: number;

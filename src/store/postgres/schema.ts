@@ -70,7 +70,7 @@ export interface Wanted {
   readonly name: string;
   /** What is created when the database has no store; absent: nothing, that is an error then. */
   readonly created?: Meta;
-  /** Told what an operator should change. */
+  /** Called with what an operator should change. */
   readonly onWarning?: (text: string) => void;
 }
 
@@ -194,7 +194,7 @@ interface Server {
   readonly off: readonly string[];
 }
 
-/** Which server is checked, and who is told of what it lacks. */
+/** The server that is checked. */
 interface Checked {
   /** The database, for messages. */
   readonly name: string;

@@ -16,7 +16,7 @@ const SMALL_BYTES = 4 * 2 ** 20;
 /** Rows that are checked at once. */
 const CHECK_ROWS = 500;
 
-/** So many broken rows are told. */
+/** Most broken rows that are reported. */
 const MAX_PROBLEMS = 100;
 
 /** Where a file is that may be a link: there SQLite keeps the log and the index beside it. */

@@ -44,7 +44,7 @@ export function isUncertain(error: unknown): boolean {
   return [IO_ERROR, CORRUPT, NOT_A_DATABASE].includes(primary(error));
 }
 
-/** What a caller is told of an error: nothing but that of SQLite is changed. */
+/** The error for a caller: an error of SQLite becomes a problem, others stay as they are. */
 export function refusalOf(error: unknown): unknown {
   return isSqliteError(error) ? problemOf(error) : error;
 }
@@ -67,7 +67,7 @@ export function damaged(path: string, what: string): Error {
   );
 }
 
-/** What a reader is told of a row whose checksum does not fit. @param path Of the file. */
+/** The problem for readers of a row whose checksum does not match. @param path Of the file. */
 export function damagedRow(path: string, row: string): Problem {
   return storeUnavailable(
     "A part of the store is damaged.",

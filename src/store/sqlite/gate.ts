@@ -52,7 +52,7 @@ export class Gate {
     }
   }
 
-  /** What a caller is told of an error. When it leaves uncertain what is on disk, nothing is written
+  /** The error for the caller. When it leaves uncertain what is on disk, nothing is written
    *  until the file was opened anew. */
   refusal(error: unknown): unknown {
     if (isUncertain(error) && !this.#hasFailed) {

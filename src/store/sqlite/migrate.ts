@@ -34,7 +34,7 @@ const ARCHIVE_CHECK_BYTES = 256 * 2 ** 20;
 /** Bytes that are copied at once. */
 const COPY_BYTES = 4 * 2 ** 20;
 
-/** Told how far the migration is. */
+/** Called with how far the migration is. */
 export type OnProgress = (text: string) => void;
 
 /** The two open files of a store of format 1. */

@@ -49,7 +49,7 @@ export interface EmbeddedOptions {
   /** Milliseconds since the epoch. A clock that is set moves all that waits; see steady-clock.ts. */
   readonly now: () => number;
   readonly onWarning?: OnWarning;
-  /** Told how far the migration of a store of an earlier version is. Absent: standard error. */
+  /** Called with how far the migration of a store of an earlier version is. Absent: standard error. */
   readonly onProgress?: OnProgress;
 }
 

@@ -55,7 +55,7 @@ export class SqliteRecords implements Records {
         ? tables().records.list(from.name, after, limit, now())
         : tables().records.listGroup(group, { collection: from.name, after, limit, now: now() }),
     );
-    // Whoever reads page after page must not keep everything else waiting.
+    // A caller that reads page after page must not block the event loop.
     await setImmediate();
     return rows.map((row) => storedOf<T>(row));
   };
