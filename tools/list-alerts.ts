@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ALERT_STATUSES, isMadeBy } from "../src/alerts/alert.ts";
+import { ALERT_STATUSES, isOwnedBy } from "../src/alerts/alert.ts";
 import type { AlertView } from "../src/alerts/api/queries.ts";
 import { AlertAnswer, AlertDetail, alertAnswer, alertDetail } from "../src/answers/alert.ts";
 import { AlertIdInput } from "../src/answers/alert-input.ts";
@@ -74,7 +74,7 @@ export const listAlerts = defineTool({
 });
 
 function madeBy({ alert: { owner } }: AlertView, caller: Caller): z.input<typeof Made> {
-  if (isMadeBy(owner, caller)) return {};
+  if (isOwnedBy(owner, caller)) return {};
   const { kind, id, clientId = "" } = owner;
   switch (kind) {
     case "agent":

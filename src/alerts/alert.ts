@@ -18,15 +18,15 @@ export interface Owner extends Pick<Caller, "kind" | "id" | "accountId"> {
 
 /** Whether a caller registered an alert. Alerts that a person registered through a client belong to
  *  that client alone. */
-export const isMadeBy = (owner: Owner, caller: Maker): boolean =>
-  makerKey(owner) === makerKey(caller);
+export const isOwnedBy = (owner: Owner, caller: OwnerIdentity): boolean =>
+  ownerKey(owner) === ownerKey(caller);
 
 /** Identifies an owner of alerts. Two clients of one person are two owners. */
-export const makerKey = ({ kind, id, clientId }: Maker): string =>
+export const ownerKey = ({ kind, id, clientId }: OwnerIdentity): string =>
   kind === "user" ? `${kind}:${id}:${clientId}` : `${kind}:${id}`;
 
 /** A caller that may own alerts. */
-export interface Maker extends Pick<Caller, "kind" | "id"> {
+export interface OwnerIdentity extends Pick<Caller, "kind" | "id"> {
   readonly clientId?: string | undefined;
 }
 

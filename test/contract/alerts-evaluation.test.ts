@@ -21,13 +21,13 @@ import { collection, type Records } from "../../src/store/port/records.ts";
 import {
   alertSteps,
   barsOf,
-  createStage,
+  createScriptedMarket,
   leaderOf,
   named,
   OWNER,
   queuedIn,
   type Said,
-  type Stage,
+  type ScriptedMarket,
   summaryOf,
   toldIn,
 } from "../support/scripted-market.ts";
@@ -49,8 +49,8 @@ const BARS = barsOf(
 );
 
 /** A market in which everything happens within some sessions after the 300th. */
-function lively(): Stage {
-  const stage = createStage({ A: BARS, B: BARS });
+function lively(): ScriptedMarket {
+  const stage = createScriptedMarket({ A: BARS, B: BARS });
   stage.close(300, { A: {}, B: {}, C: {} });
   return stage;
 }
@@ -62,7 +62,7 @@ const SESSIONS: readonly Readonly<Record<string, Said>>[] = [
   { A: {}, B: { score: 80 }, C: {} },
 ];
 
-const sessionEnds = (stage: Stage, index: number) =>
+const sessionEnds = (stage: ScriptedMarket, index: number) =>
   stage.close(301 + index, SESSIONS[index] ?? {});
 
 /** An alert on everything by webhook, one that polls, and one on the volatility of two. */
@@ -191,7 +191,7 @@ describeStores("the evaluation of alerts", (engine) => {
       const store = await openStore(engine);
       const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
       await store.records.commit(ids.flatMap((id) => alertSteps(id)));
-      const stage = createStage();
+      const stage = createScriptedMarket();
       stage.close(1, { A: {}, B: {} });
       await leaderOf(store, stage).run();
       stage.close(2, { A: { score: 66 }, B: { score: 66 } });
@@ -219,7 +219,7 @@ describeStores("the evaluation of alerts", (engine) => {
     const [earlyIds, lateIds] = [idsOf("a", 130), idsOf("b", 200)];
     const early = earlyIds.flatMap((id) => alertSteps(id, { watched: named("S0") }));
     await store.records.commit(early);
-    const stage = createStage();
+    const stage = createScriptedMarket();
     const all = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`S${index}`, {}]));
     stage.close(1, all);
     await leaderOf(store, stage).run();

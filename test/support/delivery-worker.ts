@@ -21,7 +21,7 @@ export async function receiver(options: ReceiverOptions = {}): Promise<Receiver>
 }
 
 /** A worker at work. */
-export interface Working {
+export interface RunningWorker {
   /** What it could not do. */
   readonly errors: unknown[];
   readonly stop: () => Promise<void>;
@@ -32,16 +32,16 @@ export interface Working {
 }
 
 /** What a worker needs of a store and its clock. */
-interface Place {
+interface WorkerStore {
   readonly records: Records;
   readonly clock: { readonly now: number };
 }
 
 /** Starts a worker that ends with the test; all of its time is the clock of the store. */
 export function startWorker(
-  { records, clock }: Place,
+  { records, clock }: WorkerStore,
   options: Partial<DeliveryWorkerOptions> = {},
-): Working {
+): RunningWorker {
   const errors: unknown[] = [];
   const now = () => new Date(clock.now);
   const sender = loopbackSender({ now: () => clock.now });

@@ -74,7 +74,7 @@ export function barsOf(ranges: readonly number[]): Bar[] {
 }
 
 /** Snapshots that a test makes as it goes, and the time in them. */
-export interface Stage {
+export interface ScriptedMarket {
   readonly snapshots: ReturnType<typeof createSnapshotArchive>;
   readonly market: Market;
   readonly knownUntil: () => number;
@@ -85,7 +85,9 @@ export interface Stage {
 }
 
 /** Sets up a market without a past, or with some bars. */
-export function createStage(bars: Readonly<Record<string, readonly Bar[]>> = {}): Stage {
+export function createScriptedMarket(
+  bars: Readonly<Record<string, readonly Bar[]>> = {},
+): ScriptedMarket {
   const snapshots = createSnapshotArchive();
   const list = Object.entries(bars).map(
     ([symbol, of]): InstrumentRecords => ({
@@ -118,7 +120,7 @@ export function createStage(bars: Readonly<Record<string, readonly Bar[]>> = {})
 }
 
 /** What differs from an alert on everything, at the method's thresholds, by webhook. */
-export interface Wanted {
+export interface AlertOverrides {
   readonly owner?: Owner;
   readonly kinds?: readonly AlertKind[];
   readonly watched?: Partial<Watched>;
@@ -140,7 +142,7 @@ export const webhook = (state: Extract<Way, { by: "webhook" }>["state"]): Way =>
 
 const ACTIVE = webhook({ is: "active", since: 0 });
 
-export const alertOf = (wanted: Wanted = {}): Alert => ({
+export const alertOf = (wanted: AlertOverrides = {}): Alert => ({
   owner: wanted.owner ?? OWNER,
   label: null,
   kinds: wanted.kinds ?? ["signal_shift"],
@@ -157,7 +159,7 @@ export const alertOf = (wanted: Wanted = {}): Alert => ({
 export const named = (...symbols: string[]): Watched => ({ by: "symbols", symbols });
 
 /** The steps that keep an alert, or change it. */
-export function alertSteps(id: string, wanted: Wanted = {}) {
+export function alertSteps(id: string, wanted: AlertOverrides = {}) {
   const value = alertOf(wanted);
   return [put(alerts, { key: id, value, groups: [alertGroup(id), ownerGroup(value.owner)] })];
 }
@@ -202,7 +204,7 @@ export interface Leader {
 /** Starts one on a store. */
 export function leaderOf(
   { records, clock }: TestStore,
-  { snapshots, market, knownUntil }: Pick<Stage, "snapshots" | "market" | "knownUntil">,
+  { snapshots, market, knownUntil }: Pick<ScriptedMarket, "snapshots" | "market" | "knownUntil">,
   different: Partial<EvaluatorOptions> & { readonly records?: Records } = {},
 ): Leader {
   const evaluator = new AlertEvaluator({

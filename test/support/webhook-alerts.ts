@@ -22,7 +22,7 @@ export const newKey = (): PrivateKeyJwk =>
 /** The owner of alerts that are nobody else's. */
 export const OWNER: Owner = { kind: "agent", id: "agent-1", accountId: undefined };
 
-/** An alert with a webhook, as the desk would make it. */
+/** An alert with a webhook, as the alert service would register it. */
 export interface Hooked extends AlertTarget {
   /** What its deliveries are signed with. */
   readonly secret: string;

@@ -1,7 +1,7 @@
 import type { Caller } from "../../auth/caller.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
 import { refusalOf } from "../../limits/refusal.ts";
-import { accountGroup, makerKey, type StoredAlert } from "../alert.ts";
+import { accountGroup, ownerKey, type StoredAlert } from "../alert.ts";
 import { SECRET_OVERLAP_MS } from "../delivery/signing.ts";
 import {
   type AlertChanges,
@@ -180,7 +180,7 @@ export class AlertService {
   /** @throws {Problem} `rate_limited`. */
   async #countChange(caller: Caller, ...more: readonly Counter[]): Promise<void> {
     const { limits } = this.#dependencies;
-    const counted = await countInOrder(limits, [["alert-change", makerKey(caller)], ...more]);
+    const counted = await countInOrder(limits, [["alert-change", ownerKey(caller)], ...more]);
     const refusal = refusalOf(counted);
     if (refusal !== undefined) throw refusal;
   }

@@ -4,7 +4,7 @@ import type { Scope } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import type { Archive, ArchiveRow, ArchiveSelection } from "../../store/port/archive.ts";
 import type { Records } from "../../store/port/records.ts";
-import { alerts, type Maker, type Owner, ownerGroup } from "../alert.ts";
+import { alerts, type Owner, type OwnerIdentity, ownerGroup } from "../alert.ts";
 import { EVENT_KIND, EVENTS_KEPT_MS, EVENTS_TOPIC, type EventRow } from "../delivery/delivery.ts";
 
 /** Rows that are read for one page at most. */
@@ -14,7 +14,7 @@ const MAX_SCANNED = 2_000;
 const CURSOR = /^\d{1,15}$/;
 
 /** A caller that reads events. */
-export interface EventReader extends Maker {
+export interface EventReader extends OwnerIdentity {
   readonly scopes: ReadonlySet<Scope>;
 }
 
@@ -122,7 +122,7 @@ export async function eventPage(
 /** Filters out the events of the same person's other clients. */
 function ownEvents(
   { records }: EventSource,
-  reader: Maker,
+  reader: OwnerIdentity,
 ): (event: AlertEvent) => Promise<boolean> {
   if (reader.kind !== "user") return async () => true;
   const clientIds = new Map<string, string | undefined>();
@@ -137,7 +137,7 @@ function ownEvents(
 }
 
 /** The cursor after all events of an owner so far. */
-export async function endOfEvents(source: EventSource, owner: Maker): Promise<string> {
+export async function endOfEvents(source: EventSource, owner: OwnerIdentity): Promise<string> {
   for await (const newest of readEvents(source, { owner, from: 0, order: "newest" })) {
     return cursorOf(newest);
   }
@@ -176,8 +176,13 @@ export async function* readEvents(
   { archive, now }: EventSource,
   { owner, from, order }: EventSelection,
 ): AsyncGenerator<AlertEvent> {
-  const kept = now().getTime() - EVENTS_KEPT_MS;
-  const selection = { subject: ownerGroup(owner), from: Math.max(from, kept), order, limit: PAGE };
+  const oldest = now().getTime() - EVENTS_KEPT_MS;
+  const selection = {
+    subject: ownerGroup(owner),
+    from: Math.max(from, oldest),
+    order,
+    limit: PAGE,
+  };
   for (let after: ArchiveRow | undefined; ; ) {
     const page = await archive.read(EVENT_KIND, { ...selection, ...(after && { after }) });
     yield* page.map(eventOf);

@@ -10,9 +10,9 @@ import {
   accountGroup,
   alertGroup,
   alerts,
-  isMadeBy,
-  type Maker,
+  isOwnedBy,
   type Owner,
+  type OwnerIdentity,
   ownerGroup,
   type StoredAlert,
 } from "../alert.ts";
@@ -80,11 +80,11 @@ export async function findAlert(
  */
 export async function requireOwnAlert(
   from: AlertStore,
-  caller: Maker,
+  caller: OwnerIdentity,
   alertId: string,
 ): Promise<StoredAlert> {
   return requireAllowed(await findAlert(from, alertId), ({ value }) =>
-    isMadeBy(value.owner, caller),
+    isOwnedBy(value.owner, caller),
   );
 }
 
@@ -103,7 +103,7 @@ export async function requireManageableAlert(
   return requireAllowed(
     await findAlert(from, alertId),
     ({ value, groups }) =>
-      isMadeBy(value.owner, caller) ||
+      isOwnedBy(value.owner, caller) ||
       (account !== undefined && groups.includes(accountGroup(account))),
   );
 }

@@ -8,7 +8,7 @@ import {
   type AlertStatus,
   accountGroup,
   alerts,
-  isMadeBy,
+  isOwnedBy,
   ownerGroup,
   type StoredAlert,
   statusOf,
@@ -86,7 +86,7 @@ export async function listAlerts(options: AlertDependencies, caller: Caller): Pr
   const group = accountId === undefined ? ownerGroup(caller) : accountGroup(accountId);
   const all = await alertsIn(options, group);
   if (managedAccount(caller) !== undefined) return { alerts: all, others: 0 };
-  const own = all.filter(({ alert }) => isMadeBy(alert.owner, caller));
+  const own = all.filter(({ alert }) => isOwnedBy(alert.owner, caller));
   return { alerts: own, others: all.length - own.length };
 }
 

@@ -3,7 +3,7 @@ import { alertScopes } from "../../auth/scopes.ts";
 import { Problem } from "../../problem.ts";
 import { insert, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
-import { alerts, makerKey, quotaGroup, type StoredAlert } from "../alert.ts";
+import { alerts, ownerKey, quotaGroup, type StoredAlert } from "../alert.ts";
 import type { AlertTarget } from "../delivery/delivery.ts";
 import { groupsOfOwner, withoutAlert } from "./ownership.ts";
 
@@ -30,7 +30,8 @@ export async function reserveQuota(
   const key = quotaGroup(owner);
   const turn = await records.get(turns, key);
   const own = await records.list(alerts, { group: key, limit: MAX_ALERTS });
-  const isFull = (kept: readonly StoredAlert[]): boolean => excessIn(kept, way) !== undefined;
+  const isFull = (existing: readonly StoredAlert[]): boolean =>
+    excessIn(existing, way) !== undefined;
   const orphans = isFull(own) ? await orphansAmong(records, own) : [];
   const excess = excessIn(
     own.filter((alert) => !orphans.includes(alert)),
@@ -48,9 +49,9 @@ export async function reserveQuota(
 }
 
 /** The quota that one more alert would exceed, in words; `undefined` when there is room. */
-function excessIn(kept: readonly StoredAlert[], way: AlertTarget["value"]["way"]) {
-  if (kept.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts`;
-  const isOver = way.by === "webhook" && kept.filter(hasWebhook).length >= MAX_WEBHOOKS;
+function excessIn(existing: readonly StoredAlert[], way: AlertTarget["value"]["way"]) {
+  if (existing.length >= MAX_ALERTS) return `${MAX_ALERTS} alerts`;
+  const isOver = way.by === "webhook" && existing.filter(hasWebhook).length >= MAX_WEBHOOKS;
   return isOver ? `${MAX_WEBHOOKS} webhooks` : undefined;
 }
 
@@ -59,12 +60,12 @@ async function orphansAmong(
   records: Pick<Records, "get" | "list">,
   own: readonly StoredAlert[],
 ): Promise<readonly StoredAlert[]> {
-  const known = new Map(own.map(({ value: { owner } }) => [makerKey(owner), owner]));
+  const known = new Map(own.map(({ value: { owner } }) => [ownerKey(owner), owner]));
   const found = [...known].map(async ([maker, owner]) =>
     (await isThere(records, owner)) ? [] : [maker],
   );
   const gone = (await Promise.all(found)).flat();
-  return own.filter(({ value }) => gone.includes(makerKey(value.owner)));
+  return own.filter(({ value }) => gone.includes(ownerKey(value.owner)));
 }
 
 const hasWebhook = ({ value }: StoredAlert): boolean => value.way.by === "webhook";

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { announce, insert } from "../../store/port/operations.ts";
 import { collection, type Operation, type Stored } from "../../store/port/records.ts";
-import { type Maker, makerKey, type StoredAlert } from "../alert.ts";
+import { type OwnerIdentity, ownerKey, type StoredAlert } from "../alert.ts";
 import { CHALLENGE_TYPE, challengeBody, FIRST_CHALLENGE_MS } from "./challenge.ts";
 
 /** A message that is queued for a webhook. */
@@ -93,9 +93,9 @@ const ENDPOINT = "endpoint:";
 
 /** Group of the deliveries to one URL of one owner. They share a queue and a circuit breaker, which no
  *  other owner can fill or trip. */
-export function endpointGroup(owner: Maker, url: string): string {
+export function endpointGroup(owner: OwnerIdentity, url: string): string {
   return (
-    ENDPOINT + hash("sha256", JSON.stringify([makerKey(owner), new URL(url).href]), "base64url")
+    ENDPOINT + hash("sha256", JSON.stringify([ownerKey(owner), new URL(url).href]), "base64url")
   );
 }
 

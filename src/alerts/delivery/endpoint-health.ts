@@ -4,7 +4,7 @@ import { collection, type Operation, type Records, type Stored } from "../../sto
 import {
   ALERTS_TOPIC,
   alerts,
-  isMadeBy,
+  isOwnedBy,
   ownerGroup,
   type StoredAlert,
   statusOf,
@@ -81,7 +81,7 @@ export async function disableWebhook(
   const all = await records.list(alerts, { group: ownerGroup(owner), limit: MAX_NOTIFIED });
   const others = all.filter(
     ({ key, value }) =>
-      key !== alertId && isMadeBy(value.owner, owner) && statusOf(value, at) === "active",
+      key !== alertId && isOwnedBy(value.owner, owner) && statusOf(value, at) === "active",
   );
   return [
     replace(alerts, alert, { value: { ...alert.value, way: { ...way, state } } }),

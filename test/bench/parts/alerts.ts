@@ -6,7 +6,7 @@ import { allScopes } from "../../../src/auth/scopes.ts";
 import { createLimits } from "../../../src/limits/memory-limits.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { openEmbedded } from "../../../src/store/sqlite/open.ts";
-import { alertSteps, createStage, named } from "../../support/scripted-market.ts";
+import { alertSteps, createScriptedMarket, named } from "../../support/scripted-market.ts";
 import { median } from "../harness/numbers.ts";
 import { progress } from "../harness/progress.ts";
 import type { Effort, Part } from "../harness/report.ts";
@@ -48,7 +48,7 @@ async function decided(count: number, sessions: number): Promise<Decided> {
   const folder = mkdtempSync(join(tmpdir(), "bench-alerts-"));
   const { records, close } = await openEmbedded({ folder, mode: "sandbox", now: Date.now });
   await keep(records, count);
-  const stage = createStage();
+  const stage = createScriptedMarket();
   const evaluator = new AlertEvaluator({
     ...stage,
     records,

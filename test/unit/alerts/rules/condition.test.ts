@@ -15,12 +15,12 @@ import { EVENT_RULES } from "../../../../src/score/events.ts";
 import { DIRECTIONS } from "../../../../src/score/signal-hysteresis.ts";
 import type { Snapshot } from "../../../../src/score/snapshot.ts";
 import {
+  type AlertOverrides,
   alertOf,
   DAY_MS,
   named,
   type Said,
   snapshotOf,
-  type Wanted,
 } from "../../../support/scripted-market.ts";
 
 const METHOD: Thresholds = { scoreMove: 15, volatilityZ: 2.5, cooldownDays: null };
@@ -133,7 +133,7 @@ describe("a condition", () => {
   });
 });
 
-const stored = (key: string, wanted: Wanted): StoredAlert => ({
+const stored = (key: string, wanted: AlertOverrides): StoredAlert => ({
   ...{ key, value: alertOf(wanted), revision: 1, groups: [] },
   ...{ expiresAt: undefined, dueAt: undefined, consumedAt: undefined },
 });
@@ -150,7 +150,7 @@ const watched: fc.Arbitrary<Watched> = fc.oneof(
     signal: fc.constantFrom(null, ...DIRECTIONS),
   }),
 );
-const wanted: fc.Arbitrary<Wanted> = fc.record({
+const wanted: fc.Arbitrary<AlertOverrides> = fc.record({
   watched,
   kinds: fc.constantFrom(
     ["signal_shift"] as const,

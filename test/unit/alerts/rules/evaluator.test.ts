@@ -6,19 +6,19 @@ import { readAll } from "../../../../src/store/port/read-all.ts";
 import { collection, type Records } from "../../../../src/store/port/records.ts";
 import { looseLimits } from "../../../support/alert-service.ts";
 import {
+  type AlertOverrides,
   alertSteps,
   barsOf,
-  createStage,
+  createScriptedMarket,
   DAY_MS,
   leaderOf,
   named,
   OWNER,
   queuedIn,
   type Said,
-  type Stage,
+  type ScriptedMarket,
   summaryOf,
   toldIn,
-  type Wanted,
   webhook,
 } from "../../../support/scripted-market.ts";
 import { model, openStore, START, type TestStore } from "../../../support/stores.ts";
@@ -26,7 +26,11 @@ import { model, openStore, START, type TestStore } from "../../../support/stores
 const watchStates = collection<{ readonly at: number }>("watch-states");
 
 /** A store with one alert, and a leader that has seen the first session. */
-async function begun(wanted: Wanted = {}, stage = createStage(), first: Said = {}) {
+async function begun(
+  wanted: AlertOverrides = {},
+  stage = createScriptedMarket(),
+  first: Said = {},
+) {
   const store = await openStore(model);
   await store.records.commit(alertSteps("a1", wanted));
   stage.close(1, { A: first });
@@ -37,7 +41,10 @@ async function begun(wanted: Wanted = {}, stage = createStage(), first: Said = {
 
 /** Closes sessions, each decided by itself, from the second day on. */
 async function play(
-  { stage, leader }: { readonly stage: Stage; readonly leader: { run(): Promise<number> } },
+  {
+    stage,
+    leader,
+  }: { readonly stage: ScriptedMarket; readonly leader: { run(): Promise<number> } },
   said: readonly Said[],
   from = 2,
 ) {
@@ -61,7 +68,7 @@ describe("events of an account", () => {
       ...alertSteps("a2", { owner: { ...owner, kind: "service", id: "key-1" } }),
       ...alertSteps("b1", { owner: { ...owner, id: "client-2", accountId: "acc_2" } }),
     ]);
-    const stage = createStage();
+    const stage = createScriptedMarket();
     const limits = looseLimits({ "alert-events": { points: 3, windowSeconds: 86_400 } });
     const leader = leaderOf(store, stage, { limits });
     stage.close(1, { A: {} });
@@ -75,7 +82,7 @@ describe("events of an account", () => {
 
 describe("an evaluated session", () => {
   it("fires on a change since the session before, never on an instrument's first session", async () => {
-    const town = await begun({}, createStage(), LONG);
+    const town = await begun({}, createScriptedMarket(), LONG);
     expect(await summaryOf(town.store)).toEqual([]);
     await play(town, [LONG, {}, {}]);
     expect(await summaryOf(town.store)).toEqual(["A@3 direction"]);
@@ -86,7 +93,7 @@ describe("an evaluated session", () => {
 
   it("fires a new alert on a change since the last close", async () => {
     const store = await openStore(model);
-    const stage = createStage();
+    const stage = createScriptedMarket();
     const leader = leaderOf(store, stage);
     stage.close(1, { A: LONG });
     await leader.run();
@@ -150,7 +157,7 @@ describe("an evaluated session", () => {
   it("costs no store access while market time stands still", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
-    const stage = createStage();
+    const stage = createScriptedMarket();
     stage.close(1, { A: {} });
     stage.close(2, { A: LONG });
     let asked = 0;
@@ -181,7 +188,7 @@ describe("an evaluated session", () => {
   it("commits a hundred alerts at a time", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1"));
-    const stage = createStage();
+    const stage = createScriptedMarket();
     const symbols = Array.from({ length: 450 }, (_, index) => `S${index}`);
     const all = (said: Said) => Object.fromEntries(symbols.map((symbol) => [symbol, said]));
     stage.close(1, all({}));
@@ -199,8 +206,8 @@ describe("an evaluated session", () => {
 describe("a volatility condition", () => {
   const calm = Array.from({ length: 300 }, (_, day) => 0.01 + 0.001 * Math.sin(day));
 
-  async function played(ranges: readonly number[], wanted: Wanted, said: Said = {}) {
-    const stage = createStage({ A: barsOf([...calm, ...ranges]) });
+  async function played(ranges: readonly number[], wanted: AlertOverrides, said: Said = {}) {
+    const stage = createScriptedMarket({ A: barsOf([...calm, ...ranges]) });
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { kinds: ["volatility"], ...wanted }));
     stage.close(300, { A: {} });
@@ -252,7 +259,7 @@ describe("a volatility condition", () => {
 describe("the recipients of an event", () => {
   it("are the alerts that cover the instrument, at their own thresholds", async () => {
     const store = await openStore(model);
-    const of = (scoreMove: number): Wanted => ({ thresholds: { scoreMove } });
+    const of = (scoreMove: number): AlertOverrides => ({ thresholds: { scoreMove } });
     await store.records.commit([
       ...alertSteps("at5", of(5)),
       ...alertSteps("at15", of(15)),
@@ -262,7 +269,7 @@ describe("the recipients of an event", () => {
       ...alertSteps("longs", { watched: { by: "filter", signal: "LONG" } }),
       ...alertSteps("volatile", { kinds: ["volatility"] }),
     ]);
-    const stage = createStage();
+    const stage = createScriptedMarket();
     const leader = leaderOf(store, stage);
     stage.close(1, { A: {}, B: {}, C: { assetClass: "crypto" } });
     await leader.run();
@@ -292,7 +299,7 @@ describe("the recipients of an event", () => {
       ...alertSteps("expired", { expiresAt: START }),
       ...alertSteps("stranger", { owner: gone }),
     ]);
-    const stage = createStage();
+    const stage = createScriptedMarket();
     const scopesOf = async ({ id }: { readonly id: string }) =>
       new Set(id === "gone" ? [] : allScopes);
     const leader = leaderOf(store, stage, { scopesOf });
@@ -314,7 +321,7 @@ describe("the recipients of an event", () => {
     expect(await summaryOf(town.store)).toEqual(["A@4 direction"]);
   });
 
-  it.each<readonly [string, Wanted]>([
+  it.each<readonly [string, AlertOverrides]>([
     ["paused", { isPaused: true }],
     ["turned to another instrument", { watched: named("B") }],
     ["given other thresholds", { thresholds: { scoreMove: 20 } }],
@@ -406,7 +413,7 @@ describe("the state of a condition", () => {
   it("supports symbols with spaces", async () => {
     const store = await openStore(model);
     await store.records.commit(alertSteps("a1", { watched: named("A B") }));
-    const stage = createStage();
+    const stage = createScriptedMarket();
     const leader = leaderOf(store, stage);
     for (const [day, said] of [{}, {}, LONG].entries()) {
       stage.close(day + 1, { "A B": said });
@@ -419,7 +426,7 @@ describe("the state of a condition", () => {
   it("is deleted when a replay starts over, which then fires everything again", async () => {
     const first = await begun();
     await play(first, [LONG, {}, {}, {}]);
-    const again = createStage();
+    const again = createScriptedMarket();
     again.close(1, { A: LONG });
     const leader = leaderOf(first.store, again);
     await leader.run();
@@ -438,7 +445,7 @@ describe("the state of a condition", () => {
   it("survives a leader whose market time is a day behind", async () => {
     const town = await begun();
     await play(town, [LONG, {}]);
-    const behind = createStage();
+    const behind = createScriptedMarket();
     behind.close(1, { A: {} });
     behind.close(2, { A: LONG });
     const leader = leaderOf(town.store, behind);
@@ -468,7 +475,7 @@ describe("the sequence numbers of an alert", () => {
       ...alertSteps("a1"),
       ...alertSteps("a2", { owner, way: { by: "poll" }, thresholds: { scoreMove: 20 } }),
     ]);
-    const stage = createStage();
+    const stage = createScriptedMarket();
     const leader = leaderOf(store, stage);
     for (let day = 1; day <= 12; day++) {
       stage.close(day, { A: day % 2 === 0 ? LONG : {}, B: day % 3 === 0 ? LONG : {} });
