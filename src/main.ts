@@ -3,16 +3,16 @@ import type { RequestListener } from "node:http";
 import { flushCompileCache } from "node:module";
 import type { Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
-import { type Config, knownSecrets, type MarketChoice, readConfig } from "./config/config.ts";
+import { type Config, secretValues, type MarketChoice, readConfig } from "./config/config.ts";
 import { sendProblem } from "./http/errors.ts";
 import { createAdmission } from "./http/load-shedding.ts";
 import { createBoundedServer } from "./http/server.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import { type Email, emailText } from "./mail/email.ts";
 import { Problem } from "./problem.ts";
-import { listenAlone, listenBeside, originOf, sharesPort } from "./process/bind-port.ts";
+import { listenExclusively, listenShared, originOf, isPortShared } from "./process/bind-port.ts";
 import { collectGarbage } from "./process/collect-garbage.ts";
-import { followingLines } from "./process/live-banner.ts";
+import { liveMarketLines } from "./process/announce.ts";
 import { createSteadyClock } from "./process/steady-clock.ts";
 import { exitInTime, openSocketsOf, type Stopping, stopInOrder } from "./process/stop.ts";
 import { createService, NAME, type Service } from "./service.ts";
@@ -38,14 +38,14 @@ async function main(): Promise<void> {
   if (config === undefined) return;
   const { log, lastErrors } = createLog({
     level: config.logLevel,
-    secrets: knownSecrets(process.env),
+    secrets: secretValues(process.env),
     write: (line) => process.stderr.write(line),
   });
   const counts = { shed: 0 };
   const server = createBoundedServer(starting);
   const openSockets = openSocketsOf(server);
   try {
-    if (!sharesPort(config)) await listenAlone(server, config);
+    if (!isPortShared(config)) await listenExclusively(server, config);
     const baseUrl = originOf(server, config);
     const service = await createService({
       config,
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
       },
     });
     server.off("request", starting).on("request", admit);
-    if (sharesPort(config)) await listenBeside(server, config, service.keyIds());
+    if (isPortShared(config)) await listenShared(server, config, service.keyIds());
     const metrics = offerMetrics(service, config, log);
     const close = async () => {
       metrics?.close();
@@ -116,7 +116,7 @@ function announce({ market, following }: Service, config: Config, baseUrl: strin
   const ready = { event: "ready", baseUrl, market: market.mode, simulated, asOf, instruments };
   process.stdout.write(`${JSON.stringify({ ...ready, ...live, ...(replay && { replay }) })}\n`);
   const playing = replay && `  Replay  to ${replay.to}, ${replay.daysPerSecond} days a second\n`;
-  const lines = following ? followingLines(following, config.anonymousScopes) : [];
+  const lines = following ? liveMarketLines(following, config.anonymousScopes) : [];
   process.stderr.write(
     `${NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.\n` +
       `${playing ?? ""}` +

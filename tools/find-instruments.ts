@@ -11,7 +11,7 @@ import {
 } from "../src/answers/common.ts";
 import { awaited } from "../src/answers/lookup.ts";
 import { FACTOR_STATUSES } from "../src/factors/reading.ts";
-import { cutPage } from "../src/lib/pagination.ts";
+import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass, type Instrument } from "../src/market/instrument.ts";
 import { countKnown } from "../src/market/point-in-time.ts";
 import { searchInstruments } from "../src/market/symbols.ts";
@@ -68,7 +68,7 @@ export const findInstruments = defineTool({
     const found = searchInstruments(all.sort(bySymbol), query).filter(
       (instrument) => assetClass === undefined || instrument.assetClass === assetClass,
     );
-    const { items, nextCursor } = cutPage(found, {
+    const { items, nextCursor } = paginate(found, {
       list: "instruments",
       limit,
       cursor,

@@ -16,7 +16,7 @@ import {
   sideProxy,
   summariseDays,
 } from "../src/factors/off-exchange.ts";
-import { cutPage } from "../src/lib/pagination.ts";
+import { paginate } from "../src/lib/pagination.ts";
 import { BLOCK_SIZE_TEXT, isBlock } from "../src/market/block-size.ts";
 import type { Instrument } from "../src/market/instrument.ts";
 import type { Print, WeeklyVolume } from "../src/market/records.ts";
@@ -302,7 +302,7 @@ function summary({ from, to }: Query, view: OffExchangeView, printsAre: PrintsAr
 }
 
 function days({ limit, cursor }: Query, view: OffExchangeView, printsAre: PrintsAre) {
-  const { items, nextCursor } = cutPage(view.days(), {
+  const { items, nextCursor } = paginate(view.days(), {
     list: "days",
     limit,
     cursor,
@@ -325,7 +325,7 @@ function prints(
       print.sizeShares >= minShares &&
       print.price * print.sizeShares >= minNotionalUsd,
   );
-  const { items, nextCursor } = cutPage(matching.reverse(), {
+  const { items, nextCursor } = paginate(matching.reverse(), {
     list: view,
     limit,
     cursor,

@@ -18,7 +18,7 @@ import {
   signalItem,
   signalPoint,
 } from "../src/answers/signal.ts";
-import { cutPage } from "../src/lib/pagination.ts";
+import { paginate } from "../src/lib/pagination.ts";
 import { AssetClass } from "../src/market/instrument.ts";
 import { Problem } from "../src/problem.ts";
 import type { PastSnapshot, Snapshot } from "../src/score/snapshot.ts";
@@ -142,7 +142,7 @@ function chosen(symbols: readonly string[], asOf: string | undefined, context: T
 
 function page(list: readonly PastSnapshot[], { limit, cursor }: Query, context: ToolContext) {
   const bySymbol = [...list].sort((a, b) => (a.instrument.symbol < b.instrument.symbol ? -1 : 1));
-  const { items, nextCursor } = cutPage(bySymbol, {
+  const { items, nextCursor } = paginate(bySymbol, {
     list: "signals",
     limit,
     cursor,
@@ -163,7 +163,7 @@ function history(symbol: string, query: Query, context: ToolContext) {
   const instrument = resolve(symbol, context);
   const { from, to } = instantRange(query, context.market.now());
   const list = context.snapshots.history(instrument.symbol, from, to);
-  const { items, nextCursor } = cutPage(list, {
+  const { items, nextCursor } = paginate(list, {
     list: "history",
     limit: query.limit,
     cursor: query.cursor,

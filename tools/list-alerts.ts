@@ -5,7 +5,7 @@ import { AlertAnswer, AlertDetail, alertAnswer, alertDetail } from "../src/answe
 import { AlertIdInput } from "../src/answers/alert-input.ts";
 import { CursorInput, isoInstant, Provenance } from "../src/answers/common.ts";
 import type { Caller } from "../src/auth/caller.ts";
-import { cutPage } from "../src/lib/pagination.ts";
+import { paginate } from "../src/lib/pagination.ts";
 import { Problem } from "../src/problem.ts";
 import { defineTool } from "../src/tool.ts";
 
@@ -61,7 +61,7 @@ export const listAlerts = defineTool({
     }
     const { alerts: all, others } = await alerts.list(caller);
     const chosen = all.filter((alert) => status === undefined || alert.status === status);
-    const page = cutPage(chosen, {
+    const page = paginate(chosen, {
       list: "alerts",
       limit,
       cursor,

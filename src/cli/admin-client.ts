@@ -4,7 +4,7 @@ import type { StoreChoice } from "../config/config.ts";
 import { splitLines } from "../store/backup/lines.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
 import { AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./admin-protocol.ts";
-import { openSocketAddress } from "./admin-socket-file.ts";
+import { openSocketAddress } from "./admin-socket-path.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";
 
 /** What a server is asked for. */

@@ -10,7 +10,7 @@ import {
   databasePlace,
   OTHER_DATABASE,
 } from "./admin-protocol.ts";
-import { listenAlone, openSocketAddress } from "./admin-socket-file.ts";
+import { bindSocket, openSocketAddress } from "./admin-socket-path.ts";
 import { type CommandContext, ConfirmationNeeded } from "./command.ts";
 import { refuseStoreFiles } from "./run-on-store.ts";
 
@@ -57,7 +57,7 @@ export async function serveAdmin({
     if (wanted === undefined || wanted === place) void answer(req, res, serving);
     else res.writeHead(OTHER_DATABASE).end();
   });
-  if (!(await listenAlone(server, address.path))) return { close: address.close };
+  if (!(await bindSocket(server, address.path))) return { close: address.close };
   let closing: Promise<void> | undefined;
   const close = async () => {
     stopping.abort(new Error("the server stops, and the command with it"));

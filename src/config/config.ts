@@ -226,7 +226,7 @@ function storeChoice(values: Values<typeof storeVariables>): StoreChoice {
 }
 
 /** Every secret in the settings: whole values, and what stands in an address before its host. */
-export function knownSecrets(env: Environment): readonly string[] {
+export function secretValues(env: Environment): readonly string[] {
   return Object.entries(variables).flatMap(([name, variable]) => {
     const value = env[name];
     return "secret" in variable && value ? [value, ...credentialsIn(value)] : [];

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isKnown } from "../lib/etag.ts";
+import { matchesEtag } from "../lib/etag.ts";
 import type { Answer } from "./api/answers.ts";
 
 /** A cache keeps the answer to one caller for that caller alone. */
@@ -26,7 +26,7 @@ export function sendValidated(
   res.setHeader("ETag", etag);
   res.setHeader("Cache-Control", cacheControl);
   res.setHeader("Vary", VARY);
-  if (!isKnown(req, etag)) sendJson(res, json);
+  if (!matchesEtag(req, etag)) sendJson(res, json);
   else res.writeHead(304).end();
 }
 

@@ -80,7 +80,7 @@ type Report = (answered: AnsweredRequest, ended: Ended) => void;
 
 /** Failures and slow requests are logged at the level `info`, all others at `debug`. */
 function createReporter({ log, meters }: ObservedOptions): Report {
-  const ration = createRation(MAX_LINES);
+  const ration = createRateCap(MAX_LINES);
   return (answered, ended) => {
     meters.request(answered, ended.durationMs / 1_000);
     const leftOut = isNotable(ended) ? ration.take(performance.now()) : undefined;
@@ -126,7 +126,7 @@ export interface Ration {
 const WINDOW_MS = 1_000;
 
 /** Creates a ration of so many in a second. */
-export function createRation(most: number): Ration {
+export function createRateCap(most: number): Ration {
   let endsAt = Number.NEGATIVE_INFINITY;
   let taken = 0;
   let heldBack = 0;

@@ -9,7 +9,7 @@ export const strongEtag = (text: string): string => `"${hash("sha256", text, "ba
  * weak form of it fits as well, the comparison is a weak one. `fetch` asks with `no-cache` then,
  * which Express would take for a wish to have it anew.
  */
-export function isKnown(
+export function matchesEtag(
   { headers }: { readonly headers: IncomingHttpHeaders },
   etag: string,
 ): boolean {

@@ -30,7 +30,7 @@ export interface Page<T> {
  *
  * @throws {Problem} `invalid_request` for a cursor that is not of this list.
  */
-export function cutPage<T>(items: RecordList<T>, request: PageRequest<T>): Page<T> {
+export function paginate<T>(items: RecordList<T>, request: PageRequest<T>): Page<T> {
   const { list, limit, cursor, keyOf } = request;
   const start = cursor === undefined ? 0 : startAfter(items, cursor, request);
   const page = items.slice(start, start + limit);

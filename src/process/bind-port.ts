@@ -30,7 +30,7 @@ type Place = Pick<Config, "host" | "port" | "baseUrl" | "store">;
  * and at a port that was chosen. Then a process lets nobody in before it is ready, since the others
  * would have answered.
  */
-export function sharesPort({ port, store }: Place): boolean {
+export function isPortShared({ port, store }: Place): boolean {
   return store.databaseUrl !== undefined && port !== 0;
 }
 
@@ -39,7 +39,7 @@ export function sharesPort({ port, store }: Place): boolean {
  *
  * @throws {Error} When the port is taken, or the address is none that could be published.
  */
-export async function listenAlone(server: Server, place: Place): Promise<void> {
+export async function listenExclusively(server: Server, place: Place): Promise<void> {
   await refuseUnpublishable(place);
   await listenAt(server, place);
 }
@@ -52,7 +52,7 @@ export async function listenAlone(server: Server, place: Place): Promise<void> {
  * @throws {Error} When the port is taken by something else, or the address is none that could be
  *   published.
  */
-export async function listenBeside(
+export async function listenShared(
   server: Server,
   place: Place,
   keyIds: readonly string[],

@@ -1,5 +1,5 @@
 import type { KoaContextWithOIDC, Provider } from "oidc-provider";
-import { isKnown, strongEtag } from "../../lib/etag.ts";
+import { matchesEtag, strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
 import { documentGrantTypes, isByDocument } from "./metadata-documents.ts";
@@ -74,7 +74,7 @@ function showMetadata(ctx: KoaContextWithOIDC): void {
   }
   const etag = strongEtag(JSON.stringify(ctx.body));
   ctx.set("etag", etag);
-  if (isKnown(ctx.req, etag)) ctx.status = 304;
+  if (matchesEtag(ctx.req, etag)) ctx.status = 304;
 }
 
 /** The problem that made oidc-provider fail, which may have wrapped it. */

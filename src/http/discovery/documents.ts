@@ -3,7 +3,7 @@ import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, documents } from "../../../wellknown/index.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
-import { isKnown } from "../../lib/etag.ts";
+import { matchesEtag } from "../../lib/etag.ts";
 import { memoByVersion } from "../../lib/memo.ts";
 import { onlyMethods } from "../allowed-methods.ts";
 import { linkHeader } from "./link-headers.ts";
@@ -29,7 +29,7 @@ export function discoveryRouter(site: Site, now: () => Date): Router {
         const { bytes, etags } = current();
         const etag = etags.get(type) ?? "";
         res.set("etag", etag);
-        if (isKnown(req, etag)) return void res.status(304).end();
+        if (matchesEtag(req, etag)) return void res.status(304).end();
         // Express would add a charset, which JSON and a profile do not have.
         res.setHeader("content-type", type);
         res.send(bytes);

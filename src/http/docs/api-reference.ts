@@ -2,7 +2,7 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { documents } from "../../../wellknown/index.ts";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
-import { isKnown, strongEtag } from "../../lib/etag.ts";
+import { matchesEtag, strongEtag } from "../../lib/etag.ts";
 import { memo } from "../../lib/memo.ts";
 import { referenceMarkdown } from "../../openapi/markdown.ts";
 import { type Operation, type Tag, tags } from "../../openapi/operation.ts";
@@ -102,7 +102,7 @@ const textOf = (type: string, text: string): Text => ({
 /** Sends a text under a strong validator (RFC 9110 sections 8.8.3 and 13.1.2). */
 function send(req: Request, res: Response, { type, text, etag }: Text): void {
   res.set(type === "html" ? PAGE_HEADERS : {}).set({ ...TEXT_HEADERS, etag });
-  if (isKnown(req, etag)) res.status(304).end();
+  if (matchesEtag(req, etag)) res.status(304).end();
   else res.type(type).send(text);
 }
 
@@ -113,7 +113,7 @@ function serveAsset(assets: () => ReadonlyMap<string, Asset>): RequestHandler {
     const isCompressed = req.acceptsEncodings("gzip") !== false;
     const etag = `"${asset.digest}${isCompressed ? "-gzip" : ""}"`;
     res.set({ ...headersOf(asset, req), etag, vary: "Accept-Encoding" });
-    if (isKnown(req, etag)) return res.status(304).end();
+    if (matchesEtag(req, etag)) return res.status(304).end();
     if (isCompressed) res.set("content-encoding", "gzip");
     res.type(asset.type).send(isCompressed ? await asset.gzipped() : asset.bytes);
   };

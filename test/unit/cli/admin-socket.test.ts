@@ -19,7 +19,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { askServer } from "../../../src/cli/admin-client.ts";
 import { serveAdmin } from "../../../src/cli/admin-socket.ts";
-import { listenAlone } from "../../../src/cli/admin-socket-file.ts";
+import { bindSocket } from "../../../src/cli/admin-socket-path.ts";
 import { ConfirmationNeeded } from "../../../src/cli/command.ts";
 import type { Progress } from "../../../src/store/backup/progress.ts";
 import { put } from "../../../src/store/port/operations.ts";
@@ -57,7 +57,7 @@ async function served(
 /** @returns A server that listens; `undefined` when another one does. */
 async function listening(path: string): Promise<Server | undefined> {
   const server = createServer();
-  return (await listenAlone(server, path)) ? server : undefined;
+  return (await bindSocket(server, path)) ? server : undefined;
 }
 
 interface Asking {
@@ -177,7 +177,7 @@ describe("the admin socket", () => {
     onTestFinished(() => void process.umask(before));
     const server = createServer();
     onTestFinished(() => void server.close());
-    const done = listenAlone(server, path);
+    const done = bindSocket(server, path);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     await done;
     expect(process.umask()).toBe(0);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { knownSecrets } from "../../../src/config/config.ts";
+import { secretValues } from "../../../src/config/config.ts";
 import { createLog, withoutKnown } from "../../../src/telemetry/log.ts";
 import {
   currentRequestId,
@@ -76,7 +76,7 @@ describe("the log", () => {
       MASTER_KEY: "key",
       HOST: "127.0.0.1",
     };
-    expect(knownSecrets(env).toSorted()).toEqual(
+    expect(secretValues(env).toSorted()).toEqual(
       [env.SMTP_URL, "s%2Fecret1", "s/ecret1", "key"].toSorted(),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRation } from "../../../src/http/request-telemetry.ts";
+import { createRateCap } from "../../../src/http/request-telemetry.ts";
 import { createMetrics, type Standing } from "../../../src/telemetry/metrics.ts";
 
 const STANDING: Standing = {
@@ -93,7 +93,7 @@ describe("metrics", () => {
 
 describe("a ration", () => {
   it("lets so many through in a second, and tells how many it held back", () => {
-    const { take } = createRation(2);
+    const { take } = createRateCap(2);
     expect([0, 1, 2, 999].map(take)).toEqual([0, 0, undefined, undefined]);
     expect([1_000, 1_001, 1_002].map(take)).toEqual([2, 0, undefined]);
   });

@@ -3,7 +3,7 @@ import { llmsTxt } from "../../../../wellknown/llms.ts";
 import { fenced } from "../../../../wellknown/markdown.ts";
 import { paths } from "../../../../wellknown/paths.ts";
 import type { Site } from "../../../../wellknown/site.ts";
-import { isKnown, strongEtag } from "../../../lib/etag.ts";
+import { matchesEtag, strongEtag } from "../../../lib/etag.ts";
 import type { ToolContext } from "../../../tool.ts";
 import { serveReading } from "../../allowed-methods.ts";
 import { MARKDOWN_TYPE, prefersMarkdown } from "../../markdown.ts";
@@ -100,7 +100,7 @@ export function sendUnlessKnown(
 ): void {
   const etag = strongEtag(text);
   res.set("etag", etag);
-  if (res.statusCode === 200 && isKnown(req, etag)) {
+  if (res.statusCode === 200 && matchesEtag(req, etag)) {
     res.status(304).end();
   } else {
     res.type(type).send(text);

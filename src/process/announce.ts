@@ -1,7 +1,7 @@
 import type { Setup } from "../ingest/setup.ts";
 
 /** What is said of a live market when the service is ready, one line each. */
-export function followingLines(
+export function liveMarketLines(
   { instruments, unpriced, providers }: Setup,
   anonymousScopes: readonly string[],
 ): readonly string[] {

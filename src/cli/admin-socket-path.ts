@@ -62,7 +62,7 @@ const OWNER_ONLY = 0o177;
  * @returns Whether it listens; `false` when another process serves the path.
  * @throws {Error} When the folder cannot hold a socket.
  */
-export async function listenAlone(server: Server, path: string): Promise<boolean> {
+export async function bindSocket(server: Server, path: string): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await listen(server, path);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { followingLines } from "../../src/process/live-banner.ts";
-import { provider } from "../support/providers/states.ts";
+import { liveMarketLines } from "../../../src/process/announce.ts";
+import { provider } from "../../support/providers/states.ts";
 
 const DOCTOR = "market-signal doctor says how each provider is doing.";
 
@@ -12,7 +12,7 @@ it("says who is followed by whom, what is lacking, and who gets nothing", () => 
     provider("edgar", { feeds: [], missing: ["AGENT"] }),
     provider("finra"),
   ];
-  expect(followingLines({ instruments: 39, unpriced: 27, providers }, [])).toEqual([
+  expect(liveMarketLines({ instruments: 39, unpriced: 27, providers }, [])).toEqual([
     "Follows 39 instruments by 2 providers: coinbase, finra.",
     "No provider is asked for the prices of 27, so they get no score.",
     "Not configured: alpaca needs ID, SECRET; edgar needs AGENT.",
@@ -24,10 +24,10 @@ it("says who is followed by whom, what is lacking, and who gets nothing", () => 
 
 it("says no more than there is to say", () => {
   const setup = { instruments: 1, unpriced: 0, providers: [provider("coinbase")] };
-  expect(followingLines(setup, ["signals:read"])).toEqual([
+  expect(liveMarketLines(setup, ["signals:read"])).toEqual([
     "Follows 1 instrument by 1 provider: coinbase.",
     DOCTOR,
   ]);
   const none = { instruments: 1, unpriced: 1, providers: [] };
-  expect(followingLines(none, ["signals:read"])[0]).toBe("Follows 1 instrument by no provider.");
+  expect(liveMarketLines(none, ["signals:read"])[0]).toBe("Follows 1 instrument by no provider.");
 });
