@@ -1,24 +1,81 @@
-import type { Setup } from "../ingest/setup.ts";
+/** What a person at the terminal is told while the service runs. Programs read standard output. */
 
-/** What is said of a live market when the service is ready, one line each. */
+import { statSync } from "node:fs";
+import type { Logger } from "pino";
+import type { Config, MarketChoice } from "../config/config.ts";
+import type { Setup } from "../ingest/setup.ts";
+import { type Email, emailText } from "../mail/email.ts";
+import { NAME, type Service } from "../service.ts";
+
+/** Clears a terminal line: back to its start (CR), erase to its end (ECMA-48 EL). */
+const ERASE_LINE = "\r\u001b[K";
+
+/** Permission bits of the group and of others. */
+const GROUP_AND_OTHERS = 0o077;
+
+/** Writes one JSON line to standard output for programs, and a summary to standard error for people. */
+export function announceReady(service: Service, config: Config, baseUrl: string): void {
+  const { market, following } = service;
+  const instruments = market.instruments().length;
+  const asOf = new Date(market.knownUntil()).toISOString();
+  const { simulated } = market.source;
+  const replay = replayOf(config.market);
+  const ready = {
+    event: "ready",
+    baseUrl,
+    market: market.mode,
+    simulated,
+    asOf,
+    instruments,
+    ...(following && { followed: following.instruments }),
+    ...(replay && { replay }),
+  };
+  process.stdout.write(`${JSON.stringify(ready)}\n`);
+  const lines = [
+    `${NAME} serves ${instruments} ${simulated ? "simulated " : ""}instruments as of ${asOf}.`,
+    ...(replay ? [`  Replay  to ${replay.to}, ${replay.daysPerSecond} days a second`] : []),
+    ...liveMarketLines(following, config.anonymousScopes).map((line) => `  ${line}`),
+    `  Home    ${baseUrl}/`,
+    `  API     ${baseUrl}/docs/api`,
+    `  MCP     ${baseUrl}/mcp`,
+    `  REST    ${baseUrl}/api/signals`,
+    `  Health  ${baseUrl}/api/health`,
+    `  Account ${baseUrl}/account`,
+    "  Stop with Ctrl-C.",
+  ];
+  process.stderr.write(`${lines.join("\n")}\n`);
+}
+
+/** The period and speed of the replay, if the market is one. */
+function replayOf(choice: MarketChoice) {
+  if (choice.kind !== "replay") return undefined;
+  const { from, to, daysPerSecond } = choice;
+  const iso = (at: number) => new Date(at).toISOString();
+  return { from: iso(from), to: iso(to), daysPerSecond };
+}
+
+/** What the summary says about a live market, one line each. @param setup Absent: it is not live. */
 export function liveMarketLines(
-  { instruments, unpriced, providers }: Setup,
+  setup: Setup | undefined,
   anonymousScopes: readonly string[],
 ): readonly string[] {
+  if (setup === undefined) return [];
+  const { instruments, unpriced, providers } = setup;
   const used = providers.filter(({ feeds }) => feeds.length > 0);
-  const own = used.filter(({ isForOwnUse }) => isForOwnUse);
-  const wanting = providers.filter(({ missing }) => missing.length > 0);
-  const needs = wanting.map(({ id, missing }) => `${id} needs ${missing.join(", ")}`);
+  const personal = used.filter(({ isForOwnUse }) => isForOwnUse);
+  const needs = providers
+    .filter(({ missing }) => missing.length > 0)
+    .map(({ id, missing }) => `${id} needs ${missing.join(", ")}`);
   const by =
     used.length === 0 ? "no provider" : `${counted(used.length, "provider")}: ${idsOf(used)}`;
   return [
     `Follows ${counted(instruments, "instrument")} by ${by}.`,
-    unpriced > 0 && `No provider is asked for the prices of ${unpriced}, so they get no score.`,
+    unpriced > 0 && `No provider has prices for ${unpriced}, so they get no score.`,
     needs.length > 0 && `Not configured: ${needs.join("; ")}.`,
-    anonymousScopes.length === 0 &&
-      "Agents that nobody answers for get nothing; ANONYMOUS_SCOPES allows more.",
-    own.length > 0 && `Only you may use what comes from ${idsOf(own)}, by their terms.`,
-    "market-signal doctor says how each provider is doing.",
+    anonymousScopes.length === 0 && "Unclaimed agents get no access; ANONYMOUS_SCOPES allows more.",
+    personal.length > 0 &&
+      `The terms of ${idsOf(personal)} allow their data for your own use only.`,
+    "market-signal doctor shows the state of each provider.",
   ].filter((line) => typeof line === "string");
 }
 
@@ -26,3 +83,45 @@ const idsOf = (providers: Setup["providers"]): string => providers.map(({ id }) 
 
 const counted = (count: number, noun: string): string =>
   `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** Warns when other users of this machine can open the folder with keys and personal data. */
+export function warnIfFolderIsOpen(folder: string): void {
+  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
+  // Windows has no such bits: Node.js derives all of them from what the owner may do.
+  if (process.platform === "win32" || (mode & GROUP_AND_OTHERS) === 0) return;
+  const shown = (mode & 0o777).toString(8);
+  process.stderr.write(
+    `Other users of this machine can open ${folder} (mode ${shown}), which holds keys and personal data: chmod 700 ${folder}\n`,
+  );
+}
+
+/** Shows how much of the market has been read: on one terminal line, elsewhere only when complete. */
+export function progressOf(unit: string): (done: number, total: number) => void {
+  return (done, total) => {
+    const isDone = done === total;
+    if (!isDone && !process.stderr.isTTY) return;
+    const start = process.stderr.isTTY ? "\r" : "";
+    const end = isDone ? "; now scoring\n" : "";
+    process.stderr.write(`${start}Reading the market: ${done} of ${total} ${unit}${end}`);
+  };
+}
+
+/** Shows a message that no mail server takes to the operator, who passes it on. */
+export function showEmail(email: Email): void {
+  process.stderr.write(`\nThere is no mail server for this message:\n${emailText(email)}\n`);
+}
+
+/** Shows on one terminal line how far a replay is. */
+export function showReplay({ market }: Service): void {
+  if (market.mode !== "replay" || !process.stderr.isTTY) return;
+  const at = new Date(market.knownUntil()).toISOString();
+  process.stderr.write(`${ERASE_LINE}Replay: ${at.slice(0, 16)} UTC`);
+}
+
+/** Clears that line and logs the end of the replay. */
+export function endReplay({ market }: Service, log: Logger): void {
+  if (market.mode !== "replay") return;
+  if (process.stderr.isTTY) process.stderr.write(ERASE_LINE);
+  const asOf = new Date(market.knownUntil()).toISOString();
+  log.info({ asOf }, "the replay has ended; market time no longer advances");
+}

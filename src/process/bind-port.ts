@@ -5,66 +5,67 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 
-/** Addresses that stand for all addresses of the machine, each with one by which it is reached. */
+/** Wildcard addresses, each with a loopback address that reaches the same port. */
 const WILDCARD_ADDRESSES: ReadonlyMap<string, string> = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "[::1]"],
 ]);
 
-/** Where the public signing keys of a process are. They tell stores apart: each has its own. */
+/** Path of the public signing keys. Every store has its own keys, which identify it. */
 const KEYS_PATH = "/.well-known/jwks.json";
 
-/** A process that shares the port may be busy, or just letting go of it: so often it is asked, with
- *  a pause in between and a wait for its answer, both in milliseconds. */
-const ASKING = { times: 3, pauseMs: 1_000, waitMs: 2_000 };
+/** Attempts to read the keys of the process at the port, which may be busy or about to release it. */
+const KEY_ATTEMPTS = 3;
 
-/** Connections that may wait to be accepted, unless the system allows fewer: Node.js accepts one in a
- *  turn of its event loop, and one that finds no room tries again only after a second. */
-const MAX_PENDING = 4_096;
+/** Pause between two attempts, in milliseconds. */
+const KEY_PAUSE_MS = 1_000;
 
-/** What of the settings says where the service is. */
-type Place = Pick<Config, "host" | "port" | "baseUrl" | "store">;
+/** Timeout of one attempt, in milliseconds. */
+const KEY_TIMEOUT_MS = 2_000;
+
+/** Length of the accept queue, unless the system allows less. Node.js accepts one connection in a turn
+ *  of its event loop, and a client that finds the queue full retries only after a second. */
+const BACKLOG = 4_096;
 
 /**
- * Whether other processes may serve the same port: on PostgreSQL, where several belong together,
- * and at a port that was chosen. Then a process lets nobody in before it is ready, since the others
- * would have answered.
+ * Whether several processes may serve the port: those of one PostgreSQL database at a fixed port. Such
+ * a process listens only once it is ready, because until then the others answer.
  */
-export function isPortShared({ port, store }: Place): boolean {
+export function isPortShared({ port, store }: Config): boolean {
   return store.databaseUrl !== undefined && port !== 0;
 }
 
 /**
- * Listens, alone.
+ * Binds the port for this process alone.
  *
- * @throws {Error} When the port is taken, or the address is none that could be published.
+ * @throws {Error} When the port is taken, or HOST is a wildcard address and BASE_URL is missing.
  */
-export async function listenExclusively(server: Server, place: Place): Promise<void> {
-  await refuseUnpublishable(place);
-  await listenAt(server, place);
+export async function listenExclusively(server: Server, config: Config): Promise<void> {
+  await refuseUnpublishable(config);
+  await listenAt(server, config);
 }
 
 /**
- * Listens beside the processes that serve the same store, if there are any; the system hands each
- * connection to one of them. Where it cannot, listens alone.
+ * Binds the port together with other processes on the same store; the system distributes connections
+ * among them (SO_REUSEPORT, Linux). On other systems binds it for this process alone.
  *
  * @param keyIds Ids of the public signing keys of the store.
- * @throws {Error} When the port is taken by something else, or the address is none that could be
- *   published.
+ * @throws {Error} When the port is taken by another program, or HOST is a wildcard address and
+ *   BASE_URL is missing.
  */
 export async function listenShared(
   server: Server,
-  place: Place,
+  config: Config,
   keyIds: readonly string[],
 ): Promise<void> {
-  await refuseUnpublishable(place);
-  await refuseStrangers(place, keyIds);
-  // Elsewhere Node.js refuses, or the last process to come gets everything.
-  await listenAt(server, { ...place, reusePort: process.platform === "linux" });
+  await refuseUnpublishable(config);
+  await refuseOtherStores(config, keyIds);
+  // Other systems refuse the option, or give every connection to the process that bound last.
+  await listenAt(server, { ...config, reusePort: process.platform === "linux" });
 }
 
-/** The public origin, without a trailing slash; it needs the server's port when none is configured. */
-export function originOf(server: Server, { host, port, baseUrl }: Place): string {
+/** Public origin, without a trailing slash. Without BASE_URL it contains the port that was bound. */
+export function originOf(server: Server, { host, port, baseUrl }: Config): string {
   const actualPort = (server.address() as AddressInfo | null)?.port ?? port;
   const authority = host.includes(":") ? `[${host}]` : host;
   return baseUrl ?? `http://${authority}:${actualPort}`;
@@ -72,49 +73,50 @@ export function originOf(server: Server, { host, port, baseUrl }: Place): string
 
 async function listenAt(
   server: Server,
-  { host, port, reusePort = false }: Place & { readonly reusePort?: boolean },
+  { host, port, reusePort = false }: Config & { readonly reusePort?: boolean },
 ): Promise<void> {
-  server.listen({ host, port, reusePort, backlog: MAX_PENDING });
+  server.listen({ host, port, reusePort, backlog: BACKLOG });
   await once(server, "listening");
 }
 
-async function refuseUnpublishable({ host, baseUrl }: Place): Promise<void> {
+async function refuseUnpublishable({ host, baseUrl }: Config): Promise<void> {
   const { address } = await lookup(host);
   if (baseUrl !== undefined || !WILDCARD_ADDRESSES.has(address)) return;
-  throw new Error(`HOST: ${host} is no address to publish; set BASE_URL with it.`);
+  throw new Error(
+    `HOST: ${host} is a wildcard address, which cannot be published; set BASE_URL as well.`,
+  );
 }
 
-/**
- * A port that one program shares, any other of the same user can share, and then each gets a part of
- * the requests. So whoever is there has to show that it serves the same store.
- */
-async function refuseStrangers(place: Place, keyIds: readonly string[]): Promise<void> {
-  for (let time = 1; ; time++) {
-    const found = await keysAt(await keysUrl(place));
-    if (found === "nobody") return;
+/** Any program of the same user can bind a shared port and would then get part of the requests, so
+ *  the process that already listens must publish the keys of the same store. */
+async function refuseOtherStores(config: Config, keyIds: readonly string[]): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const found = await keysAt(await keysUrl(config));
+    if (found === "none") return;
     if (found !== "unclear") {
       if (found.some((id) => keyIds.includes(id))) return;
-      throw new Error(`PORT: ${place.port} is taken by a program that serves another store.`);
+      throw new Error(`PORT: ${config.port} is taken by a program that serves another store.`);
     }
-    if (time === ASKING.times) {
+    if (attempt === KEY_ATTEMPTS) {
       throw new Error(
-        `PORT: ${place.port} is taken by a program that does not say what it serves.`,
+        `PORT: ${config.port} is taken by a program that does not publish the keys of its store.`,
       );
     }
-    await pause(ASKING.pauseMs);
+    await pause(KEY_PAUSE_MS);
   }
 }
 
-async function keysUrl({ host, port }: Place): Promise<string> {
+async function keysUrl({ host, port }: Config): Promise<string> {
   const { address, family } = await lookup(host);
   const plain = family === 6 ? `[${address}]` : address;
   return `http://${WILDCARD_ADDRESSES.get(address) ?? plain}:${port}${KEYS_PATH}`;
 }
 
-/** The ids of the keys that are published at an address. */
-async function keysAt(url: string): Promise<"nobody" | "unclear" | readonly string[]> {
+/** Ids of the keys published at an address; `none` when nothing listens there, `unclear` when the
+ *  answer is not a set of keys. */
+async function keysAt(url: string): Promise<"none" | "unclear" | readonly string[]> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(ASKING.waitMs) });
+    const answer = await fetch(url, { signal: AbortSignal.timeout(KEY_TIMEOUT_MS) });
     if (!answer.ok) return "unclear";
     const { keys } = (await answer.json()) as {
       readonly keys: readonly { readonly kid: string }[];
@@ -122,6 +124,6 @@ async function keysAt(url: string): Promise<"nobody" | "unclear" | readonly stri
     return keys.map(({ kid }) => kid);
   } catch (error) {
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
-    return code === "ECONNREFUSED" ? "nobody" : "unclear";
+    return code === "ECONNREFUSED" ? "none" : "unclear";
   }
 }

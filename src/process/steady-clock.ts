@@ -1,20 +1,21 @@
-/** What a steady clock is made of; both in milliseconds. */
-export interface SteadyClockParts {
-  /** Since the epoch, as the machine's clock is set. */
+/** The two clocks of a steady clock, in milliseconds. A file of its own, since tests and the crash
+ *  harness drive it with clocks of theirs. */
+export interface SteadyClockSources {
+  /** Unix time, as the machine's clock is set. */
   readonly wall: () => number;
-  /** By a clock that is never set, such as `performance.now`. */
+  /** A clock that is never set, such as `performance.now`. */
   readonly monotonic: () => number;
 }
 
 /**
- * A clock that shows the machine's time when it is made and from then on only how much time has
- * passed: setting the machine's clock moves nothing. So nothing that waits comes early or late, and
- * no lease ends while it is used. When a clock that was wrong is put right, this one follows at the
- * next start of the process. On Linux, time for which the machine sleeps does not pass.
+ * Creates a clock that starts at the machine's time and then follows the monotonic clock, so that
+ * setting the machine's clock moves nothing: no timer fires early or late, and no lease ends while
+ * it is held. A corrected machine clock takes effect at the next start of the process. On Linux,
+ * time during which the machine is suspended does not count.
  *
- * @returns Tells the time, in whole milliseconds since the epoch; it never goes back.
+ * @returns Reads the clock, in whole milliseconds since the epoch; never decreases.
  */
-export function createSteadyClock({ wall, monotonic }: SteadyClockParts): () => number {
+export function createSteadyClock({ wall, monotonic }: SteadyClockSources): () => number {
   const start = wall();
   const startedAt = monotonic();
   return () => start + Math.floor(monotonic() - startedAt);

@@ -3,42 +3,43 @@ import type { Server } from "node:http";
 import { type Socket, Server as SocketServer } from "node:net";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 
-/** A client that was told to leave may hold its connection so much longer, and ask once more, in
- *  milliseconds: as long as clients of Node.js and most others keep one that nobody uses. */
-const LAST_WORD_MS = 4_000;
+/** How long a client that was sent `connection: close` may keep its connection and send one more
+ *  request, in milliseconds: the keep-alive timeout of Node.js and of most other clients. */
+const KEEP_ALIVE_MS = 4_000;
 
-/** Requests may take this long to end once nobody new may come, in milliseconds. */
-const REQUEST_MS = 5_000;
+/** Time that requests in flight have to finish once the port is closed, in milliseconds. */
+const DRAIN_REQUESTS_MS = 5_000;
 
-/** How often connections with nothing under way are ended, in milliseconds. */
-const LOOK_MS = 20;
+/** Interval at which idle connections are closed, in milliseconds. */
+const CLOSE_IDLE_EVERY_MS = 20;
 
-/** Time that stopping may take besides the wait for others to take over, in milliseconds. */
+/** Time for the shutdown itself, without the time in which connections are still accepted, in
+ *  milliseconds. */
 const STOP_MS = 8_000;
 
-/** A turn of the event loop that took less time than this had nothing to do, in milliseconds. */
+/** A turn of the event loop shorter than this had no work, in milliseconds. */
 const QUIET_TURN_MS = 0.2;
 
-/** After so long the process counts as too busy for a quiet turn, in milliseconds. */
+/** Longest wait for a turn without work, in milliseconds. */
 const MAX_BUSY_MS = 500;
 
-/** What is stopped, step by step. */
+/** The parts of the service that a shutdown stops, in order. */
 export interface Stopping {
-  /** Gives each connection to the sockets of `openSockets`. */
+  /** Its connections are the sockets of `openSockets`. */
   readonly server: Server;
   readonly openSockets: ReadonlySet<Socket>;
-  /** Makes `/readyz` say that the service is stopping. */
+  /** Makes `/readyz` report that the service is stopping. */
   drain(): void;
-  /** Ends the answers that stay open. */
+  /** Ends the open event streams. */
   endStreams(): void;
-  /** Lets go of everything; nobody can ask for anything any more. */
+  /** Closes the store and everything else; called when no request can arrive any more. */
   close(): Promise<void>;
-  /** How long connections are still accepted, in milliseconds, until those who send them have
-   *  noticed. 0: nobody takes over, so there is nothing to wait for. */
+  /** How long connections are still accepted, in milliseconds, so that load balancers notice the
+   *  drain. 0: no other process takes over. */
   readonly acceptMs: number;
 }
 
-/** Follows the connections of a server. */
+/** The open connections of a server. */
 export function openSocketsOf(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -49,41 +50,39 @@ export function openSocketsOf(server: Server): ReadonlySet<Socket> {
 }
 
 /**
- * Stops so that no request fails while others can take it: says that it stops, goes on until that
- * is known, closes each connection with its next answer, then stops listening, and lets what is
- * under way end.
+ * Shuts down without failing a request that another process could take: reports the drain, accepts
+ * connections until load balancers have noticed, closes each connection with its next response, then
+ * stops listening and waits for requests in flight.
  *
- * @returns When the process can end.
+ * @returns Resolves when the process can exit.
  */
 export async function stopInOrder(stopping: Stopping): Promise<void> {
   const { server, openSockets, acceptMs } = stopping;
   stopping.drain();
   server.prependListener("request", (_req, res) => res.setHeader("connection", "close"));
   if (acceptMs > 0) await pause(acceptMs);
-  await untilQuiet();
+  await untilQueueIsEmpty();
   const closed = once(server, "close");
-  // That of HTTP would end connections on which a request may just be on its way.
+  // The method of http.Server would also close connections on which a request may be arriving.
   SocketServer.prototype.close.call(server);
   stopping.endStreams();
-  const lastWordMs = acceptMs > 0 ? LAST_WORD_MS : 0;
-  await atMost(closed, lastWordMs);
-  const looking = setInterval(() => endIdle(server, openSockets), LOOK_MS);
-  await atMost(closed, REQUEST_MS - lastWordMs);
-  clearInterval(looking);
+  const keepAliveMs = acceptMs > 0 ? KEEP_ALIVE_MS : 0;
+  await waitAtMost(closed, keepAliveMs);
+  const closingIdle = setInterval(() => closeIdle(server, openSockets), CLOSE_IDLE_EVERY_MS);
+  await waitAtMost(closed, DRAIN_REQUESTS_MS - keepAliveMs);
+  clearInterval(closingIdle);
   server.closeAllConnections();
   await stopping.close();
 }
 
-/** Ends the process when stopping takes too long, whatever holds it up. */
+/** Exits the process when the shutdown takes too long. */
 export function exitInTime(acceptMs: number): void {
   setTimeout(() => process.exit(1), acceptMs + STOP_MS).unref();
 }
 
-/**
- * Connections that wait to be accepted are reset when nobody listens any more, also when others
- * share the port. A turn of the event loop that had nothing to do has left none behind.
- */
-async function untilQuiet(): Promise<void> {
+/** Closing the port resets the connections in its accept queue, even when other processes share the
+ *  port. The queue is empty after a turn of the event loop without work. */
+async function untilQueueIsEmpty(): Promise<void> {
   const endsAt = performance.now() + MAX_BUSY_MS;
   for (let startedAt = performance.now(); startedAt < endsAt; startedAt = performance.now()) {
     await turn();
@@ -91,15 +90,15 @@ async function untilQuiet(): Promise<void> {
   }
 }
 
-async function atMost(event: Promise<unknown>, ms: number): Promise<void> {
+async function waitAtMost(event: Promise<unknown>, ms: number): Promise<void> {
   const over = new AbortController();
   const time = pause(ms, undefined, { signal: over.signal }).catch(() => undefined);
   await Promise.race([event, time]);
   over.abort();
 }
 
-/** For Node.js a connection on which nothing was ever said is not idle: a request is expected. */
-function endIdle(server: Server, openSockets: ReadonlySet<Socket>): void {
+/** Node.js does not count a connection as idle on which no request has arrived yet. */
+function closeIdle(server: Server, openSockets: ReadonlySet<Socket>): void {
   server.closeIdleConnections();
   for (const socket of openSockets) if (socket.bytesRead === 0) socket.destroy();
 }

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { liveMarketLines } from "../../../src/process/announce.ts";
 import { provider } from "../../support/providers/states.ts";
 
-const DOCTOR = "market-signal doctor says how each provider is doing.";
+const DOCTOR = "market-signal doctor shows the state of each provider.";
 
-it("says who is followed by whom, what is lacking, and who gets nothing", () => {
+it("names the providers in use, missing settings, unclaimed access and terms of use", () => {
   const providers = [
     provider("coinbase", { isForOwnUse: true }),
     provider("kraken", { feeds: [], isForOwnUse: true }),
@@ -14,15 +14,15 @@ it("says who is followed by whom, what is lacking, and who gets nothing", () => 
   ];
   expect(liveMarketLines({ instruments: 39, unpriced: 27, providers }, [])).toEqual([
     "Follows 39 instruments by 2 providers: coinbase, finra.",
-    "No provider is asked for the prices of 27, so they get no score.",
+    "No provider has prices for 27, so they get no score.",
     "Not configured: alpaca needs ID, SECRET; edgar needs AGENT.",
-    "Agents that nobody answers for get nothing; ANONYMOUS_SCOPES allows more.",
-    "Only you may use what comes from coinbase, by their terms.",
+    "Unclaimed agents get no access; ANONYMOUS_SCOPES allows more.",
+    "The terms of coinbase allow their data for your own use only.",
     DOCTOR,
   ]);
 });
 
-it("says no more than there is to say", () => {
+it("leaves out the lines that do not apply", () => {
   const setup = { instruments: 1, unpriced: 0, providers: [provider("coinbase")] };
   expect(liveMarketLines(setup, ["signals:read"])).toEqual([
     "Follows 1 instrument by 1 provider: coinbase.",
