@@ -4,7 +4,7 @@ import { heldScopes } from "../auth/entitlement.ts";
 import type { Config } from "../config/config.ts";
 import { schedule } from "../lib/loop.ts";
 import type { Limits } from "../limits/limits.ts";
-import { createKeyringVault } from "../mail/keyring-vault.ts";
+import { createKeyringVault } from "../store/keys/keyring-vault.ts";
 import type { GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import { createWebhookPolicy } from "../outbound/webhook-policy.ts";
 import type { State } from "../state.ts";

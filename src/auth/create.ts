@@ -6,11 +6,11 @@ import { withLockouts } from "../limits/lockouts.ts";
 import { createLimits } from "../limits/memory-limits.ts";
 import { createSharedLimits } from "../limits/shared-limits.ts";
 import type { Email } from "../mail/email.ts";
-import { createKeyringVault } from "../mail/keyring-vault.ts";
-import { createMailWorker } from "../mail/mail-worker.ts";
+import { MailWorker } from "../mail/mail-worker.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import type { State } from "../state.ts";
+import { createKeyringVault } from "../store/keys/keyring-vault.ts";
 import { countDenials } from "../telemetry/instrumented.ts";
 import { Accounts } from "./accounts/accounts.ts";
 import { Sessions } from "./accounts/browser-sessions.ts";
@@ -126,7 +126,7 @@ function startMailWorker(
   { config, onEmail, now, log }: AccessOptions,
   { records, vault }: ReturnType<typeof basicsOf>,
 ) {
-  const mailWorker = createMailWorker({
+  const mailWorker = new MailWorker({
     ...{ records, vault, smtp: config.mail, onTerminal: onEmail, now },
     onError: (error) => log.error({ err: error }, "a message could not be sent"),
   });

@@ -2,7 +2,7 @@ import type { Auditor } from "../auth/auditor.ts";
 import type { ApiKeys } from "../auth/keys/api-keys.ts";
 import type { Scope } from "../auth/scopes.ts";
 import { ofEmail } from "../mail/email-address.ts";
-import type { Mailbox } from "../mail/mail.ts";
+import type { Mailbox } from "../mail/outbox.ts";
 import { remove, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import { slots } from "./capacity.ts";

@@ -1,15 +1,16 @@
 import { z } from "zod";
 import { EmailAddress } from "./email-address.ts";
 
-/** Most characters of a subject: with its name it stays on one line (RFC 5322 section 2.1.1). */
+/** Longest subject, in characters: with the field name it fits on one line (RFC 5322 section 2.1.1). */
 const MAX_SUBJECT_LENGTH = 200;
 
+/** Longest text, in characters. */
 const MAX_TEXT_LENGTH = 10_000;
 
-/** What a person gets. No part of it can begin another header: the address is one address, and the
- *  subject one line of printable characters. */
+/** An email to one person. No member can inject a header field: `to` is one address, and `subject` is
+ *  one line of printable characters. */
 export const Email = z.strictObject({
-  /** Normalised address. */
+  /** Normalized address. */
   to: EmailAddress,
   subject: z
     .string()
@@ -19,10 +20,10 @@ export const Email = z.strictObject({
   text: z.string().max(MAX_TEXT_LENGTH),
 });
 
-/** What a person gets. */
+/** An email to one person. */
 export type Email = z.infer<typeof Email>;
 
-/** A message for the terminal of the operator. */
+/** An email as the operator reads it on a terminal. */
 export function emailText({ to, subject, text }: Email): string {
   return `To: ${to}\nSubject: ${subject}\n\n${text.trimEnd()}\n`;
 }

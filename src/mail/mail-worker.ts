@@ -6,120 +6,148 @@ import { removeAt, replace } from "../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../store/port/records.ts";
 import type { Email } from "./email.ts";
 import { MAIL_TOPIC, mails, openedEmail, type QueuedMail } from "./outbox.ts";
-import { createSmtp, isRefusedForGood, type Smtp } from "./smtp.ts";
+import { createSmtp, isPermanentRejection } from "./smtp.ts";
 
-/** Announcements may be lost: so often is looked anyway, in milliseconds. */
-const LOOK_EVERY_MS = 2_000;
+/** Poll interval in milliseconds, since an announcement may be lost. */
+const POLL_MS = 2_000;
 
-/** Messages that are being sent at once. */
-const MAX_UNDERWAY = 20;
+/** Most emails that are being sent at once. */
+const MAX_IN_FLIGHT = 20;
 
-/** An attempt to send a message ends after this many milliseconds, whatever the server does. */
-const ATTEMPT_MS = 30_000;
+/** Timeout of an attempt, in milliseconds. */
+const ATTEMPT_TIMEOUT_MS = 30_000;
 
-/** Another process takes a message after this many milliseconds: longer than an attempt lasts. */
-const LEASE_MS = 2 * ATTEMPT_MS;
+/** Lease of a claimed email, in milliseconds: longer than an attempt, so that no other process claims
+ *  it meanwhile. */
+const LEASE_MS = 2 * ATTEMPT_TIMEOUT_MS;
 
-/** Pause after the first failure, in milliseconds; it doubles each time, up to the longest. */
-const FIRST_PAUSE_MS = 2_000;
-const LONGEST_PAUSE_MS = 60_000;
+/** Delay before the first retry, in milliseconds; it doubles with each failure. */
+const FIRST_RETRY_MS = 2_000;
 
-/** Messages under way may take this many milliseconds to end when the process stops. */
-const STOP_MS = 2_000;
+/** Longest delay before a retry, in milliseconds. */
+const MAX_RETRY_MS = 60_000;
 
-/** Most characters of what a mail server says that go into the log. */
+/** Time that attempts in flight have to finish when the process stops, in milliseconds. */
+const STOP_TIMEOUT_MS = 2_000;
+
+/** Most characters of a server's reply that are logged. */
 const MAX_REASON_LENGTH = 300;
 
-/** What the worker works with. */
+/** What the worker is made from. */
 export interface MailWorkerOptions {
   readonly records: Records;
-  /** The one that sealed the messages. */
+  /** The vault that sealed the emails. */
   readonly vault: Vault;
-  /** Absent: nothing is sent, and messages wait for the operator until they are of no use. */
+  /** Absent: nothing is sent, and emails wait for the operator until they expire. */
   readonly smtp?: MailChoice | undefined;
-  /** Shows a message to the operator, once; only without `smtp`. */
+  /** Shows an email to the operator, once; only used without `smtp`. */
   readonly onTerminal?: ((email: Email) => void) | undefined;
   readonly now: () => Date;
-  /** Told about every attempt that failed, and when the store cannot answer. */
+  /** Told about every failed attempt, and when the store does not answer. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Whoever sends what is in the outbox. */
-export interface MailWorker {
-  start(): void;
-  /** Nothing is sent after this. */
-  stop(): Promise<void>;
-}
-
-/** How messages leave, and what becomes of one that has left. */
-interface Way {
+/** How emails leave the service. */
+interface Transport {
   deliver(mail: Stored<QueuedMail>, signal: AbortSignal): Promise<void>;
+  /** What to commit after the delivery. */
   delivered(mail: Stored<QueuedMail>): Operation;
   close(): void;
 }
 
 /**
- * Sends what is in the outbox, in every process that has one; each message by one process at a time.
- * A message that cannot be sent is tried again, with longer and longer pauses, until it is of no
- * use or the server refuses its address for good. It may come twice: when the process ends, or the
- * store is gone, between the server's yes and the note of it.
+ * Sends the emails of the outbox. Every process has a worker, and a lease keeps each email to one of
+ * them. A failed email is retried with exponential backoff until it expires or the server rejects its
+ * recipient permanently. An email may arrive twice: when the process or the store fails between the
+ * server's acceptance and the commit that records it.
  */
-export function createMailWorker(options: MailWorkerOptions): MailWorker {
-  const way = wayOf(options);
-  if (way === undefined) return { start: () => {}, stop: async () => {} };
-  const { records, onError } = options;
-  const stopping = new AbortController();
-  const underway = new Set<Promise<void>>();
-  let loop: Loop | undefined;
-  let stopListening = () => {};
+export class MailWorker {
+  readonly #records: Records;
+  readonly #onError: (error: unknown) => void;
+  /** Absent: there is neither a mail server nor a terminal, and emails stay where they are. */
+  readonly #transport: Transport | undefined;
+  readonly #stopping = new AbortController();
+  readonly #inFlight = new Set<Promise<void>>();
+  #loop: Loop | undefined;
+  #unsubscribe = () => {};
 
-  const begin = (mail: Stored<QueuedMail>): void => {
-    const done = carry(mail, { ...options, way, signal: stopping.signal })
-      .catch(onError)
-      .finally(() => {
-        underway.delete(done);
-        loop?.wake();
-      });
-    underway.add(done);
-  };
-  const tick = async (): Promise<number> => {
-    const limit = MAX_UNDERWAY - underway.size;
+  constructor(options: MailWorkerOptions) {
+    this.#records = options.records;
+    this.#onError = options.onError;
+    this.#transport = transportOf(options);
+  }
+
+  start(): void {
+    const transport = this.#transport;
+    if (transport === undefined) return;
+    this.#loop = startLoop({
+      tick: () => this.#claim(transport),
+      everyMs: POLL_MS,
+      onError: this.#onError,
+      schedule,
+    });
+    this.#unsubscribe = this.#records.onAnnounce(MAIL_TOPIC, this.#loop.wake);
+  }
+
+  /** Resolves when no attempt is in flight any more; nothing is sent after that. */
+  async stop(): Promise<void> {
+    this.#unsubscribe();
+    await this.#loop?.stop();
+    const attempts = Promise.all(this.#inFlight);
+    await Promise.race([attempts, delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+    this.#stopping.abort();
+    await attempts;
+    this.#transport?.close();
+  }
+
+  /** Claims due emails and starts an attempt for each. @returns How many. */
+  async #claim(transport: Transport): Promise<number> {
+    const limit = MAX_IN_FLIGHT - this.#inFlight.size;
     if (limit === 0) return 0;
-    const due = await records.claimDue(mails, { limit, leaseMs: LEASE_MS });
-    due.forEach(begin);
+    const due = await this.#records.claimDue(mails, { limit, leaseMs: LEASE_MS });
+    for (const mail of due) {
+      const attempt = this.#attempt(mail, transport)
+        .catch(this.#onError)
+        .finally(() => {
+          this.#inFlight.delete(attempt);
+          this.#loop?.wake();
+        });
+      this.#inFlight.add(attempt);
+    }
     return due.length;
-  };
-  return {
-    start() {
-      loop = startLoop({ tick, everyMs: LOOK_EVERY_MS, onError, schedule });
-      stopListening = records.onAnnounce(MAIL_TOPIC, loop.wake);
-    },
-    async stop() {
-      stopListening();
-      await loop?.stop();
-      await Promise.race([Promise.all(underway), delay(STOP_MS, undefined, { ref: false })]);
-      stopping.abort();
-      await Promise.all(underway);
-      way.close();
-    },
-  };
+  }
+
+  /** The final commit fails without effect when the email has expired or another process has claimed
+   *  it. */
+  async #attempt(mail: Stored<QueuedMail>, transport: Transport): Promise<void> {
+    try {
+      await transport.deliver(mail, this.#stopping.signal);
+    } catch (error) {
+      this.#onError(error);
+      const failed = isPermanentRejection(error) ? removeAt(mails, mail) : retried(mail);
+      await this.#records.commit([failed]);
+      return;
+    }
+    await this.#records.commit([transport.delivered(mail)]);
+  }
 }
 
-function wayOf({ vault, smtp, onTerminal, now }: MailWorkerOptions): Way | undefined {
-  if (smtp !== undefined) return bySmtp(createSmtp(smtp), { vault, now });
+function transportOf({ vault, smtp, onTerminal, now }: MailWorkerOptions): Transport | undefined {
+  if (smtp !== undefined) return smtpTransport(smtp, vault, now);
   if (onTerminal === undefined) return undefined;
   return {
     deliver: async (mail) => onTerminal(openedEmail(vault, mail)),
-    // It stays for `admin -- mail`, but is shown no more.
+    // Stays for `market-signal admin mail`, but is not due again.
     delivered: (mail) => replace(mails, mail, { value: mail.value, dueInMs: null }),
     close: () => {},
   };
 }
 
-function bySmtp(smtp: Smtp, { vault, now }: Pick<MailWorkerOptions, "vault" | "now">): Way {
+function smtpTransport(choice: MailChoice, vault: Vault, now: () => Date): Transport {
+  const smtp = createSmtp(choice);
   return {
-    async deliver(mail, stopped) {
-      const signal = AbortSignal.any([stopped, AbortSignal.timeout(ATTEMPT_MS)]);
+    async deliver(mail, stopping) {
+      const signal = AbortSignal.any([stopping, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]);
       const email = openedEmail(vault, mail);
       try {
         await smtp.send({ email, id: mail.key, date: now(), signal });
@@ -132,36 +160,16 @@ function bySmtp(smtp: Smtp, { vault, now }: Pick<MailWorkerOptions, "vault" | "n
   };
 }
 
-interface Round extends MailWorkerOptions {
-  readonly way: Way;
-  readonly signal: AbortSignal;
-}
-
-/** One attempt. Where the step at its end does not hold, the message has ended or another has it. */
-async function carry(
-  mail: Stored<QueuedMail>,
-  { way, signal, records, onError }: Round,
-): Promise<void> {
-  try {
-    await way.deliver(mail, signal);
-  } catch (error) {
-    onError(error);
-    await records.commit([isRefusedForGood(error) ? removeAt(mails, mail) : later(mail)]);
-    return;
-  }
-  await records.commit([way.delivered(mail)]);
-}
-
-function later(mail: Stored<QueuedMail>): Operation {
+function retried(mail: Stored<QueuedMail>): Operation {
   const { failures } = mail.value;
-  const dueInMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+  const dueInMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
   return replace(mails, mail, { value: { ...mail.value, failures: failures + 1 }, dueInMs });
 }
 
-/** What went wrong, for the log: servers repeat the address in what they say. */
+/** The error for the log. Servers repeat the recipient's address in their replies. */
 function withoutAddress(error: unknown, address: string): Error {
   const { message, command, responseCode } = error as Error & Readonly<Record<string, unknown>>;
   const reason = message.replaceAll(address, "<address>").replace(/\p{Cc}+/gu, " ");
-  const told = new Error(`mail could not be sent: ${reason.slice(0, MAX_REASON_LENGTH)}`);
-  return Object.assign(told, { command, responseCode });
+  const logged = new Error(`mail could not be sent: ${reason.slice(0, MAX_REASON_LENGTH)}`);
+  return Object.assign(logged, { command, responseCode });
 }

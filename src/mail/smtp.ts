@@ -3,31 +3,31 @@ import { lazy } from "../lib/lazy.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { Email } from "./email.ts";
 
-/** How long one step of a conversation with the server may take, in milliseconds. */
-const STEP_MS = 10_000;
+/** Timeout of each step with the server (DNS, connection, greeting, command), in milliseconds. */
+const STEP_TIMEOUT_MS = 10_000;
 
-/** Connections that are open at once. */
+/** Most open connections. */
 const MAX_CONNECTIONS = 5;
 
-/** One message as it is handed to the server. */
-interface Dispatch {
+/** An email on its way to the server. */
+interface Outgoing {
   readonly email: Email;
-  /** The same whenever it is sent again, so that a reader can tell. */
+  /** The same in every attempt, so that recipients can recognize duplicates. */
   readonly id: string;
   readonly date: Date;
-  /** Ends the attempt. */
+  /** Cancels the attempt. */
   readonly signal: AbortSignal;
 }
 
-/** A connection to the mail server. */
+/** A client of the mail server. */
 export interface Smtp {
-  /** @throws {Error} Unless the server has taken the message. */
-  send(dispatch: Dispatch): Promise<void>;
+  /** @throws {Error} Unless the server has accepted the email. */
+  send(outgoing: Outgoing): Promise<void>;
   close(): void;
 }
 
-/** Connects to a mail server when there is something to send, and keeps the connection for a while.
- *  Parameters of the address can change what is set here, for example `?requireTLS=false`. */
+/** Creates a client that connects with the first email and keeps its connections for a while. Query
+ *  parameters of SMTP_URL override the options below, for example `?requireTLS=false`. */
 export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   const host = from.slice(from.lastIndexOf("@") + 1);
   const transport = lazy(() => openTransport(smtpUrl));
@@ -36,11 +36,15 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
       const opened = await transport.get();
       await opened.sendMail({
         from,
-        // Not as text, which would be read as a list of addresses with names.
+        // An object, because nodemailer parses a string as a list of addresses with names.
         to: { name: "", address: to },
         envelope: { from, to },
-        ...{ subject, text, date, signal, messageId: `<${id}@${host}>` },
-        // RFC 3834 section 5: no answers by machines.
+        subject,
+        text,
+        date,
+        signal,
+        messageId: `<${id}@${host}>`,
+        // RFC 3834 section 5: asks for no automatic replies.
         headers: { "Auto-Submitted": "auto-generated" },
       });
     },
@@ -48,22 +52,28 @@ export function createSmtp({ smtpUrl, from }: MailChoice): Smtp {
   };
 }
 
-/** The client is loaded when it is needed: most services send no mail. */
+/** Loads nodemailer with the first email, since most services send none. */
 async function openTransport(url: string) {
   const { createTransport } = await import("nodemailer");
   const { username, hostname } = new URL(url);
   return createTransport({
-    ...{ url, pool: true, maxConnections: MAX_CONNECTIONS, maxRequeues: 0 },
-    ...{ dnsTimeout: STEP_MS, connectionTimeout: STEP_MS, greetingTimeout: STEP_MS },
-    socketTimeout: STEP_MS,
-    // A password must not go where others can read it, whoever answers for the server.
+    url,
+    pool: true,
+    maxConnections: MAX_CONNECTIONS,
+    maxRequeues: 0,
+    dnsTimeout: STEP_TIMEOUT_MS,
+    connectionTimeout: STEP_TIMEOUT_MS,
+    greetingTimeout: STEP_TIMEOUT_MS,
+    socketTimeout: STEP_TIMEOUT_MS,
+    // A password is never sent over an unencrypted connection to another machine.
     requireTLS: username !== "" && !isLoopbackHost(hostname),
-    ...{ disableFileAccess: true, disableUrlAccess: true },
+    disableFileAccess: true,
+    disableUrlAccess: true,
   });
 }
 
-/** Whether the server will never take a message for this address (RFC 5321 section 4.2.1). */
-export function isRefusedForGood(error: unknown): boolean {
+/** Whether the server permanently rejects the recipient (RFC 5321 section 4.2.1). */
+export function isPermanentRejection(error: unknown): boolean {
   const { command, responseCode = 0 } = error as { command?: string; responseCode?: number };
   return command === "RCPT TO" && responseCode >= 500;
 }

@@ -181,7 +181,7 @@ describe("signing in", () => {
   });
 });
 
-/** What is asked of the store while something is done, the postman's questions included: the least of
+/** What is asked of the store while something is done, the mail worker's polls included: the least of
  *  a few times, since the service has work of its own at any time. */
 async function workOf<T>(records: Records, run: () => Promise<T>) {
   const methods = ["get", "list", "commit", "claimDue"] as const;

@@ -13,7 +13,7 @@ import { createAuditor } from "../../src/auth/auditor.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import { schedule } from "../../src/lib/loop.ts";
 import { createLimits } from "../../src/limits/memory-limits.ts";
-import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
+import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { createSteadyClock } from "../../src/process/steady-clock.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { startMaintenance } from "../../src/store/maintenance.ts";

@@ -23,7 +23,7 @@ import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
 import { createSignIn } from "../../src/auth/accounts/code-sign-in.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
+import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { createOutbox } from "../../src/mail/outbox.ts";
 import { openKeyring } from "../../src/store/keys/keyring.ts";
 import { readMasterKey } from "../../src/store/keys/master-key.ts";

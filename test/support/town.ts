@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import pino from "pino";
 import { readConfig } from "../../src/config/config.ts";
-import { createKeyringVault } from "../../src/mail/keyring-vault.ts";
+import { createKeyringVault } from "../../src/store/keys/keyring-vault.ts";
 import { mails, openedEmail } from "../../src/mail/outbox.ts";
 import { createService, type Service, type ServiceOptions } from "../../src/service.ts";
 import { atFileEnd } from "./file-end.ts";

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { ofEmail } from "../../mail/email-address.ts";
-import type { Mailbox } from "../../mail/mail.ts";
+import type { Mailbox } from "../../mail/outbox.ts";
 import { put, removeAt, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { Auditor } from "../auditor.ts";

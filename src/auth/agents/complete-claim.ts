@@ -1,4 +1,4 @@
-import type { Mailbox } from "../../mail/mail.ts";
+import type { Mailbox } from "../../mail/outbox.ts";
 import { unchanged } from "../../store/port/operations.ts";
 import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import type { Email } from "../../../src/mail/email.ts";
-import type { Mail } from "../../../src/mail/mail.ts";
-import { createMailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
+import { MailWorker, type MailWorkerOptions } from "../../../src/mail/mail-worker.ts";
+import type { Mail } from "../../../src/mail/outbox.ts";
 import { createOutbox, MAIL_TOPIC, mails } from "../../../src/mail/outbox.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
 import { announce } from "../../../src/store/port/operations.ts";
@@ -24,33 +24,34 @@ const toAda: Mail = {
 
 const clockOf = ({ clock }: TestStore) => ({ now: () => new Date(clock.now) });
 
-/** Puts messages into the outbox of a store. */
+/** Queues emails in a store. */
 async function queue(store: TestStore, ...wanted: readonly Mail[]): Promise<void> {
   const outbox = createOutbox({ vault, ...clockOf(store) });
   for (const mail of wanted) await store.records.commit(outbox.queued(mail));
 }
 
-/** A postman that is at work until the test ends. */
-function startPostman(
+/** Runs a worker until the test ends. */
+function startWorker(
   store: TestStore,
   options: Partial<MailWorkerOptions>,
 ): { readonly failures: string[]; readonly stop: () => Promise<void> } {
   const failures: string[] = [];
   const onError = (error: unknown) => void failures.push(String(error));
-  const postman = createMailWorker({
+  const worker = new MailWorker({
     ...{ records: store.records, vault, onError, ...clockOf(store) },
     ...options,
   });
-  postman.start();
-  onTestFinished(postman.stop);
-  return { failures, stop: postman.stop };
+  worker.start();
+  const stop = () => worker.stop();
+  onTestFinished(stop);
+  return { failures, stop };
 }
 
 const smtpOf = ({ url }: { readonly url: string }) => ({ smtp: { smtpUrl: url, from: FROM } });
 
 const wake = ({ records }: { readonly records: Records }) => records.commit([announce(MAIL_TOPIC)]);
 
-/** Records of one process that tell how many commits it has made. */
+/** Records that count their commits. */
 function committing(records: Records) {
   const events = new EventEmitter();
   let made = 0;
@@ -69,11 +70,11 @@ function committing(records: Records) {
   return { records: watched, commits };
 }
 
-describeStores("the postman", (engine) => {
-  it("hands a message to the mail server and keeps nothing of it", async () => {
+describeStores("the mail worker", (engine) => {
+  it("hands an email to the mail server and deletes it", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     const { records, commits } = committing(store.records);
-    startPostman(store, { records, ...smtpOf(server) });
+    startWorker(store, { records, ...smtpOf(server) });
     await queue(store, toAda);
     const [message] = await server.received(1);
     expect(message).toMatchObject({ from: FROM, to: [toAda.to] });
@@ -86,21 +87,21 @@ describeStores("the postman", (engine) => {
     expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
   });
 
-  it("sends what waited before it was started", async () => {
+  it("sends emails that were queued before it started", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     await queue(store, toAda, { ...toAda, to: "bob@people.example" });
-    startPostman(store, smtpOf(server));
+    startWorker(store, smtpOf(server));
     const recipients = (await server.received(2)).map(({ to }) => to[0]);
     expect(new Set(recipients)).toEqual(new Set([toAda.to, "bob@people.example"]));
   });
 
   it.each(["451 try later", "drop"] as const)(
-    "tries again, later and later, when the server says %j",
+    "retries with increasing delays when the server answers %j",
     async (reaction) => {
       const [store, server] = [await openStore(engine), await startSmtp()];
       server.reactions = { end: reaction };
       const { records, commits } = committing(store.records);
-      const { failures } = startPostman(store, { records, ...smtpOf(server) });
+      const { failures } = startWorker(store, { records, ...smtpOf(server) });
       await queue(store, toAda);
       for (const [at, pauseMs] of [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000].entries()) {
         await commits(at + 1);
@@ -122,11 +123,11 @@ describeStores("the postman", (engine) => {
     },
   );
 
-  it("never sends a message that is of no use any more", async () => {
+  it("never sends an expired email", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { MAIL: "450 busy" };
     const { records, commits } = committing(store.records);
-    startPostman(store, { records, ...smtpOf(server) });
+    startWorker(store, { records, ...smtpOf(server) });
     await queue(store, toAda);
     await commits(1);
     store.clock.now += toAda.usefulMs;
@@ -135,18 +136,18 @@ describeStores("the postman", (engine) => {
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 
-  it("takes nothing that is of no use from the start, though it is written like all others", async () => {
+  it("never claims an email with a lifetime of 0, though it is committed like any other", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
-    startPostman(store, smtpOf(server));
+    startWorker(store, smtpOf(server));
     await queue(store, { ...toAda, usefulMs: 0 }, { ...toAda, to: "bob@people.example" });
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 
-  it("gives up an address that the server refuses for good, and does not name it", async () => {
+  it("drops an email whose recipient is permanently rejected, without logging the address", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { RCPT: `550 no such user ${toAda.to}` };
     const { records, commits } = committing(store.records);
-    const { failures } = startPostman(store, { records, ...smtpOf(server) });
+    const { failures } = startWorker(store, { records, ...smtpOf(server) });
     await queue(store, toAda);
     await commits(1);
     expect(await store.records.list(mails, { limit: 10 })).toEqual([]);
@@ -154,20 +155,20 @@ describeStores("the postman", (engine) => {
     expect(failures.join()).not.toContain("ada@");
   });
 
-  it("keeps a message when the sender is refused, which the operator can mend", async () => {
+  it("keeps an email when the sender is rejected, since the operator can correct MAIL_FROM", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { MAIL: "553 who are you" };
     const { records, commits } = committing(store.records);
-    startPostman(store, { records, ...smtpOf(server) });
+    startWorker(store, { records, ...smtpOf(server) });
     await queue(store, toAda);
     await commits(1);
     expect(await store.records.list(mails, { limit: 10 })).toHaveLength(1);
   });
 
-  it("stops while the server says nothing, and leaves the message for later", async () => {
+  it("stops while the server is silent, and leaves the email for later", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
-    const { stop } = startPostman(store, smtpOf(server));
+    const { stop } = startWorker(store, smtpOf(server));
     const reached = server.reached("end");
     await queue(store, toAda);
     await reached;
@@ -175,10 +176,10 @@ describeStores("the postman", (engine) => {
     expect(await store.records.list(mails, { limit: 10 })).toHaveLength(1);
   });
 
-  it("sends one message while another hangs", async () => {
+  it("sends one email while another attempt hangs", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     server.reactions = { end: "hang" };
-    startPostman(store, smtpOf(server));
+    startWorker(store, smtpOf(server));
     const reached = server.reached("end");
     await queue(store, toAda);
     await reached;
@@ -187,7 +188,7 @@ describeStores("the postman", (engine) => {
     expect(await server.received(1)).toMatchObject([{ to: ["bob@people.example"] }]);
   });
 
-  it("sends each message once, however many there are of it", async () => {
+  it("sends each email once when several workers run", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     const wanted = Array.from({ length: 30 }, (_, at) => ({
       ...toAda,
@@ -195,7 +196,7 @@ describeStores("the postman", (engine) => {
     }));
     const { records, commits } = committing(store.records);
     for (let process = 0; process < 3; process += 1) {
-      startPostman(store, { records, ...smtpOf(server) });
+      startWorker(store, { records, ...smtpOf(server) });
     }
     await queue(store, ...wanted);
     await commits(wanted.length);
@@ -203,10 +204,10 @@ describeStores("the postman", (engine) => {
     expect(recipients.toSorted()).toEqual(wanted.map(({ to }) => to).toSorted());
   });
 
-  it("sends what is due later when it is due, and not before", async () => {
+  it("sends a delayed email when it is due, and not before", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     await queue(store, { ...toAda, dueInMs: 1_000 });
-    startPostman(store, smtpOf(server));
+    startWorker(store, smtpOf(server));
     store.clock.now += 999;
     await queue(store, { ...toAda, to: "bob@people.example" });
     expect((await server.received(1))[0]?.to).toEqual(["bob@people.example"]);
@@ -215,39 +216,39 @@ describeStores("the postman", (engine) => {
     expect((await server.received(2))[1]?.to).toEqual([toAda.to]);
   });
 
-  it("sends again what a process took that has died, under the same id", async () => {
+  it("resends an email claimed by a process that died, with the same Message-ID", async () => {
     const [store, server] = [await openStore(engine), await startSmtp()];
     await queue(store, toAda);
     const [taken] = await store.records.claimDue(mails, { limit: 1, leaseMs: MINUTE });
-    startPostman(store, smtpOf(server));
+    startWorker(store, smtpOf(server));
     store.clock.now += MINUTE;
     await wake(store);
     const [message] = await server.received(1);
     expect(message?.text).toContain(`Message-ID: <${taken?.key}@mail.example>`);
   });
 
-  it("without a mail server shows each message once and leaves it to be read", async () => {
+  it("without a mail server shows each email once and keeps it", async () => {
     const store = await openStore(engine);
     const shown: Email[] = [];
-    const onTerminal = (letter: Email) => void shown.push(letter);
+    const onTerminal = (email: Email) => void shown.push(email);
     const first = committing(store.records);
-    const { stop } = startPostman(store, { records: first.records, onTerminal });
+    const { stop } = startWorker(store, { records: first.records, onTerminal });
     await queue(store, toAda);
     await first.commits(1);
     await stop();
     const second = committing(store.records);
-    startPostman(store, { records: second.records, onTerminal });
+    startWorker(store, { records: second.records, onTerminal });
     await queue(store, { ...toAda, text: "another\n" });
     await second.commits(1);
     expect(shown.map(({ text }) => text)).toEqual([toAda.text, "another\n"]);
     expect(await store.records.list(mails, { limit: 10 })).toHaveLength(2);
   });
 
-  it("without a mail server and a terminal leaves everything where it is", async () => {
+  it("without a mail server or a terminal leaves every email as it is", async () => {
     const store = await openStore(engine);
     await queue(store, toAda);
     const before = await store.records.list(mails, { limit: 10 });
-    await startPostman(store, {}).stop();
+    await startWorker(store, {}).stop();
     expect(await store.records.list(mails, { limit: 10 })).toEqual(before);
   });
 });

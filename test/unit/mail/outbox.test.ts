@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createKeyringVault } from "../../../src/mail/keyring-vault.ts";
-import type { Mail } from "../../../src/mail/mail.ts";
-import { createMailWorker } from "../../../src/mail/mail-worker.ts";
+import { MailWorker } from "../../../src/mail/mail-worker.ts";
+import type { Mail } from "../../../src/mail/outbox.ts";
 import { createOutbox, mails, openedEmail } from "../../../src/mail/outbox.ts";
 import { openKeyring } from "../../../src/store/keys/keyring.ts";
+import { createKeyringVault } from "../../../src/store/keys/keyring-vault.ts";
 import { createVault } from "../../../src/store/keys/vault.ts";
 import { startSmtp } from "../../support/smtp.ts";
 import { dumped, embedded, openStore, START } from "../../support/stores.ts";
@@ -20,7 +20,7 @@ const now = () => new Date(START);
 const outbox = createOutbox({ vault, now });
 
 describe("the outbox", () => {
-  it("keeps neither the address nor the text in the clear", async () => {
+  it("stores neither address nor text in plain text", async () => {
     const { store, records } = await openStore(embedded);
     await records.commit(outbox.queued(mail));
     const kept = JSON.stringify(await dumped(store));
@@ -34,7 +34,7 @@ describe("the outbox", () => {
     expect(stored?.expiresAt).toBe(START + usefulMs);
   });
 
-  it("seals a message for its own record only", async () => {
+  it("seals an email for its own record", async () => {
     const { records } = await openStore(embedded);
     await records.commit([...outbox.queued(mail), ...outbox.queued(mail)]);
     const [one, other] = await records.list(mails, { limit: 2 });
@@ -58,19 +58,19 @@ describe("the outbox", () => {
   });
 });
 
-describe("a text that looks like the end of a message", () => {
-  it("comes as one message to one address", async () => {
+describe("a text that contains SMTP commands", () => {
+  it("arrives as one email to one address", async () => {
     const [store, server] = [await openStore(embedded), await startSmtp()];
     const text =
       "one\r\n.\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<eve@evil.example>\r\nDATA\r\ntwo\n";
     await store.records.commit(outbox.queued({ ...mail, text }));
-    const postman = createMailWorker({
+    const worker = new MailWorker({
       ...{ records: store.records, vault, now, onError: () => {} },
       smtp: { smtpUrl: server.url, from: "signals@mail.example" },
     });
-    postman.start();
+    worker.start();
     const [message] = await server.received(1);
-    await postman.stop();
+    await worker.stop();
     expect(server.messages).toHaveLength(1);
     expect(message?.to).toEqual([mail.to]);
     expect(message?.text).toContain(text.replaceAll("\r", "").trimEnd());
@@ -78,17 +78,17 @@ describe("a text that looks like the end of a message", () => {
 });
 
 describe.runIf(process.platform === "linux")("a password for the mail server", () => {
-  it("does not go over a line that is not encrypted", async () => {
+  it("is not sent over an unencrypted connection", async () => {
     const [store, server] = [await openStore(embedded), await startSmtp("127.0.0.2")];
     const failures: unknown[] = [];
-    const postman = createMailWorker({
+    const worker = new MailWorker({
       ...{ records: store.records, vault, now, onError: (error) => failures.push(error) },
       smtp: { smtpUrl: `smtp://me:secret@127.0.0.2:${server.port}`, from: "a@mail.example" },
     });
     await store.records.commit(outbox.queued(mail));
-    postman.start();
+    worker.start();
     await expect.poll(() => failures, { timeout: 10_000 }).toHaveLength(1);
-    await postman.stop();
+    await worker.stop();
     expect(server.said.join("\n")).not.toContain("AUTH");
     expect(String(failures[0])).toContain("STARTTLS");
     expect(String(failures[0])).not.toContain("secret");
@@ -96,7 +96,7 @@ describe.runIf(process.platform === "linux")("a password for the mail server", (
 });
 
 describe("the vault of the keyring", () => {
-  it("opens what was sealed before the key was rotated, and seals with the new one", async () => {
+  it("opens secrets sealed before a key rotation, and seals with the new key", async () => {
     const { records } = await openStore(embedded);
     const options = { records, masterKey: randomBytes(32), now: () => START };
     const keyring = await openKeyring(options);

@@ -1,0 +1,30 @@
+import type { Key } from "./key-records.ts";
+import type { Keyring } from "./keyring.ts";
+import { createVault, type Vault } from "./vault.ts";
+
+const vaultOf = ({ jwk }: Key<"secret-encryption">): Vault =>
+  createVault(Buffer.from(jwk.k, "base64url"));
+
+/** A vault on the current keys of the service: the newest key seals, and a secret opens with whichever
+ *  key sealed it. */
+export function createKeyringVault({ keys }: Keyring): Vault {
+  return {
+    seal: (secret, context) => vaultOf(keys("secret-encryption")[0]).seal(secret, context),
+    open: (sealed, context) => openWithAny(keys("secret-encryption"), sealed, context),
+  };
+}
+
+/** @throws {Error} That of the oldest key, when none of the keys opens the secret. */
+function openWithAny(
+  [key, ...older]: readonly [Key<"secret-encryption">, ...Key<"secret-encryption">[]],
+  sealed: string,
+  context: string,
+): string {
+  try {
+    return vaultOf(key).open(sealed, context);
+  } catch (error) {
+    const [next, ...others] = older;
+    if (next === undefined) throw error;
+    return openWithAny([next, ...others], sealed, context);
+  }
+}
