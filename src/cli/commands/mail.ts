@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Email, emailText } from "../../mail/email.ts";
-import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { mails, openedEmail } from "../../mail/outbox.ts";
+import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
 

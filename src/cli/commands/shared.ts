@@ -4,10 +4,10 @@ import { type ApiKeys, createApiKeys } from "../../auth/keys/api-keys.ts";
 import { createLastUse } from "../../auth/last-use.ts";
 import { isScope, type Scope, scopeNames, scopes } from "../../auth/scopes.ts";
 import { createDecisions, type Decisions } from "../../intake/decisions.ts";
-import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
 import { createOutbox } from "../../mail/outbox.ts";
 import { type AuditEntry, audited } from "../../store/audit/entry.ts";
+import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import type { CommandContext } from "../command.ts";
 
 /** Names of scopes separated by spaces; they stay text on their way to a server. */
