@@ -3,11 +3,11 @@ import { type FaultKind, ProviderFault } from "../sources/live/fault.ts";
 
 const MINUTE_MS = 60_000;
 
-/** How long is waited after a fault, in milliseconds. */
+/** Pauses after faults of one kind, in milliseconds. */
 interface Pauses {
-  /** After the first one; each further fault in a row doubles it. */
+  /** After the first fault; each further one in a row doubles it. */
   readonly firstMs: number;
-  /** Unless the provider asks for more. */
+  /** Upper bound, unless the provider asks for more. */
   readonly longestMs: number;
 }
 
@@ -16,20 +16,20 @@ const PAUSES: Readonly<Record<FaultKind, Pauses>> = {
   failing: { firstMs: 5_000, longestMs: 30 * MINUTE_MS },
   limited: { firstMs: 30_000, longestMs: 30 * MINUTE_MS },
   malformed: { firstMs: MINUTE_MS, longestMs: 30 * MINUTE_MS },
-  // A key that is refused is mended by a person.
+  // An operator has to correct a refused key.
   refused: { firstMs: 5 * MINUTE_MS, longestMs: 30 * MINUTE_MS },
-  // So is a clock; what is asked before is for nothing.
+  // An operator has to correct a clock; requests before that are useless.
   clock: { firstMs: MINUTE_MS, longestMs: 10 * MINUTE_MS },
-  // Our own store is back soon, and others wait for it, too.
+  // Our own store usually recovers soon.
   unkept: { firstMs: 5_000, longestMs: MINUTE_MS },
 };
 
-/** What a provider may ask for at most, and with it the longest pause of all, in milliseconds. */
+/** Longest pause that a provider may ask for, and so the longest of all, in milliseconds. */
 export const LONGEST_BACKOFF_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * How long a provider is left alone after a fault: exponential, with half of it drawn, so that many
- * instances do not come back at once, and never less than it asks for.
+ * Pause after a fault: exponential backoff with 50 % jitter, so that many instances do not return at
+ * once, and never less than the provider asks for.
  *
  * @param failures Faults in a row, with this one.
  * @param random A number in [0, 1).
@@ -41,17 +41,17 @@ export function backoffMs(fault: ProviderFault, failures: number, random: number
   return Math.max(asked, full * (0.5 + random / 2));
 }
 
-/** Rests between tries of work that fails for reasons of our own. */
+/** Backoff of work that fails because of our own store. */
 export interface FailureBackoff {
-  /** When the next try is due, Unix milliseconds; in the past when there is no reason to wait. */
+  /** When the next attempt is due, Unix milliseconds; in the past when there is no reason to wait. */
   until(): number;
-  /** Does the work. @throws What the work throws; the next try is then due after a rest. */
+  /** Does the work. @throws What the work throws; the next attempt is then due after a pause. */
   run(work: () => Promise<number>): Promise<number>;
 }
 
 /**
- * Keeps work from being tried over and over while the store does not take what it brings: every
- * try costs a provider a request. In memory, since the store may be what fails.
+ * Keeps work from being repeated while the store rejects its results: every attempt costs a provider
+ * a request. The state is in memory, since the store may be what fails.
  */
 export function createFailureBackoff({
   now,
@@ -62,10 +62,10 @@ export function createFailureBackoff({
 }): FailureBackoff {
   let failures = 0;
   let failedAt = 0;
-  let restMs = 0;
+  let pauseMs = 0;
   return {
     // Before the failure: the clock was set back.
-    until: () => (now() < failedAt ? 0 : failedAt + restMs),
+    until: () => (now() < failedAt ? 0 : failedAt + pauseMs),
     async run(work) {
       try {
         const found = await work();
@@ -74,13 +74,13 @@ export function createFailureBackoff({
       } catch (error) {
         failures += 1;
         failedAt = now();
-        restMs = backoffMs(unkept(error), failures, random());
+        pauseMs = backoffMs(unkept(error), failures, random());
         throw error;
       }
     },
   };
 }
 
-/** The fault of our own store, as the operator sees it beside those of the provider. */
+/** A failure of our own store, as a fault that is shown beside those of the provider. */
 export const unkept = (error: unknown): ProviderFault =>
   new ProviderFault("unkept", `what came could not be kept: ${quoted(String(error))}`);

@@ -7,20 +7,19 @@ import { clockFault } from "./provider-client.ts";
 /** Largest message in bytes; a post has about one kilobyte. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
-/** A stream that says nothing for this long is taken for dead, in milliseconds. */
+/** A stream without a message for this long counts as dead, in milliseconds. */
 export const SILENCE_MS = 60_000;
 
-/** Data that wait to be written at most; what comes then is read again later. */
+/** Most readings that wait to be written; with more, the connection ends and is resumed later. */
 const MAX_WAITING = 5_000;
 
-/** Messages that could not be read that are remembered: when they come again they are passed over,
- *  since they would come for ever. */
+/** Unreadable messages in memory; they are skipped when they arrive again after a reconnect. */
 const MAX_REFUSED = 10;
 
-/** A connection and what came over it. */
+/** A connection and its readings. */
 export interface Connection {
   readonly socket: WebSocket;
-  /** When the last message came that was taken, Unix milliseconds. */
+  /** When the last message arrived, Unix milliseconds. */
   heardAt: number;
   readonly waiting: Reading[];
   /** Why it ended, once it has. */
@@ -29,21 +28,21 @@ export interface Connection {
   end(why: string | ProviderFault): void;
 }
 
-/** What a connection is made with. */
+/** What a connection needs. */
 export interface ConnectionOptions {
   readonly provider: Pick<StreamedProvider, "path">;
-  /** Where it is, `ws:` or `wss:`, without a trailing slash. */
+  /** Origin, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly read: (message: string, now: number) => Reading | undefined;
-  /** Messages that could not be read. */
+  /** Unreadable messages. */
   readonly refused: Set<string>;
-  /** Whether this process is still the one that follows. */
+  /** Whether this process still leads. */
   readonly isLed: () => boolean;
 }
 
-/** Connects to a stream and takes in what comes. @param cursor Where to go on. */
+/** Connects to a stream and reads its messages. @param cursor Position to resume from. */
 export function connect(cursor: string | undefined, hearing: ConnectionOptions): Connection {
   const { provider, origin, now, isLed } = hearing;
   const socket = new WebSocket(origin + provider.path(cursor), {
@@ -51,29 +50,30 @@ export function connect(cursor: string | undefined, hearing: ConnectionOptions):
     handshakeTimeout: SILENCE_MS,
     followRedirects: false,
   });
-  const made: Connection = {
+  const connection: Connection = {
     socket,
     heardAt: now(),
     waiting: [],
     fault: undefined,
     end(why) {
-      made.fault ??= why instanceof ProviderFault ? why : new ProviderFault("unreachable", why);
+      connection.fault ??=
+        why instanceof ProviderFault ? why : new ProviderFault("unreachable", why);
       socket.terminate();
     },
   };
   socket.on("upgrade", ({ headers }) => {
     const fault = clockFault((name) => headers[name]?.toString(), now());
-    if (fault !== undefined) made.end(fault);
+    if (fault !== undefined) connection.end(fault);
   });
   socket.on("message", (data) => {
-    if (!isLed()) return made.end("another process follows it");
-    made.heardAt = now();
-    if (made.waiting.length >= MAX_WAITING) made.end("more came than could be written");
-    else take(made, String(data), hearing);
+    if (!isLed()) return connection.end("another process follows it");
+    connection.heardAt = now();
+    if (connection.waiting.length >= MAX_WAITING) connection.end("more came than could be written");
+    else take(connection, String(data), hearing);
   });
-  socket.on("error", ({ message }) => made.end(message));
-  socket.on("close", (code) => made.end(`it was closed with ${code}`));
-  return made;
+  socket.on("error", ({ message }) => connection.end(message));
+  socket.on("close", (code) => connection.end(`it was closed with ${code}`));
+  return connection;
 }
 
 function take(connection: Connection, text: string, { read, refused }: ConnectionOptions): void {
@@ -81,7 +81,7 @@ function take(connection: Connection, text: string, { read, refused }: Connectio
   if (!(reading instanceof ProviderFault)) {
     if (reading !== undefined) connection.waiting.push(reading);
   } else if (reading.kind === "clock") {
-    // It is well; it comes again when the clock is right.
+    // The message is valid; it arrives again when the clock is right.
     connection.end(reading);
   } else if (!refused.has(text)) {
     refused.add(text);

@@ -17,21 +17,21 @@ import {
   seriesProgress,
 } from "./progress.ts";
 
-/** The place in a stream without data of ours is written this often, in milliseconds. */
+/** How often the position in a stream is saved when there are no observations, in milliseconds. */
 const MARK_EVERY_MS = 5_000;
 
-/** A stream is followed by whoever leads: not asked to go on for this long, it ends, in
- *  milliseconds. */
+/** The leading process follows the stream. Without a call of `step` for this long, in milliseconds,
+ *  it does not lead any more and the connection ends. */
 const LED_MS = 15_000;
 
 /** Name of the one series of a stream. */
 const SERIES = "stream";
 
-/** What a stream is followed with. */
+/** What a listener needs. */
 export interface ListenerOptions extends PersistOptions {
   readonly provider: StreamedProvider;
   readonly options: ProviderOptions;
-  /** Where it is, `ws:` or `wss:`, without a trailing slash. */
+  /** Origin, `ws:` or `wss:`, without a trailing slash. */
   readonly origin: string;
   readonly records: Records;
   /** Milliseconds since the epoch. */
@@ -42,13 +42,13 @@ export interface ListenerOptions extends PersistOptions {
 
 /** Follows one stream. */
 export interface Listener {
-  /** Connects if need be, and writes what came. @returns How much it wrote. */
+  /** Connects if necessary, and writes new readings. @returns How many it wrote. */
   step(): Promise<number>;
   /** Ends the connection. */
   close(): void;
 }
 
-/** Where the stream stands. */
+/** Progress of the stream. */
 interface State {
   provider: ProviderProgress;
   cursor: string | undefined;
@@ -56,8 +56,8 @@ interface State {
 }
 
 /**
- * Follows a stream from where it was left. What came is written before its place is, so that after
- * a break the same messages come again rather than none; those that are there are kept once.
+ * Follows a stream from its saved position. Observations are written before the position, so that
+ * after an interruption messages arrive again rather than get lost; duplicates are stored once.
  */
 export function createListener(options: ListenerOptions): Listener {
   const { now } = options;
@@ -73,7 +73,7 @@ export function createListener(options: ListenerOptions): Listener {
     connection = undefined;
   };
   const work = async (): Promise<number> => {
-    // Another process may have led in between, or our clock have been wrong.
+    // Another process may have led in between, or our clock was wrong.
     if (!isLed() || now() < askedAt) state = undefined;
     askedAt = now();
     state ??= await load(options);
@@ -86,12 +86,12 @@ export function createListener(options: ListenerOptions): Listener {
     if (await drain(connection, state, options)) connection = undefined;
     return length;
   };
-  /** What was taken and is not on disk comes again, from the place that is on disk. */
+  /** Readings that are not on disk arrive again from the saved position. */
   const giveUp = async (error: unknown): Promise<never> => {
     hang();
     const known = state;
     state = undefined;
-    // So that the operator sees it, if the store takes that much.
+    // Shown to the operator, if the store accepts that much.
     if (known) await pause(unkept(error), known, options).catch(() => undefined);
     throw error;
   };
@@ -101,7 +101,7 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-/** Writes what came. @returns Whether the connection has ended. */
+/** Writes new readings. @returns Whether the connection has ended. */
 async function drain(
   connection: Connection,
   state: State,

@@ -34,27 +34,26 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** History that is wanted before the walk begins, so that a year of returns is there, in
- *  milliseconds. */
-const BEFORE_WALK_MS = 400 * DAY_MS;
+/** History before the start of scoring, in milliseconds: a year of returns. */
+const HISTORY_BEFORE_SCORING_MS = 400 * DAY_MS;
 
-/** Pause between two looks for something to ask, in milliseconds; budgets are of seconds. */
-const ASK_EVERY_MS = 500;
+/** Pause between two looks for a due request, in milliseconds; budgets are per second or longer. */
+const POLL_EVERY_MS = 500;
 
-/** Days begin before the history that is wanted, and the filings of a year long before, in
- *  milliseconds. */
+/** How far rows are read before that history, in milliseconds: a year's filings are dated long before
+ *  it. */
 const EARLIER_MS = 800 * DAY_MS;
 
-/** What live markets are followed with. */
+/** What live markets need. */
 export interface LiveOptions {
   readonly store: Pick<Store, "records" | "archive"> & Partial<Pick<Store, "engine">>;
-  /** Directory of what belongs to this machine alone. */
+  /** Directory of the data of this machine. */
   readonly folder: string;
   readonly now: () => number;
-  /** A clock that is never set, Unix milliseconds; absent: that of the machine is believed. */
+  /** A clock that is never set, Unix milliseconds; absent: the machine's clock is trusted. */
   readonly steady?: (() => number) | undefined;
   readonly log: Logger;
-  /** Told how many of the lists have been read. */
+  /** Called with the number of feeds that have been read. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -62,23 +61,23 @@ export interface LiveOptions {
 export interface Live {
   readonly market: LiveMarket;
   readonly clock: MarketClock;
-  /** What is followed, and what was left out and why. */
+  /** Providers and instruments as configured. */
   readonly setup: Setup;
-  /** Asking providers, which only one process does. */
+  /** Jobs that poll the providers, in the leading process alone. */
   readonly work: readonly LeaderJob[];
-  /** When something was last observed whose provider's clock agreed, Unix milliseconds; -Infinity
-   *  before anything was. */
+  /** When an observation last arrived whose provider's clock agreed with ours, Unix milliseconds;
+   *  -Infinity before the first. */
   confirmedAt(): number;
-  /** What is missing. */
+  /** Health of the providers. */
   check(): Promise<Shortcomings>;
   close(): Promise<void>;
 }
 
 /**
- * Opens live markets: what providers gave so far is read from the archive, and what they give from
- * now on is taken in as it comes, in every process.
+ * Opens live markets. Past observations are read from the archive, and new ones are taken in every
+ * process as they are announced.
  *
- * @throws {Error} When the universe is not as it should be.
+ * @throws {Error} When the universe cannot be read.
  */
 export async function openLive(choice: LiveChoice, options: LiveOptions): Promise<Live> {
   const { store, now, log } = options;
@@ -91,21 +90,21 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
   const sources = providers.map((one) => [one.id, { ...sourceOf(one), simulated: false }] as const);
   const polled = providers.filter(({ kind }) => kind === "polled").map(({ id }) => id);
   const market = new LiveMarket(instruments, new Map(sources), new Set(polled));
-  const historyFrom = market.scoringStart(now()) - BEFORE_WALK_MS;
+  const historyFrom = market.scoringStart(now()) - HISTORY_BEFORE_SCORING_MS;
   const reading = await followChanges(market, { ...options, historyFrom });
   const setup = setupOf({ instruments, providers, wanted, assigned, settings });
   await records.commit([put(setups, { key: SETUP_KEY, value: setup })]);
   const cache = openAnswerCache(join(options.folder, "answers"));
-  const following = assigned.map((one) => follow(one, { ...choice, historyFrom, cache }, options));
+  const followers = assigned.map((one) => follow(one, { ...choice, historyFrom, cache }, options));
   return {
     market,
     setup,
     confirmedAt: () => market.confirmedAt,
     clock: new LiveClock({ steady: options.steady, confirmedAt: () => market.confirmedAt }),
-    work: following.map(({ work }) => work),
+    work: followers.map(({ work }) => work),
     check: () => shortcomings({ ...store, now }),
     async close() {
-      for (const { close } of following) await close();
+      for (const { close } of followers) await close();
       await reading.stop();
       log.debug("live markets are no longer followed");
     },
@@ -114,7 +113,7 @@ export async function openLive(choice: LiveChoice, options: LiveOptions): Promis
 
 const sourceOf = ({ id, name, terms }: (typeof providers)[number]) => ({ id, name, terms });
 
-/** What is read, and from when on history is needed. */
+/** Live options with the first instant of history, Unix milliseconds. */
 type HistoryOptions = LiveOptions & Pick<ProviderOptions, "historyFrom">;
 
 /** Takes every observation of the archive, then those that any process persists. */
@@ -154,7 +153,7 @@ async function takeAll(
   }
 }
 
-/** What one provider is followed with. */
+/** What a poller or listener of one provider needs. */
 type FollowOptions = LiveChoice &
   Pick<ProviderOptions, "historyFrom"> & { readonly cache: AnswerCache };
 
@@ -172,19 +171,19 @@ function follow(
       options,
       origin: origins[provider.id] ?? provider.origin,
     });
-    const work = { tick: listener.step, everyMs: ASK_EVERY_MS };
+    const work = { tick: listener.step, everyMs: POLL_EVERY_MS };
     return { work, close: async () => listener.close() };
   }
   const mirror = origins[provider.id];
-  const line = openProviderClient({ origin: provider.origin, mirror, now });
+  const client = openProviderClient({ origin: provider.origin, mirror, now });
   const series = provider.series(options);
   const { step: tick } = createPoller({
     ...common,
     provider,
     series,
-    ask: tracedAsk(provider.id, line.ask),
+    ask: tracedAsk(provider.id, client.ask),
     cache,
     mirror,
   });
-  return { work: { tick, everyMs: ASK_EVERY_MS }, close: line.close };
+  return { work: { tick, everyMs: POLL_EVERY_MS }, close: client.close };
 }

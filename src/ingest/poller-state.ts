@@ -15,13 +15,12 @@ import {
   seriesProgress,
 } from "./progress.ts";
 
-/** Budgets of this time or more are not whole again when a process has restarted, in
- *  milliseconds. */
+/** Budgets over this time or longer do not recover during a restart of the process. Milliseconds. */
 const LONG_MS = 60_000;
 
-/** Whether a request is to be noted on disk before it goes out; of short budgets one more is counted
- *  by whoever asks next, which costs less. */
-export const isNotedFirst = ({ perMs }: Budget): boolean => perMs >= LONG_MS;
+/** Whether a request is recorded on disk before it is sent. For short budgets, the next process counts
+ *  one more request instead, which costs less. */
+export const isRecordedFirst = ({ perMs }: Budget): boolean => perMs >= LONG_MS;
 
 /**
  * When the next request may go out, so that no window of the budget ever holds more than it allows.
@@ -35,11 +34,11 @@ export function roomAt(sentAt: readonly number[], { requests, perMs }: Budget): 
   return oldest === undefined ? 0 : oldest + perMs;
 }
 
-/** Those requests that the budget still has to count, with one more. */
+/** The requests that the budget counts, with one more. */
 export const withSent = (sentAt: readonly number[], { requests }: Budget, now: number) =>
   [...sentAt, now].slice(-requests);
 
-/** One series and where it stands. */
+/** One series and its progress. */
 export interface Followed {
   readonly series: Series;
   progress: SeriesProgress;
@@ -47,24 +46,24 @@ export interface Followed {
   lookAt: number;
 }
 
-/** Where a provider and all its series stand. */
+/** Progress of a provider and of all its series. */
 export interface State {
-  /** Who had written last when it was loaded. */
+  /** Process that had written last when it was loaded. */
   readonly foundBy: string | undefined;
   provider: ProviderProgress;
   readonly series: readonly Followed[];
 }
 
-/** Something to ask. */
+/** A step with a request. */
 export type Asking = Extract<Step, { readonly request: unknown }>;
 
-/** What is due: a question, or to note that none can be made out. */
+/** What is due: a request, or a fault in making it. */
 export type Due = { readonly followed: Followed } & (
   | { readonly step: Asking }
   | { readonly fault: ProviderFault }
 );
 
-/** What a state is loaded with. */
+/** What is needed to load the progress of a provider. */
 export interface LoadOptions {
   readonly provider: PolledProvider;
   readonly series: readonly Series[];
@@ -73,7 +72,7 @@ export interface LoadOptions {
   readonly now: () => number;
 }
 
-/** Reads where a provider was left. @param found What is noted of it. */
+/** Loads the progress of a provider. @param found Its record. */
 export async function loadState(
   { provider, series, records, now }: LoadOptions,
   found: ProviderProgress | undefined,
@@ -82,8 +81,8 @@ export async function loadState(
   const byKey = new Map(kept.map(({ key, value }) => [key, value]));
   const { budget } = provider;
   const before = believed(found ?? NEW_PROVIDER, now());
-  // Whoever asked last may have ended with a question under way, which nobody has noted.
-  const sentAt = isNotedFirst(budget) ? before.sentAt : withSent(before.sentAt, budget, now());
+  // The process that asked last may have ended with an unrecorded request.
+  const sentAt = isRecordedFirst(budget) ? before.sentAt : withSent(before.sentAt, budget, now());
   return {
     foundBy: found?.by,
     provider: { ...before, sentAt, by: randomUUID() },
@@ -94,7 +93,7 @@ export async function loadState(
   };
 }
 
-/** The series that has waited longest among those that have something to ask. */
+/** The series that has waited longest among those with a request. */
 export function firstDue(all: readonly Followed[], now: number): Due | undefined {
   const candidates = all.filter(({ lookAt }) => lookAt <= now);
   for (const followed of candidates.sort((one, other) => one.lookAt - other.lookAt)) {

@@ -10,7 +10,7 @@ import {
   type Asking,
   type Followed,
   firstDue,
-  isNotedFirst,
+  isRecordedFirst,
   type LoadOptions,
   loadState,
   roomAt,
@@ -27,35 +27,34 @@ import {
 } from "./progress.ts";
 import type { Ask } from "./provider-client.ts";
 
-/** Our clock was wrong when it is set back by more than this, in milliseconds. */
+/** When our clock is set back by more than this, in milliseconds, it was wrong before. */
 const SET_BACK_MS = 60_000;
 
-/** What a provider is followed with. */
+/** What a poller needs. */
 export interface PollerOptions extends LoadOptions, PersistOptions {
   readonly ask: Ask;
-  /** Answers that need not be asked for again. */
+  /** Answers that never change. */
   readonly cache?: AnswerCache | undefined;
-  /** Where the operator says that the provider is: its answers are not those of the provider. */
+  /** Mirror configured by the operator; its answers are cached apart from the provider's. */
   readonly mirror?: string | undefined;
   /** A number in [0, 1). */
   readonly random: () => number;
 }
 
-/** Follows one provider. */
+/** Polls one provider. */
 export interface Poller {
-  /** Asks once, if anything may be asked now. @returns 1 if it did, otherwise 0. */
+  /** Sends one request, if one is due now. @returns 1 if it did, otherwise 0. */
   step(): Promise<number>;
-  /** When something may be asked next, Unix milliseconds. */
+  /** When the next request may be due, Unix milliseconds. */
   nextAt(): number;
 }
 
 /**
- * Follows the series of one provider, the longest due first: one request at a time, within the
- * budget, each answer on disk before the next question. Data come before the cursor, so that after
- * a kill an answer is asked for again rather than lost; what is there twice is kept once. After a
- * fault the whole provider is left alone for a while, after an answer that cannot be read only the
- * series, since others may be well. When the store fails, what is in memory is forgotten: where it
- * stands is what is on disk.
+ * Polls the series of one provider, the longest due first: one request at a time, within the budget,
+ * each answer on disk before the next request. Observations are written before the cursor, so that
+ * after a kill an answer is requested again rather than lost; duplicates are stored once. A fault
+ * pauses the whole provider; an answer that cannot be read pauses its series alone, since others may
+ * be fine. When the store fails, the state in memory is discarded and loaded from disk.
  */
 export function createPoller(options: PollerOptions): Poller {
   const { now } = options;
@@ -63,7 +62,7 @@ export function createPoller(options: PollerOptions): Poller {
   const rest = createFailureBackoff(options);
   let state: State | undefined;
   let seenAt = 0;
-  /** Another process may have led in between, or our clock have been wrong. */
+  /** Reloads when another process led in between, or when our clock was wrong. */
   const current = async (): Promise<State> => {
     if (now() < seenAt - SET_BACK_MS) state = undefined;
     seenAt = now();
@@ -81,7 +80,7 @@ export function createPoller(options: PollerOptions): Poller {
     if (at < mayAskAt(known)) return 0;
     const due = firstDue(known.series, at);
     if (due === undefined) return 0;
-    // Forgotten until all is on disk.
+    // Discarded until everything is on disk.
     state = undefined;
     const { followed } = due;
     if ("fault" in due) await fail(followed, { state: known, fault: due.fault }, options);
@@ -98,29 +97,29 @@ export function createPoller(options: PollerOptions): Poller {
   };
 }
 
-/** A question and where its provider stands. */
+/** A request that is due, with the state of its provider. */
 interface DueRequest {
   readonly followed: Followed;
   readonly state: State;
   readonly step: Asking;
 }
 
-/** Asks, unless the answer is there, and takes in what comes of it. */
-async function attempt(question: DueRequest, options: PollerOptions): Promise<void> {
-  const { followed, state } = question;
+/** Sends the request, unless its answer is cached, and records the outcome. */
+async function attempt(due: DueRequest, options: PollerOptions): Promise<void> {
+  const { followed, state } = due;
   try {
-    await succeed(question, options);
+    await succeed(due, options);
   } catch (error) {
     if (error instanceof ProviderFault) return fail(followed, { state, fault: error }, options);
-    // So that the operator sees it, if the store takes that much.
+    // Shown to the operator, if the store accepts that much.
     await fail(followed, { state, fault: unkept(error) }, options).catch(() => undefined);
     throw error;
   }
 }
 
-async function succeed(question: DueRequest, options: PollerOptions): Promise<void> {
-  const { followed, state } = question;
-  const { reading, receivedAt } = await readingOf(question, options);
+async function succeed(due: DueRequest, options: PollerOptions): Promise<void> {
+  const { followed, state } = due;
+  const { reading, receivedAt } = await readingOf(due, options);
   const { cursor, notBefore = 0, unknown = [] } = reading;
   const given = { provider: options.provider.id, observedAt: receivedAt };
   const { newestAt, announcements } = await persist(reading, given, options);
@@ -137,7 +136,7 @@ async function succeed(question: DueRequest, options: PollerOptions): Promise<vo
   await save(followed, { state, progress, provider, announcements }, options);
 }
 
-/** What there is to read, from the cache or from the provider. */
+/** The reading of an answer from the cache or from the provider. */
 async function readingOf(
   { state, step }: DueRequest,
   options: PollerOptions,
@@ -146,7 +145,7 @@ async function readingOf(
   const { request } = step;
   const key = cacheKey(request, options);
   const kept = request.keepMs ? await cache?.get(key, now()) : undefined;
-  // Counted before it goes out: an answer that never comes was asked for, too.
+  // Counted before it is sent: a request without an answer counts, too.
   if (kept === undefined) await count(state, options);
   const answer = kept ?? (await ask(request));
   const reading = orFault(() => step.read(answer), "its answer");
@@ -154,7 +153,7 @@ async function readingOf(
     if (kept !== undefined) await cache?.remove(key);
     throw reading;
   }
-  // Where it says to come again, the next answer may be another one.
+  // An answer that says when to come again may change.
   if (kept === undefined && request.keepMs && reading.notBefore === undefined) {
     await cache?.put(key, answer, request.keepMs);
   }
@@ -171,7 +170,7 @@ async function count(
   { provider: { id: key, budget }, records, now }: PollerOptions,
 ): Promise<void> {
   const value = { ...state.provider, sentAt: withSent(state.provider.sentAt, budget, now()) };
-  if (isNotedFirst(budget)) await records.commit([put(providerProgress, { key, value })]);
+  if (isRecordedFirst(budget)) await records.commit([put(providerProgress, { key, value })]);
   state.provider = value;
 }
 
@@ -194,7 +193,7 @@ async function fail(
   await save(followed, { state, ...changes }, options);
 }
 
-/** What has changed. */
+/** Progress to be saved. */
 interface Changes {
   readonly state: State;
   readonly progress: SeriesProgress;
@@ -214,7 +213,7 @@ async function save(
     ...announcements,
   ]);
   followed.progress = progress;
-  // Others that are due come first.
+  // Other series that are due come first.
   followed.lookAt = Math.max(progress.notBefore, now());
   state.provider = provider;
 }

@@ -2,30 +2,30 @@ import type { FaultKind } from "../sources/live/fault.ts";
 import { collection } from "../store/port/records.ts";
 import { LONGEST_BACKOFF_MS } from "./backoff.ts";
 
-/** Longest that a series waits by itself, for the next file or filing, in milliseconds. */
+/** Longest time that a series waits for its next file or filing, in milliseconds. */
 const LONGEST_WAIT_MS = 48 * 3_600_000;
 
-/** How far a series has been followed. */
+/** Progress of a series. */
 export interface SeriesProgress {
-  /** As its provider writes it. */
+  /** In the format of the provider. */
   readonly cursor: string | null;
-  /** Nothing is asked before, Unix milliseconds. */
+  /** No request before this instant, Unix milliseconds. */
   readonly notBefore: number;
-  /** Answers in a row that were not what is documented. */
+  /** Malformed answers in a row. */
   readonly failures: number;
-  /** What was wrong with the last of them; `null` when the last answer was read. */
+  /** Fault of the last of them; `null` when the last answer was read. */
   readonly fault: string | null;
-  /** Symbols of the series that its provider says it does not have. */
+  /** Symbols of the series that the provider does not know. */
   readonly unknown: readonly string[];
   /** When an answer was last read or refused, Unix milliseconds. */
   readonly askedAt: number;
 }
 
-/** How a provider is doing, for the budget, the breaker and the operator. */
+/** Progress of a provider, for its budget, its circuit breaker and the operator. */
 export interface ProviderProgress {
   /** When the last requests went out, Unix milliseconds, as many as the budget counts. */
   readonly sentAt: readonly number[];
-  /** Nothing is asked before, Unix milliseconds: the breaker. */
+  /** No request before this instant, Unix milliseconds: the circuit breaker is open. */
   readonly openUntil: number;
   /** Faults in a row. */
   readonly failures: number;
@@ -36,9 +36,9 @@ export interface ProviderProgress {
     readonly kind: FaultKind;
     readonly text: string;
   } | null;
-  /** What the newest datum is about, Unix milliseconds. */
+  /** Instant of the newest observation, Unix milliseconds. */
   readonly newestAt: number | null;
-  /** Made up by whoever wrote it last. */
+  /** Random id of the process that wrote it last. */
   readonly by: string;
 }
 
@@ -54,7 +54,7 @@ export const seriesKey = (providerId: string, series: string): string => `${prov
 /** Group of the series of a provider. */
 export const seriesGroup = (providerId: string): string => `ingest ${providerId}`;
 
-/** Before anything was asked. */
+/** Before the first request. */
 export const NEW_SERIES: SeriesProgress = {
   cursor: null,
   notBefore: 0,
@@ -64,7 +64,7 @@ export const NEW_SERIES: SeriesProgress = {
   askedAt: 0,
 };
 
-/** Before anything was asked. */
+/** Before the first request. */
 export const NEW_PROVIDER: ProviderProgress = {
   sentAt: [],
   openUntil: 0,
@@ -76,8 +76,8 @@ export const NEW_PROVIDER: ProviderProgress = {
 };
 
 /**
- * What was noted of a provider, as far as it can be true by the clock of now: one that was ahead
- * has left pauses of any length. What it dated into the future has happened, whenever it was.
+ * Progress of a provider, corrected where the clock of the process that wrote it was ahead: that
+ * leaves pauses of any length, and past events with future times.
  *
  * @param now Unix milliseconds.
  */

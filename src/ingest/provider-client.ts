@@ -6,44 +6,44 @@ import type { Answer } from "../sources/live/answer.ts";
 import { ProviderFault } from "../sources/live/fault.ts";
 import type { ProviderRequest } from "../sources/live/provider.ts";
 
-/** Longest wait for all of an answer, in milliseconds; filings of large companies have megabytes. */
+/** Timeout of a whole answer in milliseconds; filings of large companies have megabytes. */
 const TOTAL_MS = 60_000;
 
-/** Longest wait for a connection, the first byte, or the next one, in milliseconds. */
+/** Timeout of the connection, of the first byte and of each further one, in milliseconds. */
 const SILENCE_MS = 15_000;
 
-/** Largest body where the request says nothing else, in bytes. */
+/** Default bound of a body in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Some venues refuse whoever does not say what it is. */
+/** Some venues refuse requests without a user agent. */
 const USER_AGENT = `market-signal/${pkg.version}`;
 
 /** Sends a request to a provider. */
 export type Ask = (request: ProviderRequest) => Promise<Answer>;
 
-/** How a provider is asked. */
+/** What a client needs. */
 export interface ProviderClientOptions {
-  /** Where it is, without a trailing slash. */
+  /** Origin of the provider, without a trailing slash. */
   readonly origin: string;
-  /** Where the operator says that it is; stands for all its origins. */
+  /** Mirror configured by the operator; it replaces every origin of the provider. */
   readonly mirror?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** How long is waited; the bounds above unless given. */
+  /** Timeouts. Default: the bounds above. */
   readonly patience?: { readonly totalMs: number; readonly silenceMs: number };
 }
 
-/** A provider that can be asked. */
+/** HTTP client of one provider. */
 export interface ProviderClient {
-  /** @throws {ProviderFault} When there is no answer that the request understands. */
+  /** @throws {ProviderFault} When there is no answer with a status that the request accepts. */
   readonly ask: Ask;
-  /** Ends what is under way. */
+  /** Aborts requests in progress. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the line to one provider. Redirects are not followed: none is documented, and the key would
- * go with it.
+ * Opens the client of one provider. Redirects are not followed: none is documented, and the key
+ * would be sent along.
  */
 export function openProviderClient({
   origin,
@@ -101,7 +101,7 @@ function faultOf({ status, headers }: Response, now: number): ProviderFault {
   return new ProviderFault("malformed", said);
 }
 
-/** Why there was no answer, without the address, which may hold a key. */
+/** Why there was no answer; without the URL, which may hold a key. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return "no answer";
@@ -110,15 +110,15 @@ function reasonOf(error: unknown): string {
   return cause.message.startsWith("The body has") ? cause.message : `no answer (${code})`;
 }
 
-/** How far the clock of a provider and ours may be apart, in milliseconds. */
+/** Greatest difference between the clock of a provider and ours, in milliseconds. */
 const MAX_SKEW_MS = 10 * 60_000;
 
 /**
- * An answer from another time by its `Date` and `Age` (RFC 9110 6.6.1, RFC 9111 5.1) is not taken:
- * with our clock ahead, the days until then would be taken for days without data.
+ * The fault of an answer whose `Date` and `Age` (RFC 9110 6.6.1, RFC 9111 5.1) differ from our clock.
+ * With our clock ahead, the days in between would count as days without data.
  *
  * @param now Unix milliseconds.
- * @returns `undefined` when the clocks agree, or nothing is said of the time.
+ * @returns `undefined` when the clocks agree or the answer has no date.
  */
 export function clockFault(header: Answer["header"], now: number): ProviderFault | undefined {
   const ageMs = Number(header("age") ?? 0) * 1_000;

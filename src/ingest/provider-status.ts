@@ -15,66 +15,65 @@ import { type ProviderSetup, SETUP_KEY, type Setup, setups } from "./setup.ts";
 
 const DAY_MS = 86_400_000;
 
-/** How far back rejected data are counted, in milliseconds. */
+/** Age up to which quarantined observations are counted, in milliseconds. */
 const REJECTED_WITHIN_MS = 30 * DAY_MS;
 
-/** Rejected data that are counted and shown at most. */
+/** Most quarantined observations that are counted and shown. */
 const MAX_REJECTED = 1_000;
 
-/** A series that was not asked for this long is not followed any more: all come round sooner, also
- *  over holidays. In milliseconds. */
+/** A series without a request for this long is not polled any more, in milliseconds: every one is due
+ *  sooner, also over holidays. */
 const FOLLOWED_WITHIN_MS = 7 * DAY_MS;
 
-/** A stream tells something every second, and where it stands is noted every few; after so long
- *  nobody follows it any more. In milliseconds. */
+/** A stream without progress for this long is not followed any more, in milliseconds: it has messages
+ *  every second, and its position is saved every few seconds. */
 const HEARD_WITHIN_MS = 5 * 60_000;
 
-/** How one provider is doing as a whole. */
+/** Status of one provider. */
 export interface ProviderStatus extends ProviderSetup {
   readonly progress: ProviderProgress;
-  /** Requests that may go out now; `null` for a stream. */
+  /** Requests that may be sent now; `null` for a stream. */
   readonly budgetLeft: number | null;
 }
 
-/** A series whose answers cannot be read. */
+/** A series with malformed answers. */
 interface FailingSeries {
   readonly key: string;
   /** Answers in a row. */
   readonly failures: number;
-  /** What was wrong with the last of them. */
+  /** Fault of the last of them. */
   readonly fault: string;
 }
 
-/** How one provider is doing, with all that the operator wants to know. */
+/** Status of one provider with its series and its quarantine. */
 export interface ProviderReport extends ProviderStatus {
   /** The longest failing first. */
   readonly failingSeries: readonly FailingSeries[];
-  /** Symbols that it says it does not have. */
+  /** Symbols that the provider does not know. */
   readonly unknown: readonly string[];
-  /** Data set apart in the last 30 days, the newest first. */
+  /** Observations quarantined in the last 30 days, the newest first. */
   readonly rejected: readonly RejectedBody[];
 }
 
-/** How all providers are doing. */
+/** Status of all providers. */
 export interface IngestReport extends Omit<Setup, "providers"> {
   readonly providers: readonly ProviderReport[];
 }
 
-/** Where the state of the ingest is. */
+/** What is needed to read the status of providers. */
 export interface StatusOptions {
   readonly records: Pick<Records, "get">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Where all that is reported on is. */
+/** What is needed for a report. */
 export interface ReportOptions extends StatusOptions {
   readonly records: Records;
   readonly archive: Pick<Archive, "read">;
 }
 
-/** The standing of every provider; a few reads. @returns `undefined` where no live market was ever
- *  followed. */
+/** Status of every provider; a few reads. @returns `undefined` where there never was a live market. */
 export async function providerStatuses({ records, now }: StatusOptions) {
   const setup = await records.get(setups, SETUP_KEY);
   if (setup === undefined) return undefined;
@@ -85,7 +84,7 @@ export async function providerStatuses({ records, now }: StatusOptions) {
   return { ...setup.value, providers: await Promise.all(standings) };
 }
 
-/** Reports on every provider. @returns `undefined` where no live market was ever followed. */
+/** Reports on every provider. @returns `undefined` where there never was a live market. */
 export async function reportOf(options: ReportOptions): Promise<IngestReport | undefined> {
   const { archive, now } = options;
   const standings = await providerStatuses(options);
@@ -102,14 +101,14 @@ export async function reportOf(options: ReportOptions): Promise<IngestReport | u
   return { ...standings, providers: await Promise.all(reports) };
 }
 
-/** The fault that stands, `null` when the provider has answered since. */
+/** The current fault, `null` when the provider has answered since. */
 export function faultIn({ progress }: ProviderStatus): ProviderProgress["lastFault"] {
   const { lastFault, lastSuccessAt, failures } = progress;
   if (lastFault === null) return null;
   return failures > 0 || lastFault.at > (lastSuccessAt ?? 0) ? lastFault : null;
 }
 
-/** Whether a provider that answered once has stood still for longer than it can by itself. */
+/** Whether a provider that answered before has been silent for longer than it normally is. */
 export function isSilent({ progress, budget }: ProviderStatus, now: number): boolean {
   const within = budget === null ? HEARD_WITHIN_MS : FOLLOWED_WITHIN_MS;
   return progress.lastSuccessAt !== null && now - progress.lastSuccessAt > within;
@@ -141,18 +140,17 @@ function leftOf({ budget }: ProviderSetup, { sentAt }: ProviderProgress, now: nu
   return budget.requests - sentAt.filter((at) => at + budget.perMs > now).length;
 }
 
-/** What is missing in a live market. */
+/** Health of a live market. */
 export interface Shortcomings {
-  /** Whether any provider ever gave something. */
+  /** Whether there has been any observation. */
   readonly ok: boolean;
-  /** Whether any provider gives what is wanted of it now. */
+  /** Whether any provider answers now. */
   readonly isAnswered: boolean;
-  /** One clause for each provider that does not give what is wanted of it. */
+  /** One clause for each provider that does not answer. */
   readonly detail: string;
 }
 
-/** Says which providers do not give what is wanted of them. Strangers may read it: nothing that a
- *  provider has sent is in it. */
+/** Health of the live market. It is public, so it contains nothing that a provider sent. */
 export async function shortcomings(options: StatusOptions): Promise<Shortcomings> {
   const { providers = [] } = (await providerStatuses(options)) ?? {};
   const wanted = providers.filter(({ feeds }) => feeds.length > 0);

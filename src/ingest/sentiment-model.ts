@@ -10,21 +10,21 @@ export interface Analyser {
   readonly modelSha256: string | null;
 }
 
-/** A reader of messages that says who it is. */
+/** Reads the sentiment of messages. */
 export interface SentimentReader {
   readonly analyser: Analyser;
   /** How bullish (1) or bearish (-1) a text is, in [-1, 1]. */
   readonly polarityOf: (text: string) => number;
 }
 
-/** The reader that needs no file. */
+/** The lexicon alone. */
 export const LEXICON_READER: SentimentReader = {
   analyser: { name: "lexicon", modelSha256: null },
   polarityOf: (text) => polarity(text),
 };
 
 /**
- * Opens the reader of messages.
+ * Opens the sentiment reader.
  *
  * @param file Absolute path of a trained model, which is averaged with the lexicon; `undefined`: the
  *   lexicon reads alone.

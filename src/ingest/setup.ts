@@ -2,20 +2,20 @@ import type { AssetClass, Instrument } from "../market/instrument.ts";
 import type { Feed } from "../market/records.ts";
 import type { Provider } from "../sources/live/provider.ts";
 import { collection } from "../store/port/records.ts";
-/** A provider with what is wanted of it. */
+/** A provider with the instruments and feeds that it is used for. */
 export interface Assignment {
   readonly provider: Provider;
   readonly instruments: readonly Instrument[];
   readonly feeds: ReadonlySet<Feed>;
 }
 
-/** Messages of several places add up; of everything else there is one truth, and one is asked. */
+/** Messages of several providers add up; every other feed comes from one provider. */
 const isShared = (feed: Feed): boolean => feed === "mentions";
 
 /**
- * Who is asked for what: for each feed and class of instruments the first provider that has it.
+ * Assigns each feed of each asset class to the first provider that has it.
  *
- * @param providers Those that can be used, the preferred first.
+ * @param providers The usable ones, the preferred first.
  */
 export function assignProviders(
   providers: readonly Provider[],
@@ -38,53 +38,53 @@ export function assignProviders(
     .filter(({ feeds }) => feeds.size > 0);
 }
 
-/** One provider as the service found it when it started. */
+/** One provider as configured at the start of the service. */
 export interface ProviderSetup {
   readonly id: string;
   readonly name: string;
-  /** Settings that it cannot do without and that are not there. */
+  /** Required settings that are not set. */
   readonly missing: readonly string[];
-  /** Feeds that are wanted of it; none: another is preferred, or the operator left it out. */
+  /** Feeds that it is used for; empty when another is preferred, or when the operator excluded it. */
   readonly feeds: readonly string[];
   /** Whether its terms allow the operator's own use only. */
   readonly isForOwnUse: boolean;
-  /** Requests that its budget allows, and in which time (milliseconds); `null` for a stream. */
+  /** Requests per period (milliseconds) that it allows; `null` for a stream. */
   readonly budget: { readonly requests: number; readonly perMs: number } | null;
 }
 
-/** What is followed, as the service found it when it started; for the operator. */
+/** Providers and instruments as configured at the start of the service, for the operator. */
 export interface Setup {
   readonly instruments: number;
-  /** Those of them whose prices nobody is asked for: they get no score. */
+  /** Instruments without a provider of prices: they get no score. */
   readonly unpriced: number;
   readonly providers: readonly ProviderSetup[];
 }
 
-/** There is one. */
+/** Holds one record. */
 export const setups = collection<Setup>("ingest-setup");
 
 /** Its key. */
 export const SETUP_KEY = "live";
 
-/** Settings that a provider lacks. */
+/** Required settings of a provider that are not set. */
 export const missingOf = (
   { needs }: Provider,
   settings: Readonly<Record<string, string>>,
 ): readonly string[] => needs.filter((name) => settings[name] === undefined);
 
-/** What a set-up is made of. */
+/** What a setup is derived from. */
 export interface SetupOptions {
   readonly instruments: readonly Instrument[];
-  /** All there are. */
+  /** All providers. */
   readonly providers: readonly Provider[];
-  /** Those that the operator wants. */
+  /** Those that the operator selected. */
   readonly wanted: readonly Provider[];
-  /** Those that are asked. */
+  /** Those that are used. */
   readonly assigned: readonly Assignment[];
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The set-up of all providers. */
+/** The setup of all providers. */
 export function setupOf(options: SetupOptions): Setup {
   const { instruments, providers, wanted, assigned, settings } = options;
   const pricing = assigned.filter(({ feeds }) => feeds.has("bars"));

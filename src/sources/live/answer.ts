@@ -1,14 +1,14 @@
 import type { z } from "zod";
 import { ProviderFault } from "./fault.ts";
 
-/** What a provider answered. */
+/** Answer of a provider. */
 export interface Answer {
   /** 200, or one of those that the request accepts. */
   readonly status: number;
   /** A header field by its name in lower case. */
   header(name: string): string | undefined;
   readonly body: Buffer;
-  /** When it was here, Unix milliseconds. */
+  /** When it arrived, Unix milliseconds. */
   readonly receivedAt: number;
 }
 
@@ -16,17 +16,17 @@ export interface Answer {
 const QUOTED_CHARACTERS = 80;
 
 /**
- * The answer as JSON of a shape.
+ * The answer as JSON, validated against a schema.
  *
- * @throws {ProviderFault} `malformed`, with the place that is wrong.
+ * @throws {ProviderFault} `malformed`, with the path of the wrong member.
  */
 export const jsonOf = <S extends z.ZodType>({ body }: Answer, schema: S): z.output<S> =>
   jsonOfText(body.toString("utf8"), schema);
 
 /**
- * A text as JSON of a shape.
+ * A text as JSON, validated against a schema.
  *
- * @throws {ProviderFault} `malformed`, with the place that is wrong.
+ * @throws {ProviderFault} `malformed`, with the path of the wrong member.
  */
 export function jsonOfText<S extends z.ZodType>(text: string, schema: S): z.output<S> {
   const result = schema.safeParse(parsed(text));

@@ -1,6 +1,6 @@
 import type { Bar } from "../../market/records.ts";
 
-/** Why a bar cannot be true by itself, whatever came before; `undefined` when it can. */
+/** Why a bar is invalid on its own, whatever came before; `undefined` when it is valid. */
 export function barFault({
   open,
   high,

@@ -7,7 +7,7 @@ import { presentTicker } from "./ticker-changes.ts";
 /** Characters of a text that are searched, before and after they are normalised. */
 const MAX_CHARACTERS = 2_000;
 
-/** Nothing that a reader sees; it could part a ticker or hide one. */
+/** Invisible characters; they could split or hide a ticker. */
 const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}\p{Variation_Selector}]/gu;
 
 /** What no ticker touches: letters, other money, and what swear words are masked with: `S%$T`. */
@@ -48,9 +48,9 @@ const NO_SMALL_TICKERS = new Set(
  */
 const COINS_BY_TICKER = new Set("ADA AVAX BNB BTC DOGE DOT ETH SHIB SOL XLM XMR XRP".split(" "));
 
-/** What a text is about. */
+/** The instruments that a text names. */
 interface Named {
-  /** Symbols of the universe in the order in which they are named. */
+  /** Symbols of the universe in the order of the text. */
   readonly symbols: readonly string[];
   /** Number of instruments that it names, in the universe or not. */
   readonly count: number;

@@ -11,11 +11,11 @@ import {
   lastDayKnown,
 } from "./publication-times.ts";
 
-/** When a day is looked for again that a venue does not have yet, in milliseconds: before it counts,
- *  and afterwards. */
+/** Pause before a day that a venue does not have yet is requested again, in milliseconds: before the
+ *  day counts, and afterwards. */
 const AGAIN_MS = { early: 60_000, late: 10 * 60_000 } as const;
 
-/** How long a venue is left alone that does not trade a coin, in milliseconds. */
+/** Pause after a venue did not know a coin, in milliseconds. */
 const NOT_TRADED_MS = 86_400_000;
 
 /** When a day begins, Unix seconds; later than the year 9999 is no date. */
@@ -24,7 +24,7 @@ export const Seconds = z.int().min(0).max(253_402_300_799);
 /** A bar of a UTC day; `volume` in quote currency. */
 export type CoinDay = Pick<Bar, "session" | "open" | "high" | "low" | "close" | "volume">;
 
-/** What a venue answered for a coin. */
+/** Answer of a venue for a coin. */
 interface CoinPage {
   readonly symbol: string;
   /** In any order; the day under way may be among them, and is not over. */
@@ -34,13 +34,13 @@ interface CoinPage {
   readonly through: string;
   /** Last day that is over even if no later one is there. */
   readonly surelyOver?: string;
-  /** When the answer was here, Unix milliseconds. */
+  /** When the answer arrived, Unix milliseconds. */
   readonly receivedAt: number;
 }
 
 /**
- * The bars of the days that are over. A day is over when the venue has begun a later one: our own
- * clock, should it be ahead, must not make a bar of half a day.
+ * The bars of complete days. A day is complete when the venue has begun a later one: a clock of ours
+ * that is ahead must not make a bar of half a day.
  */
 export function readCoinDays(page: CoinPage): Reading {
   const { symbol, from, through, surelyOver = "", receivedAt } = page;
@@ -65,7 +65,7 @@ export function readCoinDays(page: CoinPage): Reading {
   };
 }
 
-/** The reading of an answer that says that the venue does not trade the coin: it may one day. */
+/** Reading of an answer that says that the venue does not trade the coin; it may in the future. */
 export const readNotTraded = (
   { symbol, from }: Pick<CoinPage, "symbol" | "from">,
   receivedAt: number,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A cursor as it was left; `undefined` where none was, or by an older version: it starts over. */
+/** Parses a cursor; `undefined` where there is none or where an older version wrote it. */
 export function readCursor<S extends z.ZodType>(
   cursor: string | undefined,
   schema: S,
@@ -13,15 +13,15 @@ export function readCursor<S extends z.ZodType>(
   }
 }
 
-/** The cursor of what is read day by day: the first UTC day that is wanted next. */
+/** Cursor of a daily series: the first UTC day of the next request. */
 export const DayCursor = z.object({ day: z.iso.date() });
 
-/** Writes it. */
+/** Serializes a `DayCursor`. */
 export const cursorAt = (day: string): string =>
   JSON.stringify({ day } satisfies z.infer<typeof DayCursor>);
 
-/** Answers in a row that cannot be read after which the name of a page is given up: many expire. */
+/** Malformed answers in a row after which a page token counts as expired. */
 const LOST_AFTER = 5;
 
-/** Whether the page in the middle of something is lost: then that begins anew. */
+/** Whether a page token has expired; then its session or period is read anew. */
 export const isPageLost = (failures = 0): boolean => failures >= LOST_AFTER;

@@ -1,5 +1,4 @@
-/** What is followed when the operator names nothing: large, liquid, and few enough that every free
- *  plan keeps up. Symbol, name, exchange, sector of stocks. */
+/** Default stocks: large, liquid, and few enough for every free plan. Symbol, name, exchange, sector. */
 export const DEFAULT_STOCKS = [
   ["AAPL", "Apple Inc.", "NASDAQ", "Information Technology"],
   ["MSFT", "Microsoft Corporation", "NASDAQ", "Information Technology"],

@@ -1,31 +1,31 @@
 import { neutralText } from "../../outbound/neutral-text.ts";
 
-/** What can be wrong with a provider, by what is to be done about it. */
+/** Kinds of faults, by what is to be done about them. */
 export type FaultKind =
   /** No connection, no answer in time, or one that broke off. */
   | "unreachable"
-  /** It asks to come back later (429, or its own words for it). */
+  /** It limits our rate (429, or its own words for it). */
   | "limited"
-  /** It has trouble of its own (5xx). */
+  /** It fails itself (5xx). */
   | "failing"
-  /** It does not let us in: the key or the plan does not allow it. */
+  /** It refuses access: the key or the plan does not allow it. */
   | "refused"
-  /** What came is not what it documents. */
+  /** Its answer is not as documented. */
   | "malformed"
-  /** Its clock and ours are far apart: nothing can be said of when something was. */
+  /** Its clock and ours are far apart, so that times cannot be trusted. */
   | "clock"
-  /** What came could not be kept: the trouble is our own. */
+  /** Our own store could not persist the answer. */
   | "unkept";
 
-/** Most characters of what is said of a fault. */
+/** Most characters of the message of a fault. */
 const MAX_CHARACTERS = 300;
 
-/** A provider did not give what was asked for. The message is for the operator:
- *  one line, in which nothing that the provider wrote can do anything to a terminal. */
+/** A request to a provider failed. The message is for the operator: one line, in which text of the
+ *  provider is neutralized for terminals. */
 export class ProviderFault extends Error {
   override readonly name = "ProviderFault";
   readonly kind: FaultKind;
-  /** What the provider asks for, milliseconds from now; absent when it does not say. */
+  /** Pause that the provider asks for, in milliseconds; absent when it does not say. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: FaultKind, message: string, retryAfterMs?: number) {

@@ -3,15 +3,15 @@ import type { RecordBook } from "./record-book.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Messages of an author and day that are kept when there are too many of all: the method counts
- *  nobody's beyond 50 a day, and one more tells that there were so many. */
-export const MOST_OF_AN_AUTHOR = 51;
+/** Messages per author and day that are kept when memory is full: the method counts 50 of an author
+ *  a day, and one more shows that there were more. */
+export const MAX_PER_AUTHOR_DAY = 51;
 
-/** Of the bound, what is left after making room. */
+/** Share of the bound that is left after eviction. */
 const ROOM = 0.8;
 
-/** Makes room when there are too many messages: first those go that weigh nothing, since one author
- *  could drive out everybody else's with them, then the oldest of all. */
+/** Evicts messages when there are too many: first those without weight, since one author could evict
+ *  all others with them, then the oldest of all. */
 export function boundMessages(books: readonly RecordBook[], most: number): void {
   const count = books.reduce((sum, book) => sum + book.messageCount(), 0);
   if (count <= most) return;
@@ -27,7 +27,7 @@ export function boundMessages(books: readonly RecordBook[], most: number): void 
   }
 }
 
-/** What authors wrote beyond what counts. @param messages Oldest first. */
+/** Messages beyond those that count for their author. @param messages Oldest first. */
 function surplusOf(messages: readonly Mention[]): ReadonlySet<Mention> {
   const written = new Map<string, Set<string>>();
   const isSurplus = ({ author, availableAt, id }: Mention): boolean => {
@@ -35,8 +35,8 @@ function surplusOf(messages: readonly Mention[]): ReadonlySet<Mention> {
     const key = `${Math.floor(availableAt / DAY_MS)} ${author}`;
     const ids = written.get(key) ?? new Set();
     written.set(key, ids);
-    // One on several instruments is one.
-    if (ids.size < MOST_OF_AN_AUTHOR) ids.add(id);
+    // A message about several instruments counts once.
+    if (ids.size < MAX_PER_AUTHOR_DAY) ids.add(id);
     return !ids.has(id);
   };
   return new Set(messages.filter(isSurplus));

@@ -3,17 +3,17 @@ import type { Mention } from "../../market/records.ts";
 import { neutralText } from "../../outbound/neutral-text.ts";
 import type { Observation, Rejected } from "./provider.ts";
 
-/** Characters of a message that are kept; what counts stands at the beginning. */
+/** Characters of a message that are stored; the rest is cut off. */
 const MAX_CHARACTERS = 2_000;
 
-/** A message that names more instruments weighs nothing by the method: a list of tickers says nothing
- *  of any of them. */
+/** A message that names more instruments has no weight in the method: a list of tickers says nothing
+ *  about any of them. */
 const MAX_SYMBOLS = 5;
 
-/** Times ahead of the receipt up to which clocks may differ, in milliseconds. */
+/** How far the time of a message may lie after its arrival, in milliseconds: clocks differ. */
 const MAX_AHEAD_MS = 5 * 60_000;
 
-/** Age up to which messages are asked for, in milliseconds: older ones tell nothing of the mood. */
+/** Age up to which messages are requested, in milliseconds: older ones say nothing about sentiment. */
 export const MESSAGE_HISTORY_MS = 2 * 86_400_000;
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -26,22 +26,21 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 const LAST_CODE_POINT = 0x10ffff;
 
-/** What all posts of a provider have in common. */
+/** A message of a provider, before it is assigned to instruments. */
 export interface Message extends Omit<Mention, "availableAt"> {
   /** When it was written, Unix milliseconds. */
   readonly at: number;
 }
 
-/** What a provider's messages bring. */
+/** Observations of messages. */
 export interface MessageObservations {
   readonly data: readonly Observation[];
   readonly rejected: readonly Rejected[];
 }
 
 /**
- * A message under each instrument that it is about; known when it was written. One that was written
- * after it came is set apart: `at` would promise what nobody can know. One that names too many is
- * passed over.
+ * The observations of a message, one for each instrument that it is about, known when it was written.
+ * A message dated after its arrival is rejected, and one that names too many instruments is ignored.
  *
  * @param receivedAt Unix milliseconds.
  */
@@ -61,7 +60,8 @@ export function messageObservations(
   return { data: symbols.map((symbol) => ({ ...place, symbol, record })), rejected: [] };
 }
 
-/** A message's text as it is kept: bounded, without what could deceive or break a reader. */
+/** Text of a message as it is stored: bounded, without characters that could deceive or break a
+ *  reader. */
 export const messageText = (text: string): string =>
   // A cut may split a surrogate pair.
   neutralText(text.slice(0, MAX_CHARACTERS)).toWellFormed();
@@ -75,8 +75,7 @@ export const decoded = (text: string): string =>
   });
 
 /**
- * A key under which somebody or something is known here and nobody is named: the first 64 bits of
- * the SHA-256 of provider and name.
+ * Pseudonym of an author or an item: the first 64 bits of the SHA-256 of provider and name.
  */
 export const pseudonym = (provider: string, name: string): string =>
   createHash("sha256").update(`${provider}\n${name}`).digest("hex").slice(0, 16);

@@ -2,7 +2,7 @@ import type { Instrument } from "../../market/instrument.ts";
 import { coinName, coinsNamedIn } from "./coin-names.ts";
 import { coinOf } from "./provider-symbols.ts";
 
-/** What is looked for in the news of an instrument, and which headlines are about it. */
+/** Search query for the news of an instrument, and a test of headlines. */
 export interface NewsTopic {
   /** Phrases in quotes, joined by `OR`. */
   readonly query: string;
@@ -18,7 +18,7 @@ const FORMS = [
   ["PLC"],
 ] as const;
 
-/** What listings add to a name. */
+/** Suffixes that listings add to a name. */
 const LISTING = /[\s,]+(?:class [a-z]|common stock|ordinary shares)$/i;
 
 /** Longest name that is looked for. */

@@ -10,71 +10,71 @@ import type { Observation, ProviderRequest, Reading, Rejected, Series } from "./
 import { isFuture } from "./publication-times.ts";
 
 /**
- * Off-exchange prints, session by session. Only those of regular trading and of block size are kept
- * one by one: a large name trades a million times a day, and FINRA tells the day's volume.
+ * Off-exchange prints, session by session. Only blocks of regular trading are stored: a large name
+ * trades a million times a day, and FINRA publishes the volume of the day.
  */
 
 /**
- * Pause after the close in milliseconds: trades are free to read 15 minutes later, and what was
- * cancelled during the session is marked by then. One more minute for clocks that differ.
+ * Pause after the close in milliseconds: trades are free 15 minutes later, and cancellations of the
+ * session are marked by then. One more minute is for clocks that differ.
  */
 const SETTLED_MS = 16 * 60_000;
 
 /**
- * Most history in milliseconds, 82 sessions: the factor compares with 60, and trades of more would
- * take days to page through.
+ * Longest history in milliseconds, 82 sessions: the factor compares with 60 sessions, and paging
+ * through more would take days.
  */
 const MAX_HISTORY_MS = 120 * 86_400_000;
 
-/** How long a symbol is left alone that the provider does not have, in milliseconds. */
+/** Pause after the provider did not know a symbol, in milliseconds. */
 const UNKNOWN_MS = 86_400_000;
 
-/** Times that a session is begun anew whose pages get lost; then it is passed over. */
+/** How often a session with expired page tokens is read anew; then it is skipped. */
 const MAX_LOST = 3;
 
-/** A print of regular trading; its session is the one it was asked for. */
+/** A print as a provider reports it; its session is that of the request. */
 export type RawPrint = Omit<Print, "session">;
 
-/** A part of a session to ask for. */
+/** A part of a session to request. */
 export interface PrintWindow {
   readonly session: string;
-  /** Regular trading from here on, Unix milliseconds. */
+  /** Start of regular trading, Unix milliseconds. */
   readonly opensAt: number;
-  /** And before this, Unix milliseconds. */
+  /** End of regular trading, Unix milliseconds. */
   readonly closesAt: number;
-  /** What the page before gave as `next`; absent on the first one. */
+  /** Token of the page, `next` of the page before; absent for the first one. */
   readonly page: string | undefined;
 }
 
-/** Prints of one answer. */
+/** Prints of one page. */
 export interface PrintPage {
   readonly prints: readonly RawPrint[];
-  /** Names the page behind; absent on the last one. */
+  /** Token of the next page; absent on the last one. */
   readonly next?: string | undefined;
-  /** ISO date from which on there are prints at all, where the session is too old. */
+  /** ISO date of the first available session, where the requested one is too old. */
   readonly availableFrom?: string;
-  /** It says that it does not have the symbol. */
+  /** The provider does not know the symbol. */
   readonly isUnknown?: true;
 }
 
-/** How a provider is asked for a part of a session, and its answer read. */
+/** Makes the request for a part of a session, and reads its answer. */
 type AskPrints = (place: PrintWindow) => {
   readonly request: ProviderRequest;
   read(answer: Answer): PrintPage;
 };
 
-/** Most characters of a page's name: a cursor has 1,000. */
+/** Most characters of a page token; a cursor has 1,000. */
 const PAGE_CHARACTERS = 900;
 
 const PrintCursor = z.object({
   session: z.iso.date().refine(isSession),
   page: z.string().max(PAGE_CHARACTERS).optional(),
-  /** How often it was begun anew. */
+  /** How often it was read anew. */
   lost: z.int().optional(),
 });
 type PrintCursor = z.infer<typeof PrintCursor>;
 
-/** Follows the blocks of one symbol, each session once it is settled. */
+/** Series of the blocks of one symbol; a session is read after its close and the pause. */
 export function printSeries(
   { key, symbol, historyFrom }: { key: string; symbol: string; historyFrom: number },
   ask: AskPrints,
@@ -82,8 +82,8 @@ export function printSeries(
   return {
     key,
     next(cursor, now, failures) {
-      const place = placeOf(cursor, failures) ?? { session: firstOf(historyFrom, now) };
-      const { session, page } = place;
+      const position = positionOf(cursor, failures) ?? { session: firstOf(historyFrom, now) };
+      const { session, page } = position;
       const closesAt = closeAt(session);
       if (now < closesAt + SETTLED_MS) return { waitUntil: closesAt + SETTLED_MS };
       const opensAt = newYorkInstant(session, "09:30");
@@ -91,11 +91,11 @@ export function printSeries(
       return {
         request,
         read(answer) {
-          const told = read(answer);
-          if (told.isUnknown) return unknown(place, symbol, answer.receivedAt);
+          const printPage = read(answer);
+          if (printPage.isUnknown) return unknown(position, symbol, answer.receivedAt);
           return {
-            ...keptOf(told.prints, { symbol, session, receivedAt: answer.receivedAt }),
-            cursor: JSON.stringify(placeAfter(place, told)),
+            ...blocksOf(printPage.prints, { symbol, session, receivedAt: answer.receivedAt }),
+            cursor: JSON.stringify(cursorAfter(position, printPage)),
           };
         },
       };
@@ -103,21 +103,21 @@ export function printSeries(
   };
 }
 
-/** Where the last reading left it. A session whose pages are lost begins anew, some times. */
-function placeOf(
+/** Position of the last reading. A session whose page token has expired is read anew, a few times. */
+function positionOf(
   cursor: string | undefined,
   failures: number | undefined,
 ): PrintCursor | undefined {
-  const place = readCursor(cursor, PrintCursor);
-  if (place?.page === undefined || !isPageLost(failures)) return place;
-  const { session, lost = 0 } = place;
+  const position = readCursor(cursor, PrintCursor);
+  if (position?.page === undefined || !isPageLost(failures)) return position;
+  const { session, lost = 0 } = position;
   return lost < MAX_LOST ? { session, lost: lost + 1 } : { session: nextSession(session) };
 }
 
-/** The reading of an answer that says that the provider does not have a symbol. */
-const unknown = (place: PrintCursor, symbol: string, receivedAt: number): Reading => ({
+/** Reading of an answer that says that the provider does not know the symbol. */
+const unknown = (position: PrintCursor, symbol: string, receivedAt: number): Reading => ({
   data: [],
-  cursor: JSON.stringify(place),
+  cursor: JSON.stringify(position),
   notBefore: receivedAt + UNKNOWN_MS,
   unknown: [symbol],
 });
@@ -125,7 +125,7 @@ const unknown = (place: PrintCursor, symbol: string, receivedAt: number): Readin
 const firstOf = (historyFrom: number, now: number): string =>
   sessionOf(Math.max(historyFrom, now - MAX_HISTORY_MS));
 
-function placeAfter(
+function cursorAfter(
   { session, page, lost }: PrintCursor,
   { next, availableFrom }: PrintPage,
 ): PrintCursor {
@@ -137,7 +137,7 @@ function placeAfter(
   return { session, page: next, lost };
 }
 
-/** The session behind one, or the first from a later date on. */
+/** The session after one, or the first from a later date on. */
 function sessionAfter(session: string, availableFrom = session): string {
   if (availableFrom <= session) return nextSession(session);
   return isSession(availableFrom) ? availableFrom : nextSession(availableFrom);
@@ -149,16 +149,16 @@ interface Context {
   readonly receivedAt: number;
 }
 
-function keptOf(prints: readonly RawPrint[], context: Context): Omit<Reading, "cursor"> {
+function blocksOf(prints: readonly RawPrint[], context: Context): Omit<Reading, "cursor"> {
   const { symbol, session } = context;
   const data: Observation[] = [];
   const rejected: Rejected[] = [];
   for (const print of prints) {
     if (isSmall(print)) continue;
-    const place = { feed: "prints", symbol, at: print.tradedAt, id: print.id } as const;
-    const reason = untruth(print, context);
-    if (reason !== undefined) rejected.push({ ...place, reason });
-    else data.push({ ...place, record: { ...print, session } });
+    const key = { feed: "prints", symbol, at: print.tradedAt, id: print.id } as const;
+    const reason = printFault(print, context);
+    if (reason !== undefined) rejected.push({ ...key, reason });
+    else data.push({ ...key, record: { ...print, session } });
   }
   return { data, rejected };
 }
@@ -166,8 +166,11 @@ function keptOf(prints: readonly RawPrint[], context: Context): Omit<Reading, "c
 const isSmall = ({ price, sizeShares }: RawPrint): boolean =>
   sizeShares < BLOCK_SIZE.shares && price * sizeShares < BLOCK_SIZE.notionalUsd;
 
-/** Why a print cannot be true. */
-function untruth({ price, sizeShares, tradedAt }: RawPrint, context: Context): string | undefined {
+/** Why a print cannot be true, `undefined` when it can. */
+function printFault(
+  { price, sizeShares, tradedAt }: RawPrint,
+  context: Context,
+): string | undefined {
   if (!(price > 0 && sizeShares > 0 && Number.isFinite(price * sizeShares))) {
     return `price ${price} and size ${sizeShares} must be positive`;
   }

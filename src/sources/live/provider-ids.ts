@@ -1,4 +1,4 @@
-/** What every provider is called; where several have the same, the first that can be used is asked. */
+/** Ids of all providers; of several with the same feed, the first usable one is used. */
 export const providerIds = [
   "coinbase",
   "kraken",
@@ -15,6 +15,6 @@ export const providerIds = [
   "gdelt",
 ] as const;
 
-/** Whether a provider is called so. */
+/** Whether a text is the id of a provider. */
 export const isProviderId = (text: string): boolean =>
   (providerIds as readonly string[]).includes(text);

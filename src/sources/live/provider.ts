@@ -13,7 +13,7 @@ import type {
 } from "../../market/records.ts";
 import type { Answer } from "./answer.ts";
 
-/** What a provider tells of, by the list of an instrument's records that it fills. */
+/** Record type of each feed. */
 interface FeedRecords extends Readonly<Record<Feed, Known>> {
   /** `logReturn` follows from the bar before. */
   readonly bars: Omit<Bar, "logReturn">;
@@ -25,37 +25,37 @@ interface FeedRecords extends Readonly<Record<Feed, Known>> {
   readonly onChain: OnChain;
 }
 
-/** One record and its place. What is given twice is kept as it was given first. */
+/** One record with its key. Of duplicates the first is stored. */
 export type Observation = {
   readonly [F in Feed]: {
     readonly feed: F;
     /** Symbol of the universe. */
     readonly symbol: string;
-    /** What it is about, Unix milliseconds: the same whenever it is given. */
+    /** Instant that it is about, Unix milliseconds; the same every time. */
     readonly at: number;
-    /** Names it within feed, symbol and instant. */
+    /** Unique within feed, symbol and instant. */
     readonly id: string;
-    /** `availableAt` is when it is public by its rule (scoring method 1.1), whenever it is read. */
+    /** `availableAt` is its time of publication (scoring method 1.1), whenever it is read. */
     readonly record: FeedRecords[F];
   };
 }[Feed];
 
-/** What was given and cannot be true, kept apart with the reason. */
+/** An observation that cannot be true; quarantined with the reason. */
 export interface Rejected {
   readonly symbol: string;
   readonly feed: Feed;
-  /** What it is about, Unix milliseconds. */
+  /** Instant that it is about, Unix milliseconds. */
   readonly at: number;
   readonly id: string;
-  /** Why, in a sentence for the operator; what the provider sent is quoted and bounded. */
+  /** A sentence for the operator; data of the provider are quoted and bounded. */
   readonly reason: string;
   /** Close of a bar that leaps: the next bar may show that it was true. */
   readonly close?: number;
 }
 
-/** What is asked of a provider, all of it: secrets stand in `headers` alone. */
+/** A request to a provider. Secrets are in `headers` alone. */
 export interface ProviderRequest {
-  /** Where it goes if not to the provider's origin; a mirror stands for all origins. */
+  /** Other origin than the provider's; a mirror replaces both. */
   readonly origin?: string;
   /** Path and query below the provider's origin, for example `/products/BTC-USD/candles?…`. */
   readonly path: string;
@@ -64,25 +64,25 @@ export interface ProviderRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses beside 200 that `read` understands, for example 304, or 403 for a missing day. */
   readonly accepts?: readonly number[];
-  /** Largest body in bytes, decompressed; 16 MiB unless given. */
+  /** Largest body in bytes, decompressed. Default: 16 MiB. */
   readonly maxBytes?: number;
-  /** How long the answer may be kept on disk and used again, in milliseconds; absent or 0: not. */
+  /** How long the answer may be cached on disk, in milliseconds. Default: not at all. */
   readonly keepMs?: number;
 }
 
-/** What an answer brings. */
+/** Content of an answer. */
 export interface Reading {
   readonly data: readonly Observation[];
   readonly rejected?: readonly Rejected[];
-  /** Where to go on, kept with the data in one commit. At most 1,000 characters. */
+  /** Position of the next request. At most 1,000 characters. */
   readonly cursor: string;
-  /** Nothing is asked before this instant, Unix milliseconds. */
+  /** No request before this instant, Unix milliseconds. */
   readonly notBefore?: number;
-  /** Symbols that the provider says it does not have, all of the series; it is asked again. */
+  /** Every symbol of the series that the provider does not know; it is requested again. */
   readonly unknown?: readonly string[];
 }
 
-/** The next thing to do: wait, or ask and read. */
+/** The next step: wait, or send a request and read its answer. */
 export type Step =
   | { readonly waitUntil: number }
   | {
@@ -95,17 +95,17 @@ export type Step =
       read(answer: Answer): Reading;
     };
 
-/** One thing that is followed through time, such as the candles of a coin, with its own cursor. */
+/** A sequence of observations with a cursor of its own, such as the candles of a coin. */
 export interface Series {
   /** Unique within the provider, stable over versions, for example `BTC-USD`. */
   readonly key: string;
   /**
-   * What to do next; pure.
+   * The next step; pure.
    *
-   * @param cursor What the last reading left, `undefined` at the very beginning.
+   * @param cursor Cursor of the last reading, `undefined` at the very beginning.
    * @param now Unix milliseconds.
-   * @param failures Answers in a row, up to now, that could not be read: where the name of a page
-   *   does not lead on any more, what it is part of begins anew.
+   * @param failures Malformed answers in a row: where a page token has expired, its session or
+   *   period is read anew.
    */
   next(cursor: string | undefined, now: number, failures?: number): Step;
 }
@@ -116,48 +116,48 @@ export interface Budget {
   readonly perMs: number;
 }
 
-/** What a provider is made for. */
+/** What a provider is used for. */
 export interface ProviderOptions {
-  /** Of its classes. */
+  /** Instruments of its classes. */
   readonly instruments: readonly Instrument[];
-  /** Those of its feeds that are wanted of it: where several fill one, one is asked. */
+  /** The feeds that it is used for; of several providers of a feed one is used. */
   readonly feeds: ReadonlySet<Feed>;
-  /** First instant that history is wanted of, Unix milliseconds. */
+  /** First instant of the history that is needed, Unix milliseconds. */
   readonly historyFrom: number;
-  /** Settings of the provider by their names in the environment; those that it needs are there. */
+  /** Settings of the provider by environment variable; those that it needs are set. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What is the same for every kind of provider. */
+/** What polled and streamed providers share. */
 interface ProviderBase extends Omit<Source, "simulated"> {
-  /** Whether its terms allow one's own use only: then nobody gets its data unasked. */
+  /** Whether its terms allow the operator's own use only: then the operator has to opt in. */
   readonly isForOwnUse: boolean;
-  /** Where it is, unless the operator names a mirror. */
+  /** Its origin, unless the operator configures a mirror. */
   readonly origin: string;
-  /** Feeds that it fills. */
+  /** Feeds that it provides. */
   readonly feeds: readonly Feed[];
-  /** Classes of instruments that it knows. */
+  /** Asset classes that it covers. */
   readonly classes: readonly AssetClass[];
-  /** Names of the environment variables that it cannot do without; none: it needs no key. */
+  /** Environment variables that it requires. */
   readonly needs: readonly string[];
 }
 
-/** A provider that is asked. */
+/** A provider that is polled over HTTP. */
 export interface PolledProvider extends ProviderBase {
   readonly kind: "polled";
   readonly budget: Budget;
-  /** Everything that is followed for these instruments. */
+  /** The series of these instruments. */
   series(options: ProviderOptions): readonly Series[];
 }
 
-/** A provider that tells by itself, over a WebSocket. */
+/** A provider that streams over a WebSocket. */
 export interface StreamedProvider extends ProviderBase {
   readonly kind: "streamed";
-  /** Path and query to connect to, going on after a cursor. */
+  /** Path and query to connect to, resuming after a cursor. */
   path(cursor: string | undefined): string;
-  /** Reader of messages for these instruments; `undefined` for what does not matter here. */
+  /** Reader of messages for these instruments; returns `undefined` for irrelevant ones. */
   reader(options: ProviderOptions): (message: string, now: number) => Reading | undefined;
 }
 
-/** A supply of live market data; one file each in `providers/`. */
+/** A provider of live market data; each has a file in `providers/`. */
 export type Provider = PolledProvider | StreamedProvider;

@@ -2,13 +2,13 @@ import { sessionsBetween } from "../../market/calendar.ts";
 import type { AssetClass } from "../../market/instrument.ts";
 import { newYorkDate, newYorkInstant } from "../../market/new-york.ts";
 
-/** When live data are public (scoring method 1.1), Unix milliseconds. */
+/** When live data are published (scoring method 1.1), Unix milliseconds. */
 
-/** Pause after which a vendor has a bar, in milliseconds: the free plan of Alpaca holds trades back
- *  for 15 minutes, and requests for a whole universe take their time. */
+/** Time until a vendor has a bar, in milliseconds: the free plan of Alpaca delays trades by 15 minutes,
+ *  and requests for a whole universe take minutes. */
 const BAR_DELAY_MS = 30 * 60_000;
 
-/** The same for coins, whose venues answer at once. */
+/** The same for coins, whose venues have no delay. */
 const COIN_BAR_DELAY_MS = 5 * 60_000;
 
 const DAY_MS = 86_400_000;
@@ -23,30 +23,31 @@ export const addDays = (day: string, days: number): string =>
 /** First moment after a UTC day. */
 export const utcEnd = (day: string): number => Date.parse(day) + DAY_MS;
 
-/** The bar of a US session: 16:45 New York, half days by the same clock. */
+/** When the bar of a US session counts as known: 16:45 New York, also on half days. */
 export const stockBarKnown = (session: string): number =>
   newYorkInstant(session, "16:15") + BAR_DELAY_MS;
 
-/** The bar of a coin: five minutes after its UTC day. */
+/** When the bar of a coin counts as known: five minutes after its UTC day. */
 export const coinBarKnown = (day: string): number => utcEnd(day) + COIN_BAR_DELAY_MS;
 
 /**
- * When the bar of a US session is asked for: what is here before it counts closes its session, what
- * comes later comes too late for that. By 16:15 the closing prices are told, 15 minutes later they
- * are free, and requests for a whole universe take their time.
+ * When the bar of a US session is requested: it has to arrive before it counts, so that it is part of
+ * the session's close. Closing prices are published by 16:15 and free 15 minutes later, and requests
+ * for a whole universe take minutes.
  */
 export const stockBarAsked = (session: string): number => newYorkInstant(session, "16:31");
 
-/** The same for the bar of a coin: venues have begun the next day by then. */
+/** When the bar of a coin is requested: venues have begun the next day by then. */
 export const coinBarAsked = (day: string): number => utcEnd(day) + 2 * 60_000;
 
-/** FINRA's daily short volume: 18:00 New York on its session. */
+/** When FINRA's daily short volume is published: 18:00 New York on its session. */
 export const shortVolumeKnown = (session: string): number => newYorkInstant(session, "18:00");
 
-/** What is only known to have come on a date, such as a filing: the next midnight in New York. */
+/** When a record of which only the date is known counts, such as a filing: the next midnight in New
+ *  York. */
 export const dateKnown = (date: string): number => newYorkInstant(addDays(date, 1), "00:00");
 
-/** Network figures of a UTC day: 06:00 UTC on the next. */
+/** When network figures of a UTC day are published: 06:00 UTC on the next. */
 export const onChainKnown = (day: string): number => utcEnd(day) + 6 * 3_600_000;
 
 /**
@@ -59,14 +60,14 @@ export function lastDayKnown(at: number, known: (day: string) => number): string
   return known(yesterday) <= at ? yesterday : addDays(yesterday, -1);
 }
 
-/** How far ahead of us a provider's clock may be, in milliseconds. */
+/** How far a provider's clock may be ahead of ours, in milliseconds. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
-/** Whether something is said to have happened after it was told. */
+/** Whether an instant lies after the arrival of its report. */
 export const isFuture = (at: number, receivedAt: number): boolean =>
   at > receivedAt + CLOCK_SKEW_MS;
 
-/** How long an answer is kept that never changes, in milliseconds: until it has surely been read. */
+/** How long a final answer is cached, in milliseconds. */
 export const FINAL_MS = 30 * DAY_MS;
 
 /** When the bars of sessions are due in (after, until], Unix milliseconds, ascending: by the

@@ -43,7 +43,7 @@ const RENAMES: readonly Rename[] = [
 ];
 
 /**
- * What the security is called today that a ticker named on a day.
+ * Today's ticker of the security that a ticker named on a day.
  *
  * @param day ISO date in New York.
  * @returns The ticker itself where no change is known; `undefined` where it named another security

@@ -6,10 +6,10 @@ import { DEFAULT_COINS, DEFAULT_FUNDS, DEFAULT_STOCKS } from "./default-universe
 /** A list of symbols, as opposed to the name of a file. */
 const LIST = /^[A-Z0-9][A-Z0-9.-]{0,19}(?:[\s,]+[A-Z0-9][A-Z0-9.-]{0,19})*$/;
 
-/** How coins are told from stocks in a list. */
+/** Suffix of coins in a list. */
 const COIN = /-USD$/;
 
-/** What is followed when nothing else is said. */
+/** The default universe. */
 const DEFAULT: readonly Instrument[] = [
   ...DEFAULT_STOCKS.map(([symbol, name, exchange, sector]) =>
     instrument({ symbol, name, assetClass: "stock", exchange, sector }),
@@ -21,11 +21,11 @@ const DEFAULT: readonly Instrument[] = [
 ];
 
 /**
- * The instruments that are followed.
+ * Opens the universe of a live market.
  *
  * @param universe `undefined`: some large ones; symbols separated by commas or spaces, of which
  *   those in `-USD` are coins; or the path of a file with the columns of `instruments.csv`.
- * @throws {Error} When the file is not as it should be; says where.
+ * @throws {Error} When the file is invalid; says where.
  */
 export async function openUniverse(universe: string | undefined): Promise<readonly Instrument[]> {
   if (universe === undefined) return DEFAULT;
@@ -36,7 +36,7 @@ export async function openUniverse(universe: string | undefined): Promise<readon
 /** `BRK.B` is `BRK-B` here. */
 const spelled = (symbol: string): string => symbol.replaceAll(".", "-");
 
-/** An instrument of a list, with what is known of it here. */
+/** An instrument of a list; those of the default universe have names and sectors. */
 const named = (symbol: string): Instrument =>
   DEFAULT.find((known) => known.symbol === symbol) ??
   instrument({ symbol, name: symbol, assetClass: COIN.test(symbol) ? "crypto" : "stock" });

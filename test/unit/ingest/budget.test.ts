@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isNotedFirst, roomAt, withSent } from "../../../src/ingest/poller-state.ts";
+import { isRecordedFirst, roomAt, withSent } from "../../../src/ingest/poller-state.ts";
 
 it("never lets a window hold more than the budget, and never waits without need", () => {
   const budgets = fc.record({
@@ -30,6 +30,6 @@ it("never lets a window hold more than the budget, and never waits without need"
 });
 
 it("is noted first where a restart does not make it whole again", () => {
-  const notedFirst = (perMs: number) => isNotedFirst({ requests: 100, perMs });
+  const notedFirst = (perMs: number) => isRecordedFirst({ requests: 100, perMs });
   expect([1_000, 6_000, 60_000, 3_600_000].map(notedFirst)).toEqual([false, false, true, true]);
 });

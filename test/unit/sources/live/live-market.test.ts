@@ -5,7 +5,7 @@ import type { InstrumentRecords } from "../../../../src/market/records.ts";
 import { ScoringEngine } from "../../../../src/score/scoring-engine.ts";
 import { createSnapshotArchive } from "../../../../src/score/snapshot-archive.ts";
 import { LiveMarket } from "../../../../src/sources/live/live-market.ts";
-import { MOST_OF_AN_AUTHOR } from "../../../../src/sources/live/message-retention.ts";
+import { MAX_PER_AUTHOR_DAY } from "../../../../src/sources/live/message-retention.ts";
 import {
   addDays,
   coinBarKnown,
@@ -210,8 +210,8 @@ describe("messages of several providers", () => {
     const countOf = (isMeant: (author: string | null) => boolean) => left.filter(isMeant).length;
     expect(countOf((author) => author === null)).toBe(200);
     expect(countOf((author) => author?.startsWith("a") ?? false)).toBe(400);
-    expect(MOST_OF_AN_AUTHOR).toBe(MESSAGE_RULES.maxMessagesPerDay + 1);
-    expect(countOf((author) => author === "one")).toBeGreaterThanOrEqual(2 * MOST_OF_AN_AUTHOR);
+    expect(MAX_PER_AUTHOR_DAY).toBe(MESSAGE_RULES.maxMessagesPerDay + 1);
+    expect(countOf((author) => author === "one")).toBeGreaterThanOrEqual(2 * MAX_PER_AUTHOR_DAY);
     expect(left.length).toBeLessThanOrEqual(1_000);
   });
 
