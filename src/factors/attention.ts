@@ -1,34 +1,34 @@
 import { mean, ownHistoryZ } from "./statistics.ts";
 
-/** How the amount of talk is judged. */
+/** How the volume of messages is compared with its history. */
 export const ATTENTION_RULES = {
-  /** Sessions whose mean is usual, and sessions that tell how unusual today is. */
+  /** Sessions of the mean, and sessions of the distribution that a value is compared with. */
   usualSessions: 30,
   baselineSessions: 60,
-  /** The fewest of either. */
+  /** Minimum of either. */
   minSessions: 20,
   /** z from which attention weighs against the sentiment, and how much a z above it takes away. */
   threshold: 1,
   penalty: 0.25,
 } as const;
 
-/** The amount of talk about one instrument, session by session. */
+/** Message volume of one instrument, session by session. */
 export interface Attention {
   /** Ends a session with the weight of the messages of its last day. */
   closeSession(weight: number): void;
-  /** The closed session becomes the past. */
+  /** The closed session becomes history. */
   beginSession(): void;
   /** Attention ln((1 + W24)/(1 + mean30 W24)) and its z against the 60 sessions before. */
   read(weight: number): AttentionReading;
 }
 
-/** `null` while the past is too short. */
+/** `null` while the history is too short. */
 export interface AttentionReading {
   readonly value: number | null;
   readonly z: number | null;
 }
 
-/** Where nobody ever spoke. */
+/** Attention before the first message. */
 export const NO_ATTENTION: AttentionReading = { value: null, z: null };
 
 /** Starts before the first session. */
@@ -59,6 +59,6 @@ export function createAttention(): Attention {
   };
 }
 
-/** What a sentiment loses: 0.25 max(0, z - 1); nothing while the attention is not known. */
+/** Penalty of the sentiment: 0.25 max(0, z - 1); 0 while the attention is unknown. */
 export const attentionPenalty = ({ z }: AttentionReading): number =>
   ATTENTION_RULES.penalty * Math.max(0, (z ?? 0) - ATTENTION_RULES.threshold);

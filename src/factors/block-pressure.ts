@@ -3,7 +3,7 @@ import type { Print } from "../market/records.ts";
 import { sideProxy } from "./off-exchange.ts";
 import { BASELINE_SESSIONS, decay, MIN_BASELINE_SESSIONS, ownHistoryZ } from "./statistics.ts";
 
-/** How blocks become an imbalance. */
+/** Parameters of the block imbalance. */
 export const BLOCK_PRESSURE_RULES = {
   /** Half-life of the imbalance in sessions. */
   halfLifeSessions: 3,
@@ -11,7 +11,7 @@ export const BLOCK_PRESSURE_RULES = {
   shrinkage: 20,
 } as const;
 
-/** Where nobody ever saw a print. */
+/** Reading before the first print. */
 export const NO_BLOCKS: BlockReading = {
   hasBlocks: false,
   imbalance: null,
@@ -20,7 +20,7 @@ export const NO_BLOCKS: BlockReading = {
   asOf: null,
 };
 
-/** Where block trading leans. */
+/** Direction of block trading. */
 export interface BlockReading {
   /** Whether any print was a block, signed or not. */
   readonly hasBlocks: boolean;
@@ -34,13 +34,13 @@ export interface BlockReading {
   readonly asOf: number | null;
 }
 
-/** Follows the blocks of one instrument print by print. */
+/** Running block imbalance of one instrument. */
 export interface BlockPressure {
-  /** Takes a print in, in the order in which prints become known. */
+  /** Adds a print, in the order in which prints become known. */
   add(print: Print): void;
   /** Ends the session: a print that becomes known later belongs to the next one. */
   closeSession(): void;
-  /** Begins the next session: the closed one joins the past, and everything weighs less. */
+  /** Begins the next session: the closed one becomes history, and everything decays. */
   beginSession(): void;
   read(): BlockReading;
 }

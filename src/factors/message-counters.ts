@@ -1,13 +1,13 @@
 import type { AssetClass } from "../market/instrument.ts";
 import { decay } from "./statistics.ts";
 
-/** How a conversation is counted. */
+/** How messages are counted. */
 export const COUNTER_RULES = {
   /** Half-life of a message in days: a market day, half of one where trading never stops. */
   halfLifeDays: { stock: 1, etf: 1, crypto: 0.5 } as Readonly<Record<AssetClass, number>>,
   /** |polarity| above which a message counts as bullish or bearish. */
   minPolarity: 0.2,
-  /** Half-lives without a message after which a conversation is silent. */
+  /** Half-lives without a message after which a stream is silent. */
   silentHalfLives: 3,
   /** Fewer effective messages than this are no reading. */
   minEffectiveMessages: 3,
@@ -68,7 +68,7 @@ export function addMessage(
   };
 }
 
-/** What is heard of an instrument at an instant. */
+/** Sentiment of the messages about an instrument at an instant. */
 export interface Sentiment {
   /** Weights of all messages, decayed to the instant. */
   readonly counters: SocialCounters;
@@ -76,11 +76,12 @@ export interface Sentiment {
   readonly clarity: "silent" | "faint" | "clear";
 }
 
-/** What is heard where nobody ever spoke. */
+/** Sentiment before the first message. */
 export const NO_SENTIMENT: Sentiment = { counters: NO_MESSAGES, clarity: "silent" };
 
 /**
- * Judges counters by the time since the newest message: effective messages alone never fade.
+ * Sentiment of counters and of the time since the newest message, since the number of effective
+ * messages does not decay.
  *
  * @param silentMs Milliseconds since the newest message.
  */

@@ -1,7 +1,7 @@
 import type { Mention } from "../market/records.ts";
 import { countBelow } from "./statistics.ts";
 
-/** What makes a message count less, or not at all. */
+/** Rules that reduce the weight of a message. */
 export const MESSAGE_RULES = {
   /** The largest factor of an author's reach. */
   maxReach: 2,
@@ -15,10 +15,10 @@ export const MESSAGE_RULES = {
   maxDuplicates: 20,
 } as const;
 
-/** What a weight is made of. */
+/** The members of a message that its weight depends on. */
 type Weighed = Pick<Mention, "followers" | "symbolCount" | "accountAgeDays">;
 
-/** How often a message's text and its author were there before, within a day. */
+/** Earlier messages with the same text and of the same author, within a day. */
 export interface Repetition {
   /** Earlier messages on the instrument with the same normalised text. */
   readonly duplicates: number;
@@ -48,7 +48,7 @@ export function messageWeight(message: Weighed, { duplicates, byAuthor }: Repeti
 export interface RecentMessages {
   /** Earlier uses of a text; `at` in Unix milliseconds, never falling. */
   countEarlier(text: string, at: number): number;
-  /** Remembers a message. */
+  /** Adds a message. */
   add(text: string, at: number, weight: number): void;
   /** Sum of the weights of the day before an instant. */
   weightAt(at: number): number;
@@ -92,15 +92,15 @@ export function createRecentMessages(dayMs: number): RecentMessages {
 
 /** When authors wrote, over all instruments of a market. */
 export interface AuthorActivity {
-  /** Takes a message in; order does not matter, one on several instruments counts once. */
+  /** Adds a message in any order; one about several instruments counts once. */
   add(author: string, at: number): void;
   /** Messages of an author in the day before an instant (Unix milliseconds), itself excluded. */
   countEarlier(author: string, at: number): number;
-  /** Forgets what no message after `at` looks back to. */
+  /** Drops times that no message after `at` looks back to. */
   forget(at: number): void;
 }
 
-/** Messages after which old ones are looked for: a look at each author for every message is much. */
+/** Messages between two clean-ups; a pass over all authors for every message would be slow. */
 const FORGET_EVERY = 10_000;
 
 /** Creates an empty memory. Two messages of an author in the same millisecond are one. */

@@ -70,7 +70,7 @@ export function addPrint(days: Map<string, OffExchangeDay>, print: Print): void 
   day.blockNotionalUsd += notional;
 }
 
-/** What to look at, all in Unix milliseconds. */
+/** What to select; times in Unix milliseconds. */
 export interface OffExchangeRange {
   /** Only what was known by then. */
   readonly at: number;
@@ -155,7 +155,7 @@ function barsOf(
   for (let index = countKnown(bars, at) - 1; index >= 0; index--) {
     const bar = bars.at(index) as Bar;
     if (earliest === undefined || bar.session < earliest) break;
-    // Of two of a session, the newest counts.
+    // Of two bars of a session, the newest counts.
     if (!found.has(bar.session)) found.set(bar.session, bar);
   }
   return found;

@@ -15,7 +15,7 @@ export const SHORT_RULES = {
   minTotalShares: 10_000,
 } as const;
 
-/** How much of off-exchange volume is marked short. */
+/** Share of off-exchange volume that is marked short. */
 export interface ShortReading {
   /** Of the newest session with enough volume, in [0, 1]. */
   readonly ratio: number | null;
@@ -27,12 +27,12 @@ export interface ShortReading {
   readonly asOf: number | null;
 }
 
-/** Where no short volume was ever published. */
+/** Reading before the first short volume. */
 export const NO_SHORTS: ShortReading = { ratio: null, z: null, ratioAt: null, asOf: null };
 
-/** Follows the short ratio of one instrument session by session. */
+/** Running short ratio of one instrument. */
 export interface ShortPressure {
-  /** Takes a session in, oldest first. */
+  /** Adds a session, oldest first. */
   add(volume: ShortVolume): void;
   read(): ShortReading;
 }

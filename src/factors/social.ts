@@ -4,14 +4,14 @@ import { bullishness, type Sentiment } from "./message-counters.ts";
 import { type Input, type Reading, shown, unread } from "./reading.ts";
 import { clip, decay, ewStep, type Norm, normOf, standardised, Z_BOUND } from "./statistics.ts";
 
-/** How sentiment is judged. */
+/** How sentiment becomes a reading. */
 export const SOCIAL_RULES = {
   /** Half-life in sessions of the baseline of daily bullishness, and sessions that it needs. */
   baselineHalfLife: 30,
   minBaselineSessions: 20,
   /** Effective messages at which the sentiment counts half: n / (n + 10). */
   shrinkage: 10,
-  /** Days without a single message on the whole market after which the feed counts as dead. */
+  /** Days without a message on the whole market after which the feed is stale. */
   staleAfterDays: 3,
 } as const;
 
@@ -59,11 +59,11 @@ export function sentimentZ(value: number, messages: number, norm: Norm): number 
 /** n / (n + 10): the weight of n effective messages. */
 const shrink = (messages: number): number => messages / (messages + SOCIAL_RULES.shrinkage);
 
-/** z_S = clip(z_sent - 0.25 max(0, z_att - 1), -3, 3): a crowd is followed by a sober week. */
+/** z_S = clip(z_sent - 0.25 max(0, z_att - 1), -3, 3): high attention predicts a reversal. */
 export const socialZ = (sentiment: number, attention: AttentionReading): number =>
   clip(sentiment - attentionPenalty(attention), Z_BOUND);
 
-/** What is known of an instrument's messages at an instant. */
+/** Messages of an instrument at an instant. */
 export interface SocialContext {
   /** Unix milliseconds. */
   readonly at: number;
@@ -78,7 +78,7 @@ export interface SocialContext {
   readonly classNorm: Norm | undefined;
 }
 
-/** Sentiment of messages against the instrument's own habit; confidence n/(n + 10). */
+/** Sentiment of messages against the instrument's own history; confidence n/(n + 10). */
 export function readSocial(context: SocialContext): Reading {
   const { at, dayMs, feedAt, asOf, sentiment, attention } = context;
   if (asOf === null) return unread("not_observed");

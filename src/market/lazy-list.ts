@@ -1,10 +1,10 @@
 import type { RecordList } from "./records.ts";
 
 /**
- * A list that makes its records when they are read.
+ * A list whose records are computed when they are read.
  *
- * @param count How many there are; may rise.
- * @param read Makes the record at an index of 0..count - 1.
+ * @param count Number of records; may rise.
+ * @param read Computes the record at an index of 0..count - 1.
  */
 export function createLazyList<R>(count: () => number, read: (index: number) => R): RecordList<R> {
   const indexOf = (position: number) => (position < 0 ? count() + position : position);

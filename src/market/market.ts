@@ -6,7 +6,7 @@ import type { Feed, InstrumentRecords } from "./records.ts";
 export const MarketMode = z.enum(["sandbox", "files", "replay", "live"]);
 export type MarketMode = z.infer<typeof MarketMode>;
 
-/** Who the data come from and on what terms. */
+/** Origin of data and its terms. */
 export interface Source {
   readonly id: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export interface Source {
   readonly simulated: boolean;
 }
 
-/** Who gave the records of an instrument, by list; messages come from several places. */
+/** Sources of the records of an instrument, by feed; messages have several. */
 export type SourcesByFeed = ReadonlyMap<Feed, readonly Source[]>;
 
 /** A supply of market records; implementations live in src/sources. */
@@ -29,15 +29,15 @@ export interface Market {
    * `countKnown`. Lists only ever grow between two calls with the same `walkStart` and revision.
    */
   recordsUntil(at: number): readonly InstrumentRecords[];
-  /** Rises in `recordsUntil` when records came in behind those that were read, or old ones went:
-   *  scores are walked anew. Absent where that never happens. */
+  /** Rises in `recordsUntil` when records were added before those that were read, or when old ones
+   *  were dropped: all is scored again. Absent where that never happens. */
   revision?(): number;
-  /** Which prints there are; absent: all that the sources have. */
+  /** `blocks`: only blocks are stored; absent: all prints of the sources. */
   readonly printsAre?: "blocks";
-  /** Who gave what is known of an instrument, by list; absent where `source` gave all. */
+  /** Sources of the records of an instrument, by feed; absent where `source` is that of all. */
   readonly sourcesOf?: (symbol: string) => SourcesByFeed;
-  /** Instruments whose records come by and by, whether or not there are any yet; absent where all
-   *  records are there from the start. */
+  /** Instruments of a live market, with or without records so far; absent where all records are there
+   *  from the start. */
   readonly followed?: readonly Instrument[];
   /**
    * When the bars of a class's sessions are due in (after, until] (Unix milliseconds), ascending,
@@ -47,6 +47,6 @@ export interface Market {
   barsDue?(after: number, until: number, assetClass: AssetClass): readonly number[];
   /** Label of the session to which an instant (Unix milliseconds) belongs, under way or closed. */
   sessionAt(at: number, assetClass: AssetClass): string;
-  /** Instant from which scores are walked forward to `at`: the previous year's first moment. */
+  /** First instant of the sessions that are scored to reach `at`: the start of the year before. */
   scoringStart(at: number): number;
 }

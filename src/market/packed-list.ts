@@ -2,15 +2,14 @@ import { createLazyList } from "./lazy-list.ts";
 import type { RecordList } from "./records.ts";
 
 /**
- * How records of one kind are kept as bytes: an object with boxed numbers takes four to six times as
- * much.
+ * Binary layout of one kind of records: objects with boxed numbers take four to six times the memory.
  */
 export interface Packing<Value, R> {
   /** Bytes of a record. */
   readonly bytes: number;
-  /** Writes what a record is made from. */
+  /** Writes a value from which a record is read. */
   write(view: DataView, at: number, draft: Value): void;
-  /** Makes the record again, always the same. */
+  /** Reads a record; equal each time. */
   read(view: DataView, at: number): R;
 }
 
@@ -19,8 +18,8 @@ export interface PackedList<Draft, R> extends RecordList<R> {
   push(...drafts: readonly Draft[]): void;
 }
 
-/** Records that share a piece of memory: what is not yet used of the last piece is little. */
-const PIECE = 128;
+/** Records per buffer; small, so that little of the last buffer is unused. */
+const BUFFER_RECORDS = 128;
 
 /** Creates a list without records. */
 export function createPackedList<Draft, R>({
@@ -28,17 +27,22 @@ export function createPackedList<Draft, R>({
   write,
   read,
 }: Packing<Draft, R>): PackedList<Draft, R> {
-  const pieces: DataView[] = [];
+  const buffers: DataView[] = [];
   let length = 0;
   const list = createLazyList(
     () => length,
-    (index) => read(pieces[Math.floor(index / PIECE)] as DataView, (index % PIECE) * bytes),
+    (index) =>
+      read(
+        buffers[Math.floor(index / BUFFER_RECORDS)] as DataView,
+        (index % BUFFER_RECORDS) * bytes,
+      ),
   );
   return Object.assign(list, {
     push(...drafts: readonly Draft[]) {
       for (const draft of drafts) {
-        if (length % PIECE === 0) pieces.push(new DataView(new ArrayBuffer(PIECE * bytes)));
-        write(pieces.at(-1) as DataView, (length % PIECE) * bytes, draft);
+        if (length % BUFFER_RECORDS === 0)
+          buffers.push(new DataView(new ArrayBuffer(BUFFER_RECORDS * bytes)));
+        write(buffers.at(-1) as DataView, (length % BUFFER_RECORDS) * bytes, draft);
         length++;
       }
     },

@@ -18,7 +18,7 @@ export function countKnown(records: Pick<RecordList<Known>, "length" | "at">, at
 }
 
 /**
- * A reader that walks one growing list forward in time and hands out every record once.
+ * A reader that moves through one growing list in time and returns every record once.
  *
  * @returns A function of the list and an instant that never falls: the records newly known.
  */

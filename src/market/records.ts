@@ -7,8 +7,8 @@ export interface Known {
 }
 
 /**
- * Records as they are read: an array, or a list that makes each of them when it is asked for, so that
- * two readings of a place give equal records and not the same one.
+ * A list of records: an array, or a lazy list that computes each record on read, so that two reads at
+ * an index give equal records and not the same object.
  */
 export type RecordList<R> = Pick<readonly R[], "length" | "at" | "slice"> & Iterable<R>;
 

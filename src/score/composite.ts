@@ -73,7 +73,7 @@ export function compose(readings: Readings, weights: Weights): Composite {
  * Walk-forward rank correlation of the composite with the return over its horizon, by class: half
  * of what was measured and half of the prior .02, at least 0. Stocks: 369 of them, 2014-07 to
  * 2024-12; coins: 13, 2019-06 to 2024-12 (docs/method-and-backtest.md). `null` where there is
- * too little data: a probability that nobody calibrated is not published.
+ * too little data: a probability without calibration is not published.
  */
 export const CALIBRATION: Readonly<Record<AssetClass, number | null>> = {
   stock: 0.0039,

@@ -2,11 +2,11 @@ import type { Factor } from "../factors/reading.ts";
 import type { VolatilityReading } from "../factors/volatility.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** When a snapshot is news. */
+/** Rules by which a snapshot is an event. */
 export interface EventRules {
-  /** Points of score since the last event that are news. */
+  /** Change of the score since the last event, in points, that is an event. */
   readonly scoreMove: number;
-  /** Points around the last event's score to which it must first come back. */
+  /** Distance to the last event's score, in points, within which the rule is armed again. */
   readonly rearmWithin: number;
   /** z of volatility that is high and extreme, and below which the alert is armed again. */
   readonly highZ: number;
@@ -31,7 +31,7 @@ export const EVENT_RULES = {
   coinQuietDays: 0.25,
 } as const satisfies EventRules & Readonly<Record<"coinQuietDays", number>>;
 
-/** What an event says of the snapshot before or after. */
+/** The snapshot before or after an event. */
 export interface EventPoint {
   /** Unix milliseconds. */
   readonly at: number;
@@ -45,20 +45,20 @@ export interface EventPoint {
 export const SHIFT_REASONS = ["direction", "score"] as const;
 type ShiftReason = (typeof SHIFT_REASONS)[number];
 
-/** The signal or the score of an instrument moved far enough to be told. */
+/** The signal changed, or the score moved far enough for an event. */
 export interface SignalShift {
   readonly kind: "signal.shift";
   readonly reason: ShiftReason;
-  /** At the last event, or where watching began. */
+  /** At the last event, or at the first snapshot. */
   readonly before: EventPoint;
   readonly after: EventPoint;
 }
 
-/** What is remembered between snapshots of one instrument. */
+/** State between two snapshots of one instrument. */
 export interface ShiftState {
-  /** The last event, or where watching began. */
+  /** The last event, or the first snapshot. */
   readonly last: EventPoint;
-  /** Session of the last event; `null` when there was none, so that nothing must stay quiet. */
+  /** Session of the last event; `null` when there was none, so that there is no quiet time. */
   readonly session: string | null;
   /** Whether the score has come back to the last event's since. */
   readonly isArmed: boolean;
@@ -72,10 +72,10 @@ export interface SessionSnapshot {
 }
 
 /**
- * Whether a snapshot is news. A change that falls into the quiet time is told afterwards, if it
- * still holds.
+ * Whether a snapshot is a `signal.shift` event. A change within the quiet time is an event afterwards,
+ * if it still holds.
  *
- * @param state After the snapshot before, `undefined` for the first: that one is no news.
+ * @param state After the snapshot before, `undefined` for the first, which is never an event.
  * @returns The same state when nothing of it changes.
  */
 export function signalShift(
@@ -116,7 +116,7 @@ function reasonOf(last: EventPoint, after: EventPoint, farMove: number): ShiftRe
   return Math.abs(after.score - last.score) >= farMove ? "score" : undefined;
 }
 
-/** When something was last told. */
+/** Time of an event. */
 interface EventTime {
   /** Unix milliseconds. */
   readonly at: number;
@@ -136,10 +136,10 @@ const ALERT_LEVELS = ["calm", "high", "extreme"] as const;
 /** One of them. */
 type AlertLevel = (typeof ALERT_LEVELS)[number];
 
-/** The levels that are news. */
+/** The levels that are events. */
 export const SEVERITIES = ["high", "extreme"] as const satisfies readonly AlertLevel[];
 
-/** `volatility`: it is far above its habit by its z; `return`: one session alone moved very far. */
+/** `volatility`: it is far above its own history by its z; `return`: one session alone moved very far. */
 export const VOLATILITY_REASONS = ["volatility", "return"] as const;
 type VolatilityReason = (typeof VOLATILITY_REASONS)[number];
 
@@ -153,11 +153,11 @@ export interface VolatilityAlert {
   readonly reading: VolatilityReading;
 }
 
-/** What is remembered between closed sessions of one instrument. */
+/** State between two closed sessions of one instrument. */
 export interface VolatilityState {
-  /** What was told since the volatility was last calm, or what it was where watching began. */
+  /** Level of the last event since the volatility was calm, or that of the first session. */
   readonly level: AlertLevel;
-  /** The last event; `null` when there was none, so that nothing must stay quiet. */
+  /** The last event; `null` when there was none, so that there is no quiet time. */
   readonly told: EventTime | null;
 }
 
@@ -167,11 +167,11 @@ export interface ClosedSession extends SessionSnapshot {
 }
 
 /**
- * Whether the volatility of a closed session is news: when it is high, again when it is extreme by
- * its z or by its return; then not before z was low. What falls into the quiet time is told
- * afterwards, if it still holds.
+ * Whether the volatility of a closed session is a `volatility.alert` event: when it is high, again
+ * when it is extreme by its z or by its return, and then not before z was low. A change within the
+ * quiet time is an event afterwards, if it still holds.
  *
- * @param state After the session before, `undefined` for the first: that one is no news.
+ * @param state After the session before, `undefined` for the first, which is never an event.
  * @returns The same state when nothing of it changes.
  */
 export function volatilityAlert(
@@ -198,7 +198,7 @@ export function volatilityAlert(
 const isAbove = (level: AlertLevel, other: AlertLevel): boolean =>
   ALERT_LEVELS.indexOf(level) > ALERT_LEVELS.indexOf(other);
 
-/** The level by the habit alone. */
+/** The level by z alone. */
 function levelByZ({ z }: VolatilityReading, { extremeZ, highZ }: EventRules): AlertLevel {
   if (z === null || z < highZ) return "calm";
   return z >= extremeZ ? "extreme" : "high";

@@ -37,22 +37,22 @@ export interface Measurement {
   readonly attention: AttentionReading;
 }
 
-/** One instrument while time moves forward over its records. A feed that it lacks is absent. */
+/** Running state of one instrument as its records are replayed. A feed that it lacks is absent. */
 export interface InstrumentState {
   readonly instrument: Instrument;
-  /** Where the signal stands after the newest close. */
+  /** Signal after the newest close. */
   signal: SignalState | undefined;
-  /** Known bars, and the newest of them. */
+  /** Number of known bars, and the newest of them. */
   bars: number;
   newestBar: Bar | undefined;
-  /** Typical value of a session's trading in quote currency. */
+  /** Exponentially weighted turnover of a session in quote currency. */
   turnover: number | undefined;
   /** Whether the instrument is part of its class's benchmark. */
   isBenchmarked: boolean;
   readonly listed: PriceHistory | undefined;
   readonly coin: CoinHistory | undefined;
   readonly splits: Split[];
-  /** Known figures of filings, and what they say. */
+  /** Number of known figures of filings, and their summary. */
   filed: number;
   filings: Filings;
   readonly yields: YieldHistory | undefined;
@@ -62,7 +62,7 @@ export interface InstrumentState {
   readonly network: Feed<OnChain, NetworkValue> | undefined;
 }
 
-/** Half-life in sessions of what counts as typical turnover. */
+/** Half-life of the turnover in sessions. */
 const TURNOVER_HALF_LIFE = 21;
 
 /** When the newest record of a kind became known in a class, Unix milliseconds, `null` for never. */
@@ -72,7 +72,7 @@ export interface FeedTimes {
   offExchange: number | null;
 }
 
-/** What the tracks of a class share. */
+/** What the instruments of a class share. */
 export interface ClassContext {
   readonly benchmark: Benchmark;
   readonly feedTimes: FeedTimes;
@@ -83,7 +83,7 @@ export interface ClassContext {
   readonly dayMs: number;
 }
 
-/** Starts to follow an instrument before its first record. */
+/** State of an instrument before its first record. */
 export function createInstrumentState(
   { instrument, fundamentals, mentions, prints, shortVolumes, onChain }: InstrumentRecords,
   { dayMs, authors, readText, newPriceHistory }: ClassContext,
@@ -110,7 +110,7 @@ export function createInstrumentState(
   };
 }
 
-/** A state's own records, and how far to read them. */
+/** Records of an instrument, and the instant up to which they are read. */
 interface View {
   readonly records: InstrumentRecords;
   /** Unix milliseconds, never falling. */
@@ -156,7 +156,7 @@ function takeFilings(
 
 function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void {
   const { listed, coin } = state;
-  // The return between two absurd prices may be no number: it is not known.
+  // The return between two extreme prices may overflow; it then counts as unknown.
   const bar = Number.isFinite(known.logReturn) ? known : { ...known, logReturn: null };
   if (state.isBenchmarked) benchmark.note(bar);
   if (listed !== undefined) {
@@ -170,7 +170,7 @@ function takeBar(state: InstrumentState, known: Bar, benchmark: Benchmark): void
   state.bars++;
 }
 
-/** Measures what is known since the state was advanced. */
+/** Measures an instrument that was advanced to the instant. */
 export function measureInstrument(state: InstrumentState, at: number, dayMs: number): Measurement {
   const { listed, coin, messages } = state;
   return {
@@ -201,7 +201,7 @@ function valueStock(state: InstrumentState, at: number, dayMs: number): ValuedSt
   return measurement && { measurement, norms: yields.norms };
 }
 
-/** Begins a session, if it has not begun: what the one before left behind becomes the past. */
+/** Begins a session, unless it has begun: the results of the one before become history. */
 export function beginSession({ messages, block }: InstrumentState): void {
   messages?.beginSession();
   block?.accumulator.beginSession();
@@ -215,12 +215,12 @@ export function endSession(state: InstrumentState, at: number, dayMs: number): v
   if (yields?.isDue(at)) yields.add(valueStock(state, at, dayMs)?.measurement.yields ?? {}, at);
 }
 
-/** What takes records in, one by one. */
+/** A running figure that takes records one by one. */
 interface Accumulator<R> {
   add(record: R): void;
 }
 
-/** One growing list of an instrument and what it feeds. */
+/** One growing list of an instrument, and the running figure that it feeds. */
 interface Feed<R extends Known, T extends Accumulator<R>> {
   readonly accumulator: T;
   readonly read: ReturnType<typeof createReader<R>>;
@@ -233,9 +233,9 @@ const createFeed = <R extends Known, T extends Accumulator<R>>(accumulator: T): 
 });
 
 /**
- * Feeds what became known up to an instant (Unix milliseconds, never falling).
+ * Feeds the records that became known up to an instant (Unix milliseconds, never falling).
  *
- * @returns When the newest of it became known, `null` when there was nothing new.
+ * @returns When the newest of them became known, `null` when there was none.
  */
 function accumulate<R extends Known, T extends Accumulator<R>>(
   { accumulator, read }: Feed<R, T>,

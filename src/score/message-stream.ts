@@ -18,25 +18,25 @@ import { extendBaseline, type SocialBaseline } from "../factors/social.ts";
 import { createReader } from "../market/point-in-time.ts";
 import type { Mention, RecordList } from "../market/records.ts";
 
-/** The messages about one instrument while time moves forward. */
+/** The messages about one instrument as they are replayed. */
 export interface MessageStream {
-  /** Habit of the clear sessions before the current one. */
+  /** Mean and deviation of the clear sessions before the current one. */
   readonly baseline: SocialBaseline | undefined;
   /** When the newest message became known, Unix milliseconds; `null` before the first. */
   readonly newestAt: number | null;
-  /** Takes in the messages known by `at`, which never falls. */
+  /** Takes the messages known by `at`, which never falls. */
   advance(mentions: RecordList<Mention>, at: number): void;
-  /** What is heard at an instant not before the newest message. */
+  /** Sentiment at an instant, not before the newest message. */
   sentimentAt(at: number): Sentiment;
-  /** How much is said at that instant. */
+  /** Attention at that instant. */
   attentionAt(at: number): AttentionReading;
   /** The session before, if it was clear, joins the baseline. */
   beginSession(): void;
-  /** What is heard at the close is the session's. */
+  /** The sentiment at the close is that of the session. */
   closeSession(at: number): void;
 }
 
-/** What a text says, and what makes it a duplicate. */
+/** Polarity of a text, and its normalised form, by which duplicates are found. */
 interface TextReading {
   /** In [-1, 1], positive is bullish. */
   readonly polarity: number;
@@ -46,25 +46,25 @@ interface TextReading {
 /** Reads the text of a message. */
 export type TextReader = (message: Pick<Mention, "text">) => TextReading;
 
-/** Where and among whom a conversation takes place; times in milliseconds. */
+/** What a message stream needs; times in milliseconds. */
 export interface MessageStreamOptions {
   readonly halfLifeMs: number;
   readonly dayMs: number;
-  /** What authors write elsewhere, known up to the instant of every message that is read. */
+  /** Activity of authors on all instruments, up to the instant of every message that is read. */
   readonly authors: AuthorActivity;
-  /** One for many conversations: they share messages. */
+  /** Shared by all streams, since a message may be in several. */
   readonly readText?: TextReader;
 }
 
 /** Polarity of an author's own tag. */
 const STANCE_POLARITY = { bullish: 1, bearish: -1 } as const;
 
-/** Texts whose reading is remembered; messages repeat each other a lot. */
-const REMEMBERED_TEXTS = 20_000;
+/** Texts in the cache; messages often repeat each other. */
+const CACHED_TEXTS = 20_000;
 
 /**
- * Reads texts, each once while it is remembered, and each message once while it is there: a walk
- * that starts over meets the same messages again.
+ * Reads each text once while it is cached, and each message once while it is in memory: a replay run
+ * that starts over reads the same messages again.
  *
  * @param polarityOf How bullish (1) or bearish (-1) a text is; the lexicon's opinion by default.
  */
@@ -75,7 +75,7 @@ export function createTextReader(polarityOf: (text: string) => number = polarity
     const { text } = message;
     const before = known.get(text);
     if (before !== undefined) return before;
-    if (known.size >= REMEMBERED_TEXTS) known.clear();
+    if (known.size >= CACHED_TEXTS) known.clear();
     const polarity = polarities.get(message) ?? polarityOf(text);
     polarities.set(message, polarity);
     const reading = { polarity, normalised: normalisedText(text) };
@@ -91,17 +91,17 @@ function createWeigher(
 ) {
   return (mention: Mention) => {
     const { author, stance, availableAt } = mention;
-    const said = readText(mention);
+    const read = readText(mention);
     const weight = messageWeight(mention, {
-      duplicates: recent.countEarlier(said.normalised, availableAt),
+      duplicates: recent.countEarlier(read.normalised, availableAt),
       byAuthor: author === null ? 0 : authors.countEarlier(author, availableAt),
     });
-    recent.add(said.normalised, availableAt, weight);
-    return { polarity: stance === null ? said.polarity : STANCE_POLARITY[stance], weight };
+    recent.add(read.normalised, availableAt, weight);
+    return { polarity: stance === null ? read.polarity : STANCE_POLARITY[stance], weight };
   };
 }
 
-/** Starts to listen. The author's own tag overrides what the text says. */
+/** An empty stream. The author's own tag overrides the polarity of the text. */
 export function createMessageStream(setting: MessageStreamOptions): MessageStream {
   const { halfLifeMs, dayMs } = setting;
   const newMentions = createReader<Mention>();
@@ -120,7 +120,7 @@ export function createMessageStream(setting: MessageStreamOptions): MessageStrea
     const { availableAt } = mention;
     const { polarity, weight } = weigh(mention);
     newestAt = availableAt;
-    // Bots keep no conversation alive.
+    // Messages of bots do not count as activity.
     if (weight > 0) countedAt = availableAt;
     counters = addMessage(decayCounters(counters, availableAt, halfLifeMs), polarity, weight);
   };

@@ -17,7 +17,7 @@ export interface PeerTables {
   readonly social: Norm | undefined;
 }
 
-/** Before the first close there is nothing to compare with. */
+/** The empty tables before the first close. */
 export const noPeers = (assetClass: AssetClass): PeerTables => ({
   assetClass,
   epoch: null,

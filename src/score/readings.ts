@@ -20,7 +20,7 @@ export interface ReadingContext {
   readonly printsAt: number | null;
 }
 
-/** One instrument as it was followed and measured. */
+/** One instrument with its state and its measurement. */
 export interface MeasuredInstrument {
   readonly state: InstrumentState;
   readonly measurement: Measurement;
@@ -35,7 +35,7 @@ export function readFactors(observed: MeasuredInstrument, context: ReadingContex
   return {
     momentum: readMomentum(measurement.momentum, { asOf, missedSessions }, context.momentum),
     valuation: readAnyValuation(observed, context),
-    social: readConversation(observed, context),
+    social: readMessages(observed, context),
     darkpool: readOffExchange(observed, context),
   };
 }
@@ -53,7 +53,7 @@ function readAnyValuation(
   return readValuation(measurement.valuation, tables.valuation, time);
 }
 
-function readConversation(
+function readMessages(
   { state: { messages }, measurement: { sentiment, attention } }: MeasuredInstrument,
   { at, dayMs, tables, mentionsAt }: ReadingContext,
 ): Reading {

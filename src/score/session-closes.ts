@@ -5,16 +5,16 @@ import type { InstrumentRecords, Known, RecordList } from "../market/records.ts"
 
 /** When the sessions of one calendar close. */
 export interface SessionCloses {
-  /** Instants in Unix milliseconds, ascending; some may be yet to come. */
+  /** Instants in Unix milliseconds, ascending; some may lie in the future. */
   readonly closes: readonly number[];
   /**
-   * Takes in the sessions that close by `at` (Unix milliseconds, never falling). Of the group only
-   * those instruments need to be there that have new bars.
+   * Adds the sessions that close by `at` (Unix milliseconds, never falling). The group needs to hold
+   * the instruments with new bars only.
    */
   advance(group: readonly InstrumentRecords[], at: number): void;
 }
 
-/** Days ahead for which a calendar is asked at once. */
+/** Days ahead for which the calendar is read at once. */
 const DAYS_AHEAD = 10;
 
 /**
@@ -55,7 +55,7 @@ function closesOfBars(): SessionCloses {
     advance(group, at) {
       const fresh = new Set(newBars(group, at).map(({ availableAt }) => availableAt));
       const newest = closes.at(-1) ?? Number.NEGATIVE_INFINITY;
-      // Another instrument's bar of a session that is known already closes none.
+      // A bar of another instrument adds no session that is known already.
       const later = [...fresh].filter((close) => close > newest);
       for (const close of later.sort((a, b) => a - b)) closes.push(close);
     },

@@ -1,14 +1,14 @@
 import { decay, ewStep } from "../factors/statistics.ts";
 import type { AssetClass } from "../market/instrument.ts";
 
-/** What the evidence suggests; the wire calls it `signal`. */
+/** Direction of a signal; the wire calls it `signal`. */
 export const DIRECTIONS = ["LONG", "SHORT", "WAIT"] as const;
 /** One of them. */
 export type Direction = (typeof DIRECTIONS)[number];
 
 /**
- * Smoothed scores at which the signal begins and ends (method 3.2: 2.7 changes per instrument and
- * year, of which 2 % flip back within five days).
+ * Hysteresis: smoothed scores at which a signal begins and ends (method 3.2: 2.7 changes per
+ * instrument and year, of which 2 % flip back within five days).
  */
 export const THRESHOLDS = {
   enterLong: 70,
@@ -29,16 +29,16 @@ export const SMOOTHING_HALF_LIFE: Readonly<Record<AssetClass, number>> = {
 /** Bars that an instrument needs before it may be more than WAIT. */
 export const MIN_BARS = 60;
 
-/** Why the signal is WAIT whatever the score. */
+/** Reasons for WAIT whatever the score. */
 export const FORCED_WAITS = ["too_young", "not_trading", "low_confidence"] as const;
 type ForcedWait = (typeof FORCED_WAITS)[number];
 
-/** Where the signal of an instrument stands after a session. */
+/** Signal of an instrument after a session. */
 export interface SignalState {
   readonly direction: Direction;
   /** When this direction began, Unix milliseconds. */
   readonly since: number;
-  /** The direction before it, `null` when there was none since the walk began. */
+  /** The direction before it, `null` when there was none since the start of scoring. */
   readonly previous: Direction | null;
   /** Exponentially smoothed score in [0, 100]. */
   readonly smoothed: number;
@@ -59,7 +59,7 @@ export interface SessionScore {
   readonly missedSessions: number;
 }
 
-/** The state after one more session; hysteresis keeps it from flapping around a threshold. */
+/** The signal after one more session; hysteresis keeps it from flapping around a threshold. */
 export function nextSignal(state: SignalState | undefined, session: SessionScore): SignalState {
   if (session.missedSessions > 0 && state !== undefined) return frozenSignal(state, session);
 

@@ -35,10 +35,10 @@ export interface FactorResult extends Omit<Reading, "listInputs"> {
   readonly inputs: readonly Input[];
 }
 
-/** What the service believed about one instrument at one instant. Immutable. */
+/** Score, signal and factors of one instrument at one instant. Immutable. */
 export interface Snapshot {
   readonly instrument: Instrument;
-  /** Unix milliseconds; nothing that became known later was used. */
+  /** Unix milliseconds; later records were not used. */
   readonly at: number;
   readonly status: Status;
   /** In [0, 100], not rounded. */
@@ -51,14 +51,14 @@ export interface Snapshot {
   /** Newest close as traded, `null` before the first bar. */
   readonly price: { readonly value: number; readonly at: number } | null;
   readonly factors: Readonly<Record<Factor, FactorResult>>;
-  /** What the inputs were compared with, shared by the instruments of a class and epoch. */
+  /** Peer tables of the inputs, shared by the instruments of a class and epoch. */
   readonly tables?: PeerTables;
 }
 
 /** A snapshot of which the factors may no longer be kept. */
 export type PastSnapshot = Omit<Snapshot, "factors"> & Partial<Pick<Snapshot, "factors">>;
 
-/** One instrument's readings at one instant, with what its signal needs to know. */
+/** What a snapshot is computed from. */
 export interface SnapshotInputs {
   readonly instrument: Instrument;
   /** Unix milliseconds. */
@@ -71,7 +71,7 @@ export interface SnapshotInputs {
   readonly tables: PeerTables;
 }
 
-/** What the signal needs to know of an evaluation. */
+/** The part that the signal is decided on. */
 export const sessionScore = (
   { instrument, at, bars, missedSessions }: SnapshotInputs,
   { score, confidence }: Composite,
@@ -84,20 +84,20 @@ export const sessionScore = (
   missedSessions,
 });
 
-/** Assembles the snapshot of an evaluation. */
+/** Assembles a snapshot. */
 export function createSnapshot(
-  evaluation: SnapshotInputs,
+  inputs: SnapshotInputs,
   composite: Composite,
   signal: SignalState,
 ): Snapshot {
-  const { instrument, at, readings, newestBar, tables } = evaluation;
+  const { instrument, at, readings, newestBar, tables } = inputs;
   const weights = WEIGHTS[instrument.assetClass];
   const result = (factor: Factor): FactorResult =>
     resultOf(readings[factor], weights[factor], composite.contributions[factor]);
   return {
     instrument,
     at,
-    status: statusOf(evaluation, composite, signal),
+    status: statusOf(inputs, composite, signal),
     score: composite.score,
     confidence: composite.confidence,
     coverage: composite.coverage,
@@ -114,7 +114,7 @@ export function createSnapshot(
   };
 }
 
-/** Lists of missing factors by the digits of what is missing: there are only sixteen. */
+/** Lists of missing factors by bit mask; there are only sixteen. */
 const missingLists = new Map<number, readonly Factor[]>();
 
 function missingOf(readings: Readings): readonly Factor[] {
@@ -124,23 +124,22 @@ function missingOf(readings: Readings): readonly Factor[] {
   return known;
 }
 
-/** Results of readings that are one for all instruments, by reading and weight. */
+/** Results of shared readings, by reading and weight. */
 const sharedResults = new WeakMap<Reading, Map<number, FactorResult>>();
 
 function resultOf(reading: Reading, weight: number, contribution: number): FactorResult {
-  if (!isShared(reading)) return new OpenableResult(reading, weight, contribution);
+  if (!isShared(reading)) return new LazyFactorResult(reading, weight, contribution);
   const byWeight = sharedResults.get(reading) ?? new Map<number, FactorResult>();
   sharedResults.set(reading, byWeight);
-  const known = byWeight.get(weight) ?? new OpenableResult(reading, weight, 0);
+  const known = byWeight.get(weight) ?? new LazyFactorResult(reading, weight, 0);
   byWeight.set(weight, known);
   return known;
 }
 
 /**
- * A class, because only a getter keeps a refresh from listing what few will read: most snapshots
- * are replaced unopened.
+ * Lists its inputs on first read: most snapshots are replaced before anyone reads their inputs.
  */
-class OpenableResult implements FactorResult {
+class LazyFactorResult implements FactorResult {
   readonly z: number | null;
   readonly confidence: number;
   readonly status: FactorStatus;

@@ -5,17 +5,17 @@ import type { ReadOptions } from "./files/market-folder.ts";
 import { dailyClock, type MarketClock, ReplayClock, stoppedClock } from "./market-clock.ts";
 import { createSandbox } from "./sandbox/sandbox.ts";
 
-/** A market and the time in it. */
+/** A market and its clock. */
 export interface OpenedMarket {
   readonly market: Market;
   readonly clock: MarketClock;
 }
 
 /**
- * Opens the market that was chosen. Of a folder nothing is kept that becomes known after the last
- * instant that will be asked for.
+ * Opens the configured market. Records of a folder that become known after the last instant of
+ * interest are dropped.
  *
- * @throws {Error} when a folder is not as it should be, or has no data for the replay.
+ * @throws {Error} when a folder is invalid, or has no data for the replay.
  */
 export async function openMarket(
   choice: Exclude<MarketChoice, { readonly kind: "live" }>,
@@ -40,7 +40,7 @@ export async function openMarket(
   }
 }
 
-/** What reads folders is loaded only where one is read. */
+/** The reader of folders is loaded only where one is read. */
 async function readFolder(folder: string, options: ReadOptions): Promise<Market> {
   const { readMarketFolder } = await import("./files/market-folder.ts");
   return readMarketFolder(folder, options);

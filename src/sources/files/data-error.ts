@@ -1,4 +1,4 @@
-/** Characters of a refused value that a message shows. */
+/** Characters of an invalid value that a message shows. */
 const SHOWN_CHARACTERS = 40;
 
 /** A line of a file, counted from 1; the header of a table is line 1. */
@@ -9,17 +9,17 @@ export interface FileLocation {
 }
 
 /**
- * The error for data that must not be read: `file:line: what is wrong: how it should look`.
+ * Error of invalid data: `file:line: what is wrong: what is expected`.
  *
- * @param wrong What stands there.
- * @param expected What should.
+ * @param wrong What is wrong.
+ * @param expected What is expected.
  */
 export function dataError({ file, line }: FileLocation, wrong: string, expected: string): Error {
   const place = line === undefined ? file : `${file}:${line}`;
   return new Error(`${place}: ${wrong}: ${expected}`);
 }
 
-/** A refused value in quotes, cut when it is long and with control characters escaped. */
+/** An invalid value in quotes, cut when it is long and with control characters escaped. */
 export function quoted(value: string): string {
   const shown = value.length > SHOWN_CHARACTERS ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value;
   return JSON.stringify(shown);

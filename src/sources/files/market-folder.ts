@@ -35,21 +35,20 @@ const FOLDERS = {
 } as const;
 type FolderName = keyof typeof FOLDERS;
 
-/** How to read a folder. */
+/** How a folder is read. */
 export interface ReadOptions {
-  /** Records known later than this (Unix milliseconds) are checked and then forgotten. */
+  /** Records known later than this (Unix milliseconds) are validated and then dropped. */
   readonly until?: number;
-  /** Told after each instrument. */
+  /** Called after each instrument. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 /**
  * Reads a whole market folder into memory: instruments.csv and, by symbol, bars, fundamentals,
- * mentions, prints, offexchange and onchain. A file that is missing, or whose first record comes
- * after `until`, means that no feed observes the instrument: nothing tells of a feed to come.
+ * mentions, prints, offexchange and onchain. A missing file, or one whose first record comes after
+ * `until`, means that no feed observes the instrument.
  *
- * @throws {Error} whose message begins with file and line at the first thing that is not as it
- *   should be; nothing is skipped.
+ * @throws {Error} with file and line at the first invalid item; nothing is skipped.
  */
 export async function readMarketFolder(
   folder: string,
