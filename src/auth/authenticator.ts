@@ -6,7 +6,7 @@ import { type ClientRecord, clients } from "./agents/agent.ts";
 import type { Authenticate, Caller } from "./caller.ts";
 import type { ApiKeys } from "./keys/api-keys.ts";
 import type { LastUse } from "./last-use.ts";
-import { isByDocument } from "./oidc/metadata-documents.ts";
+import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { ownCeiling } from "./oidc/resources.ts";
 import { isScope, type Scope, scopeNames } from "./scopes.ts";
 
@@ -135,7 +135,7 @@ async function basisOf(
   { clientId = "", accountId = "", grantId = "" }: AccessToken,
   { records, accounts }: AuthenticatorOptions,
 ) {
-  const isByItsDocument = isByDocument(clientId);
+  const isByItsDocument = hasMetadataDocument(clientId);
   const [client, account, grant] = await Promise.all([
     isByItsDocument ? undefined : records.get(clients, clientId),
     accounts.find(accountId),

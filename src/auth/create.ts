@@ -11,25 +11,25 @@ import { createOutbox } from "../mail/outbox.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "../outbound/guarded-fetch.ts";
 import type { State } from "../state.ts";
 import { createKeyringVault } from "../store/keys/keyring-vault.ts";
+import type { Vault } from "../store/keys/vault.ts";
 import { countDenials } from "../telemetry/instrumented.ts";
 import { Accounts } from "./accounts/accounts.ts";
 import { Sessions } from "./accounts/browser-sessions.ts";
 import { createSignIn } from "./accounts/code-sign-in.ts";
 import type { Upstream } from "./accounts/sign-in.ts";
 import type { UpstreamOptions } from "./accounts/upstream.ts";
-import { createClaims } from "./agents/create-claims.ts";
+import { Claims } from "./agents/claims.ts";
 import { createAgentOf } from "./agents/registration-access-token.ts";
 import { UnclaimedCapacity } from "./agents/unclaimed-capacity.ts";
 import { createAssertionVerifier } from "./assertions/id-jag.ts";
 import { readTrustedIssuers, type TrustedIssuer } from "./assertions/trusted-issuers.ts";
 import { createAuditor } from "./auditor.ts";
-import { type AuthenticatorOptions, createAuthenticator } from "./authenticator.ts";
-import type { Authenticate } from "./caller.ts";
-import { createCredentialCache } from "./credential-cache.ts";
+import { createAuthenticator } from "./authenticator.ts";
+import { CredentialCache } from "./credential-cache.ts";
 import { createApiKeys } from "./keys/api-keys.ts";
-import { createLastUse } from "./last-use.ts";
+import { LastUse } from "./last-use.ts";
 import { createInteractions } from "./oidc/interactions.ts";
-import { createPlainTokens } from "./oidc/plain-tokens.ts";
+import { createClientCredentialsIssuer } from "./oidc/plain-tokens.ts";
 import { createProvider, type ProviderOptions } from "./oidc/provider.ts";
 
 /** What decides who may do what. */
@@ -63,43 +63,77 @@ export type Access = Awaited<ReturnType<typeof createAccess>>;
 /** Builds accounts, agents, keys, intake, mail and the authorization server over them. */
 export async function createAccess(options: AccessOptions) {
   const { config, state, baseUrl, now, log } = options;
-  const issuers = await trustedIssuers(config.trustedIssuersFile);
-  const onError = (error: unknown) => log.error({ err: error }, "a part of a request failed");
-  const basics = basicsOf(options, onError);
-  const { records, audit, keys, accounts, mailbox } = basics;
-  const { hashAddress } = state.keyring;
   const { anonymousScopes, signUp } = config;
+  const { records } = state.store;
+  const { hashAddress } = state.keyring;
+  const mode = config.market.kind;
+  const onError = (error: unknown) => log.error({ err: error }, "a part of a request failed");
+
+  const issuers = await trustedIssuers(config.trustedIssuersFile);
+  const audit = createAuditor({ hashAddress, now });
+  const lastUse = new LastUse({ records, now, onError });
+  const vault = createKeyringVault(state.keyring);
+  const mailbox = createOutbox({ vault, now });
   const { limits, denials, sync } = limitsOf(options, onError);
-  const intake = createIntake({ records, now, audit, keys, mode: config.market.kind });
+  const accounts = new Accounts({ records, now, audit, lastUse });
+  const keys = createApiKeys({ records, mode, now, audit, lastUse });
+  const intake = createIntake({ records, now, audit, keys, mode });
   const { isAccepted } = intake;
   const sessions = new Sessions({ records, now, secure: isHttps(baseUrl), audit });
-  const claims = createClaims({ ...basics, hashAddress, now, baseUrl, anonymousScopes });
-  const outbound = createGuardedFetch(options.outbound);
+  const claims = new Claims({ records, audit, now, mailbox, baseUrl, anonymousScopes });
   const capacity = new UnclaimedCapacity({ records, now });
+  const outbound = createGuardedFetch(options.outbound);
+  const verifier = createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now });
   const provider = followKeys(state, {
-    ...{ records, accounts, claims, limits, hashAddress, now, onError, baseUrl, anonymousScopes },
+    records,
+    accounts,
+    claims,
+    capacity,
+    verifier,
+    limits,
+    hashAddress,
+    now,
+    onError,
+    baseUrl,
+    anonymousScopes,
     discovery: authorizationServerExtras({ baseUrl }),
-    verifier: createAssertionVerifier({ issuers, audience: baseUrl, records, audit, now }),
     signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
-    capacity,
   });
-  const mailWorker = startMailWorker(options, basics);
+  const cache = new CredentialCache({
+    authenticate: createAuthenticator({
+      records,
+      provider,
+      keys,
+      accounts,
+      lastUse,
+      baseUrl,
+      anonymousScopes,
+    }),
+    onCredentialChange: state.onCredentialChange,
+    now,
+    monotonic: () => performance.now(),
+  });
+  const redirectUri = `${baseUrl}/sign-in/callback`;
+  const forSignIn = { records, accounts, signUp, isAccepted };
+  const upstream = await upstreamOf(config.upstream, { ...forSignIn, onError, redirectUri });
+  const mailWorker = startMailWorker(options, vault);
   return {
-    ...{ accounts, keys, claims, intake, limits, denials, sessions, provider },
+    accounts,
+    keys,
+    claims,
+    intake,
+    limits,
+    denials,
+    sessions,
+    provider,
     unclaimedTally: () => capacity.tally(),
     agentOf: createAgentOf(records),
-    authenticate: authenticationOf(options, { ...basics, provider, anonymousScopes }),
+    authenticate: (credential: string) => cache.authenticate(credential),
     interactions: createInteractions(provider),
-    plainTokens: createPlainTokens({ records, audit, now, baseUrl, anonymousScopes }),
-    signIn: createSignIn({
-      ...{ records, accounts, mailbox, signUp, isAccepted, audit },
-      serviceName: options.name,
-    }),
-    upstream: await upstreamOf(config.upstream, {
-      ...{ records, accounts, signUp, isAccepted, onError },
-      redirectUri: `${baseUrl}/sign-in/callback`,
-    }),
+    plainTokens: createClientCredentialsIssuer({ records, audit, now, baseUrl, anonymousScopes }),
+    signIn: createSignIn({ ...forSignIn, mailbox, audit, serviceName: options.name }),
+    upstream,
     async close() {
       await mailWorker.stop();
       await Promise.all([outbound.close(), sync()]);
@@ -107,27 +141,14 @@ export async function createAccess(options: AccessOptions) {
   };
 }
 
-/** What most parts need. */
-function basicsOf({ state, config, now }: AccessOptions, onError: (error: unknown) => void) {
-  const { records } = state.store;
-  const audit = createAuditor({ hashAddress: state.keyring.hashAddress, now });
-  const lastUse = createLastUse({ records, now, onError });
-  const vault = createKeyringVault(state.keyring);
-  return {
-    ...{ records, audit, lastUse, vault },
-    accounts: new Accounts({ records, now, audit, lastUse }),
-    keys: createApiKeys({ records, mode: config.market.kind, now, audit, lastUse }),
-    mailbox: createOutbox({ vault, now }),
-  };
-}
-
-/** Sends what is in the outbox from now on. */
-function startMailWorker(
-  { config, onEmail, now, log }: AccessOptions,
-  { records, vault }: ReturnType<typeof basicsOf>,
-) {
+/** Starts to send what is in the outbox. */
+function startMailWorker({ state, config, onEmail, now, log }: AccessOptions, vault: Vault) {
   const mailWorker = new MailWorker({
-    ...{ records, vault, smtp: config.mail, onTerminal: onEmail, now },
+    records: state.store.records,
+    vault,
+    smtp: config.mail,
+    onTerminal: onEmail,
+    now,
     onError: (error) => log.error({ err: error }, "a message could not be sent"),
   });
   mailWorker.start();
@@ -142,16 +163,6 @@ async function upstreamOf(
   if (choice === undefined) return undefined;
   const { createUpstream } = await import("./accounts/upstream.ts");
   return createUpstream({ ...options, choice });
-}
-
-/** Finds out who calls, and remembers it for a moment. */
-function authenticationOf(
-  { state: { onCredentialChange }, now, baseUrl }: AccessOptions,
-  places: Omit<AuthenticatorOptions, "baseUrl">,
-): Authenticate {
-  const authenticate = createAuthenticator({ ...places, baseUrl });
-  const monotonic = () => performance.now();
-  return createCredentialCache({ authenticate, onCredentialChange, now, monotonic });
 }
 
 /** Counts in the store where other processes count too, else in this process alone. */

@@ -6,12 +6,12 @@ import { allowedScopes, grants } from "./accounts/grants.ts";
 import { belongingTo, clients } from "./agents/agent.ts";
 import type { Caller } from "./caller.ts";
 import { apiKeys, ofKey } from "./keys/api-keys.ts";
-import { isByDocument } from "./oidc/metadata-documents.ts";
+import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { ownCeiling } from "./oidc/resources.ts";
 import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** Who may have alerts. */
-interface Holder extends Pick<Caller, "kind" | "id"> {
+interface AlertOwner extends Pick<Caller, "kind" | "id"> {
   /** The client through which a person acts. Absent: any that they let act for them. */
   readonly clientId?: string | undefined;
 }
@@ -33,7 +33,10 @@ const NO_RIGHTS: Rights = { scopes: new Set(), steps: [] };
  * them: what its tokens could be good for at most. None once they are gone. Whoever has expired is
  * gone, and so is a client that was removed, or has no grant of the person for whom it made them.
  */
-export async function heldScopes(records: Registers, holder: Holder): Promise<ReadonlySet<Scope>> {
+export async function heldScopes(
+  records: Registers,
+  holder: AlertOwner,
+): Promise<ReadonlySet<Scope>> {
   return (await rightsOf(records, holder)).scopes;
 }
 
@@ -49,18 +52,18 @@ export const isEntitled = (held: ReadonlySet<Scope>): boolean =>
  */
 export async function whileEntitled(
   records: Registers,
-  holder: Holder,
+  holder: AlertOwner,
 ): Promise<readonly Operation[] | undefined> {
   const { scopes, steps } = await rightsOf(records, holder);
   return isEntitled(scopes) ? steps : undefined;
 }
 
 /** Whether somebody who made alerts is still there, whatever they hold. */
-export async function isThere(records: Registers, holder: Holder): Promise<boolean> {
+export async function isThere(records: Registers, holder: AlertOwner): Promise<boolean> {
   return (await rightsOf(records, holder)) !== NO_RIGHTS;
 }
 
-async function rightsOf(records: Registers, holder: Holder): Promise<Rights> {
+async function rightsOf(records: Registers, holder: AlertOwner): Promise<Rights> {
   switch (holder.kind) {
     case "agent": {
       const client = await records.get(clients, holder.id);
@@ -79,7 +82,7 @@ async function rightsOf(records: Registers, holder: Holder): Promise<Rights> {
 
 /** A client holds what a person allowed it, in whatever grants, as long as they last and it is there
  *  itself. */
-async function rightsByGrants(records: Registers, { id, clientId }: Holder): Promise<Rights> {
+async function rightsByGrants(records: Registers, { id, clientId }: AlertOwner): Promise<Rights> {
   const [account, all, registered] = await Promise.all([
     records.get(accounts, id),
     readAll(records, grants, belongingTo(id)),
@@ -112,7 +115,8 @@ async function registrationOf(
   records: Registers,
   clientId: string | undefined,
 ): Promise<Registration | undefined> {
-  if (clientId === undefined || isByDocument(clientId)) return { scopes: allScopes, steps: [] };
+  if (clientId === undefined || hasMetadataDocument(clientId))
+    return { scopes: allScopes, steps: [] };
   const client = await records.get(clients, clientId);
   if (client === undefined) return undefined;
   const scopes = scopeNames(client.value.metadata.scope ?? "");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
 import { newKeyText } from "../../src/auth/keys/key-format.ts";
-import { createLastUse } from "../../src/auth/last-use.ts";
+import { LastUse } from "../../src/auth/last-use.ts";
 import type { Scope } from "../../src/auth/scopes.ts";
 import { audited } from "../../src/store/audit/entry.ts";
 import { newToken, postForm, postJson } from "../support/agent.ts";
@@ -17,7 +17,7 @@ const { records, identity } = service.state.store;
 const keys = createApiKeys({
   ...{ records, mode: identity.mode, now: () => clock.now },
   audit: (entry) => audited(entry, clock.now.getTime()),
-  lastUse: createLastUse({ records, now: () => clock.now, onError: () => {} }),
+  lastUse: new LastUse({ records, now: () => clock.now, onError: () => {} }),
 });
 const keyWith = (...scopes: Scope[]) => keys.create({ name: "Desk", scopes, by: "operator" });
 

@@ -5,8 +5,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { accounts } from "../../src/auth/accounts/accounts.ts";
 import { grants } from "../../src/auth/accounts/grants.ts";
 import { type Agent, clients, issuedTo } from "../../src/auth/agents/agent.ts";
-import { createClaims } from "../../src/auth/agents/create-claims.ts";
+import { Claims } from "../../src/auth/agents/claims.ts";
 import { createAgentOf, registeredBy } from "../../src/auth/agents/registration-access-token.ts";
+import { createAuditor } from "../../src/auth/auditor.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { anonymousCeiling, type Scope } from "../../src/auth/scopes.ts";
 import { claimRouter } from "../../src/http/oauth/claim-endpoints.ts";
@@ -40,10 +41,10 @@ async function start(overrides: Limits = {}) {
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const now = () => new Date(clock.now);
   const store = { isDown: false };
-  const claims = createClaims({
+  const claims = new Claims({
     records,
     now,
-    hashAddress: (address) => `hash of ${address}`,
+    audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
     baseUrl: base,
     anonymousScopes: anonymousCeiling,
   });

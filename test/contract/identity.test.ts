@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { clients } from "../../src/auth/agents/agent.ts";
-import type { Claimer, Claims } from "../../src/auth/agents/claims.ts";
+import type { Claimer } from "../../src/auth/agents/claim-records.ts";
+import type { Claims } from "../../src/auth/agents/claims.ts";
 import { type Scope, scopes } from "../../src/auth/scopes.ts";
 import {
   EXAMPLE_REGISTRATION,

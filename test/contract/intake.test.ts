@@ -6,7 +6,7 @@ import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { createLastUse } from "../../src/auth/last-use.ts";
+import { LastUse } from "../../src/auth/last-use.ts";
 import { intakeRouter } from "../../src/http/api/apply-and-contact.ts";
 import { notFound, SECURITY_HEADERS } from "../../src/http/errors.ts";
 import { createIntake } from "../../src/intake/intake.ts";
@@ -37,7 +37,7 @@ async function open({ mode = "sandbox", records: wrapped = (same) => same }: Sit
   const { records, clock } = await openStore(embedded);
   const now = () => new Date(clock.now);
   const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
-  const lastUse = createLastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
   const intake = createIntake({ records: wrapped(records), mode, now, audit, keys });
   const failures: unknown[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { createLastUse } from "../../src/auth/last-use.ts";
+import { LastUse } from "../../src/auth/last-use.ts";
 import { allScopes } from "../../src/auth/scopes.ts";
 import type { ServedRoute } from "../../src/http/served-routes.ts";
 import { type QuotaName, quotas } from "../../src/limits/limits.ts";
@@ -31,7 +31,7 @@ async function keyFor({ service, clock }: Town): Promise<string> {
   const keys = createApiKeys({
     ...{ records, now, mode: "sandbox" },
     audit: createAuditor({ hashAddress: keyring.hashAddress, now }),
-    lastUse: createLastUse({ records, now, onError }),
+    lastUse: new LastUse({ records, now, onError }),
   });
   const { key } = await keys.create({ name: "test", scopes: allScopes, by: "test" });
   return key;

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { createLastUse } from "../../src/auth/last-use.ts";
+import { LastUse } from "../../src/auth/last-use.ts";
 import { newToken } from "../support/agent.ts";
 import { startTown } from "../support/town.ts";
 
@@ -11,7 +11,7 @@ const { base, clock, service } = town;
 async function newKey(): Promise<string> {
   const { records } = service.state.store;
   const now = () => clock.now;
-  const lastUse = createLastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode: "sandbox", now, audit: () => [], lastUse });
   return (await keys.create({ name: "Desk", scopes: ["signals:read"], by: "operator" })).key;
 }

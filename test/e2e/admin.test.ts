@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { createLastUse } from "../../src/auth/last-use.ts";
+import { LastUse } from "../../src/auth/last-use.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createIntake } from "../../src/intake/intake.ts";
 import { mails } from "../../src/mail/outbox.ts";
@@ -82,7 +82,7 @@ const listOf = async (argv: readonly string[], place: Place, name: string) =>
 function partsOf({ records, identity: { mode } }: Store) {
   const now = () => new Date();
   const audit = (entry: Parameters<typeof audited>[0]) => audited(entry, Date.now());
-  const lastUse = createLastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
   return { keys, intake: createIntake({ records, mode, now, audit, keys }) };
 }

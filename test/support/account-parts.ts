@@ -1,7 +1,7 @@
 import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { type ClientRecord, claimedBy, clients, issuedTo } from "../../src/auth/agents/agent.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
-import { createLastUse } from "../../src/auth/last-use.ts";
+import { LastUse } from "../../src/auth/last-use.ts";
 import { unsealedAudit } from "../../src/store/audit/entry.ts";
 import { put } from "../../src/store/port/operations.ts";
 import { collection, type Records } from "../../src/store/port/records.ts";
@@ -17,7 +17,7 @@ export function peopleOf({ clock }: Pick<TestStore, "clock">, records: Records) 
   const fail = (error: unknown) => {
     throw error;
   };
-  const lastUse = createLastUse({ records, now, onError: fail });
+  const lastUse = new LastUse({ records, now, onError: fail });
   return { now, audit, lastUse, accounts: new Accounts({ records, now, audit, lastUse }) };
 }
 

@@ -5,17 +5,16 @@ import { exportJWK, generateKeyPair } from "jose";
 import type { JWK, Provider } from "oidc-provider";
 import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { Sessions } from "../../src/auth/accounts/browser-sessions.ts";
-import type { Claims } from "../../src/auth/agents/claims.ts";
-import { createClaims } from "../../src/auth/agents/create-claims.ts";
+import { Claims } from "../../src/auth/agents/claims.ts";
 import { type CapacityTally, UnclaimedCapacity } from "../../src/auth/agents/unclaimed-capacity.ts";
 import { createAssertionVerifier } from "../../src/auth/assertions/id-jag.ts";
 import type { TrustedIssuer } from "../../src/auth/assertions/trusted-issuers.ts";
 import { createAuditor } from "../../src/auth/auditor.ts";
 import { createAuthenticator } from "../../src/auth/authenticator.ts";
 import { type ApiKeys, createApiKeys } from "../../src/auth/keys/api-keys.ts";
-import { createLastUse } from "../../src/auth/last-use.ts";
+import { LastUse } from "../../src/auth/last-use.ts";
 import { createInteractions, type Interactions } from "../../src/auth/oidc/interactions.ts";
-import { createPlainTokens } from "../../src/auth/oidc/plain-tokens.ts";
+import { createClientCredentialsIssuer } from "../../src/auth/oidc/plain-tokens.ts";
 import { createProvider } from "../../src/auth/oidc/provider.ts";
 import { anonymousCeiling } from "../../src/auth/scopes.ts";
 import { ProtectedResource, type ResourcePath } from "../../src/http/authorize.ts";
@@ -156,15 +155,15 @@ function createParts(
   const { records, now } = options;
   const audit = auditOf(options);
   const anonymousScopes = anonymousCeiling;
-  const lastUse = createLastUse({ records, now, onError });
+  const lastUse = new LastUse({ records, now, onError });
   const far = Object.keys(quotas).map((name) => [name, OUT_OF_REACH]);
   return {
     lastUse,
     accounts: new Accounts({ records, now, audit, lastUse }),
     sessions: new Sessions({ records, now, secure: false, audit }),
     apiKeys: createApiKeys({ records, mode: "sandbox", now, audit, lastUse }),
-    claims: createClaims({ records, now, hashAddress, baseUrl, anonymousScopes }),
-    plainTokens: createPlainTokens({ records, now, audit, baseUrl, anonymousScopes }),
+    claims: new Claims({ records, now, audit, baseUrl, anonymousScopes }),
+    plainTokens: createClientCredentialsIssuer({ records, now, audit, baseUrl, anonymousScopes }),
     limits: createLimits({ overrides: { ...Object.fromEntries(far), ...options.limits } }),
   };
 }

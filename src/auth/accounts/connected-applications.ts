@@ -2,7 +2,7 @@ import { update } from "../../store/port/operations.ts";
 import type { Records, Stored } from "../../store/port/records.ts";
 import { belongingTo, clients } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { allowedScopes, type GrantRecord, grants, withoutAccess } from "./grants.ts";
+import { accessRevocation, allowedScopes, type GrantRecord, grants } from "./grants.ts";
 
 /** More applications than a page can show. */
 const MAX_SHOWN = 1_000;
@@ -36,7 +36,7 @@ export function removeApplication(
   return update(records, { collection: grants, key: grantId }, async (grant) =>
     grant?.value.accountId === accountId
       ? [
-          ...(await withoutAccess(records, grant)),
+          ...(await accessRevocation(records, grant)),
           ...audit({ action: "grant.revoked", actor: accountId, target: grantId }),
         ]
       : undefined,

@@ -5,10 +5,10 @@ import { readAll } from "../../store/port/read-all.ts";
 import type { Collection, Records, Stored } from "../../store/port/records.ts";
 import { belongingTo, claimedBy, clients, issuedTo } from "../agents/agent.ts";
 import { apiKeys } from "../keys/api-keys.ts";
-import { withoutLastUse } from "../last-use.ts";
+import { lastUseRemoval } from "../last-use.ts";
 import { accounts } from "./accounts.ts";
 import { grants, underGrant } from "./grants.ts";
-import { withoutAgent, withoutAgentsIn } from "./own-agents.ts";
+import { agentRemoval, dependentAgentsRemoval } from "./own-agents.ts";
 
 /** Whoever forgets, for the audit. */
 const ACTOR = "operator";
@@ -44,7 +44,7 @@ export async function forgetEmail(options: ForgetOptions, email: string): Promis
   const allowed = await allIn(groups, { records, from: grants });
   const keys = await allIn(groups, { records, from: apiKeys });
   await records.commit([
-    ...keys.map(({ value }) => withoutLastUse(value.id)),
+    ...keys.map(({ value }) => lastUseRemoval(value.id)),
     ...allowed.map(({ key }) => removeGroup(underGrant(key))),
     ...groups.map(removeGroup),
     ...people.flatMap(({ key }) =>
@@ -87,8 +87,8 @@ async function removeAgents(
       const entry = { action: "client.deleted", actor: ACTOR, target: agent.key };
       // One that was changed meanwhile comes again.
       const steps = [
-        ...(await withoutAgentsIn(records, issuedTo(agent.key))),
-        ...withoutAgent(agent),
+        ...(await dependentAgentsRemoval(records, issuedTo(agent.key))),
+        ...agentRemoval(agent),
         ...audited(entry, now().getTime()),
       ];
       if (await records.commit(steps)) removed += 1;

@@ -3,7 +3,7 @@ import { readAll } from "../../store/port/read-all.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import { belongingTo, through } from "../agents/agent.ts";
 import { scopeNames } from "../scopes.ts";
-import { withoutAgentsIn } from "./own-agents.ts";
+import { dependentAgentsRemoval } from "./own-agents.ts";
 
 /** Scopes by resource, and those that go with the ID token; names separated by spaces. */
 interface GrantedScopes {
@@ -40,7 +40,7 @@ export const underGrant = (grantId: string): string => `${UNDER_GRANT}${grantId}
 export const isUnderGrant = (group: string): boolean => group.startsWith(UNDER_GRANT);
 
 /** The steps that end a grant that was read before, with all that goes with it. */
-export async function withoutGrant(
+export async function grantRevocation(
   records: Pick<Records, "list">,
   grant: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {
@@ -65,12 +65,12 @@ export async function roomForGrant(
   const consented = all.filter(({ value }) => value.redirectOrigins !== undefined);
   if (consented.length < MAX_GRANTS) return [];
   const oldest = consented.find(({ value }) => value.clientId === clientId);
-  return oldest && withoutGrant(records, oldest);
+  return oldest && grantRevocation(records, oldest);
 }
 
 /** The steps that end a grant with every code and token that came of it, whatever is still there.
  *  @param grantId `undefined`: there is no grant to end. */
-export async function withoutFamily(
+export async function grantRevocationById(
   records: Pick<Records, "get" | "list">,
   grantId: string | undefined,
 ): Promise<readonly Operation[]> {
@@ -84,7 +84,7 @@ export async function withoutFamily(
 }
 
 /** The steps that end a grant with everything else that the person has through the client. */
-export async function withoutAccess(
+export async function accessRevocation(
   records: Pick<Records, "list">,
   grant: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {
@@ -102,7 +102,7 @@ async function withoutAllUnder(
   grantId: string,
 ): Promise<readonly Operation[]> {
   const group = underGrant(grantId);
-  return [...(await withoutAgentsIn(records, group)), removeGroup(group)];
+  return [...(await dependentAgentsRemoval(records, group)), removeGroup(group)];
 }
 
 /** The steps that end what a person has through a client, such as alerts, if a grant that ends is the

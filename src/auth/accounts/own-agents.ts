@@ -9,7 +9,7 @@ import {
   issuedTo,
 } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { type LastUse, withoutLastUse } from "../last-use.ts";
+import { type LastUse, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 
 /** More agents than a page can show. */
@@ -37,12 +37,12 @@ export interface OwnAgent {
 export const REMOVED_TOPIC = "client-removed";
 
 /** The steps that remove a client that was read before, with everything that was issued to it. */
-export function withoutAgent(client: Stored<ClientRecord>): readonly Operation[] {
+export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[] {
   const { key } = client;
   return [
     removeAt(clients, client),
     removeGroup(issuedTo(key)),
-    withoutLastUse(key),
+    lastUseRemoval(key),
     announce(REMOVED_TOPIC, key),
   ];
 }
@@ -51,14 +51,14 @@ export function withoutAgent(client: Stored<ClientRecord>): readonly Operation[]
  * The steps that end what the agents of a group have, such as alerts and tokens, where the group goes with
  * what they hang on: the grant of an application that claimed them, or the application itself.
  */
-export async function withoutAgentsIn(
+export async function dependentAgentsRemoval(
   records: Pick<Records, "list">,
   group: string,
 ): Promise<readonly Operation[]> {
   const agents = await readAll(records, clients, group);
   return agents.flatMap(({ key }) => [
     removeGroup(issuedTo(key)),
-    withoutLastUse(key),
+    lastUseRemoval(key),
     announce(REMOVED_TOPIC, key),
   ]);
 }
@@ -75,10 +75,10 @@ export async function roomForAsserted(
     .toSorted((a, b) => a.value.agent.registeredAt - b.value.agent.registeredAt);
   const over = asserted.slice(0, Math.max(0, asserted.length - MAX_ASSERTED + 1));
   const steps = over.map(async ({ key }) => [
-    ...(await withoutAgentsIn(records, issuedTo(key))),
+    ...(await dependentAgentsRemoval(records, issuedTo(key))),
     remove(clients, key),
     removeGroup(issuedTo(key)),
-    withoutLastUse(key),
+    lastUseRemoval(key),
     announce(REMOVED_TOPIC, key),
   ]);
   return (await Promise.all(steps)).flat();
@@ -105,8 +105,8 @@ export function removeAgent(
   return update(records, { collection: clients, key: agentId }, async (client) =>
     client?.value.agent.owner?.accountId === accountId
       ? [
-          ...(await withoutAgentsIn(records, issuedTo(agentId))),
-          ...withoutAgent(client),
+          ...(await dependentAgentsRemoval(records, issuedTo(agentId))),
+          ...agentRemoval(client),
           ...audit({ action: "client.deleted", actor: accountId, target: agentId }),
         ]
       : undefined,

@@ -15,7 +15,7 @@ const MAX_TRIES = 5;
 export const CLAIM_CODE_MS = 10 * 60_000;
 
 /** A claim code as it is kept. */
-export interface KeptCode {
+export interface StoredCode {
   /** Of the agent's id and the code. */
   readonly hash: string;
   /** Wrong tries so far. */
@@ -34,7 +34,7 @@ export function newClaimCode(): string {
 }
 
 /** How a new code is kept. */
-export function keptCode(code: PresentedCode): KeptCode {
+export function storedCode(code: PresentedCode): StoredCode {
   return { hash: hashOf(code), tries: 0 };
 }
 
@@ -42,13 +42,13 @@ export function keptCode(code: PresentedCode): KeptCode {
  * Whether a presented code is the kept one and has tries left; in the same time whatever is kept.
  * People may write it in either case, with spaces and hyphens, and take O for 0, I or L for 1.
  */
-export function isCode(kept: KeptCode | undefined, presented: PresentedCode): boolean {
+export function isValidClaimCode(kept: StoredCode | undefined, presented: PresentedCode): boolean {
   const isEqual = isSameText(kept?.hash ?? HASH_OF_NONE, hashOf(presented));
   return isEqual && kept !== undefined && !isUsedUp(kept);
 }
 
 /** Whether no try is left. */
-export function isUsedUp({ tries }: KeptCode): boolean {
+export function isUsedUp({ tries }: StoredCode): boolean {
   return tries >= MAX_TRIES;
 }
 

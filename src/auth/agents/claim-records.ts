@@ -4,20 +4,53 @@ import { ofEmail } from "../../mail/email-address.ts";
 import { put, replace } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records, type Stored } from "../../store/port/records.ts";
 import type { AccountRecord } from "../accounts/accounts.ts";
-import { belongingTo, type ClientRecord, clients, isClaimable, issuedTo } from "./agent.ts";
-import { CLAIM_CODE_MS, isUsedUp, type KeptCode, keptCode, newClaimCode } from "./claim-code.ts";
-import type { Claimer, ClaimStart } from "./claims.ts";
+import type { Scope } from "../scopes.ts";
+import {
+  type ActingApplication,
+  belongingTo,
+  type ClientRecord,
+  clients,
+  isClaimable,
+  issuedTo,
+} from "./agent.ts";
+import {
+  CLAIM_CODE_MS,
+  isUsedUp,
+  newClaimCode,
+  type StoredCode,
+  storedCode,
+} from "./claim-code.ts";
 
 /** Bytes of an attempt: nobody guesses it. */
 const ATTEMPT_BYTES = 32;
 
-/** A claim under way; an agent has at most one. */
+/** What an agent needs so that a person can claim it; returned once. */
+export interface ClaimStart {
+  /** For the person to give at /oauth/claim or on the page; 8 characters of Crockford base32. */
+  readonly code: string;
+  /** Names this attempt in the address of the claim page; a secret of the agent and the person. */
+  readonly attempt: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** Who completes a claim. */
+export interface Claimer {
+  readonly accountId: string;
+  /** What the agent gets beside what it had: the scopes of the claiming token or, on the page, the
+   *  choice. */
+  readonly scopes: readonly Scope[];
+  /** The application that claims with the person's token; absent: the person does, on the page. */
+  readonly through?: ActingApplication;
+}
+
+/** An open claim; an agent has at most one. */
 export interface ClaimRecord {
   readonly codes: {
     /** The one that the agent was given, for a person to complete the claim. */
-    readonly given: KeptCode;
+    readonly given: StoredCode;
     /** The one that a person was shown, for the agent to complete the claim. */
-    readonly shown?: KeptCode;
+    readonly shown?: StoredCode;
   };
   /** The e-mail address of the only person who may take part, when the agent named one. */
   readonly loginHint?: string;
@@ -30,7 +63,7 @@ export interface ClaimRecord {
 export const claims = collection<ClaimRecord>("claims");
 
 /** An agent and its claim, as far as they are there. */
-export interface Standing {
+export interface ClaimState {
   readonly client: Stored<ClientRecord> | undefined;
   readonly claim: Stored<ClaimRecord> | undefined;
 }
@@ -43,14 +76,14 @@ export interface OpenClaim {
 
 /** Reads an agent and its claim: the claim first, so that whoever finds none because it was completed
  *  at this moment finds the owner in the agent. The other way round there would be neither. */
-export async function standingOf(records: Records, agentId: string): Promise<Standing> {
+export async function claimStateOf(records: Records, agentId: string): Promise<ClaimState> {
   const claim = await records.get(claims, agentId);
   const client = await records.get(clients, agentId);
   return { client, claim };
 }
 
 /** Reads the agent and the claim behind the address of a page. */
-export async function standingBehind(records: Records, attempt: string): Promise<Standing> {
+export async function claimStateOfAttempt(records: Records, attempt: string): Promise<ClaimState> {
   const [claim] = await records.list(claims, { group: attemptGroup(attempt), limit: 1 });
   const client = claim && (await records.get(clients, claim.key));
   return { client, claim };
@@ -62,14 +95,14 @@ export function isUnclaimed({ value }: Stored<ClientRecord>): boolean {
 }
 
 /** The claim, as long as it can be completed. */
-export function openClaim({ client, claim }: Standing): OpenClaim | undefined {
+export function openClaim({ client, claim }: ClaimState): OpenClaim | undefined {
   if (client === undefined || claim === undefined || !isUnclaimed(client)) return undefined;
   return { client, claim };
 }
 
 /** Whether a person is the one that the agent named, if it named one. The address that it
  *  registered with counts more than one that it named later. */
-export function isAwaited(
+export function isInvited(
   account: AccountRecord | undefined,
   { client, claim }: OpenClaim,
 ): boolean {
@@ -78,13 +111,16 @@ export function isAwaited(
 }
 
 /** A new claim, and the step that puts it and its codes in the place of the one before. */
-export function begunClaim(
+export function newClaim(
   agentId: string,
   { now, loginHint }: { readonly now: Date; readonly loginHint?: string | undefined },
 ): { readonly start: ClaimStart; readonly steps: readonly Operation[] } {
   const code = newClaimCode();
   const attempt = randomBytes(ATTEMPT_BYTES).toString("base64url");
-  const value = { codes: { given: keptCode({ agentId, code }) }, ...(loginHint && { loginHint }) };
+  const value = {
+    codes: { given: storedCode({ agentId, code }) },
+    ...(loginHint && { loginHint }),
+  };
   const groups = [
     issuedTo(agentId),
     attemptGroup(attempt),
@@ -102,7 +138,7 @@ export function confirmedClaim(
   claim: Stored<ClaimRecord>,
   { code, claimer }: { readonly code: string; readonly claimer: Claimer },
 ): Operation {
-  const shown = keptCode({ agentId: claim.key, code });
+  const shown = storedCode({ agentId: claim.key, code });
   const codes = { ...claim.value.codes, shown };
   const account = belongingTo(claimer.accountId);
   const groups = [...new Set([...claim.groups, account])];
@@ -110,8 +146,8 @@ export function confirmedClaim(
 }
 
 /** The steps that count a wrong try; they hold only while no other was counted. */
-export function countedTry(
-  { claim }: Standing,
+export function failedTry(
+  { claim }: ClaimState,
   which: keyof ClaimRecord["codes"],
 ): readonly Operation[] {
   const kept = claim?.value.codes[which];
@@ -121,7 +157,7 @@ export function countedTry(
 }
 
 /** The step that keeps a completed claim when everything of its agent has gone. */
-export function keptClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
+export function retainedClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
   return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_MS });
 }
 

@@ -4,19 +4,26 @@ import type { Operation, Records, Stored } from "../../store/port/records.ts";
 import { type AccountRecord, accounts } from "../accounts/accounts.ts";
 import type { Auditor } from "../auditor.ts";
 import type { Scope } from "../scopes.ts";
-import { arrivalOf, type ClientRecord, heldUnclaimed, type Ownership } from "./agent.ts";
-import { isCode, type PresentedCode } from "./claim-code.ts";
+import {
+  arrivalOf,
+  type ClientRecord,
+  heldUnclaimed,
+  type IdentityType,
+  type Ownership,
+} from "./agent.ts";
+import { isValidClaimCode, type PresentedCode } from "./claim-code.ts";
+import type { Claimer } from "./claim-records.ts";
 import {
   type ClaimRecord,
-  countedTry,
-  isAwaited,
-  keptClaim,
+  type ClaimState,
+  claimStateOf,
+  failedTry,
+  isInvited,
   type OpenClaim,
   openClaim,
-  type Standing,
-  standingOf,
+  retainedClaim,
 } from "./claim-records.ts";
-import type { Claimed, Claimer, ClaimOutcome } from "./claims.ts";
+
 import {
   type ClaimingAccess,
   claimingAccess,
@@ -25,6 +32,25 @@ import {
   ownership,
 } from "./ownership-transfer.ts";
 import { newRegistrationToken } from "./registration-access-token.ts";
+
+/** An agent that somebody answers for. */
+export interface Claimed extends Ownership {
+  readonly status: "claimed";
+  readonly agentId: string;
+  readonly identityType: IdentityType;
+  /** The new registration access token (RFC 7592), said once to whoever completed the claim over the
+   *  API; the one before has ended. */
+  readonly registrationToken?: string;
+}
+
+/** What came of an attempt to complete a claim. */
+export type ClaimOutcome =
+  | Claimed
+  /** Unknown agent, wrong or expired code, too many tries, claimed by another, a person other than the
+   *  one the agent named, or an application whose access has ended. */
+  | { readonly status: "invalid_claim_code" }
+  /** No person has confirmed yet; only the agent itself is told. */
+  | { readonly status: "claim_not_confirmed" };
 
 /** What the steps of a claim work with. */
 export interface ClaimContext {
@@ -51,14 +77,17 @@ interface Match extends OpenClaim {
 }
 
 /** What was found for a code that a person gives. */
-export interface Found {
-  readonly standing: Standing;
+export interface CodeLookup {
+  readonly state: ClaimState;
   /** `undefined`: the code is wrong, or this person may not complete the claim. */
   readonly match: Match | undefined;
 }
 
 /** Decides anew until nothing that the decision rests on was written in between. */
-export async function settled<T>(records: Records, decide: () => Promise<Decision<T>>): Promise<T> {
+export async function commitDecision<T>(
+  records: Records,
+  decide: () => Promise<Decision<T>>,
+): Promise<T> {
   for (;;) {
     const { answer, steps } = await decide();
     if (await records.commit(steps)) return answer;
@@ -67,34 +96,34 @@ export async function settled<T>(records: Records, decide: () => Promise<Decisio
 
 /** Looks for the claim that a person gives the code of; reads and hashes the same whatever there
  *  is, so that the time tells nothing. */
-export async function foundBy(
+export async function findByCode(
   { records }: ClaimContext,
   presented: PresentedCode,
   accountId: string,
-): Promise<Found> {
-  const [standing, account] = await Promise.all([
-    standingOf(records, presented.agentId),
+): Promise<CodeLookup> {
+  const [state, account] = await Promise.all([
+    claimStateOf(records, presented.agentId),
     records.get(accounts, accountId),
   ]);
-  const isRight = isCode(standing.claim?.value.codes.given, presented);
-  const open = openClaim(standing);
-  const isMatch = isRight && open !== undefined && isAwaited(account?.value, open);
+  const isRight = isValidClaimCode(state.claim?.value.codes.given, presented);
+  const open = openClaim(state);
+  const isMatch = isRight && open !== undefined && isInvited(account?.value, open);
   const match = isMatch && account !== undefined ? { ...open, account } : undefined;
-  return { standing, match };
+  return { state, match };
 }
 
 /** The steps of every refusal. There is something to write for an agent that does not exist too, so
  *  that the time tells nothing. */
 export function refusal(
   { audit }: ClaimContext,
-  { standing, which, agentId, actor }: Refused,
+  { state, which, agentId, actor }: Refused,
 ): readonly Operation[] {
   const entry = { action: "claim.refused", actor, target: agentId };
-  return [...countedTry(standing, which), ...audit(entry)];
+  return [...failedTry(state, which), ...audit(entry)];
 }
 
 interface Refused {
-  readonly standing: Standing;
+  readonly state: ClaimState;
   readonly which: keyof ClaimRecord["codes"];
   readonly agentId: string;
   /** Id of the account or of the agent that gave the code. */
@@ -109,21 +138,21 @@ export function completeByPerson(
   claimer: Claimer,
 ): Promise<ClaimOutcome> {
   const { accountId: actor, through } = claimer;
-  return settled(context.records, async () => {
-    const [{ standing, match }, access] = await Promise.all([
-      foundBy(context, presented, actor),
+  return commitDecision(context.records, async () => {
+    const [{ state, match }, access] = await Promise.all([
+      findByCode(context, presented, actor),
       through && claimingAccess(context.records, through),
     ]);
-    const owner = standing.client?.value.agent.owner;
-    if (standing.client !== undefined && owner?.accountId === actor) {
-      return { answer: claimed(standing.client, owner), steps: [] };
+    const owner = state.client?.value.agent.owner;
+    if (state.client !== undefined && owner?.accountId === actor) {
+      return { answer: claimed(state.client, owner), steps: [] };
     }
     if (match !== undefined && (through === undefined || access !== undefined)) {
       const registrationToken = through && newRegistrationToken();
       return completion(context, match, { claimer, access, registrationToken });
     }
     const { agentId } = presented;
-    const steps = refusal(context, { standing, which: "given", agentId, actor });
+    const steps = refusal(context, { state, which: "given", agentId, actor });
     return { answer: { status: "invalid_claim_code" }, steps };
   });
 }
@@ -134,18 +163,18 @@ export function completeByAgent(
   presented: PresentedCode,
 ): Promise<ClaimOutcome> {
   const { agentId } = presented;
-  return settled(context.records, async () => {
-    const standing = await standingOf(context.records, agentId);
-    const { codes, confirmed } = standing.claim?.value ?? {};
-    const open = openClaim(standing);
+  return commitDecision(context.records, async () => {
+    const state = await claimStateOf(context.records, agentId);
+    const { codes, confirmed } = state.claim?.value ?? {};
+    const open = openClaim(state);
     if (open !== undefined && confirmed === undefined) {
       return { answer: { status: "claim_not_confirmed" }, steps: [] };
     }
-    if (confirmed !== undefined && isCode(codes?.shown, presented)) {
-      const decision = await confirmedCompletion(context, standing, confirmed);
+    if (confirmed !== undefined && isValidClaimCode(codes?.shown, presented)) {
+      const decision = await confirmedCompletion(context, state, confirmed);
       if (decision !== undefined) return decision;
     }
-    const steps = refusal(context, { standing, which: "shown", agentId, actor: agentId });
+    const steps = refusal(context, { state, which: "shown", agentId, actor: agentId });
     return { answer: { status: "invalid_claim_code" }, steps };
   });
 }
@@ -153,22 +182,22 @@ export function completeByAgent(
 /** What the right code leads to: the claim, or its answer once more when it was lost. */
 async function confirmedCompletion(
   context: ClaimContext,
-  standing: Standing,
+  state: ClaimState,
   confirmed: Claimer,
 ): Promise<Decision<ClaimOutcome> | undefined> {
-  const owner = standing.client?.value.agent.owner;
-  if (standing.client !== undefined && owner?.accountId === confirmed.accountId) {
-    return { answer: claimed(standing.client, owner), steps: [] };
+  const owner = state.client?.value.agent.owner;
+  if (state.client !== undefined && owner?.accountId === confirmed.accountId) {
+    return { answer: claimed(state.client, owner), steps: [] };
   }
   const account = await context.records.get(accounts, confirmed.accountId);
-  const open = openClaim(standing);
+  const open = openClaim(state);
   if (account === undefined || open === undefined) return undefined;
   const { answer, steps } = completion(
     context,
     { ...open, account },
     { claimer: confirmed, access: undefined, registrationToken: newRegistrationToken() },
   );
-  return { answer, steps: [...steps, keptClaim(open.claim)] };
+  return { answer, steps: [...steps, retainedClaim(open.claim)] };
 }
 
 /** Who completes a claim, and what they get and need for it. */

@@ -11,8 +11,9 @@ import {
   issuedTo,
   type Ownership,
 } from "./agent.ts";
+import type { Claimer } from "./claim-records.ts";
 import { claims, type OpenClaim } from "./claim-records.ts";
-import type { Claimer } from "./claims.ts";
+
 import { heldWith } from "./registration-access-token.ts";
 
 /** A notice that comes later than mail servers try for is none, in milliseconds (RFC 5321 section

@@ -6,7 +6,7 @@ import {
   type Stored,
 } from "../../store/port/records.ts";
 import { grants } from "../accounts/grants.ts";
-import { REMOVED_TOPIC, withoutAgent } from "../accounts/own-agents.ts";
+import { agentRemoval, REMOVED_TOPIC } from "../accounts/own-agents.ts";
 import { askedBy, type ClientRecord, clients, issuedTo } from "./agent.ts";
 import { CLAIM_CODE_MS } from "./claim-code.ts";
 import { claims } from "./claim-records.ts";
@@ -184,7 +184,7 @@ export class UnclaimedCapacity {
     });
     const idle = (await Promise.all(checks)).flat();
     // One that was changed meanwhile stays, and is checked again.
-    if (idle.length === 0 || !(await this.#records.commit(idle.flatMap(withoutAgent)))) return 0;
+    if (idle.length === 0 || !(await this.#records.commit(idle.flatMap(agentRemoval)))) return 0;
     for (const { key } of idle) this.#index.remove(key);
     return idle.length;
   }

@@ -2,11 +2,11 @@ import { fingerprint } from "../../lib/fingerprint.ts";
 import { remove, removeGroup } from "../../store/port/operations.ts";
 import { collection, type Operation, type Records } from "../../store/port/records.ts";
 import type { Subject } from "../accounts/accounts.ts";
-import { withoutFamily } from "../accounts/grants.ts";
-import { withoutAgentsIn } from "../accounts/own-agents.ts";
+import { grantRevocationById } from "../accounts/grants.ts";
+import { dependentAgentsRemoval } from "../accounts/own-agents.ts";
 import { clients, issuedTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { withoutLastUse } from "../last-use.ts";
+import { lastUseRemoval } from "../last-use.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
 import {
   type ClaimSet,
@@ -39,11 +39,11 @@ export interface Assertion {
 /** Verifies identity assertions (ID-JAG, discovery section 1.6). */
 export interface AssertionVerifier {
   /** At the token endpoint: it must have been issued to the client that presents it. */
-  ofClient(assertion: string, clientId: string): Promise<Assertion | Refusal>;
+  forClient(assertion: string, clientId: string): Promise<Assertion | Refusal>;
 
   /** At registration, where there is no client yet that could prove who it is: it must name the provider
    *  itself, and the person must have signed in within the last hour. */
-  ofNewcomer(assertion: string): Promise<Assertion | Refusal>;
+  forRegistration(assertion: string): Promise<Assertion | Refusal>;
 
   /** Ends what came of an assertion that was used before, and records that another use was refused, after
    *  what it was used for did not hold; nothing when that was for another reason.
@@ -69,7 +69,7 @@ type Rule = (claims: ClaimSet, now: number) => Refusal | undefined;
 
 /** Here nobody proves to be the client that an assertion names. One that was issued to an application
  *  must not make whoever comes by it an agent of the person; so it must be the provider's own. */
-const newcomerRule: Rule = ({ client_id, iss, auth_time }, now) => {
+const registrationRule: Rule = ({ client_id, iss, auth_time }, now) => {
   if (client_id !== iss) return "invalid_client_id";
   const age = auth_time === undefined ? Number.POSITIVE_INFINITY : now - auth_time;
   return age > MAX_LOGIN_AGE_SECONDS || age < -SKEW_SECONDS ? "login_required" : undefined;
@@ -92,7 +92,7 @@ function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): As
 
 /** The steps that end what came of an assertion: one of the two who presented it is a thief, as with an
  *  authorization code (RFC 6749 section 4.1.2). */
-async function withoutGains(
+async function revocationOfUse(
   records: Pick<Records, "get" | "list">,
   { grantId, clientId }: UsedAssertion,
 ): Promise<readonly Operation[]> {
@@ -100,12 +100,12 @@ async function withoutGains(
     clientId === undefined
       ? []
       : [
-          ...(await withoutAgentsIn(records, issuedTo(clientId))),
+          ...(await dependentAgentsRemoval(records, issuedTo(clientId))),
           remove(clients, clientId),
           removeGroup(issuedTo(clientId)),
-          withoutLastUse(clientId),
+          lastUseRemoval(clientId),
         ];
-  return [...(await withoutFamily(records, grantId)), ...agent];
+  return [...(await grantRevocationById(records, grantId)), ...agent];
 }
 
 /**
@@ -121,7 +121,7 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
     const used = await records.get(usedAssertions, key);
     if (used === undefined) return false;
     const entry = { action: "grant.replayed", actor, target: `assertion:${key}` };
-    await records.commit([...(await withoutGains(records, used.value)), ...audit(entry)]);
+    await records.commit([...(await revocationOfUse(records, used.value)), ...audit(entry)]);
     return true;
   };
 
@@ -145,8 +145,8 @@ export function createAssertionVerifier(options: AssertionVerifierOptions): Asse
     async recordReplay({ use }, actor) {
       await isReplayed(use.key, actor);
     },
-    ofNewcomer: (assertion) => verify(assertion, "anonymous", newcomerRule),
-    ofClient: (assertion, clientId) =>
+    forRegistration: (assertion) => verify(assertion, "anonymous", registrationRule),
+    forClient: (assertion, clientId) =>
       verify(assertion, clientId, ({ client_id }) =>
         client_id === clientId ? undefined : "invalid_client_id",
       ),

@@ -7,7 +7,7 @@ import type { StoreMode } from "../../store/port/store.ts";
 import { accounts } from "../accounts/accounts.ts";
 import { belongingTo } from "../agents/agent.ts";
 import type { Auditor } from "../auditor.ts";
-import { type LastUse, withoutLastUse } from "../last-use.ts";
+import { type LastUse, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 import { hintOf, isKeyText, newKeyText } from "./key-format.ts";
 
@@ -175,7 +175,7 @@ async function revoke(
     const [stored] = await records.list(apiKeys, { group: ofKey(id), limit: 1 });
     const isTheirs = accountId === undefined || stored?.value.accountId === accountId;
     if (stored === undefined || !isTheirs) return false;
-    const gone = [removeAt(apiKeys, stored), removeGroup(ofKey(id)), withoutLastUse(id)];
+    const gone = [removeAt(apiKeys, stored), removeGroup(ofKey(id)), lastUseRemoval(id)];
     const entry = { action: "key.revoked", actor: by, target: id };
     if (await records.commit([...gone, ...audit(entry)])) return true;
   }

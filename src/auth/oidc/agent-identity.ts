@@ -13,7 +13,7 @@ import { allScopes } from "../scopes.ts";
 import type { Metadata } from "./metadata-members.ts";
 
 /** What a registration says of who the agent is, once it was verified. */
-export interface AskedIdentity {
+export interface RequestedIdentity {
   readonly agent: Pick<Agent, "identityType" | "loginHint" | "owner">;
   /** What it rests on. */
   readonly assertion?: Assertion;
@@ -42,11 +42,11 @@ function refuse(error: string, description: string): never {
 }
 
 /** Spec 2.4 knows no `type`: a registration without one is of an anonymous agent. */
-function plain(identityType: "anonymous" | "agent"): AskedIdentity {
+function plain(identityType: "anonymous" | "agent"): RequestedIdentity {
   return { agent: { identityType }, steps: () => [] };
 }
 
-function serviceAuth({ login_hint }: Metadata): AskedIdentity {
+function serviceAuth({ login_hint }: Metadata): RequestedIdentity {
   const { data: loginHint } = EmailAddress.safeParse(login_hint);
   if (loginHint === undefined) {
     refuse(
@@ -73,11 +73,11 @@ export function refuseAssertion(reason: Refusal): never {
 async function identityAssertion(
   { assertion_type, assertion }: Metadata,
   { verifier, accounts, audit, baseUrl, now }: IdentityOptions,
-): Promise<AskedIdentity> {
+): Promise<RequestedIdentity> {
   if (assertion_type !== ID_JAG || typeof assertion !== "string") {
     refuse("invalid_request", `assertion_type must be ${ID_JAG}, and assertion a JWT`);
   }
-  const verified = await verifier.ofNewcomer(assertion);
+  const verified = await verifier.forRegistration(assertion);
   if (typeof verified === "string") refuseAssertion(verified);
 
   const scopes = allScopes.filter((scope) => verified.scopes?.includes(scope) ?? true);
@@ -108,10 +108,10 @@ function registersItself({ grant_types }: Metadata): boolean {
  *
  * @throws `unsupported_identity_type`, `invalid_login_hint`, or why the assertion is refused.
  */
-export async function askedIdentity(
+export async function requestedIdentity(
   body: Metadata,
   options: IdentityOptions,
-): Promise<AskedIdentity> {
+): Promise<RequestedIdentity> {
   const { type = "anonymous" } = body;
   if (type === "anonymous") return plain(type);
 

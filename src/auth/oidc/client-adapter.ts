@@ -3,8 +3,8 @@ import { networksOf } from "../../limits/address-key.ts";
 import { insert, replace, update } from "../../store/port/operations.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
-import { type GrantRecord, grants, withoutAccess } from "../accounts/grants.ts";
-import { roomForAsserted, withoutAgent, withoutAgentsIn } from "../accounts/own-agents.ts";
+import { accessRevocation, type GrantRecord, grants } from "../accounts/grants.ts";
+import { agentRemoval, dependentAgentsRemoval, roomForAsserted } from "../accounts/own-agents.ts";
 import { type Agent, type ClientRecord, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import { heldWith, registeredBy } from "../agents/registration-access-token.ts";
 import { noCapacity } from "../agents/unclaimed-capacity.ts";
@@ -58,7 +58,7 @@ async function updated(
 ): Promise<readonly Operation[]> {
   const { key } = client;
   const ends = ended.map(async (grant) => [
-    ...(await withoutAccess(records, grant)),
+    ...(await accessRevocation(records, grant)),
     ...audit({ action: "grant.revoked", actor: key, target: grant.key }),
   ]);
   return [
@@ -155,8 +155,8 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
         checkManager(client);
         const deleted = audit({ action: "client.deleted", actor: id, target: id });
         return [
-          ...(await withoutAgentsIn(records, issuedTo(id))),
-          ...withoutAgent(client),
+          ...(await dependentAgentsRemoval(records, issuedTo(id))),
+          ...agentRemoval(client),
           ...((await concerns(client)) ? deleted : []),
         ];
       });

@@ -2,7 +2,7 @@ import { type ClientMetadata, errors, type KoaContextWithOIDC } from "oidc-provi
 import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { allScopes, isScope, type Scope, scopeAdvice, scopeNames } from "../scopes.ts";
 import { publicKeys } from "./client-keys.ts";
-import { documentMetadata, isByDocument } from "./metadata-documents.ts";
+import { documentMetadata, hasMetadataDocument } from "./metadata-documents.ts";
 import {
   address,
   checkInformation,
@@ -120,7 +120,7 @@ function grantedScope(asked: unknown, ceiling: readonly string[]): string | unde
  * @throws `invalid_client_metadata`, `invalid_redirect_uri` or `invalid_scope`, each with a
  *   description for the caller.
  */
-export function normaliseRegistration(metadata: Metadata, ceiling: readonly Scope[]): Metadata {
+export function normalizeRegistration(metadata: Metadata, ceiling: readonly Scope[]): Metadata {
   const types = grantedTypes(metadata);
   const usesCode = types.includes("authorization_code");
   const redirects = redirectsOf(metadata);
@@ -166,9 +166,9 @@ export function clientMetadata(anonymousScopes: readonly Scope[]) {
       if (member !== properties[0]) return;
       if (ctx !== undefined) {
         const ceiling = stateOf(ctx).registration?.ceiling ?? anonymousScopes;
-        Object.assign(metadata, normaliseRegistration({ ...metadata }, ceiling));
-      } else if (isByDocument(metadata.client_id)) {
-        const normal = normaliseRegistration(documentMetadata({ ...metadata }), []);
+        Object.assign(metadata, normalizeRegistration({ ...metadata }, ceiling));
+      } else if (hasMetadataDocument(metadata.client_id)) {
+        const normal = normalizeRegistration(documentMetadata({ ...metadata }), []);
         Object.assign(metadata, normal, { scope: withPersonalScopes(String(normal.scope)) });
       }
     },

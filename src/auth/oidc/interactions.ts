@@ -4,7 +4,7 @@ import type { Session } from "../accounts/browser-sessions.ts";
 import { isScope, scopeNames } from "../scopes.ts";
 import { decideOn } from "./consent.ts";
 import { UNAPPROVED_REDIRECT } from "./end-user.ts";
-import { isByDocument } from "./metadata-documents.ts";
+import { hasMetadataDocument } from "./metadata-documents.ts";
 import { redirectOrigin } from "./redirect-uris.ts";
 import { withRequestState } from "./request-state.ts";
 
@@ -126,7 +126,7 @@ async function interactionOf(
       clientId,
       name,
       redirectUri: String(params.redirect_uri),
-      documentHost: isByDocument(clientId) ? new URL(clientId).host : undefined,
+      documentHost: hasMetadataDocument(clientId) ? new URL(clientId).host : undefined,
     },
     accountId: details.session?.accountId,
     scopes: openScopes(details),

@@ -3,12 +3,12 @@ import { type AdapterPayload, errors, type Provider } from "oidc-provider";
 import { consume, insert, replace, unchanged } from "../../store/port/operations.ts";
 import type { Operation, Stored } from "../../store/port/records.ts";
 import { storeUnavailable } from "../../store/port/unavailable.ts";
-import { type GrantRecord, grants, withoutFamily } from "../accounts/grants.ts";
+import { type GrantRecord, grantRevocationById, grants } from "../accounts/grants.ts";
 import { type ClientRecord, clients } from "../agents/agent.ts";
 import type { AdapterContext, NewRecord, RecordRef } from "./adapter-context.ts";
 import { type Beneficiary, whileUnchanged } from "./client-lifetime.ts";
-import { isByDocument } from "./metadata-documents.ts";
-import { roomForFamily, survivorOf, withoutReplaced } from "./refresh-token-families.ts";
+import { hasMetadataDocument } from "./metadata-documents.ts";
+import { replacedTokensRemoval, roomForFamily, survivorOf } from "./refresh-token-families.ts";
 import { type AdmitToken, hooksOf, type RequestState, stateOf } from "./request-state.ts";
 
 /** What one request uses up and issues. */
@@ -127,7 +127,7 @@ async function boundsOf(
   { consumed, issued }: Issuance,
   { records }: AdapterContext,
 ): Promise<readonly Operation[]> {
-  const replaced = await withoutReplaced(records, consumed);
+  const replaced = await replacedTokensRemoval(records, consumed);
   const isReplacing = consumed.some(({ family }) => family !== undefined);
   const begun = issued.find(({ model }) => model === "RefreshToken");
   const grantId = begun?.value.grantId;
@@ -158,7 +158,7 @@ async function basisOf(
 ): Promise<Basis> {
   const clientId = issued[0]?.value.clientId ?? "";
   const findClient = async () => {
-    if (isByDocument(clientId)) return undefined;
+    if (hasMetadataDocument(clientId)) return undefined;
     const client = state?.clients.get(clientId) ?? (await records.get(clients, clientId));
     if (client === undefined) throw new errors.InvalidClientAuth("client gone");
     return client;
@@ -198,7 +198,7 @@ export async function endReplayed(
   { records, audit }: AdapterContext,
 ): Promise<void> {
   const entry = { action: "grant.replayed", actor: String(clientId), target: `${model}:${key}` };
-  await records.commit([...(await withoutFamily(records, grantId)), ...audit(entry)]);
+  await records.commit([...(await grantRevocationById(records, grantId)), ...audit(entry)]);
 }
 
 /** What was decided on other facts must not be stored; a longer life or another registration access

@@ -27,7 +27,7 @@ async function verifiedFor(ctx: Context, { verifier }: JwtBearerOptions): Promis
   const { params, client } = ctx.oidc;
   if (!params.assertion) throw new errors.InvalidRequest("the parameter assertion is required");
 
-  const verified = await verifier.ofClient(params.assertion, client.clientId);
+  const verified = await verifier.forClient(params.assertion, client.clientId);
   if (typeof verified !== "string") return verified;
   if (verified !== "issuer_unreachable") throw new errors.InvalidGrant(verified);
   const error = new errors.TemporarilyUnavailable(refusals[verified]);

@@ -47,7 +47,7 @@ const DRAFT = "draft-02";
 export const documentGrantTypes: readonly string[] = ["authorization_code", "refresh_token"];
 
 /** Whether a client is one by its metadata document: its id is the address. */
-export function isByDocument(clientId: unknown): clientId is string {
+export function hasMetadataDocument(clientId: unknown): clientId is string {
   return typeof clientId === "string" && /^https:/i.test(clientId);
 }
 

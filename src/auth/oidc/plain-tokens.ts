@@ -13,7 +13,7 @@ import type { AdmitToken } from "./request-state.ts";
 import { ACCESS_TOKEN_SECONDS, ownCeiling, type ResourcePolicy } from "./resources.ts";
 
 /** A token as it is answered (RFC 6749 section 5.1). */
-interface PlainToken {
+interface TokenResponse {
   readonly access_token: string;
   /** Seconds. */
   readonly expires_in: number;
@@ -22,10 +22,10 @@ interface PlainToken {
 }
 
 /** @returns `undefined` when the request is not plain, or anything about it is not in order. */
-export type IssuePlainToken = (
+export type IssueClientCredentials = (
   form: URLSearchParams,
   admitToken: AdmitToken,
-) => Promise<PlainToken | undefined>;
+) => Promise<TokenResponse | undefined>;
 
 /** Members of a plain request: with others, it means more than is understood here. */
 const members = ["grant_type", "client_id", "client_secret", "scope", "resource"];
@@ -48,7 +48,9 @@ const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
  *
  * @throws {Problem} `store_unavailable`, and what `admitToken` throws
  */
-export function createPlainTokens(context: AdapterContext & ResourcePolicy): IssuePlainToken {
+export function createClientCredentialsIssuer(
+  context: AdapterContext & ResourcePolicy,
+): IssueClientCredentials {
   const newToken = createTokens();
   return async (form, admitToken) => {
     if (!isPlain(form)) return undefined;
@@ -126,7 +128,7 @@ async function give(
   token: string,
   { client, right, admitToken }: Basis,
   context: AdapterContext,
-): Promise<PlainToken | undefined> {
+): Promise<TokenResponse | undefined> {
   const state = { clients: new Map([[client.key, client]]), grants: new Map() };
   try {
     const record = recordOf(token, { client, right });

@@ -53,7 +53,7 @@ export async function survivorOf(
 }
 
 /** The steps that leave of each family only the token being used and the one that replaces it. */
-export async function withoutReplaced(
+export async function replacedTokensRemoval(
   records: Records,
   consumed: readonly RecordRef[],
 ): Promise<readonly Operation[]> {

@@ -8,15 +8,16 @@ import {
   heldUnclaimed,
   isClaimable,
 } from "../agents/agent.ts";
-import { type ClaimStart, type Claims, claimLinks } from "../agents/claims.ts";
+import type { ClaimStart } from "../agents/claim-records.ts";
+import { type Claims, claimLinks } from "../agents/claims.ts";
 import { newRegistrationToken } from "../agents/registration-access-token.ts";
 import { type Assertion, MAX_LOGIN_AGE_SECONDS } from "../assertions/id-jag.ts";
 import { allScopes, isScope, type Scope, scopeNames } from "../scopes.ts";
 import {
-  type AskedIdentity,
-  askedIdentity,
   type IdentityOptions,
+  type RequestedIdentity,
   refuseAssertion,
+  requestedIdentity,
 } from "./agent-identity.ts";
 import { placingOf } from "./client-lifetime.ts";
 import { checkBody, type Metadata } from "./metadata-members.ts";
@@ -154,7 +155,7 @@ function refused(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void
 }
 
 /** What a registration leads to, and what its answer needs of it. */
-function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationOptions) {
+function arrival({ agent, steps }: RequestedIdentity, { claims, now }: RegistrationOptions) {
   const seen: { client?: AnsweredClient; start?: ClaimStart } = {};
   const newClient = (clientId: string, metadata: AdapterPayload): NewClient => {
     const registeredAt = now().getTime();
@@ -170,7 +171,7 @@ function arrival({ agent, steps }: AskedIdentity, { claims, now }: RegistrationO
 }
 
 async function register(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
-  const asked = await askedIdentity(bodyOf(ctx), options);
+  const asked = await requestedIdentity(bodyOf(ctx), options);
   const { seen, newClient } = arrival(asked, options);
   const ceiling = ceilingOf(asked.agent, options.anonymousScopes);
   stateOf(ctx).registration = {

@@ -2,7 +2,7 @@ import type { KoaContextWithOIDC, Provider } from "oidc-provider";
 import { matchesEtag, strongEtag } from "../../lib/etag.ts";
 import { Problem } from "../../problem.ts";
 import { isHashed } from "../secrets.ts";
-import { documentGrantTypes, isByDocument } from "./metadata-documents.ts";
+import { documentGrantTypes, hasMetadataDocument } from "./metadata-documents.ts";
 import { hooksOf, stateOf } from "./request-state.ts";
 
 /** The body for a temporary problem of the service. The error code is from RFC 6749 section 4.1.2.1;
@@ -47,7 +47,8 @@ function nameWrongGrant(ctx: KoaContextWithOIDC): void {
 
 /** How a client can register the grant type. */
 function otherGrantAdvice(clientId: string, grant: string): string {
-  if (!isByDocument(clientId)) return `PUT /oauth/register/${clientId} changes its grant_types`;
+  if (!hasMetadataDocument(clientId))
+    return `PUT /oauth/register/${clientId} changes its grant_types`;
   return documentGrantTypes.includes(grant)
     ? "change grant_types in its metadata document"
     : "for another grant, register a client by POST /oauth/register";

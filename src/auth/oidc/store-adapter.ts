@@ -14,11 +14,11 @@ import {
   type Stored,
 } from "../../store/port/records.ts";
 import {
+  grantRevocation,
+  grantRevocationById,
   grants,
   roomForGrant,
   underGrant,
-  withoutFamily,
-  withoutGrant,
 } from "../accounts/grants.ts";
 import { askedBy, belongingTo, clients, isAudited, issuedTo } from "../agents/agent.ts";
 import {
@@ -135,10 +135,10 @@ class StoreAdapter implements Adapter {
   async #revokeGrant(grantId: string): Promise<void> {
     const { records, audit } = this.#context;
     await update(records, { collection: grants, key: grantId }, async (grant) => {
-      if (grant === undefined) return withoutFamily(records, grantId);
+      if (grant === undefined) return grantRevocationById(records, grantId);
       const actor = String(grant.value.clientId);
       return [
-        ...(await withoutGrant(records, grant)),
+        ...(await grantRevocation(records, grant)),
         ...audit({ action: "grant.revoked", actor, target: grantId }),
       ];
     });
@@ -232,7 +232,7 @@ class StoreAdapter implements Adapter {
       const entry = { action: "token.revoked", actor: String(clientId), target };
       return [
         removeAt(collection, stored),
-        ...(this.#model === "RefreshToken" ? await withoutFamily(records, grantId) : []),
+        ...(this.#model === "RefreshToken" ? await grantRevocationById(records, grantId) : []),
         ...((await this.#isAuditedRevocation(stored.value)) ? audit(entry) : []),
       ];
     });

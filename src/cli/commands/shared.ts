@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { type ApiKeys, createApiKeys } from "../../auth/keys/api-keys.ts";
-import { createLastUse } from "../../auth/last-use.ts";
+import { LastUse } from "../../auth/last-use.ts";
 import { isScope, type Scope, scopeNames, scopes } from "../../auth/scopes.ts";
 import { createDecisions, type Decisions } from "../../intake/decisions.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
@@ -32,7 +32,7 @@ export function apiKeysOf({ store, now }: CommandContext): ApiKeys {
   const { records, identity } = store;
   const clock = () => new Date(now());
   // No command uses a key, so that no use can fail to be noted.
-  const lastUse = createLastUse({ records, now: clock, onError: () => {} });
+  const lastUse = new LastUse({ records, now: clock, onError: () => {} });
   return createApiKeys({ records, mode: identity.mode, now: clock, audit: auditOf(now), lastUse });
 }
 

@@ -1,6 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { z } from "zod";
-import { type ClaimOutcome, type Claims, claimLinks } from "../../auth/agents/claims.ts";
+import { type Claims, claimLinks } from "../../auth/agents/claims.ts";
+import type { ClaimOutcome } from "../../auth/agents/complete-claim.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import { addressKey } from "../../limits/address-key.ts";
 import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";

@@ -4,7 +4,7 @@ import { paths } from "../../../wellknown/paths.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import type { ApiKeys } from "../../auth/keys/api-keys.ts";
 import { userInfoOf } from "../../auth/oidc/end-user.ts";
-import type { IssuePlainToken } from "../../auth/oidc/plain-tokens.ts";
+import type { IssueClientCredentials } from "../../auth/oidc/plain-tokens.ts";
 import { hooksOf } from "../../auth/oidc/request-state.ts";
 import { RESPONSE_MODES } from "../../auth/oidc/responses.ts";
 import { revokeByPossession } from "../../auth/oidc/revocation.ts";
@@ -37,7 +37,7 @@ interface OAuthOptions {
   readonly provider: () => Provider;
   /** Public address of the service; every address in an answer starts with it. */
   readonly baseUrl: string;
-  readonly plainTokens: IssuePlainToken;
+  readonly plainTokens: IssueClientCredentials;
   readonly keys: Pick<ApiKeys, "find" | "revoke">;
   readonly limits: Limits;
 }

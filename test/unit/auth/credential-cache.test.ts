@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Caller } from "../../../src/auth/caller.ts";
-import { createCredentialCache } from "../../../src/auth/credential-cache.ts";
+import { CredentialCache } from "../../../src/auth/credential-cache.ts";
 
 const START = Date.UTC(2026, 10, 21, 12);
 
@@ -16,7 +16,7 @@ function cacheOf(good: Map<string, Caller>) {
   const listeners: (() => void)[] = [];
   let looked = 0;
   let isSlow = false;
-  const authenticate = createCredentialCache({
+  const cache = new CredentialCache({
     async authenticate(credential) {
       looked++;
       const found = good.get(credential);
@@ -27,6 +27,7 @@ function cacheOf(good: Map<string, Caller>) {
     now: () => new Date(clock.now),
     monotonic: () => clock.monotonic,
   });
+  const authenticate = (credential: string) => cache.authenticate(credential);
   return {
     clock,
     idOf: async (credential: string) => (await authenticate(credential))?.id,
@@ -154,7 +155,7 @@ describe("the memory of credentials", () => {
 
   it("does not remember that the store could not be asked", async () => {
     let isAway = true;
-    const authenticate = createCredentialCache({
+    const cache = new CredentialCache({
       async authenticate() {
         if (isAway) throw new Error("away");
         return caller("agent");
@@ -163,6 +164,7 @@ describe("the memory of credentials", () => {
       now: () => new Date(START),
       monotonic: () => 0,
     });
+    const authenticate = (credential: string) => cache.authenticate(credential);
     await expect(authenticate("token")).rejects.toThrow("away");
     isAway = false;
     expect((await authenticate("token"))?.id).toBe("agent");

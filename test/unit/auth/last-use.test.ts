@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createLastUse, withoutLastUse } from "../../../src/auth/last-use.ts";
+import { LastUse, lastUseRemoval } from "../../../src/auth/last-use.ts";
 import type { Records } from "../../../src/store/port/records.ts";
 import { describeStores, openStore, START, type TestStore } from "../../support/stores.ts";
 
@@ -22,7 +22,7 @@ function lastUseOf(store: TestStore) {
   const { records, writes, state } = watched(store);
   const errors: unknown[] = [];
   const now = () => new Date(store.clock.now);
-  const lastUse = createLastUse({ records, now, onError: (error) => errors.push(error) });
+  const lastUse = new LastUse({ records, now, onError: (error) => errors.push(error) });
   return { lastUse, writes, state, errors };
 }
 
@@ -73,7 +73,7 @@ describeStores("last uses", (engine) => {
       },
     };
     const now = () => new Date(store.clock.now);
-    const lastUse = createLastUse({ records: counting, now, onError: () => {} });
+    const lastUse = new LastUse({ records: counting, now, onError: () => {} });
     for (let id = 0; id <= 10_000; id += 1) lastUse.note(`${id}`);
     expect(writes).toBe(10_001);
     lastUse.note("10000");
@@ -88,7 +88,7 @@ describeStores("last uses", (engine) => {
     const { lastUse, writes } = lastUseOf(store);
     lastUse.note("agent");
     await Promise.all(writes);
-    await store.records.commit([withoutLastUse("agent")]);
+    await store.records.commit([lastUseRemoval("agent")]);
     expect((await lastUse.of(["agent"])).size).toBe(0);
   });
 });

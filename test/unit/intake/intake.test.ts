@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { calledFrom, createAuditor } from "../../../src/auth/auditor.ts";
 import { createApiKeys } from "../../../src/auth/keys/api-keys.ts";
-import { createLastUse } from "../../../src/auth/last-use.ts";
+import { LastUse } from "../../../src/auth/last-use.ts";
 import { anonymousCeiling } from "../../../src/auth/scopes.ts";
 import { slots } from "../../../src/intake/capacity.ts";
 import { createDecisions } from "../../../src/intake/decisions.ts";
@@ -30,7 +30,7 @@ async function open(engine: Engine, mode: StoreMode = "sandbox") {
   const { records, clock } = kept;
   const now = () => new Date(clock.now);
   const audit = createAuditor({ hashAddress: (address) => `hash of ${address}`, now });
-  const lastUse = createLastUse({ records, now, onError: () => {} });
+  const lastUse = new LastUse({ records, now, onError: () => {} });
   const keys = createApiKeys({ records, mode, now, audit, lastUse });
   /** The intake of the same store, parts of which do something else. */
   const again = (others: Partial<Records>) =>

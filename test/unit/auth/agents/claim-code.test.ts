@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { isCode, keptCode, newClaimCode } from "../../../../src/auth/agents/claim-code.ts";
+import {
+  isValidClaimCode,
+  newClaimCode,
+  storedCode,
+} from "../../../../src/auth/agents/claim-code.ts";
 
 const AGENT = "agt_1";
-const kept = keptCode({ agentId: AGENT, code: "A0B1C2D3" });
-const isIt = (code: string, agentId = AGENT) => isCode(kept, { agentId, code });
+const kept = storedCode({ agentId: AGENT, code: "A0B1C2D3" });
+const isIt = (code: string, agentId = AGENT) => isValidClaimCode(kept, { agentId, code });
 
 describe("a claim code", () => {
   it("is 8 characters of Crockford base32, each as likely as every other", () => {
@@ -31,7 +35,7 @@ describe("a claim code", () => {
 
   it("is good for no other agent, and none when there is none", () => {
     expect(isIt("A0B1C2D3", "agt_2")).toBe(false);
-    expect(isCode(undefined, { agentId: "", code: "" })).toBe(false);
+    expect(isValidClaimCode(undefined, { agentId: "", code: "" })).toBe(false);
   });
 
   it("is kept as a hash", () => {
@@ -40,7 +44,11 @@ describe("a claim code", () => {
   });
 
   it("is good until the fifth wrong try", () => {
-    expect(isCode({ ...kept, tries: 4 }, { agentId: AGENT, code: "A0B1C2D3" })).toBe(true);
-    expect(isCode({ ...kept, tries: 5 }, { agentId: AGENT, code: "A0B1C2D3" })).toBe(false);
+    expect(isValidClaimCode({ ...kept, tries: 4 }, { agentId: AGENT, code: "A0B1C2D3" })).toBe(
+      true,
+    );
+    expect(isValidClaimCode({ ...kept, tries: 5 }, { agentId: AGENT, code: "A0B1C2D3" })).toBe(
+      false,
+    );
   });
 });

@@ -8,11 +8,12 @@ import {
   clients,
   issuedTo,
 } from "../../../../src/auth/agents/agent.ts";
+import type { Claimer } from "../../../../src/auth/agents/claim-records.ts";
 import { claims as claimRecords } from "../../../../src/auth/agents/claim-records.ts";
-import type { Claimer, ClaimOutcome } from "../../../../src/auth/agents/claims.ts";
-import { createClaims } from "../../../../src/auth/agents/create-claims.ts";
+import { Claims } from "../../../../src/auth/agents/claims.ts";
+import type { ClaimOutcome } from "../../../../src/auth/agents/complete-claim.ts";
 import { createAgentOf } from "../../../../src/auth/agents/registration-access-token.ts";
-import { calledFrom } from "../../../../src/auth/auditor.ts";
+import { calledFrom, createAuditor } from "../../../../src/auth/auditor.ts";
 import type { Scope } from "../../../../src/auth/scopes.ts";
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import { ofEmail } from "../../../../src/mail/email-address.ts";
@@ -41,10 +42,10 @@ async function build(engine: Engine, seenAs = (records: Records) => records) {
   const { records, clock } = await openStore(engine);
   const now = () => new Date(clock.now);
   const vault = createVault(randomBytes(32));
-  const claims = createClaims({
+  const claims = new Claims({
     records: seenAs(records),
     now,
-    hashAddress: (address) => `hash of ${address}`,
+    audit: createAuditor({ hashAddress: (address) => `hash of ${address}`, now }),
     mailbox: createOutbox({ vault, now }),
     baseUrl: "https://signals.example",
     anonymousScopes: READS,
@@ -92,7 +93,7 @@ const hundred = <T>(act: (index: number) => Promise<T>) =>
 const claimedOf = (outcomes: readonly ClaimOutcome[]) =>
   outcomes.flatMap((outcome) => (outcome.status === "claimed" ? [outcome] : []));
 
-type Claim = Parameters<ReturnType<typeof createClaims>["preview"]>[0];
+type Claim = Parameters<Claims["preview"]>[0];
 
 /** Records in which something happens between the next look and the commit that follows. */
 function interruptible() {

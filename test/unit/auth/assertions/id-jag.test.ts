@@ -49,13 +49,13 @@ async function setting(of = model, audience = BASE): Promise<Setting> {
 async function outcome(changes: Claims, header = {}): Promise<unknown> {
   const { idp, verifier } = await setting();
   const token = await idp.sign({ ...claimsFor(BASE, CLIENT, START), ...changes }, header);
-  return verifier.ofClient(token, CLIENT);
+  return verifier.forClient(token, CLIENT);
 }
 
 it("accepts an assertion that a trusted issuer made for the client", async () => {
   const { idp, verifier } = await setting();
   const claims = { ...claimsFor(BASE, CLIENT, START), scope: "signals:read admin alerts:write" };
-  expect(await verifier.ofClient(await idp.sign(claims), CLIENT)).toMatchObject({
+  expect(await verifier.forClient(await idp.sign(claims), CLIENT)).toMatchObject({
     subject: { issuer: idp.issuer, subject: "person-1", label: "person@corp.example (Corp)" },
     scopes: ["signals:read", "alerts:write"],
     resources: undefined,
@@ -125,7 +125,7 @@ it.each<[string, Claims, object]>([
 it("refuses what is no assertion at all", async () => {
   const { verifier } = await setting();
   for (const text of ["", "a", "a.b.c", "e30.e30.", "{}", "e30.W10.AA"]) {
-    expect(await verifier.ofClient(text, CLIENT)).toBe("invalid_request");
+    expect(await verifier.forClient(text, CLIENT)).toBe("invalid_request");
   }
 });
 
@@ -147,7 +147,7 @@ it("refuses another key, a changed body, no signature, and an HMAC with the publ
   const noneTyped = `${Buffer.from(JSON.stringify({ ...header, alg: "none" })).toString("base64url")}.${none.split(".")[1]}.`;
 
   for (const token of [forged, hmac, changed, noneTyped]) {
-    expect(await verifier.ofClient(token, CLIENT)).toBe("invalid_signature");
+    expect(await verifier.forClient(token, CLIENT)).toBe("invalid_signature");
   }
 });
 
@@ -158,7 +158,7 @@ it("refuses an algorithm that is not on its list, with whatever key", async () =
   const token = await new SignJWT({ iss: idp.issuer, ...claimsFor(BASE, CLIENT, START) })
     .setProtectedHeader({ alg: "PS384", kid: "rsa", typ: "oauth-id-jag+jwt" })
     .sign(privateKey);
-  expect(await verifier.ofClient(token, CLIENT)).toBe("invalid_signature");
+  expect(await verifier.forClient(token, CLIENT)).toBe("invalid_signature");
 });
 
 it("never believes this server itself, even when the operator lists it", async () => {
@@ -172,7 +172,7 @@ it("never believes this server itself, even when the operator lists it", async (
     now: () => new Date(START),
   });
   const token = await idp.sign(claimsFor(idp.issuer, CLIENT, START));
-  expect(await verifier.ofClient(token, CLIENT)).toBe("issuer_not_enabled");
+  expect(await verifier.forClient(token, CLIENT)).toBe("issuer_not_enabled");
 });
 
 it("fetches the keys once, and once more for a key it does not know", async () => {
@@ -180,7 +180,7 @@ it("fetches the keys once, and once more for a key it does not know", async () =
   try {
     const { idp, verifier } = await setting();
     const present = async (header = {}) =>
-      verifier.ofClient(await idp.sign(claimsFor(BASE, CLIENT, START), header), CLIENT);
+      verifier.forClient(await idp.sign(claimsFor(BASE, CLIENT, START), header), CLIENT);
 
     await Promise.all([present(), present(), present()]);
     expect(idp.fetches()).toBe(1);
@@ -202,7 +202,7 @@ it("says when the keys cannot be had", async () => {
   const { idp, verifier } = await setting();
   const token = await idp.sign(claimsFor(BASE, CLIENT, START));
   await idp.stop();
-  expect(await verifier.ofClient(token, CLIENT)).toBe("issuer_unreachable");
+  expect(await verifier.forClient(token, CLIENT)).toBe("issuer_unreachable");
 });
 
 it.each<[string, Claims]>([
@@ -217,7 +217,7 @@ it.each<[string, Claims]>([
 ])("at registration is %s with %j", async (expected, changes) => {
   const { idp, verifier } = await setting();
   const claims = { ...claimsFor(BASE, idp.issuer, START), ...changes };
-  const result = await verifier.ofNewcomer(await idp.sign(claims));
+  const result = await verifier.forRegistration(await idp.sign(claims));
   expect(typeof result === "string" ? result : "accepted").toBe(expected);
 });
 
@@ -227,7 +227,7 @@ describeStores("one use of an assertion", (engine) => {
     const token = await idp.sign(claimsFor(BASE, CLIENT, START));
     const results = await Promise.all(
       Array.from({ length: 100 }, async () => {
-        const verified = await verifier.ofClient(token, CLIENT);
+        const verified = await verifier.forClient(token, CLIENT);
         return (
           typeof verified !== "string" &&
           (await records.commit([insert(usedAssertions, { ...verified.use, value: {} })]))
@@ -235,11 +235,11 @@ describeStores("one use of an assertion", (engine) => {
       }),
     );
     expect(results.filter((made) => made)).toHaveLength(1);
-    expect(await verifier.ofClient(token, CLIENT)).toBe("replay_detected");
+    expect(await verifier.forClient(token, CLIENT)).toBe("replay_detected");
     clock.now += 359_000;
-    expect(await verifier.ofClient(token, CLIENT)).toBe("replay_detected");
+    expect(await verifier.forClient(token, CLIENT)).toBe("replay_detected");
     clock.now += 2000;
-    expect(await verifier.ofClient(token, CLIENT)).toBe("expired");
+    expect(await verifier.forClient(token, CLIENT)).toBe("expired");
   });
 
   it("is not made by the same identifier of another issuer", async () => {
@@ -253,10 +253,10 @@ describeStores("one use of an assertion", (engine) => {
       now: () => new Date(START),
     });
     const claims = claimsFor(BASE, CLIENT, START);
-    const one = await both.ofClient(await first.idp.sign(claims), CLIENT);
+    const one = await both.forClient(await first.idp.sign(claims), CLIENT);
     if (typeof one === "string") throw new Error(one);
     await first.records.commit([insert(usedAssertions, { ...one.use, value: {} })]);
-    expect(await both.ofClient(await second.sign(claims), CLIENT)).toMatchObject({
+    expect(await both.forClient(await second.sign(claims), CLIENT)).toMatchObject({
       subject: { issuer: second.issuer },
     });
   });

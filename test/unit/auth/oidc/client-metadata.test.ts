@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { JWT_BEARER } from "../../../../src/auth/assertions/oauth-urns.ts";
-import { normaliseRegistration } from "../../../../src/auth/oidc/client-metadata.ts";
+import { normalizeRegistration } from "../../../../src/auth/oidc/client-metadata.ts";
 import { checkBody } from "../../../../src/auth/oidc/metadata-members.ts";
 import { anonymousCeiling, type Scope } from "../../../../src/auth/scopes.ts";
 import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
@@ -9,7 +9,7 @@ import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
 const codeClient = { ...example, grant_types: ["authorization_code"], response_types: ["code"] };
 
 function normalise(changes: object, anonymousScopes: readonly Scope[] = anonymousCeiling) {
-  return normaliseRegistration({ ...example, ...changes }, anonymousScopes);
+  return normalizeRegistration({ ...example, ...changes }, anonymousScopes);
 }
 
 function refusal(changes: object, anonymousScopes?: readonly Scope[]): unknown {
