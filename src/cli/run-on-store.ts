@@ -5,7 +5,6 @@ import { holdsKeys } from "../store/keys/key-records.ts";
 import { openKeyring } from "../store/keys/keyring.ts";
 import { readMasterKey } from "../store/keys/master-key.ts";
 import type { Store } from "../store/port/store.ts";
-import { openPostgres } from "../store/postgres/open.ts";
 import { dataFilesOf, pathsIn } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { CommandContext, OpenedStore, Outcome, StoreCommand } from "./command.ts";
@@ -46,11 +45,12 @@ async function runOn(
   }
 }
 
-/** Opens the store that is there. */
-export function openExisting({ folder, databaseUrl }: StoreChoice): Promise<Store> {
-  return databaseUrl === undefined
-    ? openEmbedded({ folder, now: Date.now })
-    : openPostgres({ url: databaseUrl });
+/** Opens the existing store. Loads the PostgreSQL driver only where it is used, because every server
+ *  loads this file. */
+export async function openExisting({ folder, databaseUrl }: StoreChoice): Promise<Store> {
+  if (databaseUrl === undefined) return openEmbedded({ folder, now: Date.now });
+  const { openPostgres } = await import("../store/postgres/open.ts");
+  return openPostgres({ url: databaseUrl });
 }
 
 /** A store that stays where it is. */

@@ -27,8 +27,9 @@ import {
   sendProblem,
   type WriteError,
 } from "./errors.ts";
-import { mcpRoute } from "./mcp/endpoint.ts";
-import { announced, type McpAddition } from "./mcp/server-factory.ts";
+import { announced } from "./mcp/announced.ts";
+import { mcpRoute } from "./mcp/route.ts";
+import type { McpAddition } from "./mcp/server-factory.ts";
 import type { Streams } from "./open-streams.ts";
 import { createShowPage } from "./pages/answer.ts";
 import { createShowErrorPage } from "./pages/error.ts";

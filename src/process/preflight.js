@@ -23,3 +23,8 @@ if (major < 24 && minor < (OLDEST_MINOR[major] ?? Number.POSITIVE_INFINITY)) {
 nodeModule.enableCompileCache(
   fileURLToPath(new URL("../../node_modules/.cache/compiled", import.meta.url)),
 );
+
+// Aliases of globals that no code here uses. Node.js reads every export of a built-in module when an
+// ES module imports it, and reading these loads undici: 13 MB and 40 ms (measured, Node 24).
+const http = process.getBuiltinModule("node:http");
+for (const name of ["CloseEvent", "MessageEvent", "WebSocket"]) delete http[name];

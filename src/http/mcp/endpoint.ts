@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
 import { tools } from "../../../tools/index.ts";
-import { paths } from "../../../wellknown/paths.ts";
 import { calledFrom } from "../../auth/auditor.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Scope } from "../../auth/scopes.ts";
@@ -12,7 +11,7 @@ import { withinTraceOf } from "../../telemetry/traces.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import type { Streams } from "../open-streams.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { Route } from "../route-table.ts";
+import type { Handler } from "../route-table.ts";
 import { acceptsBoth, BOTH_FORMS, createFastPath, usualRequest } from "./fast-path.ts";
 import { readMessage, requireModest } from "./message-body.ts";
 import { signalsListenedTo } from "./resources.ts";
@@ -52,42 +51,31 @@ type Answer = (context: RequestContext, received: Received) => Promise<void>;
 
 /** The MCP endpoint: every protocol revision from 2024-11-05 to 2026-07-28, without sessions. Usual
  *  requests are answered by two servers that stay, unless that is turned off. */
-export function mcpRoute(options: McpOptions): Route {
+export function createEndpoint(options: McpOptions): Handler {
   const { baseUrl, mcp, mcpFastPath, onReport } = options;
   const newServer = createServerFactory(options);
   const answerBySdk = sdkAnswerer(newServer, options);
   const answerUsual = mcpFastPath ? createFastPath({ newServer, onReport }) : undefined;
   const requireOwnOrigin = ownOriginGuard(baseUrl);
-  return {
-    method: "POST",
-    path: paths.mcp,
-    async handle(context) {
-      const { req, res } = context;
-      requireOwnOrigin(req.headers.origin);
-      const caller = await mcp.authorize(context);
-      const startedAt = performance.now();
-      const message = await readMessage(context);
-      requireModest(message);
-      const usual = usualRequest({ headers: req.headers, body: message }, ownNames);
-      const isRead = usual !== undefined && !isChange(usual.message);
-      const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
-      if (!isRead || isSlow) await mcp.requireStillValid(context);
-      if (Array.isArray(message)) await mcp.countFurther(context, caller, message.length - 1);
-      mcp.requireScopes(caller, scopesOf(message));
-      await withinTraceOf(message, async () => {
-        const answering =
-          usual && calledFrom(context.ip, () => answerUsual?.(usual, authInfoOf(caller)));
-        if (answering === undefined) await answerBySdk(context, { caller, message });
-        else (await answering)(res);
-      });
-    },
-    otherMethods({ req }) {
-      throw new Problem("method_not_allowed", {
-        detail: `${req.method} is not possible here: this is the MCP endpoint, for programs.`,
-        next: `Send messages by POST; ${baseUrl}/#connect says how a client is connected.`,
-        headers: { Allow: "POST" },
-      });
-    },
+  return async (context) => {
+    const { req, res } = context;
+    requireOwnOrigin(req.headers.origin);
+    const caller = await mcp.authorize(context);
+    const startedAt = performance.now();
+    const message = await readMessage(context);
+    requireModest(message);
+    const usual = usualRequest({ headers: req.headers, body: message }, ownNames);
+    const isRead = usual !== undefined && !isChange(usual.message);
+    const isSlow = performance.now() - startedAt > SLOW_BODY_MS;
+    if (!isRead || isSlow) await mcp.requireStillValid(context);
+    if (Array.isArray(message)) await mcp.countFurther(context, caller, message.length - 1);
+    mcp.requireScopes(caller, scopesOf(message));
+    await withinTraceOf(message, async () => {
+      const answering =
+        usual && calledFrom(context.ip, () => answerUsual?.(usual, authInfoOf(caller)));
+      if (answering === undefined) await answerBySdk(context, { caller, message });
+      else (await answering)(res);
+    });
   };
 }
 

@@ -11,8 +11,9 @@ import {
   RELATED_TASK_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
+import { MODERN } from "./announced.ts";
 import { isUsualJson } from "./message-body.ts";
-import { MODERN, MuxTransport } from "./mux-transport.ts";
+import { MuxTransport } from "./mux-transport.ts";
 import { jsonOf } from "./tool-result-json.ts";
 
 /** What the fast path is made from. */

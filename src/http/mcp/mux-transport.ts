@@ -8,9 +8,7 @@ import {
   PerRequestHTTPServerTransport,
   type ProtocolEra,
 } from "@modelcontextprotocol/server";
-
-/** The revision of the protocol without a handshake. */
-export const MODERN = "2026-07-28";
+import { MODERN } from "./announced.ts";
 
 /** Older messages have none: the SDK takes what is not classified for them. */
 const classifications: Readonly<Record<ProtocolEra, MessageClassification | undefined>> = {

@@ -14,8 +14,8 @@ import { jsonSchema, outline } from "../../lib/json-schema.ts";
 import { Problem } from "../../problem.ts";
 import type { Tool, ToolContext } from "../../tool.ts";
 import type { Answers } from "../api/answers.ts";
+import { announced, MODERN } from "./announced.ts";
 import type { UsualNames } from "./fast-path.ts";
-import { MODERN } from "./mux-transport.ts";
 import { createPrompts, PROMPT } from "./prompts.ts";
 import { registerResources } from "./resources.ts";
 import { toolResult } from "./tool-result-json.ts";
@@ -46,23 +46,6 @@ export interface McpServerOptions {
   /** Told about every failure that is not the caller's. */
   readonly onError: (error: unknown) => void;
 }
-
-/** What the endpoint says of itself to clients of the newest revision, also in documents. */
-export const announced = {
-  /** Revisions of the protocol, the newest first. */
-  versions: [MODERN, ...SUPPORTED_PROTOCOL_VERSIONS],
-  capabilities: {
-    tools: { listChanged: false },
-    resources: { listChanged: false, subscribe: true },
-    prompts: { listChanged: false },
-    completions: {},
-    extensions: {
-      "io.modelcontextprotocol/oauth-client-credentials": {},
-      // Grants on identity assertions (ID-JAG), which the authorization server announces as well.
-      "io.modelcontextprotocol/enterprise-managed-authorization": {},
-    },
-  },
-};
 
 /** Makes servers, which offer tools, resources and prompts. One is made for every unusual request, so
  *  what can be made once is. Who calls is known of each request alone. */

@@ -1,7 +1,13 @@
-import { type AuthInfo, type JSONRPCRequest, McpServer } from "@modelcontextprotocol/server";
+import {
+  type AuthInfo,
+  type JSONRPCRequest,
+  McpServer,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { MODERN, MuxTransport } from "../../../../src/http/mcp/mux-transport.ts";
+import { announced, MODERN } from "../../../../src/http/mcp/announced.ts";
+import { MuxTransport } from "../../../../src/http/mcp/mux-transport.ts";
 
 const META = {
   "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -126,4 +132,8 @@ it("hands back a message of the newest revision whose envelope is wrong", async 
     expect(transport.dispatch(message, by("ann"))).toBeUndefined();
   }
   expect(transport.waiting).toBe(0);
+});
+
+it("announces every protocol revision that the SDK supports, the newest first", () => {
+  expect(announced.versions).toEqual([MODERN, ...SUPPORTED_PROTOCOL_VERSIONS]);
 });
