@@ -116,12 +116,12 @@ async function drain(
 }
 
 async function write(
-  { waiting: heard, heardAt: observedAt }: Connection,
+  { waiting: buffer, heardAt: observedAt }: Connection,
   state: State,
   options: ListenerOptions,
 ): Promise<void> {
   const { provider, now, records } = options;
-  const waiting = heard.splice(0);
+  const waiting = buffer.splice(0);
   const cursor = waiting.at(-1)?.cursor;
   const data = waiting.flatMap((reading) => reading.data);
   if (cursor === undefined) return;

@@ -54,7 +54,7 @@ async function following(
 }
 
 describeStores("what another process kept", (engine) => {
-  it("is read though nobody was told, page by page and however old it is", async () => {
+  it("is read without an announcement, page by page and however old it is", async () => {
     const { tell, readOn, taken } = await following(await openStore(engine));
     await tell(daysOf("BTC-USD", "2025-01-01", "2025-01-03"));
     await tell(daysOf("ETH-USD", "2024-12-31", "2024-12-31"));
@@ -67,7 +67,7 @@ describeStores("what another process kept", (engine) => {
   });
 });
 
-it("a process that was away for longer than news are kept reads everything again, once", async () => {
+it("a process that was away for longer than notices are stored reads everything again, once", async () => {
   const store = await openStore(model);
   const { readOn, timesOfAll } = await following(store);
   await readOn();
@@ -78,7 +78,7 @@ it("a process that was away for longer than news are kept reads everything again
   expect(timesOfAll()).toBe(2);
 });
 
-it("an hour's difference to the clock of who told is said, once an hour", async () => {
+it("a difference of an hour to the clock of the announcing process is reported, once an hour", async () => {
   const store = await openStore(model);
   const said: number[] = [];
   const { tell, readOn } = await following(store, store.archive.read, (ms) => said.push(ms));
@@ -90,7 +90,7 @@ it("an hour's difference to the clock of who told is said, once an hour", async 
   expect(said).toEqual([61 * 60_000, 121 * 60_000]);
 });
 
-it("news are kept for some minutes only where nobody else reads them", async () => {
+it("notices are stored for a few minutes where one process alone reads them", async () => {
   const keptIn = async (engine: Store["engine"] | undefined) => {
     const { records, archive, clock } = await openStore(model);
     const options = { archive, noticeTtlMs: noticeTtlMs(engine) };
@@ -104,7 +104,7 @@ it("news are kept for some minutes only where nobody else reads them", async () 
   ]);
 });
 
-it("news that could not be read are read again", async () => {
+it("notices that could not be read are read again", async () => {
   const store = await openStore(model);
   let isDown = true;
   const read: Store["archive"]["read"] = async (kind, selection) => {
@@ -119,7 +119,7 @@ it("news that could not be read are read again", async () => {
   expect(taken).toEqual(["BTC-USD 2025-01-01"]);
 });
 
-it("what was written right before a kill is told when it is given again", async () => {
+it("rows written right before a kill are announced when they arrive again", async () => {
   const store = await openStore(model);
   const { tell, readOn, taken } = await following(store);
   const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");

@@ -19,7 +19,7 @@ const scoresOf = ({ snapshots }: Scoring) =>
     first: snapshots.history(symbol, 0, at).at(0)?.at,
   }));
 
-it("a later walk of the sandbox lets others have their turn, who are served what there was", async () => {
+it("a long refresh of the sandbox lets requests run, which read the snapshots before it", async () => {
   const store = await openStore(model);
   const clock = { now: TURN - DAY_MS };
   const open = () =>

@@ -59,8 +59,8 @@ export interface ClassMeasures {
   readonly nextOpen: SeriesSummary | null;
 }
 
-/** A class that was walked and is to be measured. */
-export interface WalkedClass {
+/** A replayed class that is to be measured. */
+export interface ReplayedClass {
   readonly question: Question;
   readonly grid: ReturnGrid;
   readonly panel: Panel;
@@ -72,34 +72,34 @@ export interface WalkedClass {
 }
 
 /** Measures one asset class. */
-export function measureClass(walked: WalkedClass): ClassMeasures {
-  const { question, grid, panel, graded, leftOut, sameDay, nextOpen } = walked;
+export function measureClass(replayed: ReplayedClass): ClassMeasures {
+  const { question, grid, panel, graded, leftOut, sameDay, nextOpen } = replayed;
   const { assetClass } = grid;
   const headline = headlineHorizon(question.subject, assetClass);
   return {
     assetClass,
-    comparison: isThroughTime(walked) ? "through_time" : "cross_section",
+    comparison: isThroughTime(replayed) ? "through_time" : "cross_section",
     step: stepOf(question.pace, assetClass),
     coverage: coverageOf(panel.dates, grid, graded),
     leftOut,
     headline,
-    horizons: HORIZONS.map((horizon) => measureHorizon(walked, horizon)),
-    probabilities: isThroughTime(walked) ? null : measureProbabilities(walked),
+    horizons: HORIZONS.map((horizon) => measureHorizon(replayed, horizon)),
+    probabilities: isThroughTime(replayed) ? null : measureProbabilities(replayed),
     signals: panel.signals,
     sameDay,
     nextOpen,
   };
 }
 
-/** A single instrument has nobody to be compared with on the same day. */
-const isThroughTime = ({ graded }: WalkedClass): boolean => graded.size === 1;
+/** A single instrument has no peer on the same day. */
+const isThroughTime = ({ graded }: ReplayedClass): boolean => graded.size === 1;
 
-function measureHorizon(walked: WalkedClass, horizon: number): HorizonMeasures {
-  const { question, grid, panel } = walked;
+function measureHorizon(replayed: ReplayedClass, horizon: number): HorizonMeasures {
+  const { question, grid, panel } = replayed;
   const { seed } = question;
   const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
   const dates = outcomesOver(panel.dates, grid, horizon);
-  const series = isThroughTime(walked)
+  const series = isThroughTime(replayed)
     ? throughTime(dates, seed)
     : crossSections(dates, grid, seed);
   const summary = (figures: readonly { readonly value: number }[]) => {
@@ -122,7 +122,11 @@ function measureHorizon(walked: WalkedClass, horizon: number): HorizonMeasures {
   };
 }
 
-function measureProbabilities({ question, grid, panel }: WalkedClass): ProbabilityMeasures | null {
+function measureProbabilities({
+  question,
+  grid,
+  panel,
+}: ReplayedClass): ProbabilityMeasures | null {
   const horizon = forecastHorizon(question.subject, grid.assetClass);
   const overlap = { horizon, step: stepOf(question.pace, grid.assetClass) };
   const dates = withCrossSection(outcomesOver(panel.dates, grid, horizon));

@@ -10,7 +10,7 @@ import {
 import type { GridRow, ReturnGrid } from "./return-grid.ts";
 
 /** Whose short volume is graded, and from when on. */
-interface Wanted {
+interface NextOpenOptions {
   readonly records: readonly InstrumentRecords[];
   readonly grid: ReturnGrid;
   /** Rows of the grid that are graded; one alone is followed through time. */
@@ -26,15 +26,15 @@ interface Wanted {
  * after the close: the score of a close holds that of the session before, and what follows the
  * score comes later than the one session that the effect is said to last.
  */
-export function nextOpenCoefficients(wanted: Wanted): readonly DateFigure[] {
+export function nextOpenCoefficients(wanted: NextOpenOptions): readonly DateFigure[] {
   const { records, grid, graded, from, seed } = wanted;
   const volumes = new Map(records.map((one) => [one.instrument.symbol, one.shortVolumes ?? []]));
-  const told = [...graded].flatMap((row) => {
+  const statements = [...graded].flatMap((row) => {
     const gridRow = grid.rows[row] as GridRow;
     const own = volumes.get(gridRow.instrument.symbol) ?? [];
     return [...outcomesOf(own, gridRow, grid)].map(([place, one]) => ({ place, one, row }));
   });
-  const dates = [...Map.groupBy(told, ({ place }) => place)]
+  const dates = [...Map.groupBy(statements, ({ place }) => place)]
     .toSorted(([a], [b]) => a - b)
     .map(([place, members]): DatedOutcomes => {
       const outcomes = members.map(({ one, row }) => ({ ...one, row }));
@@ -44,7 +44,7 @@ export function nextOpenCoefficients(wanted: Wanted): readonly DateFigure[] {
   return graded.size === 1 ? throughTime(dates, seed).raw : crossSections(dates, grid, seed).raw;
 }
 
-/** What was told before the open of each session, by place; the newest where there was more. */
+/** Newest statement before the open of each session, by place. */
 function outcomesOf(volumes: RecordList<ShortVolume>, { daytime }: GridRow, grid: ReturnGrid) {
   const pressure = createShortPressure();
   const outcomes = new Map<number, Omit<Outcome, "row">>();

@@ -24,7 +24,7 @@ export interface PanelDate {
   readonly trading: number;
 }
 
-/** What a class was told, date by date. */
+/** Statements about a class, date by date. */
 export interface Panel {
   readonly dates: readonly PanelDate[];
   /** Signals over all sessions from the first graded date on. */

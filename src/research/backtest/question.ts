@@ -30,7 +30,7 @@ export interface Question {
 /** Social and off-exchange evidence lasts one session (method 2.3, 2.4). */
 const BRIEF: ReadonlySet<Subject> = new Set(["social", "darkpool"]);
 
-/** How often a subject is graded when nobody says: one that lasts a session, every session. */
+/** Default pause between two grades of a subject: every session for one that lasts a session. */
 export const usualPace = (subject: Subject): Pace => (BRIEF.has(subject) ? "session" : "week");
 
 /** The horizon of the verdict, fixed beforehand, in sessions (method 3.1; coins: about a week). */

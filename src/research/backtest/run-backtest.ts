@@ -23,7 +23,7 @@ interface BacktestProgress {
   readonly session: string;
   /** Snapshots so far. */
   readonly scores: number;
-  /** Share of the walk that is done, in [0, 1]. */
+  /** Share of the replay that is done, in [0, 1]. */
   readonly fraction: number;
 }
 
@@ -35,7 +35,7 @@ export interface BacktestRun {
   readonly earlier: readonly Trial[];
   /** Told after each session. */
   readonly onProgress: (progress: BacktestProgress) => void;
-  /** Told when the walk is over and a class is measured. */
+  /** Called when the replay has ended and a class is measured. */
   readonly onMeasuring?: (assetClass: AssetClass) => void;
 }
 
@@ -48,7 +48,7 @@ export interface BacktestResult {
   readonly classes: readonly ClassResult[];
 }
 
-/** A class before it is walked. */
+/** A class before its replay. */
 interface Prepared {
   readonly grid: ReturnGrid;
   readonly graded: ReadonlySet<number>;
@@ -58,7 +58,7 @@ interface Prepared {
 }
 
 /**
- * Walks a market forward with the service's own engine and grades what it said with what followed.
+ * Replays a market with the service's own engine and grades its scores by the returns that followed.
  * Scores are those of session closes, made of what was known by then; returns begin at the close
  * of the next session and end by `question.to`.
  */
@@ -140,7 +140,7 @@ function collect(
   return collectors;
 }
 
-/** Reports once per session. Classes are walked one after another; there is about a score a bar. */
+/** Reports once per session. Classes are replayed one after another, with about one score per bar. */
 function createReport(
   market: Market,
   { origin, last }: { readonly origin: number; readonly last: number },

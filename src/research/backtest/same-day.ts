@@ -48,7 +48,7 @@ export function sameDayCoefficients(
     });
 }
 
-/** When everybody wrote; a message is weighed by what its author wrote before it. */
+/** Activity of all authors; the weight of a message depends on its author's earlier ones. */
 function authorsOf(records: readonly InstrumentRecords[], dayMs: number): AuthorActivity {
   const authors = createAuthorActivity(dayMs);
   for (const { mentions = [] } of records) {

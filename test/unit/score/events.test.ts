@@ -79,7 +79,7 @@ function eventsOf(
 }
 
 describe("a shift of the signal", () => {
-  it("is told when LONG, SHORT or WAIT changes, the first snapshot never", () => {
+  it("is an event when LONG, SHORT or WAIT changes, and never for the first snapshot", () => {
     expect(eventsOf([[0, 90, "LONG"]])).toEqual([]);
     expect(
       eventsOf([
@@ -92,7 +92,7 @@ describe("a shift of the signal", () => {
     ).toEqual(["48 direction", "96 direction"]);
   });
 
-  it("is told when the score moved 15 points since the last event", () => {
+  it("is an event when the score moved 15 points since the last event", () => {
     const first: Step = [0, 50];
     expect(eventsOf([first, [24, 64.9]])).toEqual([]);
     expect(eventsOf([first, [24, 65]])).toEqual(["24 score"]);
@@ -148,7 +148,7 @@ describe("a shift of the signal", () => {
     expect(eventsOf(moved(100), "stock", rules(50))).toEqual(["24 score"]);
   });
 
-  it("keeps quiet for as many market days as it is told", () => {
+  it("has a quiet time in market days", () => {
     const steps: Step[] = [
       [0, 50],
       [24, 50, "LONG"],
@@ -236,7 +236,7 @@ describe("an alert of volatility", () => {
     expect(reasonOf(reading(null, 4))).toBe("return");
   });
 
-  it("is told once, again when it becomes extreme, and anew only after z was below 1", () => {
+  it("is an event once, again when it becomes extreme, and then only after z was below 1", () => {
     expect(told([reading(3), reading(3.5), reading(1), reading(3)])).toEqual([
       "high",
       undefined,
@@ -247,7 +247,7 @@ describe("an alert of volatility", () => {
     expect(told([reading(3), reading(0.99), reading(3)])).toEqual(["high", undefined, "high"]);
   });
 
-  it("is no news where watching begins, whatever it is there", () => {
+  it("is never an event for the first session", () => {
     const begun = volatilityAlert(undefined, sight(reading(3), 0));
     expect(begun).toEqual({ state: { level: "high", told: null } });
     expect(volatilityAlert(begun.state, sight(reading(3.5), 1)).event).toBeUndefined();
@@ -266,7 +266,7 @@ describe("an alert of volatility", () => {
     expect(told([reading(4)], from(4))).toEqual(["extreme"]);
   });
 
-  it("keeps quiet for as many market days as it is told, and tells what still holds", () => {
+  it("has a quiet time in market days, and is an event afterwards if it still holds", () => {
     const rules = { ...EVENT_RULES, quietDays: 3 };
     const [high, extreme, low] = [reading(3), reading(5), reading(0)];
     const never = undefined;

@@ -32,7 +32,7 @@ function news(): readonly (readonly [number, readonly string[]])[] {
     .map(([at, list]) => [at, [...new Set(list.map(([, symbol]) => symbol))]]);
 }
 
-describe("an engine that is told what is new, record by record", () => {
+describe("an engine that is updated record by record", () => {
   const told = start();
   told.engine.refresh(START);
   const asked = start();

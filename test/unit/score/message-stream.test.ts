@@ -62,7 +62,7 @@ function sentimentOf(
 
 const five = ["a", "b", "c", "d", "e"].map((author, hour) => said(author, hour, `rally ${author}`));
 
-describe("a conversation", () => {
+describe("a message stream", () => {
   it("weighs an author less who wrote on another instrument the same day, of any class", () => {
     const busy = five.map(({ author }, hour) => said(author, hour - 3));
     const alone = sentimentOf({ B: five })("B");

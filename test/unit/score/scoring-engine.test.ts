@@ -95,7 +95,7 @@ const everyHour = (until: number, step: number) =>
   );
 
 describe("the engine", () => {
-  it("comes to the same piece by piece, a session each, and after a walk that was given up", () => {
+  it("gives the same result in steps of one session, and after an abandoned refresh", () => {
     const archive = createSnapshotArchive();
     const engine = new ScoringEngine(market, archive);
     const givenUp = engine.refreshInSteps(closeOf(60));
@@ -146,7 +146,7 @@ describe("the engine", () => {
     });
   });
 
-  it("records one snapshot per session from the start of the walk on", () => {
+  it("records one snapshot per session from the start of scoring on", () => {
     const { history } = refreshed([closeOf(80) + HOUR_MS]);
     expect(history.map(({ at }) => at)).toEqual(days.slice(30, 81).map(closeOf));
   });
@@ -187,7 +187,7 @@ describe("one instrument at a time", () => {
   const written = (archive: ReturnType<typeof createSnapshotArchive>, symbol: string) =>
     JSON.stringify(archive.newest(symbol));
 
-  it("comes out as a look at all of them would have it, also after a late bar", () => {
+  it("gives the result of a full refresh, also after a late bar", () => {
     const [some, whole] = [start(), start()];
     some.engine.refresh(closeOf(78));
     for (const [at, fresh] of news(closeOf(78), closeOf(81) - 1)) {
@@ -239,14 +239,14 @@ describe("one instrument at a time", () => {
     expect(archive.history("A", closeOf(80), closeOf(80) + HOUR_MS)).toHaveLength(1);
   });
 
-  it("misses a session of the calendar in which nobody has a bar", () => {
+  it("counts a session of the calendar without any bar as missed", () => {
     const { archive, engine } = start();
     engine.refresh(closeOf(DAYS) + 1);
     expect(archive.newest("A")).toMatchObject({ status: "stale", signal: { frozen: true } });
     expect(archive.newest("A")?.at).toBe(closeOf(DAYS) + 1);
   });
 
-  it("finds the running sums where the recomputation has them", () => {
+  it("keeps running sums equal to their recomputation", () => {
     const { engine } = start();
     engine.refresh(closeOf(88));
     expect(engine.drift()).toBeLessThan(1e-12);

@@ -18,7 +18,7 @@ function listened() {
 }
 
 describe("signal updates", () => {
-  it("are told of what has changed since the look before, and of nothing at the first", () => {
+  it("report signals that changed since the last look, and none at the first", () => {
     const { look } = listened();
     expect(look(snapshotOf("A", 1), snapshotOf("B", 1))).toEqual([]);
     expect(look(snapshotOf("A", 2), snapshotOf("B", 2, { score: 60 }))).toEqual(["B"]);
@@ -39,7 +39,7 @@ describe("signal updates", () => {
     expect(look(after)).toEqual(isNews ? ["A"] : []);
   });
 
-  it("are nothing for an instrument that comes, goes, or comes back as it was", () => {
+  it("ignore an instrument that appears, disappears, or returns unchanged", () => {
     const { look } = listened();
     look(snapshotOf("A", 1));
     expect(look(snapshotOf("A", 2), snapshotOf("B", 2))).toEqual([]);

@@ -64,7 +64,7 @@ describe("the archive of snapshots", () => {
     expect(archive.history("A", 0, 100)).toHaveLength(100);
   });
 
-  it("ends up with the same when it is told how many sessions follow", () => {
+  it("ends with the same snapshots when the number of following sessions is given", () => {
     const [told, untold] = [createSnapshotArchive(), createSnapshotArchive()];
     for (let at = 1; at <= 100; at++) {
       told.addClosed(snapshot("A", at), 100 - at);

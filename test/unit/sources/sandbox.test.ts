@@ -71,7 +71,7 @@ describe("the simulated market", () => {
     expect(records.every(({ instrument }) => instrument.currency === "USD")).toBe(true);
   });
 
-  it("walks from a year before the first moment of a quarter", () => {
+  it("starts scoring a year before the first moment of a quarter", () => {
     const start = (YEAR_START - YEAR_DAYS) * DAY_MS;
     const next = YEAR_START + WALK_DAYS;
     expect(market.scoringStart(YEAR_START * DAY_MS)).toBe(start);
@@ -79,7 +79,7 @@ describe("the simulated market", () => {
     expect(market.scoringStart(next * DAY_MS)).toBe((next - YEAR_DAYS) * DAY_MS);
   });
 
-  it("remembers three years of bars and 70 days of feeds before the first walk of the year", () => {
+  it("has three years of bars and 70 days of feeds before the first scored day of the year", () => {
     const start = (YEAR_START - YEAR_DAYS) * DAY_MS;
     const alder = bySymbol(records, "ALDER.SIM");
     expect(alder.bars[0]?.session).toBe(new Date(start - 756 * DAY_MS).toISOString());
@@ -238,7 +238,7 @@ describe("simulated bars", () => {
 });
 
 describe("missing data", () => {
-  it("gives no feed where there is none", () => {
+  it("has no list where there is no feed", () => {
     const without = (list: keyof Records) =>
       stocks.filter((each) => each[list] === undefined).length;
     expect(without("mentions")).toBeGreaterThanOrEqual(2);

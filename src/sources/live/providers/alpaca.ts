@@ -4,12 +4,13 @@ import { barSeries } from "./alpaca/bars.ts";
 import { KEY_SETTINGS } from "./alpaca/stock-request.ts";
 import { tradeSeries } from "./alpaca/trades.ts";
 
-/** Symbols of one question: what is kept of them between its halves must fit into a cursor. */
+/** Symbols of one request; the edges kept between its two halves must fit into a cursor. */
 const BATCH = 20;
 
 /**
- * Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. The bars
- * tell splits and no dividends. Trades come without quotes, so that no block can be signed.
+ * Daily bars and off-exchange blocks of US stocks and funds, from the consolidated tape. Bars show
+ * splits and no dividends. Trades have no quotes, so that no block can be signed. A file of its own,
+ * as every provider has.
  */
 export const alpaca: PolledProvider = {
   id: "alpaca",

@@ -8,7 +8,8 @@ const COINS: readonly string[] = ["BTC", "ETH"];
 
 /**
  * Block trades in futures on Deribit: those that two parties brought there, and those that came of
- * a request for quotes. Options are not among them: their prices are no prices of the coin.
+ * a request for quotes. Options are excluded: their prices are not prices of the coin. A file of its
+ * own, as every provider has.
  */
 export const deribit: PolledProvider = {
   id: "deribit",

@@ -6,7 +6,7 @@ import type { Observation, PolledProvider, Reading, Rejected, Series } from "../
 import { withDot } from "../provider-symbols.ts";
 import { addDays, dateKnown } from "../publication-times.ts";
 
-/** What a week is told of with: all that alternative trading systems traded, and all the rest. */
+/** Summary types of a week: alternative trading systems, and all other off-exchange trading. */
 const KINDS = { ats: "ATS_W_SMBL", otc: "OTC_W_SMBL" } as const;
 
 /** Fields that are read. */
@@ -18,13 +18,13 @@ const FIELDS = [
   "totalWeeklyShareQuantity",
 ] as const;
 
-/** Most rows of an answer; two a week for a year are a fiftieth of it. */
+/** Most rows of an answer; a year needs a fiftieth of it. */
 const LIMIT = 5_000;
 
 /** Days of the past that are on offer. */
 const OFFERED_DAYS = 371;
 
-/** Days before the newest week that are asked for again: a week may be told of late. */
+/** Days before the newest week that are requested again: a week may be published late. */
 const AGAIN_DAYS = 42;
 
 /** Days from the Monday of a week to its publication at the latest; large companies have 21. */
@@ -43,7 +43,7 @@ const WeekRow = z.looseObject({
 type WeekRow = z.infer<typeof WeekRow>;
 
 const WeekCursor = z.object({
-  /** Monday of the newest week that was told. */
+  /** Monday of the newest week that was published. */
   newest: z.iso.date().optional(),
 });
 type WeekCursor = z.infer<typeof WeekCursor>;
@@ -105,7 +105,7 @@ function read(answer: Answer, symbol: string, { newest }: WeekCursor): Reading {
   const own = rows.filter((row) => row.issueSymbolIdentifier === withDot(symbol));
   const data: Observation[] = [];
   const rejected: Rejected[] = [];
-  const told = newest === undefined ? [] : [newest];
+  const published = newest === undefined ? [] : [newest];
   for (const [weekStart, ofWeek] of Map.groupBy(own, (row) => row.weekStartDate)) {
     const place = { feed: "weeklyVolumes", symbol, at: Date.parse(weekStart), id: "week" } as const;
     const reason = ofWeek.map((row) => faultOf(row, today)).find((fault) => fault !== undefined);
@@ -116,13 +116,13 @@ function read(answer: Answer, symbol: string, { newest }: WeekCursor): Reading {
     const record = recordOf(weekStart, ofWeek);
     if (record === undefined) continue;
     data.push({ ...place, record });
-    told.push(weekStart);
+    published.push(weekStart);
   }
-  const place: WeekCursor = { newest: told.sort().at(-1) };
-  return { data, rejected, cursor: JSON.stringify(place), notBefore };
+  const position: WeekCursor = { newest: published.sort().at(-1) };
+  return { data, rejected, cursor: JSON.stringify(position), notBefore };
 }
 
-/** `undefined` when one of the two kinds is not told: none traded, or it is still to come. */
+/** `undefined` when one of the two types is missing: nothing traded, or it is published later. */
 function recordOf(weekStart: string, rows: readonly WeekRow[]) {
   const [ats, otc] = Object.values(KINDS).map((kind) =>
     rows.find((row) => row.summaryTypeCode === kind),

@@ -12,7 +12,7 @@ const MAX_ARTICLES = 250;
 /** Time between two requests that it asks for, in milliseconds. */
 const EVERY_MS = 5_000;
 
-/** It goes through the world's news every 15 minutes; articles are dated by that. */
+/** GDELT scans the world's news every 15 minutes; articles are dated by the scan. */
 const ROUND_MS = 15 * 60_000;
 
 /** Shortest time between two visits to an instrument, in milliseconds. */
@@ -62,7 +62,7 @@ export const gdelt: PolledProvider = {
   },
 };
 
-/** How an instrument is followed. */
+/** Schedule of an instrument. */
 interface Schedule {
   /** Unix milliseconds. */
   readonly historyFrom: number;

@@ -8,16 +8,16 @@ import { isFuture } from "../publication-times.ts";
 
 const POSTS = "app.bsky.feed.post";
 
-/** How far to go back when a connection is made again; what comes twice is kept once. */
+/** How far a reconnect goes back, in microseconds; duplicates are stored once. */
 const REWIND_MICROS = 5_000_000;
 
-/** How often the place in the stream is told though nothing matters, in microseconds. */
-const TELL_EVERY_MICROS = 10_000_000;
+/** How often the position in the stream is reported without an observation, in microseconds. */
+const REPORT_EVERY_MICROS = 10_000_000;
 
 /** A message of Jetstream takes a few kilobytes; longer ones are not sent. */
 const MAX_MESSAGE_BYTES = 65_536;
 
-/** Age at which a post is an import from elsewhere and no news, in milliseconds. */
+/** Age in milliseconds beyond which a post is an import from elsewhere. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
 /** How far an event may be ahead of our clock, in milliseconds: as far as clocks may differ. */
@@ -39,7 +39,7 @@ const Event = z.looseObject({
 });
 type Event = z.infer<typeof Event>;
 
-/** What a person's program wrote: anything may be wrong with it. */
+/** A post as its author's client wrote it; anything may be wrong with it. */
 const Post = z.looseObject({
   text: z.string(),
   createdAt: z.iso.datetime({ offset: true }),
@@ -68,20 +68,20 @@ export const jetstream: StreamedProvider = {
   },
   reader(options) {
     const readPost = postReader(options);
-    let told = 0;
+    let reportedAt = 0;
     return (message, now) => {
       const event = jsonOfText(message, Event);
       requireOurTime(event, now);
       const sorted = readPost(event, now);
-      const isLongSilent = Math.abs(event.time_us - told) >= TELL_EVERY_MICROS;
+      const isLongSilent = Math.abs(event.time_us - reportedAt) >= REPORT_EVERY_MICROS;
       if (sorted === undefined && !isLongSilent) return undefined;
-      told = event.time_us;
+      reportedAt = event.time_us;
       return { data: [], ...sorted, cursor: String(event.time_us) };
     };
   },
 };
 
-/** @throws {ProviderFault} `clock` when an event is told before it was. */
+/** @throws {ProviderFault} `clock` when an event lies in the future. */
 function requireOurTime({ time_us: micros }: Event, now: number): void {
   const at = micros / 1_000;
   if (at <= now + MAX_AHEAD_MS) return;

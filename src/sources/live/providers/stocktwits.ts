@@ -14,7 +14,7 @@ const REQUESTS_AN_HOUR = 200;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Pages by which one visit goes back, so that no symbol uses up what all of them share. */
+/** Most pages of one visit, so that no symbol uses up the shared budget. */
 const MAX_PAGES = 4;
 
 /** Shortest time between two visits to a symbol, in milliseconds. */
@@ -51,7 +51,7 @@ export const stocktwits: PolledProvider = {
   },
 };
 
-/** How a symbol is followed. */
+/** Schedule of a symbol. */
 interface Schedule {
   /** Unix milliseconds. */
   readonly historyFrom: number;

@@ -141,7 +141,7 @@ function printOf(row: PrintRow, session: string): RawPrint {
   };
 }
 
-/** A quote; `null` for none, which is also told as 0. */
+/** A quote; `null` for none, which is also reported as 0. */
 function quoteOf(quote: string | number | null | undefined): number | null {
   const price = Number(quote ?? 0);
   return price > 0 && Number.isFinite(price) ? price : null;

@@ -148,7 +148,7 @@ describe("Deribit, requests for quotes", () => {
       .map(([id]) => id)
       .sort();
 
-  it("walks back to the beginning of history, page by page", () => {
+  it("reads back to the beginning of history, page by page", () => {
     const quiet = { ...WORLD, tradeEveryMs: DAY_MS };
     const historyFrom = NOW - 20 * DAY_MS;
     const driven = drive(deribit, serveDeribit(quiet), { ...HALF_A_DAY, historyFrom });
@@ -201,7 +201,7 @@ describe("Deribit, requests for quotes", () => {
     expect(drive(deribit, serveDeribit(WORLD), { ...HALF_A_DAY, cursors }).data).toEqual(whole);
   });
 
-  it("begin a walk anew when its continuation does not lead on any more", () => {
+  it("begin a pass anew when its page token has expired", () => {
     const [series] = deribit
       .series({ ...HALF_A_DAY, feeds: new Set(["prints"]) })
       .filter(({ key }) => key.endsWith("requests"));

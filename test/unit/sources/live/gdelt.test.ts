@@ -124,7 +124,7 @@ describe("an answer that is none", () => {
   });
 });
 
-describe("following the news", () => {
+describe("following GDELT", () => {
   const world = { topics: TOPICS, everyMs: 20 * MINUTE_MS };
   const follow = (options: Partial<Drive>, everyMs = world.everyMs) =>
     drive(gdelt, serveGdelt({ ...world, everyMs }), { ...OPTIONS, ...options });

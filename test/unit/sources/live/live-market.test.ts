@@ -55,11 +55,11 @@ function scored(market: LiveMarket) {
   };
 }
 
-describe("history that comes in behind what was scored", () => {
+describe("history that arrives after sessions were scored", () => {
   const [recent, earlier] = [history("2026-10-01", LAST_DAY), history("2025-06-01", "2026-09-30")];
   const later = NOW + 3_600_000;
 
-  it("is scored as if it had been there from the start", () => {
+  it("is scored as if it had arrived in time", () => {
     const [early, whole] = [newMarket(), newMarket()];
     const score = scored(early);
     early.take(recent);
@@ -73,7 +73,7 @@ describe("history that comes in behind what was scored", () => {
     expect(after.newest[0]?.score).not.toBe(before.newest[0]?.score);
   });
 
-  it("does not wait for anything that comes in order", () => {
+  it("does not wait for records that arrive in order", () => {
     const market = newMarket();
     market.take(recent);
     const list = market.recordsUntil(NOW);
@@ -260,7 +260,7 @@ describe("when bars are due", () => {
 });
 
 describe("a live market", () => {
-  it("names everybody who gave something of an instrument, list by list, and nobody else", () => {
+  it("names the sources of each feed of an instrument, and no others", () => {
     const market = newMarket();
     const giversOf = (symbol: string) =>
       [...(market.sourcesOf?.(symbol) ?? [])].map(([feed, givers]) => [
@@ -285,7 +285,7 @@ describe("a live market", () => {
     expect(market.followed).toBe(COINS);
   });
 
-  it("walks from the year before in New York, whose sessions are its days; coins' are UTC days", () => {
+  it("starts scoring with the previous year in New York; its days are sessions, those of coins UTC days", () => {
     const market = newMarket();
     const newYear = Date.parse("2027-01-01T04:59:59Z");
     expect(market.scoringStart(newYear)).toBe(Date.parse("2025-01-01T05:00:00Z"));

@@ -53,7 +53,7 @@ function filled(...all: readonly ReceivedObservation[]) {
 }
 
 describe("what is known when", () => {
-  it("is from when it was here, and for history from when it was public", () => {
+  it("counts from its arrival, and history from its publication", () => {
     const { bars } = filled(bar(0, 30 * DAY_MS), bar(1, 3_000), bar(2, -5_000));
     expect(bars.map(({ availableAt }) => availableAt)).toEqual([
       T + DAY_MS,
@@ -194,7 +194,7 @@ describe("a book", () => {
     expect(after.bars).toBe(before.bars);
   });
 
-  it("comes out alike in whatever order things were given", () => {
+  it("is the same for any order of arrival", () => {
     const all = [bar(0, 0), bar(1, 4_000), bar(2, 0), mention(T, T), mention(T + 9, T + 20)];
     const whole = filled(...all);
     expect(filled(...all.toReversed())).toEqual(whole);

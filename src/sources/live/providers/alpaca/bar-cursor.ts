@@ -21,9 +21,9 @@ const OVERLAP_DAYS = 9;
  */
 const Unknown = z.tuple([z.string(), z.iso.date(), z.iso.date()]);
 
-/** Where the bars of a batch stand. */
+/** Position in the bars of a batch. */
 export const BarCursor = z.object({
-  /** Last session that is through. */
+  /** Last session that was read. */
   done: z.iso.date(),
   /** Most sessions of the next window. */
   span: z.int().min(1).max(MAX_SPAN),
@@ -33,11 +33,11 @@ export const BarCursor = z.object({
 });
 export type BarCursor = z.infer<typeof BarCursor>;
 
-/** Sessions to ask for. */
+/** Sessions to request. */
 export interface BarWindow {
   /** First day of the question. */
   readonly from: string;
-  /** Last session that is through. */
+  /** Last session that was read. */
   readonly done: string;
   /** Sessions after it, oldest first, at least one. */
   readonly sessions: readonly string[];
@@ -45,7 +45,7 @@ export interface BarWindow {
   readonly end: string;
 }
 
-/** Before the first bar. @param historyFrom Unix milliseconds. */
+/** Cursor before the first bar. @param historyFrom Unix milliseconds. */
 export const firstCursor = (historyFrom: number): BarCursor => ({
   done: previousSession(sessionOf(historyFrom)),
   span: MAX_SPAN,
@@ -58,7 +58,7 @@ export function newestDue(at: number): string {
   return stockBarAsked(session) <= at ? session : previousSession(session);
 }
 
-/** The window of a place; `newest` lies behind what is through. */
+/** The window of a cursor; `newest` lies after the sessions that were read. */
 export function windowAt({ done, span, half }: BarCursor, newest: string): BarWindow {
   const sessions = sessionsBetween(nextSession(done), half?.end ?? newest).slice(0, span);
   return { from: addDays(done, -OVERLAP_DAYS), done, sessions, end: sessions.at(-1) ?? done };
@@ -74,7 +74,7 @@ export function narrower({ done, without }: BarCursor, { sessions }: BarWindow):
   return { done, span: Math.ceil(sessions.length / 2), without };
 }
 
-/** Symbols of a batch that are asked for: one that was refused is again on the next day. */
+/** Symbols of a batch that are requested; one that was refused is requested again on the next day. */
 export function askedFor(
   batch: readonly string[],
   { without, half }: BarCursor,
@@ -86,7 +86,7 @@ export function askedFor(
   return batch.filter((symbol) => !names.has(symbol));
 }
 
-/** The place once a symbol was refused; its window begins anew. */
+/** The cursor after a symbol was refused; its window is read anew. */
 export function cursorWithout(
   { done, span, without }: BarCursor,
   { symbol, receivedAt }: { readonly symbol: string; readonly receivedAt: number },
@@ -101,8 +101,8 @@ export function cursorWithout(
 }
 
 /**
- * The place once symbols were answered that had been refused: back to where the first of them was.
- * What is read again of the others is there.
+ * The cursor after an answer for symbols that had been refused: back to the earliest refusal. Bars of
+ * the others that are read again are duplicates.
  *
  * @returns `undefined` where none of them had been.
  */

@@ -26,7 +26,7 @@ export const BarPage = z.looseObject({
   next_page_token: z.string().nullable(),
 });
 
-/** One bar as it was told. */
+/** One bar as reported. */
 export type BarRow = Pick<Bar, "session" | "open" | "high" | "low" | "close" | "volume">;
 
 /** The bars of a symbol up to a session, oldest first. */
@@ -53,7 +53,7 @@ export interface FoundSplit {
   readonly isLocated: boolean;
 }
 
-/** What is known of the bars of one symbol besides their prices. */
+/** Context of the bars of one symbol. */
 interface BarContext {
   readonly symbol: string;
   /** Only sessions after this one are given. */
@@ -63,7 +63,7 @@ interface BarContext {
   readonly receivedAt: number;
 }
 
-/** Bars that can be true by themselves, and those that cannot. */
+/** Observations of valid bars, and rejections of invalid ones. */
 export const sift = (rows: readonly BarRow[], context: BarContext): (Observation | Rejected)[] =>
   rows.filter(({ session }) => session > context.done).map((row) => siftOne(row, context));
 

@@ -21,15 +21,15 @@ import { BarPage, type BarRow, rowsOf, sift } from "./bar-rows.ts";
 import { edgesOf, splitIn } from "./splits.ts";
 import { refusedSymbol, stockRequest } from "./stock-request.ts";
 
-/** When a window is asked for again that lacks the newest bar of a name, in milliseconds. */
+/** Pause before a window is requested again that lacks the newest bar of a symbol, in milliseconds. */
 const AGAIN_MS = 15 * 60_000;
 
-/** How long after the bar was due, in milliseconds; then the name did not trade. */
+/** How long a bar is waited for after it was due, in milliseconds; then the symbol did not trade. */
 const PATIENCE_MS = 12 * 3_600_000;
 
 /**
- * Follows the daily bars of some symbols, window by window: first adjusted by splits, then as
- * traded. Where the two tell of a split its window is halved until the ex-date stands alone.
+ * Series of the daily bars of some symbols, window by window: first split-adjusted, then as traded.
+ * Where the two differ by a split, the window is halved until the ex-date is located.
  */
 export function barSeries(batch: readonly string[], options: ProviderOptions): Series {
   return {

@@ -5,7 +5,7 @@ import type { ProviderOptions, Series } from "../../provider.ts";
 import { withDot } from "../../provider-symbols.ts";
 import { refusedSymbol, stockRequest } from "./stock-request.ts";
 
-/** When everybody may know a trade without paying for the tape, milliseconds after it. */
+/** Delay of trades on the free plan, in milliseconds. */
 const PUBLIC_AFTER_MS = 15 * 60_000;
 
 /** Exchange code of everything that was reported to a facility of FINRA. */
@@ -36,7 +36,7 @@ const Page = z.looseObject({
   next_page_token: z.string().nullable(),
 });
 
-/** Follows the off-exchange blocks of one symbol. */
+/** Series of the off-exchange blocks of one symbol. */
 export function tradeSeries(symbol: string, { historyFrom, settings }: ProviderOptions): Series {
   const spelled = withDot(symbol);
   return printSeries({ key: `trades ${symbol}`, symbol, historyFrom }, (place) => ({
@@ -55,8 +55,8 @@ export function tradeSeries(symbol: string, { historyFrom, settings }: ProviderO
     read(answer) {
       if (refusedSymbol(answer, [spelled]) !== undefined) return { prints: [], isUnknown: true };
       const { trades, next_page_token: next } = jsonOf(answer, Page);
-      const told = (trades?.[spelled] ?? []).filter(({ x }) => x === OFF_EXCHANGE).map(printOf);
-      return { prints: told, next: next ?? undefined };
+      const prints = (trades?.[spelled] ?? []).filter(({ x }) => x === OFF_EXCHANGE).map(printOf);
+      return { prints, next: next ?? undefined };
     },
   }));
 }

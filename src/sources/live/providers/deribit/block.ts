@@ -25,8 +25,8 @@ export const isFutureOn = (instrument: string, symbol: string): boolean =>
   FUTURE.exec(instrument)?.[1] === coinOf(symbol);
 
 /**
- * A block as a print. Its price was agreed and not set by quotes, and no quotes are told: nothing
- * says who was in a hurry, so it is shown and never signed.
+ * A block as a print. Its price was negotiated and not set by quotes, and it is reported without
+ * quotes: the initiating side is unknown, so it is shown and never signed.
  */
 export function printOf(block: Block, symbol: string, receivedAt: number): Observation | Rejected {
   const { id, instrument, tradedAt, price, amountUsd } = block;

@@ -14,14 +14,14 @@ const PAGE_RFQS = 50;
 /** Pause between requests once it has caught up, in milliseconds. */
 const PAUSE_MS = 60_000;
 
-/** How long a trade may need until it is told, in milliseconds. */
+/** Greatest delay of a trade's publication, in milliseconds. */
 const LATE_MS = 60_000;
 
-/** Answers come newest first: everything is walked back to what an earlier walk has seen. */
+/** Answers come newest first: pages are read back to what an earlier pass has read. */
 const Cursor = z.object({
   /** Everything before is known, Unix milliseconds. */
   known: Millis,
-  /** The walk under way: the newest that it has seen, and where it goes on. */
+  /** The pass in progress: the newest instant that it has read, and the token of its next page. */
   walk: z.object({ newest: Millis, continuation: z.string().max(100) }).optional(),
 });
 type Cursor = z.infer<typeof Cursor>;
@@ -42,7 +42,7 @@ const Page = z.looseObject({
   result: z.looseObject({ block_rfqs: z.array(Rfq), continuation: z.string().max(100).nullish() }),
 });
 
-/** Follows the requests for quotes of a coin that became block trades. */
+/** Series of the requests for quotes of a coin that became block trades. */
 export function rfqSeries(symbol: string, historyFrom: number): Series {
   return {
     key: `${symbol} requests`,
@@ -58,7 +58,7 @@ export function rfqSeries(symbol: string, historyFrom: number): Series {
   };
 }
 
-/** Where the last reading left it; a walk that is lost begins anew. */
+/** Position of the last reading; a pass whose page token has expired begins anew. */
 function placeOf(text: string | undefined, failures: number | undefined): Cursor | undefined {
   const cursor = readCursor(text, Cursor);
   return cursor && isPageLost(failures) ? { known: cursor.known } : cursor;
@@ -79,7 +79,7 @@ function read(answer: Answer, cursor: Cursor, symbol: string): Reading {
   };
 }
 
-/** Further back, or the end of this walk. */
+/** The next page, or the end of this pass. */
 function goOn(
   rfqs: readonly Rfq[],
   {

@@ -17,7 +17,7 @@ const WINDOW_MS = 6 * 3_600_000;
 /** Pause between requests once it has caught up, in milliseconds. */
 const PAUSE_MS = 60_000;
 
-/** How long a trade may need until it is told, in milliseconds. */
+/** Greatest delay of a trade's publication, in milliseconds. */
 const LATE_MS = 5_000;
 
 /** Age from which trades stay what they are, in milliseconds. */
@@ -51,14 +51,14 @@ const Page = z.looseObject({
   usOut: z.number().optional(),
 });
 
-/** What was asked for: from one instant to another, both included, Unix milliseconds. */
+/** The requested span, both ends included, Unix milliseconds. */
 interface TradeQuery {
   readonly symbol: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Follows the trades in futures on a coin for those that are blocks. */
+/** Series of the block trades in futures on a coin. */
 export function tradeSeries(symbol: string, historyFrom: number): Series {
   return {
     key: `${symbol} trades`,
@@ -94,7 +94,7 @@ function read(answer: Answer, { symbol, from, to }: TradeQuery): Reading {
   const blocks = result.trades.filter(
     (trade) =>
       trade.block_trade_id !== undefined &&
-      // Told by the requests for quotes, where they can be had for as long as there are any.
+      // Reported with the requests for quotes, which have an unlimited history.
       trade.block_rfq_id === undefined &&
       isFutureOn(trade.instrument_name, symbol),
   );

@@ -1,11 +1,11 @@
 import { type Answer, quoted } from "../../answer.ts";
 import { ProviderFault } from "../../fault.ts";
 
-/** Who is too fast is let in again when it has been slow for ten minutes. */
+/** The SEC lifts a rate block after ten slow minutes. */
 const TOO_FAST_MS = 10 * 60_000;
 
 /**
- * Tells apart what the SEC answers 403 for; other answers pass.
+ * Classifies a 403 of the SEC; other answers pass.
  *
  * @throws {ProviderFault} `limited` when we were too fast, otherwise `refused`.
  */

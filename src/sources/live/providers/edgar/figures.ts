@@ -15,7 +15,7 @@ interface Figure {
   readonly value: number;
 }
 
-/** What the filings so far say of a quarter that ended on a day; `undefined` when they do not. */
+/** Figure of the quarter that ended on a day by the filings so far; `undefined` without it. */
 const METRICS = {
   netIncome: (known, end) => known.quarter(TAGS.netIncome, end),
   freeCashFlow: (known, end) => {
@@ -45,19 +45,19 @@ const sum = (one: number | undefined, other: number | undefined): number | undef
  * One that changes a figure tells it again under its own accession number.
  *
  * @param filings Oldest first.
- * @param from ISO date; earlier filings are read and not told.
+ * @param from ISO date; earlier filings are read and not reported.
  */
 export function figuresOf(
   filings: readonly Filing[],
   { symbol, from }: { readonly symbol: string; readonly from: string },
 ): Pick<Required<Reading>, "data" | "rejected"> {
   const known = createFiledFacts();
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   const data: Observation[] = [];
   const rejected: Rejected[] = [];
   for (const filing of filings) {
     known.add(filing.facts);
-    const figures = [...changes({ known, told }, filing), ...shareCount(filing, symbol)];
+    const figures = [...changes({ known, reported }, filing), ...shareCount(filing, symbol)];
     if (filing.filed < from) continue;
     for (const { metric, end, value } of figures) {
       const at = utcEnd(end) - 1;
@@ -70,17 +70,17 @@ export function figuresOf(
   return { data, rejected };
 }
 
-/** Figures that are others than were told before. */
+/** Figures that differ from those reported before. */
 function* changes(
-  { known, told }: { readonly known: FiledFacts; readonly told: Map<string, number> },
+  { known, reported }: { readonly known: FiledFacts; readonly reported: Map<string, number> },
   { filed }: Filing,
 ): Generator<Figure> {
   for (const end of known.endsFrom(addDays(filed, -MAX_LAG_DAYS))) {
     for (const [metric, read] of Object.entries(METRICS)) {
       const value = read(known, end);
       const key = `${metric} ${end}`;
-      if (value === undefined || value === told.get(key)) continue;
-      told.set(key, value);
+      if (value === undefined || value === reported.get(key)) continue;
+      reported.set(key, value);
       yield { metric: metric as keyof typeof METRICS, end, value };
     }
   }

@@ -5,15 +5,15 @@ const DAY_MS = 86_400_000;
 /** Days of a fiscal quarter: from 12 weeks to the 17 of some retailers. */
 const QUARTER_DAYS = { min: 75, max: 125 } as const;
 
-/** What has been filed up to some day, of each period the newest. */
+/** Facts filed so far, the newest of each period. */
 export interface FiledFacts {
-  /** Takes in the facts of the next filing. */
+  /** Adds the facts of the next filing. */
   add(facts: readonly Fact[]): void;
   /** Ends of periods from a day on, ISO dates. */
   endsFrom(day: string): readonly string[];
-  /** What is counted at the end of a day, by the first of the tags that tells it. */
+  /** Balance at the end of a day, by the first tag with a value. */
   instant(tags: readonly string[], end: string): number | undefined;
-  /** What flowed in the quarter up to a day, by the first of the tags that tells it. */
+  /** Flow of the quarter that ends on a day, by the first tag with a value. */
   quarter(tags: readonly string[], end: string): number | undefined;
 }
 
@@ -22,7 +22,7 @@ type ByStart = Map<string | undefined, number>;
 /** These by the last day. */
 type ByEnd = Map<string, ByStart>;
 
-/** A ledger without facts. */
+/** Without any fact. */
 export function createFiledFacts(): FiledFacts {
   const byTag = new Map<string, ByEnd>();
   const ends = new Set<string>();

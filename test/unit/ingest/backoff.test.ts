@@ -22,7 +22,7 @@ describe("the pause after a fault", () => {
     ]);
   });
 
-  it("is short where the trouble is our own, since no provider can mend it", () => {
+  it("is short after a failure of our own store", () => {
     expect([1, 2, 9].map((failures) => full("unkept", failures) / 1_000)).toEqual([5, 10, 60]);
     expect([1, 2, 9].map((failures) => full("clock", failures) / 1_000)).toEqual([60, 120, 600]);
   });
@@ -46,7 +46,7 @@ describe("the pause after a fault", () => {
     expect(backoffMs(fault("failing"), 1, 0.5)).toBe(3_750);
   });
 
-  it("is never shorter than what is asked for, which is believed up to a day", () => {
+  it("is never shorter than the provider asks for, up to a day", () => {
     expect(backoffMs(fault("limited", 7_000), 1, 0)).toBe(15_000);
     expect(backoffMs(fault("limited", 45_000), 1, 0.9)).toBe(45_000);
     expect(backoffMs(fault("failing", 3 * HALF_AN_HOUR_MS), 1, 0.5)).toBe(3 * HALF_AN_HOUR_MS);

@@ -5,7 +5,7 @@ import {
   type MarketClock,
   ReplayClock,
   stoppedClock,
-} from "../../src/sources/market-clock.ts";
+} from "../../../src/sources/market-clock.ts";
 
 const DAY_MS = 86_400_000;
 const from = Date.parse("2014-06-02T00:00:00Z");
@@ -15,7 +15,7 @@ describe("the clock of a replay", () => {
   const twoDays = (): MarketClock =>
     new ReplayClock({ from, to: from + 2 * DAY_MS, daysPerSecond: 1 });
 
-  it("stands at its beginning until it is started", () => {
+  it("stands at its first instant until it is started", () => {
     const clock = twoDays();
     expect(clock.advance(START)).toBe(from);
     expect(clock.advance(START + 3_600_000)).toBe(from);
@@ -36,7 +36,7 @@ describe("the clock of a replay", () => {
     expect(clock.untilNext(START + 503)).toBe(247);
   });
 
-  it("leaves nothing out when a step comes late, and does not hurry after it", () => {
+  it("skips nothing when a step comes late, and does not catch up", () => {
     const clock = twoDays();
     clock.start(START);
     expect(clock.advance(START + 10_000)).toBe(from + 0.25 * DAY_MS);

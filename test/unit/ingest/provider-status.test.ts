@@ -6,7 +6,7 @@ import { model, openStore, START } from "../../support/stores.ts";
 const lacking = async (...of: Parameters<typeof followedStore>) =>
   shortcomings({ ...(await followedStore(...of)), now: () => START });
 
-it("names nobody where all is well, nor who is not wanted", async () => {
+it("names no provider that is healthy or not selected", async () => {
   const found = await lacking(
     [provider("one"), provider("two", { feeds: [] }), provider("three", { missing: ["KEY"] })],
     { one: answering, three: answering, two: { failures: 3, ...faultOf(3) } },
@@ -14,7 +14,7 @@ it("names nobody where all is well, nor who is not wanted", async () => {
   expect(found).toEqual({ ok: true, isAnswered: true, detail: "2 of 2 providers answer" });
 });
 
-it("says which have a fault that stands, and which have not answered", async () => {
+it("names providers with a current fault, and those that have not answered", async () => {
   const found = await lacking(
     ["well", "failing", "unread", "new", "mended"].map((id) => provider(id)),
     {
@@ -36,7 +36,7 @@ it("says which have a fault that stands, and which have not answered", async () 
   });
 });
 
-it("is not ready before anything is here, and afterwards whatever fails", async () => {
+it("is not ready before the first observation, and ready afterwards whatever fails", async () => {
   const providers = [provider("one"), provider("two")];
   const empty = { lastSuccessAt: START };
   const fault = { failures: 9, ...faultOf(1) };
@@ -48,7 +48,7 @@ it("is not ready before anything is here, and afterwards whatever fails", async 
   });
 });
 
-it("says what is needed where nobody can be asked", async () => {
+it("says which settings are missing where no provider is usable", async () => {
   const locked = provider("locked", { feeds: [], missing: ["ID", "SECRET"] });
   expect(await lacking([locked, provider("left-out", { feeds: [] })])).toEqual({
     ok: false,

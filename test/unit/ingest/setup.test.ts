@@ -68,12 +68,12 @@ it("asks everybody who has messages", () => {
   ]);
 });
 
-it("asks nobody for classes that are not followed", () => {
+it("uses no provider for asset classes without instruments", () => {
   expect(table([polled("coins", ["bars"], ["crypto"])], [stock, fund])).toEqual([]);
   expect(table([], ALL)).toEqual([]);
 });
 
-it("tells the operator who is asked for what, what is lacking, and whose prices nobody has", () => {
+it("shows the operator the feeds of each provider, missing settings, and instruments without prices", () => {
   const open = polled("open", ["bars"], ["crypto"]);
   const spare = polled("spare", ["bars"], ["crypto"]);
   const locked = { ...polled("locked", ["bars"], ["stock", "etf"]), needs: ["THE_KEY", "A_KEY"] };

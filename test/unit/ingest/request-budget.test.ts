@@ -29,7 +29,7 @@ it("never lets a window hold more than the budget, and never waits without need"
   );
 });
 
-it("is noted first where a restart does not make it whole again", () => {
+it("is recorded before the request where a restart does not restore it", () => {
   const notedFirst = (perMs: number) => isRecordedFirst({ requests: 100, perMs });
   expect([1_000, 6_000, 60_000, 3_600_000].map(notedFirst)).toEqual([false, false, true, true]);
 });
