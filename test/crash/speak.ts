@@ -1,8 +1,24 @@
 import { writeSync } from "node:fs";
 import type { Report } from "./reports.ts";
 
-/** Writes a line to the harness; it is in the pipe when this returns, so that no end of the
- *  process takes it back. */
+/** Pause while the pipe is full, in milliseconds. */
+const FULL_PIPE_MS = 1;
+
+/** Never changes: waiting for it is a pause that blocks, so that lines keep their order. */
+const never = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * Writes a line to the harness; all of it is in the pipe when this returns, so that no end of the
+ * process takes it back. A pipe whose reader is slow takes a part of the bytes, or none (EAGAIN).
+ */
 export function speak(report: Report): void {
-  writeSync(1, `${JSON.stringify(report)}\n`);
+  const line = Buffer.from(`${JSON.stringify(report)}\n`);
+  for (let written = 0; written < line.length; ) {
+    try {
+      written += writeSync(1, line, written);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(never, 0, 0, FULL_PIPE_MS);
+    }
+  }
 }

@@ -1,0 +1,31 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+
+const LINES = 50;
+
+/** Longer than a pipe takes at once. */
+const PLACES = 20_000;
+
+const SCRIPT = `
+  import { speak } from ${JSON.stringify(new URL("speak.ts", import.meta.url).href)};
+  // Makes the pipe non-blocking, as loading process.stdout does.
+  process.stdout.isTTY;
+  const standings = Array.from({ length: ${PLACES} }, (_, at) => ["slot/" + at, "x"]);
+  process.stderr.write("ready");
+  for (let n = 0; n < ${LINES}; n++) speak({ is: "contents", standings });
+  speak({ is: "complete" });
+`;
+
+it("a report arrives whole when its reader is slower than its writer", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", SCRIPT], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  // Nothing is read until the writer has begun to write into the full pipe.
+  await once(child.stderr, "data");
+  const lines = (await text(child.stdout)).trimEnd().split("\n");
+  expect(lines).toHaveLength(LINES + 1);
+  for (const line of lines) JSON.parse(line);
+  expect(JSON.parse(lines.at(-1) ?? "")).toEqual({ is: "complete" });
+});
