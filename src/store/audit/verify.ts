@@ -108,12 +108,12 @@ interface Walk {
 }
 
 /** Begins before the first row. */
-export function newWalk(head: ChainPoint, pruned: ChainPoint): Walk {
+function newWalk(head: ChainPoint, pruned: ChainPoint): Walk {
   return { head, pruned, last: CHAIN_START, firstPosition: undefined, rows: 0, problems: [] };
 }
 
 /** Holds the next row of the archive against the ones before it. */
-export function follow(walk: Walk, row: ArchiveRow): void {
+function follow(walk: Walk, row: ArchiveRow): void {
   const entry = sealedEntry(row);
   if (entry === undefined) {
     tell(walk, `Row "${row.id}" was inserted: it has no place in the chain.`);
@@ -162,7 +162,7 @@ function anotherHash({ head, pruned }: Walk, { position, hash }: SealedEntry): s
  *
  * @param newest The head by now; rows may have been added since the walk began.
  */
-export function checkEnd(walk: Walk, newest: ChainPoint): void {
+function checkEnd(walk: Walk, newest: ChainPoint): void {
   const { head, last, pruned } = walk;
   const end = Math.max(last.position, pruned.position);
   if (end < head.position) tell(walk, `${missing(end + 1, head.position)} at the end.`);

@@ -18,7 +18,7 @@ const NOW = "market_signal.instant($1, statement_timestamp())";
 
 /** Adds to windows by name. In the order of their names, so that no two processes wait for each other
  *  in a circle. */
-export const COUNT = `
+const COUNT = `
 with given as (
   select name, points, window_ms
   from unnest($2::text[], $3::bigint[], $4::bigint[]) as one(name, points, window_ms)
@@ -38,7 +38,7 @@ where given.points = 0 and old.ends_at > ${NOW}
 `;
 
 /** Deletes windows that have ended, at most so many, and none that somebody is just counting in. */
-export const SWEEP = `
+const SWEEP = `
 delete from market_signal.counter where name in (
   select name from market_signal.counter where ends_at <= ${NOW}
   limit $2 for update skip locked)

@@ -114,7 +114,7 @@ async function count(connection: Connection): Promise<Counts> {
 }
 
 /** How much room the tables take, with their indexes; an archive is all its partitions. */
-export async function sizeOf(connection: Connection): Promise<StoreSize> {
+async function sizeOf(connection: Connection): Promise<StoreSize> {
   const text = `select
       (select greatest(reltuples, 0)::bigint from pg_class
         where oid = 'market_signal.record'::regclass) as records,
@@ -133,10 +133,7 @@ interface Counted {
 }
 
 /** What of a collection waits to be worked on. */
-export async function backlogOf(
-  connection: Connection,
-  { collection, now }: Counted,
-): Promise<Backlog> {
+async function backlogOf(connection: Connection, { collection, now }: Counted): Promise<Backlog> {
   const text = `with clock as materialized (
       select market_signal.instant($2, statement_timestamp()) as now)
     select count(*) as waiting,

@@ -202,7 +202,7 @@ interface Checked {
 }
 
 /** @throws {Error} That says what to do, when the server or its database is not one we can use. */
-export async function checkServer(
+async function checkServer(
   session: Session,
   { name, onWarning = () => undefined }: Checked,
 ): Promise<void> {
