@@ -1,6 +1,7 @@
 import { CLAIM_CODE_MS } from "../src/auth/agents/claim-code.ts";
 import { ID_JAG } from "../src/auth/assertions/oauth-urns.ts";
-import { ACCESS_TOKEN_SECONDS } from "../src/auth/oidc/resources.ts";
+import { ACCESS_TOKEN_SECONDS } from "../src/auth/oidc/token-lifetimes.ts";
+
 import { allScopes, scopes } from "../src/auth/scopes.ts";
 import { firstRestCall, listCall } from "./calls.ts";
 import { sh, table, VARIABLES } from "./markdown.ts";

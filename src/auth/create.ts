@@ -15,9 +15,8 @@ import type { Vault } from "../store/keys/vault.ts";
 import { countDenials } from "../telemetry/instrumented.ts";
 import { Accounts } from "./accounts/accounts.ts";
 import { Sessions } from "./accounts/browser-sessions.ts";
-import { createSignIn } from "./accounts/code-sign-in.ts";
-import type { Upstream } from "./accounts/sign-in.ts";
-import type { UpstreamOptions } from "./accounts/upstream.ts";
+import { createSignIn } from "./accounts/email-code-sign-in.ts";
+import type { Upstream, UpstreamOptions } from "./accounts/upstream-sign-in.ts";
 import { Claims } from "./agents/claims.ts";
 import { createAgentOf } from "./agents/registration-access-token.ts";
 import { UnclaimedCapacity } from "./agents/unclaimed-capacity.ts";
@@ -28,8 +27,8 @@ import { createAuthenticator } from "./authenticator.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { createApiKeys } from "./keys/api-keys.ts";
 import { LastUse } from "./last-use.ts";
+import { createClientCredentialsIssuer } from "./oidc/client-credentials.ts";
 import { createInteractions } from "./oidc/interactions.ts";
-import { createClientCredentialsIssuer } from "./oidc/plain-tokens.ts";
 import { createProvider, type ProviderOptions } from "./oidc/provider.ts";
 
 /** What decides who may do what. */
@@ -161,7 +160,7 @@ async function upstreamOf(
   options: Omit<UpstreamOptions, "choice">,
 ): Promise<Upstream | undefined> {
   if (choice === undefined) return undefined;
-  const { createUpstream } = await import("./accounts/upstream.ts");
+  const { createUpstream } = await import("./accounts/upstream-sign-in.ts");
   return createUpstream({ ...options, choice });
 }
 

@@ -1,4 +1,3 @@
-import type { SignUp } from "../auth/accounts/sign-in.ts";
 import { anonymousCeiling, type Scope } from "../auth/scopes.ts";
 import type { Quota, QuotaName } from "../limits/limits.ts";
 import { providerSettings } from "./provider-settings.ts";
@@ -19,6 +18,9 @@ export type MarketChoice =
   | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined }
   | ({ readonly kind: "replay"; readonly folder: string } & Replay)
   | ({ readonly kind: "live" } & LiveChoice);
+
+/** Who can create an account (`SIGN_UP`). */
+export type SignUp = "open" | "applications" | "closed";
 
 /** What is followed live, and how providers are reached. */
 export interface LiveChoice {

@@ -1,8 +1,8 @@
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { CustomFetch } from "openid-client";
 import { describe, expect, it } from "vitest";
-import type { SignUp } from "../../src/auth/accounts/sign-in.ts";
-import { createUpstream } from "../../src/auth/accounts/upstream.ts";
+import { createUpstream } from "../../src/auth/accounts/upstream-sign-in.ts";
+import type { SignUp } from "../../src/config/config.ts";
 import { Problem } from "../../src/problem.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { peopleOf } from "../support/account-parts.ts";

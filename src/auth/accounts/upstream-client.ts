@@ -80,9 +80,14 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     async authorizationUrl({ state, nonce, verifier }) {
       const code_challenge = await calculatePKCECodeChallenge(verifier);
       return buildAuthorizationUrl(await provider(), {
-        ...{ redirect_uri: redirectUri, scope: SCOPE, state, nonce },
-        ...{ code_challenge, code_challenge_method: "S256" },
-        ...{ prompt: "login", max_age: String(MAX_AGE_SECONDS) },
+        redirect_uri: redirectUri,
+        scope: SCOPE,
+        state,
+        nonce,
+        code_challenge,
+        code_challenge_method: "S256",
+        prompt: "login",
+        max_age: String(MAX_AGE_SECONDS),
       });
     },
     async identify(callback, { state, nonce, verifier }) {
@@ -91,7 +96,9 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       const answer = new URL(redirectUri);
       answer.search = callback.search;
       const tokens = await authorizationCodeGrant(configuration, answer, {
-        ...{ expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier },
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
       });
       const claims: Claims = tokens.claims() ?? { sub: "" };
       const { userinfo_endpoint, issuer } = configuration.serverMetadata();

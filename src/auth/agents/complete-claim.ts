@@ -225,7 +225,9 @@ function completion(
       unchanged(accounts, account),
       ...completedClaim(match, { owner, access, registrationToken }),
       ...audit({
-        ...{ action: "client.claimed", actor: account.key, target: agentId },
+        action: "client.claimed",
+        actor: account.key,
+        target: agentId,
         detail: arrivalOf(client.value.agent),
       }),
       ...claimNotice({ mailbox, baseUrl }, { email: account.value.email, agentId, owner }),

@@ -24,7 +24,7 @@ const grantTypes: readonly unknown[] = [
 ];
 
 /** Grants without a person at a browser: without authentication, the id alone would do. */
-const confidentialGrants = ["client_credentials", JWT_BEARER];
+export const confidentialGrants: readonly string[] = ["client_credentials", JWT_BEARER];
 
 /** How ID tokens are signed: with a key of each algorithm in the key set. */
 export const idTokenAlgorithms = ["ES256", "RS256"] as const;

@@ -12,6 +12,7 @@ import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent } from "../agents/agent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { stateOf } from "./request-state.ts";
+
 /** Who the people are that clients act for. */
 export interface People {
   readonly accounts: Pick<Accounts, "find">;
@@ -63,12 +64,12 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
 }
 
 /** The part of the library's sessions that its types leave out. */
-interface Sessions {
+interface ProviderSessions {
   get(ctx: KoaContextWithOIDC): Promise<{
     readonly accountId?: string | undefined;
     destroy(): Promise<void>;
   }>;
-  new (): Awaited<ReturnType<Sessions["get"]>>;
+  new (): Awaited<ReturnType<ProviderSessions["get"]>>;
 }
 
 /**
@@ -79,9 +80,9 @@ interface Sessions {
  * session that is over it would otherwise keep another session.
  */
 export function followSignIn(provider: Provider, { signedIn }: People): void {
-  const sessions = provider.Session as unknown as Sessions;
+  const sessions = provider.Session as unknown as ProviderSessions;
   const { get } = sessions;
-  sessions.get = async function (this: Sessions, ctx) {
+  sessions.get = async function (this: ProviderSessions, ctx) {
     const session = await get.call(this, ctx);
     const person = await signedIn(ctx.headers.cookie);
     stateOf(ctx).accountId = person?.accountId;

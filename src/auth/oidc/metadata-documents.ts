@@ -1,5 +1,4 @@
 import { type ClientMetadata, Provider } from "oidc-provider";
-import { fingerprint } from "../../lib/fingerprint.ts";
 import { type Networks, networksOf } from "../../limits/address-key.ts";
 import { countForAll } from "../../limits/count-in-networks.ts";
 import { type Counter, countInOrder } from "../../limits/count-in-order.ts";
@@ -7,35 +6,7 @@ import type { Limits } from "../../limits/limits.ts";
 import { refusalOf } from "../../limits/refusal.ts";
 import type { Problem } from "../../problem.ts";
 import { scopes } from "../scopes.ts";
-import { LastGood } from "./last-good.ts";
-
-/** How long an address that failed is not asked again, in milliseconds. */
-const FAILURE_MS = 30_000;
-
-/** Addresses that are remembered at the same time. */
-const MAX_FAILURES = 1000;
-
-/** Addresses that could not be fetched a short time ago. */
-export interface RecentFailures {
-  note(url: string): void;
-  has(url: string): boolean;
-}
-
-/** Remembers failures in this process: of more than 1,000 the newest. */
-export function createRecentFailures(): RecentFailures {
-  /** When they are to be forgotten, oldest first. */
-  const ends = new Map<string, number>();
-  return {
-    note(url) {
-      const key = fingerprint(url);
-      ends.delete(key);
-      ends.set(key, Date.now() + FAILURE_MS);
-      const [oldest = key] = ends.keys();
-      if (ends.size > MAX_FAILURES) ends.delete(oldest);
-    },
-    has: (url) => (ends.get(fingerprint(url)) ?? 0) > Date.now(),
-  };
-}
+import { LastGood, RecentFailures } from "./fetch-cache.ts";
 
 /** Fetches like the global one. */
 export type Fetch = typeof fetch;
@@ -87,7 +58,7 @@ interface Asking {
  * @throws {Problem} `rate_limited`
  */
 export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
-  const failures = createRecentFailures();
+  const failures = new RecentFailures();
   const lastGood = new LastGood();
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
@@ -98,7 +69,7 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
     if (refusal !== undefined) return instead(refusal);
     const response = await fetchGuarded(input, init).catch((error: unknown) => error);
     if (response instanceof Response && response.status === 200) {
-      return lastGood.keep(url, response);
+      return lastGood.store(url, response);
     }
     failures.note(url);
     await countFailure(asking, limits);

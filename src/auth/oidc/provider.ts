@@ -3,12 +3,11 @@ import { paths } from "../../../wellknown/paths.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
-import { JWT_BEARER } from "../assertions/oauth-urns.ts";
 import { type AuditorOptions, createAuditor } from "../auditor.ts";
 import { scopes } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
 import { checkAssertionEnd } from "./client-keys.ts";
-import { clientMetadata, idTokenAlgorithms } from "./client-metadata.ts";
+import { clientMetadata, confidentialGrants, idTokenAlgorithms } from "./client-metadata.ts";
 import {
   accountFinder,
   extraTokenClaims,
@@ -27,10 +26,11 @@ import {
   newClientId,
   type RegistrationOptions,
 } from "./registration-endpoint.ts";
-import { ACCESS_TOKEN_SECONDS, personalScopes, resourceIndicators } from "./resources.ts";
+import { personalScopes, resourceIndicators } from "./resources.ts";
 import { correctResponses } from "./responses.ts";
 import { allowOwnTokens } from "./revocation.ts";
 import { createStoreAdapter } from "./store-adapter.ts";
+import { lifetimes } from "./token-lifetimes.ts";
 import { auditRefusals } from "./token-refusal-audit.ts";
 
 /** What the authorization server is made from. */
@@ -76,18 +76,6 @@ const clientAuthMethods = [
   "none",
 ] as const;
 
-/** How long things last, in seconds. */
-const ttl = {
-  AccessToken: ACCESS_TOKEN_SECONDS,
-  AuthorizationCode: 60,
-  ClientCredentials: ACCESS_TOKEN_SECONDS,
-  Grant: 30 * 86_400,
-  IdToken: ACCESS_TOKEN_SECONDS,
-  Interaction: 600,
-  RefreshToken: 30 * 86_400,
-  Session: 14 * 86_400,
-};
-
 const routes = {
   authorization: "/oauth/authorize",
   token: "/oauth/token",
@@ -116,7 +104,7 @@ function features(options: ProviderOptions): Configuration["features"] {
 /** What holds for every token. */
 function tokens(people: People): Configuration {
   return {
-    ttl,
+    ttl: lifetimes,
     extraTokenClaims,
     findAccount: accountFinder(people),
     // What a person allowed lasts until they or the client end it, not until they close a browser.
@@ -163,9 +151,6 @@ function configuration(options: ProviderOptions): Configuration {
     },
   };
 }
-
-/** Grants that a client has for itself: to one that cannot prove who it is, its id would do. */
-const confidentialGrants = ["client_credentials", JWT_BEARER];
 
 /** What clients are held to, also those that were kept before a rule was made. */
 function holdClients({ Client: { prototype } }: Provider): void {

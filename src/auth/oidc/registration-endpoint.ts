@@ -22,6 +22,7 @@ import {
 import { placingOf } from "./client-lifetime.ts";
 import { checkBody, type Metadata } from "./metadata-members.ts";
 import { type NewClient, stateOf } from "./request-state.ts";
+
 /** What the answers about a client are made from. */
 export interface AnswerOptions {
   /** Public origin, without a trailing slash. */

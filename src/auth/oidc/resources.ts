@@ -3,9 +3,7 @@ import type { ClientRecord } from "../agents/agent.ts";
 import { covers, resourceMeant } from "../audience.ts";
 import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.ts";
 import { stateOf } from "./request-state.ts";
-
-/** Seconds an access token is good for (interface section 2.5). */
-export const ACCESS_TOKEN_SECONDS = 3600;
+import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
 /** Scopes of OpenID Connect, which go with every consent: who the person is, and for how long. */
 export const personalScopes: readonly string[] = ["openid", "offline_access"];

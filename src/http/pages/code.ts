@@ -1,4 +1,5 @@
-import type { SignUp } from "../../auth/accounts/sign-in.ts";
+import type { SignUp } from "../../config/config.ts";
+
 import type { PageAnswer } from "./answer.ts";
 import { errorSummary, type FieldErrors, field, form, stranger } from "./elements.ts";
 import { type Html, html } from "./html.ts";

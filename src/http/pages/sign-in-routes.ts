@@ -2,7 +2,10 @@ import { type Request, type Response, Router } from "express";
 import { z } from "zod";
 import type { Accounts } from "../../auth/accounts/accounts.ts";
 import type { Browser, Sessions } from "../../auth/accounts/browser-sessions.ts";
-import type { SignIn, SignUp, Upstream } from "../../auth/accounts/sign-in.ts";
+import type { SignIn } from "../../auth/accounts/email-code-sign-in.ts";
+import type { Upstream } from "../../auth/accounts/upstream-sign-in.ts";
+import type { SignUp } from "../../config/config.ts";
+
 import { addressKey, widestNetwork } from "../../limits/address-key.ts";
 import type { CodeGuard } from "../../limits/code-guard.ts";
 import { EmailAddress } from "../../mail/email-address.ts";

@@ -1,5 +1,6 @@
 import { paths } from "../../../wellknown/paths.ts";
-import type { SignUp } from "../../auth/accounts/sign-in.ts";
+import type { SignUp } from "../../config/config.ts";
+
 import type { PageAnswer } from "./answer.ts";
 import { APPLY_PATH } from "./apply.ts";
 import { errorSummary, type FieldErrors, field, form } from "./elements.ts";

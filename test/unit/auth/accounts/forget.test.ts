@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { accounts as accountRecords } from "../../../../src/auth/accounts/accounts.ts";
 import { Sessions, sessions } from "../../../../src/auth/accounts/browser-sessions.ts";
-import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
+import { createSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
 import { forgetEmail } from "../../../../src/auth/accounts/forget.ts";
 import { grants, underGrant } from "../../../../src/auth/accounts/grants.ts";
 import { belongingTo, clients, issuedTo } from "../../../../src/auth/agents/agent.ts";

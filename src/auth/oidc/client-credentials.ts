@@ -10,7 +10,8 @@ import type { AdapterContext, NewRecord } from "./adapter-context.ts";
 import { ownerClaims } from "./end-user.ts";
 import { issue } from "./issuance.ts";
 import type { AdmitToken } from "./request-state.ts";
-import { ACCESS_TOKEN_SECONDS, ownCeiling, type ResourcePolicy } from "./resources.ts";
+import { ownCeiling, type ResourcePolicy } from "./resources.ts";
+import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
 /** A token as it is answered (RFC 6749 section 5.1). */
 interface TokenResponse {
@@ -151,10 +152,16 @@ function recordOf(token: string, { client, right }: Omit<Basis, "admitToken">): 
   const iat = Math.floor(Date.now() / 1000);
   const extra = ownerClaims(client.value.agent);
   return {
-    ...{ model: "ClientCredentials", collection: tokens, key: fingerprint(token) },
+    model: "ClientCredentials",
+    collection: tokens,
+    key: fingerprint(token),
     value: {
-      ...{ iat, exp: iat + ACCESS_TOKEN_SECONDS, kind: "ClientCredentials" },
-      ...{ clientId: client.key, ...right, ...(extra && { extra }) },
+      iat,
+      exp: iat + ACCESS_TOKEN_SECONDS,
+      kind: "ClientCredentials",
+      clientId: client.key,
+      ...right,
+      ...(extra && { extra }),
     },
     groups: [issuedTo(client.key)],
     ttlMs: ACCESS_TOKEN_SECONDS * 1000,

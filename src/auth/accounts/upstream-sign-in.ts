@@ -1,13 +1,13 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { AuthorizationResponseError } from "openid-client";
-import type { UpstreamChoice } from "../../config/config.ts";
+import type { SignUp, UpstreamChoice } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../problem.ts";
 import { put, removeAt } from "../../store/port/operations.ts";
 import { collection, type Records, type Stored } from "../../store/port/records.ts";
 import { isSameText } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
-import type { SignUp, Upstream } from "./sign-in.ts";
+
 import {
   type Checks,
   createUpstreamClient,
@@ -27,6 +27,27 @@ interface Attempt {
 
 /** Sign-ins under way, by the hash of the browser's secret. */
 const attempts = collection<Attempt>("upstream-attempts");
+
+/** A person who returns from the other provider. */
+interface SignedIn {
+  readonly accountId: string;
+  /** When they signed in there, in milliseconds since the epoch by the provider's clock. */
+  readonly signedInAt: number;
+  readonly returnTo: string;
+}
+
+/** Signs people in by another OpenID provider. */
+export interface Upstream {
+  /** Name of the provider for the button: its host. */
+  readonly name: string;
+
+  /** @returns Address to send the browser to. */
+  start(browser: string, returnTo: string): Promise<URL>;
+
+  /** @returns Who has signed in and where to go on, or `undefined` when the answer cannot be trusted
+   *  or the person may not sign in. */
+  finish(browser: string, callback: URL): Promise<SignedIn | undefined>;
+}
 
 /** What people are signed in with at another provider. */
 export interface UpstreamOptions extends Pick<UpstreamClientOptions, "redirectUri" | "fetch"> {

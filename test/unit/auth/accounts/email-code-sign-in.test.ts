@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { createSignIn, signInCodes } from "../../../../src/auth/accounts/code-sign-in.ts";
-import type { SignUp } from "../../../../src/auth/accounts/sign-in.ts";
+import { createSignIn, signInCodes } from "../../../../src/auth/accounts/email-code-sign-in.ts";
+import type { SignUp } from "../../../../src/config/config.ts";
+
 import { fingerprint } from "../../../../src/lib/fingerprint.ts";
 import type { Email } from "../../../../src/mail/email.ts";
 import { createOutbox, MAIL_TOPIC, mails, openedEmail } from "../../../../src/mail/outbox.ts";

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
+import type { SignUp } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { ofEmail } from "../../mail/email-address.ts";
 import type { Mailbox } from "../../mail/outbox.ts";
@@ -7,7 +8,6 @@ import { collection, type Operation, type Records, type Stored } from "../../sto
 import type { Auditor } from "../auditor.ts";
 import { isSameText } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
-import type { SignIn, SignUp } from "./sign-in.ts";
 
 /** Digits of a code (authorization section 6). */
 const DIGITS = 8;
@@ -38,6 +38,23 @@ interface SentCode {
 
 /** Codes that can still be used, by the hash of the browser's secret. */
 export const signInCodes = collection<SentCode>("sign-in-codes");
+
+/** Signs people in by a code that is sent to their email address. */
+export interface SignIn {
+  /**
+   * Sends a code if this address may sign in. The response is the same if it may not.
+   *
+   * @param browser Secret of the browser; the code is good in no other.
+   * @param email Normalized.
+   */
+  sendCode(browser: string, email: string): Promise<void>;
+
+  /** The address that a code was asked for in this browser, to be shown again. */
+  pending(browser: string): Promise<{ readonly email: string } | undefined>;
+
+  /** @returns The id of the account, or `undefined` when the code is wrong, expired or used up. */
+  complete(browser: string, code: string): Promise<string | undefined>;
+}
 
 /** What people are signed in with. */
 export interface SignInOptions {

@@ -1,0 +1,17 @@
+/** How long an access token lives, in seconds. */
+export const ACCESS_TOKEN_SECONDS = 3600;
+
+const DAY_SECONDS = 86_400;
+
+/** How long the tokens, codes and grants of oidc-provider live, in seconds, by its model. */
+export const lifetimes = {
+  AccessToken: ACCESS_TOKEN_SECONDS,
+  AuthorizationCode: 60,
+  ClientCredentials: ACCESS_TOKEN_SECONDS,
+  Grant: 30 * DAY_SECONDS,
+  IdToken: ACCESS_TOKEN_SECONDS,
+  /** An authorization request that waits for a person. */
+  Interaction: 600,
+  RefreshToken: 30 * DAY_SECONDS,
+  Session: 14 * DAY_SECONDS,
+};
