@@ -36,13 +36,13 @@ const BLOCKS_NOTE =
   "Only blocks of regular trading are kept print by print, so that sums over all prints are null; shortVolumeRatio counts all.";
 
 /** What the prints of an instrument are. @param printsAre Which of them there are. */
-export function noteOn({ assetClass }: Instrument, printsAre: "blocks" | undefined): string {
+function noteOn({ assetClass }: Instrument, printsAre: "blocks" | undefined): string {
   if (assetClass === "crypto") return COIN_NOTE;
   return printsAre === "blocks" ? `${NOTE} ${BLOCKS_NOTE}` : NOTE;
 }
 
 /** Ways to look at off-exchange trading. */
-export const View = z.enum(["summary", "prints", "blocks", "days"]);
+const View = z.enum(["summary", "prints", "blocks", "days"]);
 
 const FeedStatus = z.enum(["ok", "stale", "no_activity", "not_observed"]);
 
@@ -123,7 +123,7 @@ export const OffExchange = z.object({
  *
  * @param printsAre Which prints there are: of blocks alone no sum over all prints is known.
  */
-export function aggregates(
+function aggregates(
   { prints, volume, shortVolumeRatio }: Omit<DaySummary, "session">,
   printsAre: "blocks" | undefined,
 ) {
@@ -178,7 +178,7 @@ const printed = (day: NonNullable<DaySummary["prints"]>) => ({
 });
 
 /** One print. */
-export function printAnswer(print: Print): z.input<typeof PrintAnswer> {
+function printAnswer(print: Print): z.input<typeof PrintAnswer> {
   const side = sideProxy(print);
   return {
     id: print.id,

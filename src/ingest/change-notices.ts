@@ -18,7 +18,7 @@ import { kindOf, type ObservationBody } from "./market-rows.ts";
  */
 
 /** Topic that wakes the readers of notices. */
-export const NOTICE_TOPIC = "market-data";
+const NOTICE_TOPIC = "market-data";
 
 /** Notices by the revision of their record; a reader continues after the last one that it saw. */
 export const noticeRecords = collection<NoticeBatch>("ingest-news");

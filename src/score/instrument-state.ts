@@ -66,7 +66,7 @@ export interface InstrumentState {
 const TURNOVER_HALF_LIFE = 21;
 
 /** When the newest record of a kind became known in a class, Unix milliseconds, `null` for never. */
-export interface FeedTimes {
+interface FeedTimes {
   mentions: number | null;
   /** Prints and short volumes. */
   offExchange: number | null;
