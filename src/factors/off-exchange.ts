@@ -29,7 +29,7 @@ export interface OffExchangeDay {
 }
 
 /** A session without prints. */
-export const emptyDay = (session: string): OffExchangeDay => ({
+const emptyDay = (session: string): OffExchangeDay => ({
   session,
   prints: 0,
   shares: 0,

@@ -41,13 +41,13 @@ const irregular: ReadonlyMap<string, string> = new Map(
 );
 
 /** The other forms of a verb: third person, past, participle, -ing form. */
-export function verbForms(base: string): readonly string[] {
+function verbForms(base: string): readonly string[] {
   const past = irregular.get(base)?.split("/") ?? [`${pastStem(base)}ed`];
   return [withS(base), ...past.filter((form) => form !== base), `${ingStem(base)}ing`];
 }
 
 /** Third person of a verb, plural of a noun: "rally" gives "rallies", "crash" "crashes". */
-export function withS(base: string): string {
+function withS(base: string): string {
   if (/[^aeiou]y$/u.test(base)) return `${base.slice(0, -1)}ies`;
   return /(?:s|x|z|ch|sh|^go)$/u.test(base) ? `${base}es` : `${base}s`;
 }
