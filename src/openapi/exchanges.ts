@@ -1,9 +1,9 @@
-import access from "./examples/access.json" with { type: "json" };
-import alerts from "./examples/alerts.json" with { type: "json" };
-import market from "./examples/market.json" with { type: "json" };
-import problems from "./examples/problems.json" with { type: "json" };
-import service from "./examples/service.json" with { type: "json" };
-import webhooks from "./examples/webhooks.json" with { type: "json" };
+import access from "./fixtures/access.json" with { type: "json" };
+import alerts from "./fixtures/alerts.json" with { type: "json" };
+import market from "./fixtures/market.json" with { type: "json" };
+import problems from "./fixtures/problems.json" with { type: "json" };
+import service from "./fixtures/service.json" with { type: "json" };
+import webhooks from "./fixtures/webhooks.json" with { type: "json" };
 
 /** What a request says. */
 export interface ExampleRequest {

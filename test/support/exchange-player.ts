@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { ExampleRequest, Exchange } from "../../src/openapi/exchanges.ts";
 
-const FOLDER = new URL("../../src/openapi/examples/", import.meta.url);
+const FOLDER = new URL("../../src/openapi/fixtures/", import.meta.url);
 
 /** Members that differ from run to run, but mean the same thing wherever they stand. */
 const VOLATILE: ReadonlySet<string> = new Set([
