@@ -22,7 +22,7 @@ import {
 import { Claim, Claimed, ClaimStart, ClaimStarted } from "./operations/claims.ts";
 import { JsonRpcError, JsonRpcMessage } from "./operations/mcp.ts";
 import { RegisteredClient, Registration } from "./operations/registration.ts";
-import { Health, Liveness, Readiness } from "./operations/service.ts";
+import { Health, Liveness, Readiness } from "./operations/service-status.ts";
 import { AccessToken, Revocation, TokenRequest } from "./operations/tokens.ts";
 import { Problem } from "./problems.ts";
 import { OAuthProblem, Refusal } from "./refusals.ts";

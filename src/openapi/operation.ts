@@ -1,4 +1,6 @@
 import type { z } from "zod";
+import type { NestedQuota } from "../limits/count-in-networks.ts";
+import type { QuotaName } from "../limits/limits.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { HeaderName } from "./headers.ts";
 import type { OAuthError } from "./refusals.ts";
@@ -37,7 +39,17 @@ export interface Answer {
   readonly headers?: readonly HeaderName[];
 }
 
-/** A method that the service answers at a path. */
+/** What requests are counted against, beside `visits` or `calls`. */
+export type RateLimit =
+  | { readonly per: "address" | "client"; readonly quotas: readonly QuotaName[] }
+  | {
+      /** Address, site, provider and everybody together. */
+      readonly per: "network";
+      readonly quota: NestedQuota;
+    };
+
+/** A method that the service answers at a path: the router, the limits and the description of the
+ *  interface are made from it. */
 export interface Operation {
   /** Unique among all, snake case. */
   readonly id: string;
@@ -54,6 +66,7 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly header?: z.ZodObject;
   readonly body?: Content;
+  readonly limit?: RateLimit;
   /** By status. */
   readonly answers: Readonly<Record<number, Answer>>;
   /** Failures that are answered with RFC 9457. */

@@ -3,11 +3,15 @@ import type { EventLog, LoggedEvent, LoggedPage } from "../../alerts/api/event-l
 import type { Caller } from "../../auth/caller.ts";
 import { alertScopes } from "../../auth/scopes.ts";
 import type { Repeat } from "../../lib/loop.ts";
+import { alertOperations } from "../../openapi/operations/alerts.ts";
 import { Problem } from "../../problem.ts";
 import type { ProtectedResource } from "../authorize.ts";
+import { routeOf } from "../mount.ts";
 import type { Streams } from "../open-streams.ts";
 import { queryOf, type RequestContext } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
+
+const [streamAlertEvents] = alertOperations;
 
 /** News may be lost on the way: so often is looked anyway, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
@@ -41,24 +45,20 @@ export interface AlertStreamOptions {
  */
 export function alertStreamRoute(options: AlertStreamOptions): Route {
   const { api, log } = options;
-  return {
-    method: "GET",
-    path: "/api/alerts/stream",
-    async handle(context) {
-      const { req, res } = context;
-      const caller = await api.authorize(context, alertScopes);
-      const asked = cursorOf(req);
-      const cursor = asked ?? (await log.end(caller));
-      // An invalid cursor is refused before the stream begins.
-      const first = await log.after(caller, cursor, PAGE);
-      if (req.method === "HEAD") {
-        res.setHeader("Content-Type", EVENT_STREAM);
-        res.end();
-      } else {
-        follow({ context, caller, cursor, first }, options);
-      }
-    },
-  };
+  return routeOf(streamAlertEvents, async (context) => {
+    const { req, res } = context;
+    const caller = await api.authorize(context, alertScopes);
+    const asked = cursorOf(req);
+    const cursor = asked ?? (await log.end(caller));
+    // An invalid cursor is refused before the stream begins.
+    const first = await log.after(caller, cursor, PAGE);
+    if (req.method === "HEAD") {
+      res.setHeader("Content-Type", EVENT_STREAM);
+      res.end();
+    } else {
+      follow({ context, caller, cursor, first }, options);
+    }
+  });
 }
 
 function cursorOf(req: IncomingMessage): string | undefined {

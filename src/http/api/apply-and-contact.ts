@@ -1,14 +1,13 @@
-import express, { type Request, type RequestHandler, type Response, Router } from "express";
+import express, { type RequestHandler, Router } from "express";
 import type { z } from "zod";
 import { calledFrom } from "../../auth/auditor.ts";
 import { ApplicationFields, InquiryFields } from "../../intake/fields.ts";
 import type { Intake, QueueKey } from "../../intake/intake.ts";
-import { addressKey } from "../../limits/address-key.ts";
 import type { Limits } from "../../limits/limits.ts";
+import { applicationOperations } from "../../openapi/operations/applications.ts";
 import { Problem } from "../../problem.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { mount, rateLimit } from "../mount.ts";
 import { bytesOf } from "../oauth/oauth-request.ts";
-import { limitBy } from "../rate-limits.ts";
 import { parse } from "./parse.ts";
 
 /** What applications and inquiries are taken in with. */
@@ -35,48 +34,55 @@ const IS_KEY =
  *   `rate_limited`, `method_not_allowed`.
  */
 export function intakeRouter({ intake, limits }: IntakeRouterOptions): Router {
+  const [{ limit: perApplicant }, { limit: perSender }] = applicationOperations;
   const router = Router();
-  const byAddress = ({ ip }: Request) => addressKey(ip);
-  router
-    .route("/api/apply")
-    .post(
-      ...fields(ApplicationFields),
-      limitBy(limits, ["apply", "apply-day"], byAddress),
-      async ({ ip }, res) => {
-        const { name, email, focus } = fieldsOf<typeof ApplicationFields>(res);
-        const { queueToken, registeredAt, key } = await calledFrom(ip, () =>
-          intake.apply({ name, email, focus }),
-        );
-        res.json({
-          success: true,
-          message: key ? `${RESERVED} ${IS_KEY}` : RESERVED,
-          data: {
-            queueToken,
-            name,
-            // Spec 2.2: an echo. The normalised address is what counts inside.
-            email: res.locals.sent.email,
-            focus,
-            registeredAt: iso(registeredAt),
-            credential: key && credentialOf(key),
-          },
-        });
-      },
-    )
-    .all(onlyMethods(["post"]));
-  router
-    .route("/api/contact")
-    .post(...fields(InquiryFields), limitBy(limits, "contact", byAddress), async ({ ip }, res) => {
-      const inquiry = fieldsOf<typeof InquiryFields>(res);
-      const { reference, receivedAt } = await calledFrom(ip, () => intake.contact(inquiry));
-      // Spec 4.3 does not show the body; it has the form of that of 4.2.
-      res.json({
-        success: true,
-        message: "Your inquiry was recorded.",
-        data: { reference, receivedAt: iso(receivedAt) },
-      });
-    })
-    .all(onlyMethods(["post"]));
+  mount(router, applicationOperations, {
+    apply: [...fields(ApplicationFields), rateLimit(limits, perApplicant), apply(intake)],
+    contact: [...fields(InquiryFields), rateLimit(limits, perSender), contact(intake)],
+  });
   return router;
+}
+
+/** A body as it was sent, and what came of it. */
+interface Checked<S extends z.ZodType> {
+  readonly sent: { readonly email: string };
+  readonly fields: z.output<S>;
+}
+
+function apply(intake: IntakeRouterOptions["intake"]): RequestHandler {
+  return async ({ ip, body }, res) => {
+    const { sent, fields } = body as Checked<typeof ApplicationFields>;
+    const { name, email, focus } = fields;
+    const { queueToken, registeredAt, key } = await calledFrom(ip, () =>
+      intake.apply({ name, email, focus }),
+    );
+    res.json({
+      success: true,
+      message: key ? `${RESERVED} ${IS_KEY}` : RESERVED,
+      data: {
+        queueToken,
+        name,
+        // Spec 2.2: an echo. The normalised address is what counts inside.
+        email: sent.email,
+        focus,
+        registeredAt: iso(registeredAt),
+        credential: key && credentialOf(key),
+      },
+    });
+  };
+}
+
+function contact(intake: IntakeRouterOptions["intake"]): RequestHandler {
+  return async ({ ip, body }, res) => {
+    const { fields } = body as Checked<typeof InquiryFields>;
+    const { reference, receivedAt } = await calledFrom(ip, () => intake.contact(fields));
+    // Spec 4.3 does not show the body; it has the form of that of 4.2.
+    res.json({
+      success: true,
+      message: "Your inquiry was recorded.",
+      data: { reference, receivedAt: iso(receivedAt) },
+    });
+  };
 }
 
 /** How a queue token is used that is an API key, too (spec 5.1). */
@@ -87,15 +93,14 @@ const credentialOf = ({ scopes, expiresAt }: QueueKey) => ({
   expiresAt: iso(expiresAt),
 });
 
-/** Reads a JSON body and checks it against a schema; `fieldsOf` then has what came of it, and
- *  `res.locals.sent` the body as it was sent. */
+/** Reads a JSON body and checks it against a schema: `req.body` is then a `Checked`. */
 function fields(schema: z.ZodType): readonly RequestHandler[] {
   return [
     onlyJson,
     express.raw({ limit: MAX_BODY_BYTES, inflate: false, type: () => true }),
-    (req, res, next) => {
-      res.locals.sent = jsonIn(bytesOf(req));
-      res.locals.fields = parse(schema, res.locals.sent);
+    (req, _res, next) => {
+      const sent = jsonIn(bytesOf(req));
+      req.body = { sent, fields: parse(schema, sent) };
       next();
     },
   ];
@@ -122,7 +127,5 @@ function jsonIn(bytes: Buffer): unknown {
     });
   }
 }
-
-const fieldsOf = <S extends z.ZodType>(res: Response): z.output<S> => res.locals.fields;
 
 const iso = (at: number): string => new Date(at).toISOString();

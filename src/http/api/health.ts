@@ -1,10 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { paths } from "../../../wellknown/paths.ts";
 import { isoInstant } from "../../answers/common.ts";
+import { serviceOperations } from "../../openapi/operations/service-status.ts";
 import { METHOD_VERSION } from "../../score/snapshot.ts";
 import type { ToolContext } from "../../tool.ts";
 import { sendJson } from "../conditional-response.ts";
+import { routeOf } from "../mount.ts";
 import type { Route } from "../route-table.ts";
+
+const [, getHealth, getReadiness, getLiveness] = serviceOperations;
 
 /** What one part says about itself. */
 export interface Check {
@@ -51,26 +54,22 @@ export function healthRoute({ context, name, version, readiness, now }: HealthOp
   const { market } = context;
   const simulated = market.source.simulated;
   const engine = `${name} ${version}, market ${market.mode}${simulated ? " (simulated data)" : ""}`;
-  return {
-    method: "GET",
-    path: paths.health,
-    async handle({ res }) {
-      const reasons = await reasonsToWorry(readiness);
-      const health = {
-        status: reasons.length === 0 ? "ok" : "degraded",
-        ...(reasons.length > 0 && { reasons }),
-        engine,
-        timestamp: now().toISOString(),
-        security: SECURITY,
-        market: market.mode,
-        simulated,
-        asOf: isoInstant(market.knownUntil()),
-        instruments: market.instruments().length,
-        methodVersion: METHOD_VERSION,
-      };
-      sendJson(res, JSON.stringify(health));
-    },
-  };
+  return routeOf(getHealth, async ({ res }) => {
+    const reasons = await reasonsToWorry(readiness);
+    const health = {
+      status: reasons.length === 0 ? "ok" : "degraded",
+      ...(reasons.length > 0 && { reasons }),
+      engine,
+      timestamp: now().toISOString(),
+      security: SECURITY,
+      market: market.mode,
+      simulated,
+      asOf: isoInstant(market.knownUntil()),
+      instruments: market.instruments().length,
+      methodVersion: METHOD_VERSION,
+    };
+    sendJson(res, JSON.stringify(health));
+  });
 }
 
 /**
@@ -80,24 +79,16 @@ export function healthRoute({ context, name, version, readiness, now }: HealthOp
  */
 export function probeRoutes(readiness: Readiness): readonly Route[] {
   return [
-    {
-      method: "GET",
-      path: "/readyz",
-      async handle({ res }) {
-        const { needed, wanted } = await readiness();
-        const isReady = areWell(needed);
-        const whenReady = areWell(wanted) ? "ready" : "degraded";
-        if (!isReady) res.setHeader("Retry-After", "1");
-        res.statusCode = isReady ? 200 : 503;
-        const status = isReady ? whenReady : "unavailable";
-        sendJson(res, JSON.stringify({ status, checks: { ...needed, ...wanted } }));
-      },
-    },
-    {
-      method: "GET",
-      path: "/livez",
-      handle: ({ res }) => sendJson(res, JSON.stringify({ status: "alive" })),
-    },
+    routeOf(getReadiness, async ({ res }) => {
+      const { needed, wanted } = await readiness();
+      const isReady = areWell(needed);
+      const whenReady = areWell(wanted) ? "ready" : "degraded";
+      if (!isReady) res.setHeader("Retry-After", "1");
+      res.statusCode = isReady ? 200 : 503;
+      const status = isReady ? whenReady : "unavailable";
+      sendJson(res, JSON.stringify({ status, checks: { ...needed, ...wanted } }));
+    }),
+    routeOf(getLiveness, ({ res }) => sendJson(res, JSON.stringify({ status: "alive" }))),
   ];
 }
 

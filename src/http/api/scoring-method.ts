@@ -1,12 +1,17 @@
 import { MethodQuery, MethodVersion, methodAnswer } from "../../answers/method.ts";
+import { serviceOperations } from "../../openapi/operations/service-status.ts";
 import type { PeerTables } from "../../score/peers.ts";
 import type { ToolContext } from "../../tool.ts";
 import type { ProtectedResource } from "../authorize.ts";
 import { sendValidated } from "../conditional-response.ts";
+import { routeOf } from "../mount.ts";
 import { queryOf } from "../request-context.ts";
 import type { Route } from "../route-table.ts";
 import { answerOf, createAnswerCache } from "./answers.ts";
 import { parse } from "./parse.ts";
+
+const [getMethod] = serviceOperations;
+
 /** What the published method is made from. */
 export interface MethodOptions {
   readonly context: ToolContext;
@@ -24,21 +29,17 @@ const CACHE = {
 /** GET /api/method/{version}: weights, thresholds and tables, for whoever may read factors. */
 export function methodRoute({ context, api, tables }: MethodOptions): Route {
   const cache = createAnswerCache(context);
-  return {
-    method: "GET",
-    path: "/api/method/{version}",
-    async handle(request) {
-      const { req, res, params } = request;
-      await api.authorize(request, ["factor:read"]);
-      const version = parse(MethodVersion, params.version);
-      const query = parse(MethodQuery, single(queryOf(req)));
-      const question = `${version} ${query.tables ?? ""}`;
-      const answer = () => answerOf(methodAnswer(version, query, { context, tables: tables() }));
-      const { json, etag } = cache.find(question) ?? (await cache.keep(question, answer));
-      const control = query.tables === undefined ? CACHE.newest : CACHE.named;
-      sendValidated(req, res, { json, etag, cacheControl: control });
-    },
-  };
+  return routeOf(getMethod, async (request) => {
+    const { req, res, params } = request;
+    await api.authorize(request, ["factor:read"]);
+    const version = parse(MethodVersion, params.version);
+    const query = parse(MethodQuery, single(queryOf(req)));
+    const question = `${version} ${query.tables ?? ""}`;
+    const answer = () => answerOf(methodAnswer(version, query, { context, tables: tables() }));
+    const { json, etag } = cache.find(question) ?? (await cache.keep(question, answer));
+    const cacheControl = query.tables === undefined ? CACHE.newest : CACHE.named;
+    sendValidated(req, res, { json, etag, cacheControl });
+  });
 }
 
 /** Members of a query; one that comes several times is a list, which no schema here takes. */

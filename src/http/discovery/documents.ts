@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { type Request, type RequestHandler, Router } from "express";
 import { type DiscoveryDocument, documents } from "../../../wellknown/index.ts";
+import { paths } from "../../../wellknown/paths.ts";
 import type { Site } from "../../../wellknown/site.ts";
 import type { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
 import { matchesEtag } from "../../lib/etag.ts";
 import { memoByVersion } from "../../lib/memo.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { onlyMethods, serveReading } from "../allowed-methods.ts";
 import { linkHeader } from "./link-headers.ts";
 
 const DAY_MS = 86_400_000;
@@ -82,13 +83,10 @@ function typeFor(req: Request, { mediaTypes }: DiscoveryDocument): string {
  */
 export function webhookKeysRouter(keys: () => WebhookKeySet): Router {
   const router = Router();
-  router
-    .route("/.well-known/webhook-keys.json")
-    .get((_req, res) => {
-      res
-        .set({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" })
-        .json(keys());
-    })
-    .all(onlyMethods(["get"]));
+  serveReading(router, paths.webhookKeys, (_req, res) => {
+    res
+      .set({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" })
+      .json(keys());
+  });
   return router;
 }

@@ -23,7 +23,7 @@ import {
   ownNames,
 } from "./server-factory.ts";
 
-/** A credential may have ended during a body that took longer than this, in milliseconds. */
+/** A credential may have ended while a body took longer than this to arrive, in milliseconds. */
 const SLOW_BODY_MS = 500;
 
 /** What the MCP endpoint is made from. */
@@ -60,8 +60,8 @@ export function createEndpoint(options: McpOptions): Handler {
   return async (context) => {
     const { req, res } = context;
     requireOwnOrigin(req.headers.origin);
-    const caller = await mcp.authorize(context);
     const startedAt = performance.now();
+    const caller = await mcp.authorize(context);
     const message = await readMessage(context);
     requireModest(message);
     const usual = usualRequest({ headers: req.headers, body: message }, ownNames);

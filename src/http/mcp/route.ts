@@ -1,22 +1,24 @@
-import { paths } from "../../../wellknown/paths.ts";
+import { mcpOperations } from "../../openapi/operations/mcp.ts";
 import { Problem } from "../../problem.ts";
-import type { Route } from "../route-table.ts";
+import { routeOf } from "../mount.ts";
+import type { Handler, Route } from "../route-table.ts";
 import type { McpOptions } from "./endpoint.ts";
+
+const [callMcp] = mcpOperations;
 
 /** The route of the MCP endpoint. The first message loads the endpoint with the SDK: without it the
  *  service starts 0.1 s sooner and needs 12 MB less (measured). */
 export function mcpRoute(options: McpOptions): Route {
-  let loaded: Route["handle"] | undefined;
-  const load = async (): Promise<Route["handle"]> => {
+  let loaded: Handler | undefined;
+  const load = async (): Promise<Handler> => {
     const { createEndpoint } = await import("./endpoint.ts");
     loaded ??= createEndpoint(options);
     return loaded;
   };
+  const handle: Handler = (context) =>
+    loaded === undefined ? load().then((endpoint) => endpoint(context)) : loaded(context);
   return {
-    method: "POST",
-    path: paths.mcp,
-    handle: (context) =>
-      loaded === undefined ? load().then((handle) => handle(context)) : loaded(context),
+    ...routeOf(callMcp, handle),
     otherMethods({ req }) {
       throw new Problem("method_not_allowed", {
         detail: `${req.method} is not possible here: this is the MCP endpoint, for programs.`,

@@ -7,8 +7,9 @@ import { addressKey } from "../../limits/address-key.ts";
 import { type CodeGuard, createCodeGuard } from "../../limits/code-guard.ts";
 import type { Limits } from "../../limits/limits.ts";
 import { EmailAddress } from "../../mail/email-address.ts";
-import { onlyMethods } from "../allowed-methods.ts";
+import { claimOperations } from "../../openapi/operations/claims.ts";
 import { OAuthError } from "../errors.ts";
+import { mount } from "../mount.ts";
 import { limitBy } from "../rate-limits.ts";
 import {
   type Claimant,
@@ -70,17 +71,26 @@ export function claimRouter(options: ClaimRouterOptions): Router {
   const { claims, limits, baseUrl } = options;
   const claimantOf = createClaimantOf(options);
   const router = Router();
-  const post = (path: Path, ...handlers: readonly RequestHandler[]) => {
-    const read = [noStore, ...body("application/json", MAX_BYTES), asked(claimantOf, path)];
-    router
-      .route(path)
-      .post(...read, ...handlers)
-      .all(onlyMethods(["post"]));
-  };
+  const read = (path: Path) => [
+    noStore,
+    ...body("application/json", MAX_BYTES),
+    asked(claimantOf, path),
+  ];
   const guard = createCodeGuard(limits);
-  post("/oauth/claim", ...attemptLimits(limits, guard), complete(options, guard));
   const startLimit = limitBy(limits, "claim-start", ({ body }) => body.data.agent_id);
-  post("/oauth/claim/start", onlyAgents, startLimit, start(claims, baseUrl));
+  mount(router, claimOperations, {
+    claim_agent: [
+      ...read("/oauth/claim"),
+      ...attemptLimits(limits, guard),
+      complete(options, guard) as RequestHandler,
+    ],
+    start_claim: [
+      ...read("/oauth/claim/start"),
+      onlyAgents,
+      startLimit,
+      start(claims, baseUrl) as RequestHandler,
+    ],
+  });
   router.use(toOAuthError);
   return router;
 }

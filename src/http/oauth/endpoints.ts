@@ -8,16 +8,22 @@ import { userInfoOf } from "../../auth/oidc/end-user.ts";
 import { hooksOf } from "../../auth/oidc/request-state.ts";
 import { RESPONSE_MODES } from "../../auth/oidc/responses.ts";
 import { revokeByPossession } from "../../auth/oidc/revocation.ts";
-import { addressKey } from "../../limits/address-key.ts";
 import { countInNetworks } from "../../limits/count-in-networks.ts";
-import type { Limits, QuotaName } from "../../limits/limits.ts";
+import type { Limits } from "../../limits/limits.ts";
+import { registrationOperations } from "../../openapi/operations/registration.ts";
+import {
+  authorizationOperations,
+  getToken,
+  userInfoOperations,
+} from "../../openapi/operations/tokens.ts";
 import { Problem } from "../../problem.ts";
-import { methodNotAllowed, onlyMethods } from "../allowed-methods.ts";
+import { methodNotAllowed, onlyMethods, serveReading } from "../allowed-methods.ts";
 import { sendJson } from "../conditional-response.ts";
 import { internalError, isOpenedInBrowser, OAuthError } from "../errors.ts";
-import { admit, countVisit, limitBy } from "../rate-limits.ts";
+import { mount, routeOf } from "../mount.ts";
+import { admit, countVisit } from "../rate-limits.ts";
 import { queryOf } from "../request-context.ts";
-import type { Route } from "../route-table.ts";
+import type { Handler, Route } from "../route-table.ts";
 import { admitTokens, guardProofs, type HandOn, limitTokens } from "./client-limits.ts";
 import { asOAuthError, toOAuthError, toPageProblem } from "./oauth-errors.ts";
 import {
@@ -41,9 +47,6 @@ interface OAuthOptions {
   readonly keys: Pick<ApiKeys, "find" | "revoke">;
   readonly limits: Limits;
 }
-
-type Method = "get" | "post" | "put" | "delete";
-type Endpoints = Readonly<Record<string, Partial<Record<Method, readonly RequestHandler[]>>>>;
 
 /** Largest body of a registration or update, in bytes. */
 const MAX_REGISTRATION_BYTES = 8 * 1024;
@@ -151,14 +154,6 @@ function handingOn({ provider, baseUrl }: OAuthOptions): HandOn {
     calledFrom(asked.ip, () => callbackOf(provider())(pinned(asked, baseUrl), asked.res));
 }
 
-/** Counts a registration in the networks that it comes from. @throws {Problem} `rate_limited` */
-function limitRegistrations(limits: Limits): RequestHandler {
-  return async (req, res, next) => {
-    admit(res, await countInNetworks(limits, "register", req.ip));
-    next();
-  };
-}
-
 /** Counts an authorization request in the networks that it comes from, once it is about to be kept:
  *  what is refused takes nothing from anybody. */
 function countKept(limits: Limits): RequestHandler {
@@ -169,44 +164,48 @@ function countKept(limits: Limits): RequestHandler {
   };
 }
 
-function endpoints(options: OAuthOptions, handOn: HandOn): Endpoints {
+/** The documents of the authorization server. */
+const metadata = [paths.authorizationServer, paths.openidConfiguration, paths.jwks];
+
+function mountEndpoints(router: Router, options: OAuthOptions, handOn: HandOn): void {
   const { limits } = options;
   const registration = body("application/json", MAX_REGISTRATION_BYTES);
-  const form = body(FORM, MAX_FORM_BYTES);
-  const perAddress = (quota: QuotaName) => limitBy(limits, quota, ({ ip }) => addressKey(ip));
-  // The id is only what the caller says, so that strangers must not use up what is its client's.
-  const perRegistration = (quota: QuotaName) =>
-    limitBy(limits, quota, ({ params, ip }) => `${params.clientId} ${addressKey(ip)}`);
   const plainly: RequestHandler = (req, res) => handOn(oauthRequestOf(req, res));
-  const byForm =
-    (answer: HandOn<FormRequest>): RequestHandler =>
-    (req, res) =>
-      answer(withForm(oauthRequestOf(req, res)));
-
-  return {
-    "/.well-known/oauth-authorization-server": { get: [plainly] },
-    "/.well-known/openid-configuration": { get: [plainly] },
-    "/.well-known/jwks.json": { get: [plainly] },
-    "/oauth/authorize": { get: [boundAuthorization, countKept(limits), takeRefusals, plainly] },
-    // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
-    "/oauth/authorize/:uid": { get: [takeRefusals, plainly] },
-    [paths.userInfo]: {
-      get: [userInfo(options)],
-      post: [userInfo(options)],
-    },
-    "/oauth/revoke": {
-      post: [
-        ...[perAddress("revoke"), ...form, possession(options)],
-        byForm(guardProofs(limits, handOn)),
+  const revokeAsClient = guardProofs(limits, handOn);
+  for (const path of metadata) serveReading(router, path, plainly);
+  mount(router, userInfoOperations, {
+    get_user_info: [userInfo(options)],
+    post_user_info: [userInfo(options)],
+  });
+  mount(
+    router,
+    authorizationOperations,
+    {
+      revoke_token: [
+        ...body(FORM, MAX_FORM_BYTES),
+        possession(options),
+        (req, res) => revokeAsClient(withForm(oauthRequestOf(req, res))),
       ],
+      authorize: [boundAuthorization, countKept(limits), takeRefusals, plainly],
     },
-    "/oauth/register": { post: [limitRegistrations(limits), ...registration, plainly] },
-    "/oauth/register/:clientId": {
-      get: [perRegistration("manage-read"), plainly],
-      put: [perRegistration("manage"), ...registration, hashSecret, plainly],
-      delete: [perRegistration("manage"), plainly],
+    limits,
+  );
+  // Keeps no more than it ends, so that nobody is stopped half way by what others begin.
+  router
+    .route(`${paths.authorize}/:uid`)
+    .get(takeRefusals, plainly)
+    .all(onlyMethods(["get"]));
+  mount(
+    router,
+    registrationOperations,
+    {
+      register_client: [...registration, plainly],
+      get_client: [plainly],
+      update_client: [...registration, hashSecret, plainly],
+      delete_client: [plainly],
     },
-  };
+    limits,
+  );
 }
 
 /** Errors of the body parser, in the words of the service. */
@@ -216,18 +215,17 @@ const translate: ErrorRequestHandler = (error, _req, _res, next) => next(asBodyP
 function tokenRoute(options: OAuthOptions, handOn: HandOn): Route {
   const { limits } = options;
   const issue = guardProofs(limits, limitTokens(limits, plainFirst(options, handOn)));
+  const handle: Handler = async (context) => {
+    await countVisit(limits, context);
+    try {
+      await issue(await readForm(context, MAX_FORM_BYTES));
+    } catch (error) {
+      throw asOAuthError(error);
+    }
+  };
   return {
-    method: "POST",
-    path: paths.token,
+    ...routeOf(getToken, handle),
     isStrict: true,
-    async handle(context) {
-      await countVisit(limits, context);
-      try {
-        await issue(await readForm(context, MAX_FORM_BYTES));
-      } catch (error) {
-        throw asOAuthError(error);
-      }
-    },
     async otherMethods(context) {
       await countVisit(limits, context);
       throw methodNotAllowed(context.req.method, "POST");
@@ -255,13 +253,7 @@ export interface OAuth {
 export function createOAuth(options: OAuthOptions): OAuth {
   const handOn = handingOn(options);
   const router = Router({ strict: true });
-  for (const [path, handlers] of Object.entries(endpoints(options, handOn))) {
-    const route = router.route(path);
-    for (const [method, chain] of Object.entries(handlers) as [Method, RequestHandler[]][]) {
-      route[method](...chain);
-    }
-    route.all(onlyMethods(Object.keys(handlers)));
-  }
+  mountEndpoints(router, options, handOn);
   router.use("/oauth/authorize", toPageProblem);
   router.use(toOAuthError, translate);
   return { tokenRoute: tokenRoute(options, handOn), router };

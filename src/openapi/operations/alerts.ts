@@ -10,7 +10,7 @@ import { credentialWith, scopeWords } from "../security.ts";
 const Cursor = z.string().max(200).optional();
 
 /** What alerts have beside the tools. */
-export const alertOperations: readonly Operation[] = [
+export const alertOperations = [
   {
     id: "stream_alert_events",
     method: "get",
@@ -48,4 +48,4 @@ export const alertOperations: readonly Operation[] = [
     },
     problems: OPEN_PROBLEMS,
   },
-];
+] as const satisfies readonly Operation[];

@@ -75,10 +75,11 @@ const common = {
 } as const;
 
 /** What is taken in from people. */
-export const applicationOperations: readonly Operation[] = [
+export const applicationOperations = [
   {
     ...common,
     id: "apply",
+    limit: { per: "address", quotas: ["apply", "apply-day"] },
     path: "/api/apply",
     summary: "Apply for early access",
     description:
@@ -95,6 +96,7 @@ export const applicationOperations: readonly Operation[] = [
   {
     ...common,
     id: "contact",
+    limit: { per: "address", quotas: ["contact"] },
     path: paths.contact,
     summary: "Ask a question",
     description: "Records an inquiry for the operator.",
@@ -107,4 +109,4 @@ export const applicationOperations: readonly Operation[] = [
       },
     },
   },
-];
+] as const satisfies readonly Operation[];

@@ -73,7 +73,7 @@ const common = {
 const BUSY = ["temporarily_unavailable"] as const;
 
 /** How a person comes to answer for an agent. */
-export const claimOperations: readonly Operation[] = [
+export const claimOperations = [
   {
     ...common,
     id: "claim_agent",
@@ -122,4 +122,4 @@ export const claimOperations: readonly Operation[] = [
       503: BUSY,
     },
   },
-];
+] as const satisfies readonly Operation[];

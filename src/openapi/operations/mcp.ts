@@ -37,7 +37,7 @@ const Headers = z.object({
 });
 
 /** The MCP endpoint, of which the server card says more. */
-export const mcpOperations: readonly Operation[] = [
+export const mcpOperations = [
   {
     id: "call_mcp",
     method: "post",
@@ -76,4 +76,4 @@ export const mcpOperations: readonly Operation[] = [
     },
     problems: [...GATED_PROBLEMS, ...BODY_PROBLEMS, "forbidden_origin"],
   },
-];
+] as const satisfies readonly Operation[];

@@ -5,8 +5,8 @@ import { claimOperations } from "./claims.ts";
 import { type DocumentPlace, documentOperations } from "./documents.ts";
 import { mcpOperations } from "./mcp.ts";
 import { registrationOperations } from "./registration.ts";
-import { serviceOperations } from "./service.ts";
-import { tokenOperations } from "./tokens.ts";
+import { serviceOperations } from "./service-status.ts";
+import { authorizationOperations, getToken, userInfoOperations } from "./tokens.ts";
 import { toolOperations } from "./tools.ts";
 
 /** Everything that the service answers but the pages for people, in the order in which it is shown. */
@@ -15,7 +15,9 @@ export const operationsWith = (documents: readonly DocumentPlace[]): readonly Op
   ...serviceOperations,
   ...alertOperations,
   ...registrationOperations,
-  ...tokenOperations,
+  ...userInfoOperations,
+  getToken,
+  ...authorizationOperations,
   ...claimOperations,
   ...applicationOperations,
   ...documentOperations(documents),

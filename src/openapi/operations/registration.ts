@@ -118,9 +118,10 @@ const METADATA_ERRORS = [
 const BUSY = ["temporarily_unavailable"] as const;
 
 /** Registration of clients and its management. */
-export const registrationOperations: readonly Operation[] = [
+export const registrationOperations = [
   {
     id: "register_client",
+    limit: { per: "network", quota: "register" },
     method: "post",
     path: paths.register,
     tag: "Access",
@@ -146,6 +147,7 @@ export const registrationOperations: readonly Operation[] = [
   {
     ...managed,
     id: "get_client",
+    limit: { per: "client", quotas: ["manage-read"] },
     method: "get",
     summary: "Read a registration",
     description: "The client's own registration (RFC 7592), without its secret.",
@@ -156,6 +158,7 @@ export const registrationOperations: readonly Operation[] = [
   {
     ...managed,
     id: "update_client",
+    limit: { per: "client", quotas: ["manage"] },
     method: "put",
     summary: "Replace a registration",
     description:
@@ -173,6 +176,7 @@ export const registrationOperations: readonly Operation[] = [
   {
     ...managed,
     id: "delete_client",
+    limit: { per: "client", quotas: ["manage"] },
     method: "delete",
     summary: "End a registration",
     description: "Ends the client with its tokens and alerts.",
@@ -180,4 +184,4 @@ export const registrationOperations: readonly Operation[] = [
     refusals: { 401: ["invalid_token"], 429: BUSY, 503: BUSY },
     problems: OPEN_PROBLEMS,
   },
-];
+] as const satisfies readonly Operation[];

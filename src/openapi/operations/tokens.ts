@@ -85,40 +85,47 @@ const userInfo = {
   problems: OPEN_PROBLEMS,
 } as const;
 
-/** Tokens: how they are got and ended. */
-export const tokenOperations: readonly Operation[] = [
+/** Who the person of a token is. */
+export const userInfoOperations = [
   { id: "get_user_info", method: "get", ...userInfo },
   { id: "post_user_info", method: "post", ...userInfo },
-  {
-    id: "get_token",
-    method: "post",
-    path: paths.token,
-    tag: "Access",
-    summary: "Get an access token",
-    description:
-      "The client proves who it is in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
-    security: [],
-    body: { mediaType: FORM, schema: TokenRequest },
-    answers: {
-      200: {
-        description: "A token.",
-        content: [{ mediaType: "application/json", schema: AccessToken }],
-        headers: LIMIT_HEADERS,
-      },
+] as const satisfies readonly Operation[];
+
+/** The token endpoint. */
+export const getToken = {
+  id: "get_token",
+  method: "post",
+  path: paths.token,
+  tag: "Access",
+  summary: "Get an access token",
+  description:
+    "The client proves who it is in the form, by HTTP Basic, or with a signed assertion (RFC 7523). No other credential is needed.",
+  security: [],
+  body: { mediaType: FORM, schema: TokenRequest },
+  answers: {
+    200: {
+      description: "A token.",
+      content: [{ mediaType: "application/json", schema: AccessToken }],
+      headers: LIMIT_HEADERS,
     },
-    refusals: {
-      400: [
-        ...(["invalid_request", "invalid_grant", "unauthorized_client"] as const),
-        ...(["unsupported_grant_type", "invalid_scope", "invalid_target"] as const),
-      ],
-      401: ["invalid_client"],
-      429: BUSY,
-      503: BUSY,
-    },
-    problems: OAUTH_BODY_PROBLEMS,
   },
+  refusals: {
+    400: [
+      ...(["invalid_request", "invalid_grant", "unauthorized_client"] as const),
+      ...(["unsupported_grant_type", "invalid_scope", "invalid_target"] as const),
+    ],
+    401: ["invalid_client"],
+    429: BUSY,
+    503: BUSY,
+  },
+  problems: OAUTH_BODY_PROBLEMS,
+} as const satisfies Operation;
+
+/** How tokens are ended, and how people are asked. */
+export const authorizationOperations = [
   {
     id: "revoke_token",
+    limit: { per: "address", quotas: ["revoke"] },
     method: "post",
     path: paths.revoke,
     tag: "Access",
@@ -155,4 +162,4 @@ export const tokenOperations: readonly Operation[] = [
     },
     problems: OPEN_PROBLEMS,
   },
-];
+] as const satisfies readonly Operation[];

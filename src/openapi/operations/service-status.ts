@@ -46,7 +46,7 @@ export const Liveness = z.object({ status: z.literal("alive") });
 const READINESS = [{ mediaType: JSON_TYPE, schema: Readiness }];
 
 /** What tells how the service is, and how it scores. */
-export const serviceOperations: readonly Operation[] = [
+export const serviceOperations = [
   {
     id: "get_method",
     method: "get",
@@ -118,4 +118,4 @@ export const serviceOperations: readonly Operation[] = [
     },
     problems: PASSING_PROBLEMS,
   },
-];
+] as const satisfies readonly Operation[];

@@ -1,0 +1,64 @@
+import type { RequestHandler, Router } from "express";
+import { addressKey } from "../limits/address-key.ts";
+import { countInNetworks } from "../limits/count-in-networks.ts";
+import type { Limits } from "../limits/limits.ts";
+import type { Operation, RateLimit } from "../openapi/operation.ts";
+import { onlyMethods } from "./allowed-methods.ts";
+import { admit, limitBy } from "./rate-limits.ts";
+import type { Handler, Route } from "./route-table.ts";
+
+/** The handlers of operations, by id, in the order in which they run. */
+type HandlersOf<O extends Operation> = Readonly<Record<O["id"], readonly RequestHandler[]>>;
+
+/**
+ * Serves operations with Express at the methods and paths that the table of operations has; every
+ * other method of such a path is refused.
+ *
+ * @param limits Count requests as the table says, before any handler; absent where the handlers do.
+ * @throws {Problem} `method_not_allowed`, `rate_limited`
+ */
+export function mount<const O extends Operation>(
+  router: Router,
+  operations: readonly O[],
+  handlers: HandlersOf<O>,
+  limits?: Limits,
+): void {
+  for (const [path, group = []] of Object.entries(Object.groupBy(operations, pathInExpress))) {
+    const route = router.route(path);
+    for (const { method, id, limit } of group) {
+      const counting = limit && limits ? [rateLimit(limits, limit)] : [];
+      route[method](...counting, ...handlers[id as O["id"]]);
+    }
+    route.all(onlyMethods(group.map(({ method }) => method)));
+  }
+}
+
+/** Serves an operation by the table of routes of programs. */
+export const routeOf = ({ method, path }: Operation, handle: Handler): Route => ({
+  method: method.toUpperCase() as Route["method"],
+  path,
+  handle,
+});
+
+/** `/oauth/register/{client_id}` is `/oauth/register/:clientId` in Express. */
+const pathInExpress = ({ path }: Operation): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => `:${camelCase(name)}`);
+
+const camelCase = (name: string): string =>
+  name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** Counts a request as the table of operations says. @throws {Problem} `rate_limited` */
+export function rateLimit(limits: Limits, limit: RateLimit): RequestHandler {
+  if (limit.per === "network") {
+    return async ({ ip }, res, next) => {
+      admit(res, await countInNetworks(limits, limit.quota, ip));
+      next();
+    };
+  }
+  const { per, quotas } = limit;
+  // A client id is only what a request says: counted without the address, anybody could use up the
+  // limit of the client.
+  return limitBy(limits, quotas, ({ params, ip }) =>
+    per === "client" ? `${params.clientId} ${addressKey(ip)}` : addressKey(ip),
+  );
+}
