@@ -95,7 +95,7 @@ function wholeAnswer(problem: Problem): string {
 }
 
 /** Most fields of a header; browsers send twenty. */
-export const MAX_FIELDS = 100;
+const MAX_FIELDS = 100;
 
 const NO_ADDRESS = new Problem("invalid_request", {
   detail: "The request target is not an address.",

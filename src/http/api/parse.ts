@@ -60,7 +60,7 @@ const COUNTED: Readonly<Record<string, string>> = { string: " characters", array
  *
  * @returns `undefined` where the validator's own words do.
  */
-export function inputWords(issue: z.core.$ZodRawIssue): string | undefined {
+function inputWords(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
       return typeWords(issue);

@@ -159,7 +159,7 @@ const BARE = /^[!-~]{1,255}$/;
  * @returns `undefined` when it has none.
  * @throws {Problem} `invalid_request` when it is no text of 1 to 255 visible ASCII characters.
  */
-export function idempotencyKeyOf({
+function idempotencyKeyOf({
   headersDistinct,
 }: Pick<IncomingMessage, "headersDistinct">): string | undefined {
   const [header, ...more] = headersDistinct["idempotency-key"] ?? [];
@@ -184,7 +184,7 @@ const MAX_BODY_DEPTH = 8;
 const json = express.json({ limit: MAX_BODY_BYTES, inflate: false });
 
 /** The members of a JSON object. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a JSON body of modest size; no body at all is like an empty object.
@@ -205,7 +205,7 @@ export async function readJson(context: RequestContext): Promise<unknown> {
 }
 
 /** @throws {Problem} `invalid_request` when a body is no object, or too deep. */
-export function asObject(body: unknown = {}): JsonObject {
+function asObject(body: unknown = {}): JsonObject {
   if (Array.isArray(body)) {
     throw new Problem("invalid_request", {
       detail: "The body is a list.",

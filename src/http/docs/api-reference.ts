@@ -126,7 +126,7 @@ const headersOf = ({ digest }: Asset, { query }: Request) => ({
 });
 
 /** Every operation in a line, by group: what there is to read until the reference is there. */
-export function operationSummary(documents: readonly DocumentPlace[]): Html {
+function operationSummary(documents: readonly DocumentPlace[]): Html {
   const groups = Object.groupBy(operationsWith(documents), ({ tag }) => tag);
   return html`${Object.keys(tags).map((tag) => section(tag as Tag, groups[tag as Tag] ?? []))}`;
 }

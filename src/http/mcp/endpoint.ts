@@ -173,7 +173,7 @@ const scopesOfTools: ReadonlyMap<unknown, readonly Scope[]> = new Map(
 );
 
 /** The scopes that a message of MCP, or the messages of a batch, need together. */
-export function scopesOf(body: unknown): readonly Scope[] {
+function scopesOf(body: unknown): readonly Scope[] {
   return Array.isArray(body) ? [...new Set(body.flatMap(scopesOfOne))] : scopesOfOne(body);
 }
 

@@ -272,7 +272,7 @@ const opaque = ["state", "nonce"];
 /** Refuses an authorization request that is too long to be kept, or wants its answer in a way that is
  *  not announced. Never as a redirect: where it would
  *  lead has not been checked (RFC 6749 section 4.1.2.1). @throws {OAuthError} `invalid_request` */
-export const boundAuthorization: RequestHandler = (req, _res, next) => {
+const boundAuthorization: RequestHandler = (req, _res, next) => {
   const query = queryOf(req);
   if (req.originalUrl.length - req.path.length > MAX_QUERY_CHARACTERS) {
     throw tooLong("the request", MAX_QUERY_CHARACTERS);

@@ -100,5 +100,5 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** What people call a figure; what has no other name keeps its own. */
-export const inputName = (name: string): string =>
+const inputName = (name: string): string =>
   Object.hasOwn(names, name) ? (names[name] as string) : name;

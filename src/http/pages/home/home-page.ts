@@ -136,7 +136,7 @@ const documentsSection = html`<section aria-labelledby="documents">
 </section>`;
 
 /** How agents and their programs are connected. */
-export function connectSection(site: Site): Html {
+function connectSection(site: Site): Html {
   const { baseUrl } = site;
   return html`<section aria-labelledby="connect" class="connect">
 <h2 id="connect">Connect your agent</h2>
@@ -177,7 +177,7 @@ const orders: readonly Option[] = [
 const classes: readonly Option[] = [["", "All classes"], ...Object.entries(classNames)];
 
 /** The form that chooses among the instruments. */
-export function filterForm({ filter, errors, search }: Asked): Html {
+function filterForm({ filter, errors, search }: Asked): Html {
   const isChosen = addressOf(filter) !== "/" || errors.length > 0;
   return html`<form class="filters" method="get" action="/#market" role="search" aria-label="Instruments">
 ${field({

@@ -93,7 +93,7 @@ function showHome({ site, context, viewerOf, send }: Surroundings): RequestHandl
  *
  * @param type As Express names media types.
  */
-export function sendUnlessKnown(
+function sendUnlessKnown(
   req: Request,
   res: Response,
   { type, text }: { readonly type: string; readonly text: string },

@@ -103,7 +103,7 @@ function reasonWords({ thresholds, scoreSmoothed, forcedWait, frozen }: SignalAn
 }
 
 /** Scores over the last year of the market, drawn and in figures. */
-export function historySection({ history, drawings, signal }: InstrumentView): Html {
+function historySection({ history, drawings, signal }: InstrumentView): Html {
   const { symbol, thresholds } = signal;
   const [first, last] = [history[0], history.at(-1)];
   if (drawings === undefined || first === undefined || last === undefined) {
