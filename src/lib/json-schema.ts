@@ -4,10 +4,10 @@ import { z } from "zod";
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * JSON Schema 2020-12 of a tool's input or output, made to be read by a model: the format of an
- * instant says enough without its pattern, whole numbers need no bounds that no number has, and a step
- * such as 0.1 would make validators refuse multiples of it that leave a remainder in floating point.
- * Outputs may gain members within a version, so theirs does not forbid unknown ones.
+ * JSON Schema 2020-12 of a tool's input or output, kept short for language models: no pattern beside
+ * a format, and no bounds at the limits of safe integers. A `multipleOf` such as 0.1 is left out,
+ * because validators reject some of its multiples for their remainder in floating point. Outputs
+ * allow unknown members, since members can be added within a version.
  */
 export function jsonSchema(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {
   const { $schema: _, ...published } = z.toJSONSchema(schema, {
@@ -29,12 +29,12 @@ function shortenNumber(schema: { minimum?: number; maximum?: number; multipleOf?
   if (!isExact(schema.multipleOf)) delete schema.multipleOf;
 }
 
-/** Whether all multiples of a step in use are exact in floating point, as those of 0.25 are. */
+/** Whether the multiples of a step are exact in floating point, as those of 0.25 are. */
 const isExact = (step: number | undefined): boolean => Number.isInteger((step ?? 1) * 1024);
 
 /**
- * What a JSON Schema says of names and types, for lists in which every word costs its reader. Whatever
- * is valid stays so; where several objects are possible, a member of one of them may be in all.
+ * The names and types of a JSON Schema, for lists that clients load in full. It accepts whatever the
+ * schema accepts; alternatives of objects become one object with the members of all.
  */
 export function outline({ type, properties, items, anyOf, additionalProperties }: Json): Json {
   if (Array.isArray(anyOf)) return outlineOfOne(anyOf.map(outline));
@@ -54,7 +54,7 @@ type Members = Readonly<Record<string, Json>>;
 const mapped = (members: Members, change: (member: Json) => Json): Members =>
   Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]));
 
-/** One schema for what is valid by one of several. */
+/** One schema that accepts what any of several accepts. */
 function outlineOfOne(schemas: readonly Json[]): Json {
   if (schemas.every(({ type }) => type === "object")) {
     return { type: "object", properties: schemas.reduce(withMembers, {}) };
@@ -64,7 +64,7 @@ function outlineOfOne(schemas: readonly Json[]): Json {
   return isNullable ? { ...only, type: [only.type, "null"] } : { anyOf: schemas };
 }
 
-/** Members of several objects together; what two of them say differently may be anything. */
+/** Merges the members of objects; a member with two different schemas accepts anything. */
 function withMembers(before: Json, { properties = {} }: Json): Json {
   const added = Object.entries(properties as Members).map(([name, member]) => {
     const isSame = !(name in before) || JSON.stringify(before[name]) === JSON.stringify(member);

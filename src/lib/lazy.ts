@@ -1,8 +1,8 @@
-/** Something that is opened when it is first needed, such as connections whose code is loaded then. */
+/** A resource that is opened on first use, such as a client whose code is loaded only then. */
 export interface Lazy<T> {
-  /** Opens it, once; where that failed, again. */
+  /** Opens it once; after a failure the next call tries again. */
   get(): Promise<T>;
-  /** Does something with it when it is open, or about to be. */
+  /** Runs an action if it is open or being opened. */
   ifOpen(act: (opened: T) => unknown): Promise<void>;
 }
 

@@ -1,21 +1,21 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-/** Starts a timer. @returns Stops it. */
+/** Starts a timer. @returns Cancels it. */
 export type Schedule = (run: () => void, delayMs: number) => () => void;
 
-/** A timer of the process; it does not keep the process alive. */
+/** A timer of Node.js that does not keep the process alive. */
 export const schedule: Schedule = (run, delayMs) => {
   const timer = setTimeout(run, delayMs);
   timer.unref();
   return () => clearTimeout(timer);
 };
 
-/** What is repeated, and how. */
+/** The work of a loop and its timing. */
 export interface LoopOptions {
-  /** A bounded piece of work. @returns How much it found; 0 ends the round. */
+  /** A bounded piece of work. @returns How many items it handled; 0 ends the round. */
   readonly tick: () => Promise<number>;
   /** Pause after a round, in milliseconds. */
   readonly everyMs: number;
-  /** Told when a tick failed. The round ends, and the next one tries again. */
+  /** Told when a tick fails. That ends the round; the next one retries. */
   readonly onError: (error: unknown) => void;
   readonly schedule: Schedule;
 }
@@ -24,14 +24,14 @@ export interface LoopOptions {
 export interface Loop {
   /** Starts a round now, or right after the one under way. */
   wake(): void;
-  /** No tick starts after this; resolves when the one under way has ended. */
+  /** Starts no further tick; resolves when the current one has ended. */
   stop(): Promise<void>;
 }
 
-/** Repeats a tick, never two at once: at once while it finds something, otherwise after a pause or
+/** Repeats a tick, never two at a time: immediately while there is work, otherwise after a pause or
  *  when woken. The first round starts now. */
 export function startLoop({ tick, everyMs, onError, schedule }: LoopOptions): Loop {
-  // Whoever wakes a loop is not the caller of what it does.
+  // Ticks must not inherit the async context of the request that wakes the loop.
   const outside = AsyncLocalStorage.snapshot();
   let running: Promise<void> | undefined;
   let isWoken = false;
@@ -66,19 +66,10 @@ export function startLoop({ tick, everyMs, onError, schedule }: LoopOptions): Lo
   };
 }
 
-/** Work that goes on until it is stopped. */
-interface Repetition {
-  /** Does it now, or right after the time under way. */
-  wake(): void;
-  /** Resolves when the time under way has ended. */
-  stop(): Promise<void>;
-}
-
 /**
- * Does something again and again, never twice at once: at once while it finds something, otherwise
- * after a pause or when woken. The first time is now; after a failure it goes on.
+ * Starts a loop whose errors and timers are those of the service; see `startLoop`.
  *
- * @param tick A bounded piece of work. Resolves with how much it found; 0 ends the round.
+ * @param tick A bounded piece of work. Resolves with how many items it handled; 0 ends the round.
  * @param everyMs Pause after a round, in milliseconds.
  */
-export type Repeat = (tick: () => Promise<number>, everyMs: number) => Repetition;
+export type Repeat = (tick: () => Promise<number>, everyMs: number) => Loop;

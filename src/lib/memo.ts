@@ -1,7 +1,7 @@
 /**
- * Makes something again only when what it rests on has changed.
+ * Caches a value until its version changes.
  *
- * @param version Tells one state of it from another.
+ * @param version Version of what the value depends on, compared by identity.
  */
 export function memoByVersion<V, T>(version: () => V, make: () => T): () => T {
   let made: { readonly version: V; readonly value: T } | undefined;
@@ -12,5 +12,5 @@ export function memoByVersion<V, T>(version: () => V, make: () => T): () => T {
   };
 }
 
-/** Makes something when it is first asked for, and keeps it. */
+/** Computes a value on first use and keeps it. */
 export const memo = <T>(make: () => T): (() => T) => memoByVersion(() => true, make);

@@ -1,34 +1,32 @@
 import type { RecordList } from "../market/records.ts";
 import { Problem } from "../problem.ts";
 
-/** How to cut one page out of a list. */
+/** Which page of a list is wanted. */
 export interface PageRequest<T> {
-  /** Name of the list, so that a cursor of another one is noticed. */
+  /** Name of the list; a cursor of another list is refused. */
   readonly list: string;
   /** Most items of the page. */
   readonly limit: number;
-  /** `nextCursor` of the page before, absent for the first page. */
+  /** `nextCursor` of the previous page; absent for the first page. */
   readonly cursor: string | undefined;
-  /** A text that tells the items of the list apart. */
+  /** A key that is unique in the list. */
   readonly keyOf: (item: T) => string;
-  /**
-   * How keys run through the list. A page then goes on behind a key whose item has left the list;
-   * without an order the item must still be there.
-   */
+  /** Order of the keys. With an order, a page can continue after an item that has been removed; without
+   *  one the item must still exist. */
   readonly order?: "ascending" | "descending";
 }
 
-/** A part of a list; `nextCursor` is `null` on the last page. */
+/** One page of a list; `nextCursor` is `null` on the last one. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly nextCursor: string | null;
 }
 
 /**
- * Cuts a page. Cursors are opaque to callers and name the last item seen, so that a page stays
- * right while the list grows at its front.
+ * Returns a page. Cursors are opaque to callers and contain the key of the last item seen, so that
+ * pages neither repeat nor skip items while the list grows at its front.
  *
- * @throws {Problem} `invalid_request` for a cursor that is not of this list.
+ * @throws {Problem} `invalid_request` for a cursor of another list.
  */
 export function paginate<T>(items: RecordList<T>, request: PageRequest<T>): Page<T> {
   const { list, limit, cursor, keyOf } = request;

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from "node:fs";
 
-/** Makes the names in a folder durable. Windows cannot open a folder, and does it by itself. */
+/** Makes directory entries durable with fsync(2). Windows cannot open a directory, and NTFS journals its entries. */
 export function syncFolder(folder: string): void {
   if (process.platform === "win32") return;
   const file = openSync(folder, "r");

@@ -3,36 +3,35 @@ import { Agent, Pool, ProxyAgent } from "undici";
 import { createNameLookup, type NameLookup } from "./name-lookup.ts";
 import { isReachable, type UrlPolicy } from "./url-policy.ts";
 
-/** How addresses that strangers named are connected to. */
+/** How to connect to hosts that callers supply. */
 export interface GuardedAgentOptions extends UrlPolicy {
   /** Default: the name servers of the system. */
   readonly lookup?: NameLookup;
-  /** Certificates that are trusted in place of the usual ones, PEM. */
+  /** Certificate authorities to trust instead of the default ones, PEM. */
   readonly ca?: string;
-  /** Longest wait for a connection, in milliseconds. Default: 5 s. */
+  /** Connect timeout in milliseconds. Default: 5 s. */
   readonly connectMs?: number;
 }
 
-/** Longest wait for a connection, in milliseconds. */
+/** Default connect timeout, in milliseconds. */
 const CONNECT_MS = 5_000;
 
-/** Every connection is new: one that is kept would outlive what its name stands for. */
-const FRESH = { pipelining: 0, allowH2: false } as const;
+/** No connection is reused, because the addresses of its name may change. */
+const NO_REUSE = { pipelining: 0, allowH2: false } as const;
 
 /**
- * Creates an agent that connects to nothing but what the policy allows. What a name stands for is
- * checked when a connection is made, the very addresses it is made to, so that it cannot be one
- * when it is checked and another when it is used. A host that is an address is not looked up: who
- * uses the agent checks it with `urlFault` before.
+ * Creates an agent that connects only to hosts that the policy allows. A name is checked when the
+ * connection is made, on the addresses it connects to, which rules out DNS rebinding. IP addresses
+ * are not looked up, so callers check the URL with `urlFault` first.
  *
- * @param bounds Of connections to one origin, and of bytes of a body.
+ * @param bounds Most connections to one origin, and the largest body in bytes.
  */
 export function createGuardedAgent(
   { lookup = createNameLookup(), ca, connectMs = CONNECT_MS, ...policy }: GuardedAgentOptions,
-  bounds: Pick<Agent.Options, "connections" | "maxResponseSize"> = {},
+  bounds: { readonly connections?: number; readonly maxResponseSize?: number } = {},
 ): Agent {
   return new Agent({
-    ...FRESH,
+    ...NO_REUSE,
     ...bounds,
     connect: {
       timeout: connectMs,
@@ -44,33 +43,33 @@ export function createGuardedAgent(
 }
 
 /**
- * Creates an agent that connects through a proxy by CONNECT (RFC 9110 section 9.3.6), also for
- * plain HTTP. Names are looked up by the proxy, and so it decides about addresses.
+ * Creates an agent that tunnels through a proxy with CONNECT (RFC 9110 section 9.3.6), plain HTTP
+ * included. The proxy resolves names, so it is the one that filters addresses.
  *
- * @param proxy `http:` or `https:` address, with credentials or without.
+ * @param proxy `http:` or `https:` URL, with or without credentials.
  */
 export function createProxiedAgent(
   proxy: string,
-  { ca, connectMs = CONNECT_MS }: Pick<GuardedAgentOptions, "ca" | "connectMs">,
+  { ca, connectMs = CONNECT_MS }: GuardedAgentOptions,
 ): ProxyAgent {
   return new ProxyAgent({
-    ...FRESH,
+    ...NO_REUSE,
     uri: proxy,
     proxyTunnel: true,
     connectTimeout: connectMs,
     requestTls: { allowH2: false, ...(ca !== undefined && { ca }) },
-    // A proxy that does not answer would hold its connections for minutes.
+    // Without a timeout, a proxy that does not answer would hold connections for minutes.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectMs }),
   });
 }
 
-/** One address that may not be asked spoils them all: whoever mixes them wants it to be tried. */
+/** A name with any forbidden address is refused: mixing them is an attempt to reach that address. */
 function guardedLookup(lookup: NameLookup, policy: UrlPolicy): LookupFunction {
   const find = async (name: string) => {
     const addresses = await lookup(name);
     if (addresses.length === 0) throw new Error(`${name} has no address.`);
     const bad = addresses.find((address) => !isReachable(address, policy));
-    if (bad !== undefined) throw new Error(`${name} stands for ${bad}, which is not public.`);
+    if (bad !== undefined) throw new Error(`${name} resolves to ${bad}, which is not public.`);
     return addresses.map((address) => ({ address, family: isIP(address) }));
   };
   return (name, _options, callback) => {

@@ -4,30 +4,30 @@ import type { GuardedAgentOptions } from "./guarded-agent.ts";
 import { urlFault } from "./url-policy.ts";
 import { wholeBody } from "./whole-body.ts";
 
-/** What a guarded fetch may do. */
+/** Limits of a guarded fetch. */
 export interface GuardedFetchOptions extends GuardedAgentOptions {
   /** Largest body, decompressed, in bytes. Default: 64 KiB. */
   readonly maxBytes?: number;
-  /** Longest wait for all of the answer, in milliseconds. Default: 15 s. */
+  /** Timeout for the complete response, in milliseconds. Default: 15 s. */
   readonly totalMs?: number;
 }
 
-/** Asks addresses that strangers named. */
+/** Fetches URLs that callers supply (protection against server-side request forgery). */
 export interface GuardedFetch {
   /**
-   * Like `fetch`, but the whole body is there when it resolves, redirects are never followed
-   * (`manual` shows them, everything else fails), and a dispatcher is ignored.
+   * Like `fetch`, except that it resolves with the complete body, never follows redirects (`manual`
+   * returns them, other modes fail) and ignores a dispatcher.
    *
-   * @throws {OutboundError} Whatever went wrong.
+   * @throws {OutboundError} For every failure.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
-  /** Ends what is under way. */
+  /** Cancels requests in flight. */
   close(): Promise<void>;
 }
 
 /**
- * A host was not asked or did not answer. The text is always the same, since who named the host
- * could learn from it what is in our network; the reason is the `cause`, for our eyes only.
+ * A URL was refused or the request failed. The message is always the same, because the caller could
+ * learn from it what is in the operator's network; the reason is the `cause`, for the log.
  */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
@@ -37,21 +37,24 @@ export class OutboundError extends Error {
   }
 }
 
-/** Bounds that hold where nothing else is said. */
-const DEFAULTS = { maxBytes: 64 * 1024, totalMs: 15_000 };
+/** Default of `maxBytes`, in bytes. */
+const MAX_BYTES = 64 * 1024;
 
-/** Connections to one origin at a time. */
+/** Default of `totalMs`, in milliseconds. */
+const TOTAL_MS = 15_000;
+
+/** Most connections to one origin. */
 const MAX_CONNECTIONS = 4;
 
 /**
- * Creates a fetch that connects to hosts of the internet only. A host that is an address is
- * checked in the URL. What a name stands for is checked when a connection is made, the very
- * addresses it is made to, so that it cannot be one when it is checked and another when it is used.
+ * Creates a fetch that connects to public hosts only. An IP address is checked in the URL. A name is
+ * checked when the connection is made, on the addresses it connects to, which rules out DNS
+ * rebinding.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
-  const { maxBytes, totalMs } = { ...DEFAULTS, ...options };
+  const { maxBytes = MAX_BYTES, totalMs = TOTAL_MS } = options;
   const client = lazy(() => openClient(options, maxBytes));
-  const ask = async (url: string, init: RequestInit): Promise<Response> => {
+  const request = async (url: string, init: RequestInit): Promise<Response> => {
     const fault = urlFault(url, options);
     if (fault !== undefined) throw new Error(fault);
     const signals = [AbortSignal.timeout(totalMs), ...(init.signal ? [init.signal] : [])];
@@ -71,7 +74,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   return {
     async fetch(input, init = {}) {
       try {
-        return await ask(String(input), init);
+        return await request(String(input), init);
       } catch (error) {
         throw new OutboundError(error);
       }
@@ -80,7 +83,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   };
 }
 
-/** What asks is loaded only when something is to be asked. */
+/** Loads undici with the first request. */
 async function openClient(options: GuardedAgentOptions, maxResponseSize: number) {
   const { fetch } = await import("undici");
   const { createGuardedAgent } = await import("./guarded-agent.ts");

@@ -1,20 +1,19 @@
 import { Resolver } from "node:dns/promises";
 
-/** Finds the addresses of a name; rejects or finds none when there are none. */
+/** Resolves a name to its addresses; rejects or returns none when it has none. */
 export type NameLookup = (name: string) => Promise<readonly string[]>;
 
-/** How long a name server may take, in milliseconds, and how often it is asked. */
-const PATIENCE = { timeout: 2000, tries: 2 };
+/** Timeout of a query in milliseconds, and number of attempts. */
+const RESOLVER = { timeout: 2000, tries: 2 };
 
 /**
- * Asks name servers only. The lookup of the system would also know the machine's own names and
- * take one of the few threads for each name, so that strangers could name slow ones and stop the
- * disk.
+ * Resolves names with DNS queries only. getaddrinfo(3) would also resolve local names, and takes a
+ * thread of the pool for each query, so that names with slow servers could block disk access.
  *
- * @param servers Addresses, with a port or without. Default: those that the system is set to.
+ * @param servers Addresses, with or without a port. Default: the name servers of the system.
  */
 export function createNameLookup(servers?: readonly string[]): NameLookup {
-  const resolver = new Resolver(PATIENCE);
+  const resolver = new Resolver(RESOLVER);
   if (servers !== undefined) resolver.setServers(servers);
   return async (name) => {
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);

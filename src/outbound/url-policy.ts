@@ -1,32 +1,32 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** What of the internet may be asked. */
+/** Which hosts may be requested. */
 export interface UrlPolicy {
   /** Default: `https:` alone. */
   readonly schemes?: readonly ("https:" | "http:")[];
-  /** Addresses that may be asked although they are not global. Default: none. */
+  /** Allows addresses that are not global. Default: none. */
   readonly isAllowed?: (address: string) => boolean;
-  /** Names that may be asked although no public name is like them. Default: none. */
+  /** Allows names that cannot be public. Default: none. */
   readonly isAllowedName?: (name: string) => boolean;
 }
 
 /** Longest URL, in characters. */
 const LONGEST_URL = 2048;
 
-/** Ports below are those of systems: a stranger's web server has one of them or a free one. */
+/** System ports are reserved for other protocols: a web server uses 80, 443 or an unreserved port. */
 const WEB_PORTS: readonly number[] = [443, 80];
-const FIRST_FREE_PORT = 1024;
+const FIRST_UNRESERVED_PORT = 1024;
 
-/** Last labels that no public name has: RFC 6761, 6762, 7686, 8375, 9476; `internal` is reserved by
- *  ICANN for private use. */
+/** Top-level domains that are never public: RFC 6761, 6762, 7686, 8375, 9476; ICANN reserves
+ *  `internal` for private use. */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|test|invalid|example|onion|home\.arpa|alt|internal)$/;
 
 /**
- * Looks at a URL that a stranger named, before anything is asked. What a name stands for is not
- * known yet: that is checked when a connection is made.
+ * Checks a URL that a caller supplied, before any request. The addresses of its name are checked
+ * later, when the connection is made.
  *
- * @returns What is wrong with it, for who named it; `undefined` when nothing is.
+ * @returns What is wrong, for the caller; `undefined` when nothing is.
  */
 export function urlFault(
   text: string,
@@ -44,12 +44,12 @@ export function urlFault(
   return isPublicHost(url.hostname, hosts) ? undefined : "Its host is not public.";
 }
 
-/** @param port Empty: that of the scheme. */
+/** @param port Empty: the default port of the scheme. */
 function isWebPort(port: string): boolean {
-  return port === "" || WEB_PORTS.includes(Number(port)) || Number(port) >= FIRST_FREE_PORT;
+  return port === "" || WEB_PORTS.includes(Number(port)) || Number(port) >= FIRST_UNRESERVED_PORT;
 }
 
-function isPublicHost(hostname: string, policy: Omit<UrlPolicy, "schemes">): boolean {
+function isPublicHost(hostname: string, policy: UrlPolicy): boolean {
   const host = hostname.replace(/^\[|\]$|\.+$/g, "");
   if (isIP(host) !== 0) return isReachable(host, policy);
   const isPrivate = !host.includes(".") || PRIVATE_NAMES.test(host);
@@ -57,22 +57,22 @@ function isPublicHost(hostname: string, policy: Omit<UrlPolicy, "schemes">): boo
 }
 
 /** Whether an address may be connected to. */
-export function isReachable(address: string, { isAllowed }: Pick<UrlPolicy, "isAllowed">): boolean {
+export function isReachable(address: string, { isAllowed }: UrlPolicy): boolean {
   return isGlobal(address) || (isAllowed?.(address) ?? false);
 }
 
-/** All of IPv6 that is given out for hosts (IANA, IPv6 Global Unicast Address Assignments). What
- *  lies outside is unassigned, or old ways to write an IPv4 address. */
+/** All IPv6 addresses assigned to hosts (IANA, IPv6 Global Unicast Address Assignments). The rest is
+ *  unassigned or embeds IPv4 addresses. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** Looks public, but is Azure's platform inside every machine there. */
+/** A public address that is the platform service (WireServer) on Azure virtual machines. */
 const AZURE_PLATFORM = "168.63.129.16";
 
 /**
- * Whether an address belongs to some host of the internet: not to this machine, its network, its
- * cloud, to many hosts at once, or to a way of wrapping one address into another.
+ * Whether an address is that of one public host: not loopback, private, link-local, cloud metadata,
+ * multicast, or one that embeds another address.
  *
- * @param address Without brackets; what is no address is not global.
+ * @param address Without brackets; false for anything that is not an IP address.
  */
 export function isGlobal(address: string): boolean {
   if (isIP(address) === 0 || address === AZURE_PLATFORM) return false;

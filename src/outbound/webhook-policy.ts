@@ -1,31 +1,31 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { GuardedAgentOptions } from "./guarded-agent.ts";
 import { createNameLookup, type NameLookup } from "./name-lookup.ts";
+import type { UrlPolicy } from "./url-policy.ts";
 
-/** Where webhooks may be, and how they are looked up. */
-export type WebhookPolicy = Pick<
-  GuardedAgentOptions,
-  "schemes" | "isAllowed" | "isAllowedName" | "lookup"
->;
+/** Which hosts may receive webhooks, and how their names are resolved. */
+export interface WebhookPolicy extends UrlPolicy {
+  /** Default: the name servers of the system. */
+  readonly lookup?: NameLookup;
+}
 
-/** What may be chosen about it. */
+/** What the policy depends on. */
 export interface WebhookPolicyOptions {
-  /** Also `http:`, and this machine; for development. */
+  /** Allows `http:` and this machine; for development. */
   readonly allowsInsecure: boolean;
-  /** Told, loudly, what that means. */
+  /** Told when insecure webhooks are allowed. */
   readonly warn: (message: string) => void;
   /** Default: the name servers of the system. */
   readonly lookup?: NameLookup;
 }
 
-/** Addresses of this machine's own name; a receiver may listen on one of them only. */
+/** Addresses of `localhost`; a receiver may listen on only one of them. */
 const LOOPBACK = ["127.0.0.1", "::1"];
 
 /** Names of this machine (RFC 6761 section 6.3). */
 const LOCAL_NAME = /(^|\.)localhost\.*$/;
 
-/** Decides where webhooks may be: at hosts of the internet, by TLS. */
+/** Creates the policy: public hosts, over TLS. */
 export function createWebhookPolicy({
   allowsInsecure,
   warn,
@@ -39,7 +39,7 @@ export function createWebhookPolicy({
     schemes: ["https:", "http:"],
     isAllowed: isLoopback,
     isAllowedName: (name) => LOCAL_NAME.test(name),
-    // Name servers do not know the names of this machine.
+    // Name servers do not resolve `localhost`.
     lookup: async (name) => (LOCAL_NAME.test(name) ? LOOPBACK : lookup(name)),
   };
 }

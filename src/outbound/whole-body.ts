@@ -1,8 +1,8 @@
 /**
- * Reads a body whose size nobody answers for.
+ * Reads a body of unknown size.
  *
- * @param maxBytes Largest size, decompressed.
- * @throws {Error} When there is more; the rest is not read.
+ * @param maxBytes Largest decompressed size.
+ * @throws {Error} When the body is larger; the rest is not read.
  */
 export async function wholeBody(
   body: AsyncIterable<Uint8Array>,
