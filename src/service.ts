@@ -101,7 +101,7 @@ export interface Service {
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, now, log } = options;
-  const metrics = await openMetrics(config);
+  const metrics = await openMetrics(config.metricsPort);
   const meters = metrics?.meters ?? NO_METERS;
   const state = await openState({
     meters,
@@ -152,7 +152,8 @@ async function createOn(state: State, options: Measured): Promise<Service> {
   scoring.start();
   return {
     following: scoring.live?.setup,
-    ...{ report, metrics: servedMetrics(options.metrics, { ...options, report, state }) },
+    report,
+    metrics: options.metrics && servedMetrics(options.metrics, state.store, report, options.now),
     ...{ state, market, app: app.handle, routes: app.routes },
     ...{ refresh: scoring.refresh, untilNextRefresh: scoring.untilNextRefresh },
     keyIds: () => state.keyring.keys("token-signing").map(({ jwk }) => jwk.kid),

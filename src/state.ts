@@ -29,7 +29,7 @@ export interface StateOptions {
   readonly storeNow?: (() => number) | undefined;
   readonly log: Logger;
   /** Absent: nothing is measured. */
-  readonly meters?: Pick<Meters, "commit">;
+  readonly meters?: Meters;
 }
 
 /** Everything of the service that outlives the process. */
@@ -107,7 +107,7 @@ async function openStore({ choice, mode, now, storeNow, log }: StateOptions): Pr
 }
 
 /** The same store, whose commits are measured. Which store it is may change when one is loaded. */
-function measured(store: Store, meters: Pick<Meters, "commit">): Store {
+function measured(store: Store, meters: Meters): Store {
   const records = measuredRecords(store.records, meters);
   return Object.defineProperty({ ...store, records }, "identity", {
     enumerable: true,

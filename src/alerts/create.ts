@@ -34,7 +34,7 @@ export interface AlertsOptions extends Pick<AlertDependencies, "now" | "baseUrl"
   readonly limits: Limits;
   readonly log: Logger;
   /** Absent: nothing is measured. */
-  readonly meters?: Pick<Meters, "attempt">;
+  readonly meters?: Meters;
   /** Replaces the settings about which addresses are allowed; for tests. */
   readonly outbound?: GuardedFetchOptions | undefined;
 }

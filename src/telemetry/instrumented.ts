@@ -6,7 +6,7 @@ import { type Meters, statusClass } from "./meters.ts";
 import { fail, traced, tracedRequest } from "./traces.ts";
 
 /** Records whose commits are measured. */
-export function measuredRecords(records: Records, meters: Pick<Meters, "commit">): Records {
+export function measuredRecords(records: Records, meters: Meters): Records {
   return {
     ...records,
     commit: (operations) =>
@@ -27,11 +27,11 @@ export function measuredRecords(records: Records, meters: Pick<Meters, "commit">
 }
 
 /** A sender whose attempts are measured. */
-export function measuredSender(sender: Sender, meters: Pick<Meters, "attempt">): Sender {
+export function measuredSender(sender: Sender, meters: Meters): Sender {
   return {
     ...sender,
     send(outgoing) {
-      // The path of a webhook, and what stands before its host, may be secrets.
+      // The path and the user information of a webhook URL may contain secrets.
       const { hostname = "" } = URL.parse(outgoing.url) ?? {};
       const attributes = { "http.request.method": "POST", "server.address": hostname };
       return tracedRequest({ name: "POST webhook", attributes }, async (span) => {
@@ -53,7 +53,7 @@ export function measuredSender(sender: Sender, meters: Pick<Meters, "attempt">):
   };
 }
 
-/** Asks a provider within a span. Paths and headers stay out of it: some hold keys. */
+/** Traces requests to a provider. The span has no paths or headers, since some contain keys. */
 export function tracedAsk(providerId: string, ask: Ask): Ask {
   return (request) => {
     const method = request.post === undefined ? "GET" : "POST";
@@ -66,17 +66,17 @@ export function tracedAsk(providerId: string, ask: Ask): Ask {
   };
 }
 
-/** Limits that count what they refuse. */
+/** Limits that count their refusals. */
 interface CountedLimits {
   readonly limits: Limits;
-  /** Refusals since the start, by the limit that was exceeded. */
+  /** Refusals since the start, by the limit exceeded. */
   readonly denials: () => Readonly<Partial<Record<QuotaName, number>>>;
 }
 
 /** Counts the refusals of limits. */
 export function countDenials(limits: Limits): CountedLimits {
   const denials: Partial<Record<QuotaName, number>> = {};
-  const noted = (remaining: Remaining): Remaining => {
+  const counted = (remaining: Remaining): Remaining => {
     const { quota, isExceeded } = remaining;
     if (isExceeded) denials[quota] = (denials[quota] ?? 0) + 1;
     return remaining;
@@ -84,8 +84,8 @@ export function countDenials(limits: Limits): CountedLimits {
   return {
     limits: {
       ...limits,
-      count: async (quota, key) => noted(await limits.count(quota, key)),
-      look: async (quota, key) => noted(await limits.look(quota, key)),
+      count: async (quota, key) => counted(await limits.count(quota, key)),
+      look: async (quota, key) => counted(await limits.look(quota, key)),
     },
     denials: () => ({ ...denials }),
   };

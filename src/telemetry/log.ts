@@ -1,37 +1,58 @@
 import pino, { type Logger, type LoggerOptions } from "pino";
 import { currentRequestId } from "./request-id.ts";
 
-/** Errors that are remembered for the operator. */
-const REMEMBERED = 10;
+/** Number of errors kept for the operator. */
+const MAX_ERRORS = 10;
 
-/** How deep causes of errors are followed. */
+/** Most nested causes of an error that are logged. */
 const MAX_CAUSES = 4;
 
-/** Level of errors (pino); what is fatal has a higher one. */
+/** Level `error` of pino; `fatal` is higher. */
 const ERROR_LEVEL = 50;
 
-/** Members that are never written, whoever logs them. */
+/** Members that are redacted in every line. */
 const SECRET_MEMBERS = [
-  ...["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"],
-  ...["password", "secret", "client_secret", "token", "access_token", "refresh_token"],
-  ...["id_token", "client_assertion", "assertion", "code", "email", "to", "url", "query", "body"],
+  "authorization",
+  "proxy-authorization",
+  "cookie",
+  "set-cookie",
+  "x-api-key",
+  "password",
+  "secret",
+  "client_secret",
+  "token",
+  "access_token",
+  "refresh_token",
+  "id_token",
+  "client_assertion",
+  "assertion",
+  "code",
+  "email",
+  "to",
+  "url",
+  "query",
+  "body",
 ].flatMap((name) => [`["${name}"]`, `*["${name}"]`]);
 
-/** Header fields that tell about a request and nobody's secret. */
+/** Header fields that are logged; none of them contains a secret. */
 const SHOWN_HEADERS: readonly string[] = [
-  ...["accept", "content-length", "content-type", "mcp-protocol-version", "retry-after"],
+  "accept",
+  "content-length",
+  "content-type",
+  "mcp-protocol-version",
+  "retry-after",
 ];
 
 /** How the log is written. */
 export interface LogOptions {
   readonly level: NonNullable<LoggerOptions["level"]>;
-  /** Texts that are taken out of every line. */
+  /** Values that are hidden in every line. */
   readonly secrets: readonly string[];
-  /** Takes one line of JSON, with its newline. */
+  /** Writes one line of JSON, which includes its newline. */
   readonly write: (line: string) => void;
 }
 
-/** An error as the operator sees it again. */
+/** A logged error, as `admin status` shows it. */
 export interface LoggedError {
   /** When it was logged, ISO 8601. */
   readonly at: string;
@@ -42,14 +63,13 @@ export interface LoggedError {
 /** The log of the process. */
 export interface Log {
   readonly log: Logger;
-  /** The newest errors, the oldest of them first. */
+  /** The latest errors, oldest first. */
   readonly lastErrors: () => readonly LoggedError[];
 }
 
 /**
- * Opens the log: one JSON object a line. Nothing secret is meant to come here; should something come
- * all the same, it is hidden by the name of its member, by what it looks like, or because it is one
- * of the settings.
+ * Opens the log: one JSON object per line. Callers do not log secrets. Should one get here, it is
+ * hidden by the name of its member, by its form, or because it is the value of a setting.
  */
 export function createLog({ level, secrets, write }: LogOptions): Log {
   const errors: LoggedError[] = [];
@@ -68,14 +88,14 @@ export function createLog({ level, secrets, write }: LogOptions): Log {
   const log = pino(options, {
     write(raw) {
       const line = withTexts(raw, (text) => hideKnown(withoutSecrets(text))) as Line;
-      remember(errors, line);
+      keepError(errors, line);
       write(`${JSON.stringify(line)}\n`);
     },
   });
   return { log, lastErrors: () => [...errors] };
 }
 
-/** A line as far as it is read again. */
+/** The members of a line that are read back. */
 interface Line {
   readonly level: number;
   readonly time: string;
@@ -84,15 +104,15 @@ interface Line {
   readonly requestId?: string;
 }
 
-function remember(errors: LoggedError[], line: Line): void {
+function keepError(errors: LoggedError[], line: Line): void {
   const { level, time, msg = "", err, requestId = null } = line;
   if (level < ERROR_LEVEL) return;
   const text = [msg, err?.message].filter(Boolean).join(": ");
   errors.push({ at: time, text, requestId });
-  if (errors.length > REMEMBERED) errors.shift();
+  if (errors.length > MAX_ERRORS) errors.shift();
 }
 
-/** What is written of an error: errors of libraries carry requests, answers and rows with them. */
+/** The logged members of an error. Errors of libraries also carry requests, responses and rows. */
 function shownError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack = "", cause, code } = error as Error & { readonly code?: unknown };
@@ -109,37 +129,37 @@ function shownHeaders(headers: Readonly<Record<string, unknown>>): unknown {
   return Object.fromEntries(SHOWN_HEADERS.map((name) => [name, headers[name]]));
 }
 
-/** What stands in place of a secret. */
+/** Replaces a secret. */
 const HIDDEN = "[hidden]";
 
-/** The name and password of an address (RFC 3986 section 3.2.1). */
+/** User information of a URL (RFC 3986 section 3.2.1). */
 const USER_INFO = /(?<=:\/\/)[^\s/?#"@]+(?=@)/g;
 
 const EMAIL = /[\w.+-]+(?:@|%40)[\w-]+(?:\.[\w-]+)+/g;
 
-/** What follows the name of a scheme of authentication (RFC 9110 section 11.4). */
+/** Credentials after an authentication scheme (RFC 9110 section 11.4). */
 const CREDENTIALS = /(?<=\b(?:bearer|basic|dpop) )[\w.~+/=-]+/gi;
 
-/** The service's own secrets that can be told by how they begin. */
+/** Secrets of this service, by their prefixes. */
 const PREFIXED = /\b(?:msv_(?:test|live)_|whsec_|whsk_)[\w+/=-]+/g;
 
-/** Long runs with a digit in them: tokens, keys and codes of all kinds. A UUID is shorter. */
+/** Long words with a digit, such as tokens, keys and codes. A UUID is shorter. */
 const OPAQUE = /\b(?=[\w-]*\d)[\w-]{40,}/g;
 
-const RECOGNISED = [USER_INFO, EMAIL, CREDENTIALS, PREFIXED];
+const RECOGNIZED = [USER_INFO, EMAIL, CREDENTIALS, PREFIXED];
 
-/** A line of the log without what can be told to be a secret or an address of a person. */
+/** Hides what has the form of a secret or of an email address. */
 function withoutSecrets(line: string): string {
-  return RECOGNISED.reduce((text, pattern) => text.replace(pattern, HIDDEN), line);
+  return RECOGNIZED.reduce((text, pattern) => text.replace(pattern, HIDDEN), line);
 }
 
-/** The same for what others worded, such as messages of errors: nothing that may be a token stays. */
+/** The same for foreign text such as error messages; also hides whatever could be a token. */
 function withoutTokens(text: string): string {
   return withoutSecrets(text).replace(OPAQUE, HIDDEN);
 }
 
-/** Takes given texts out, however they are encoded. @param secrets Shorter ones than 6 characters are
- *  left: they would be found by chance. */
+/** Hides given values in every common encoding. @param secrets Values under 6 characters are not
+ *  hidden, because they would match by chance. */
 export function withoutKnown(secrets: readonly string[]): (line: string) => string {
   const forms = new Set(secrets.filter(({ length }) => length >= 6).flatMap(formsOf));
   const longestFirst = [...forms].sort((one, other) => other.length - one.length);
@@ -157,8 +177,8 @@ function formsOf(secret: string): readonly string[] {
 }
 
 /**
- * What a text of JSON stands for, with each text in it changed, names of members and numbers too. In
- * the JSON as a whole, what is changed could take a part of its form along.
+ * Parses JSON and changes each of its strings, member names and numbers. A change of the serialized
+ * text could damage its syntax.
  */
 function withTexts(json: string, change: (text: string) => string): unknown {
   return JSON.parse(json, (_name, value) => {

@@ -1,25 +1,25 @@
-/** How something ended: `ok`, or the code of a problem. */
+/** `ok`, or the code of a problem. */
 type Outcome = string;
 
-/** A request that was answered, or that its caller gave up. */
+/** A request that was answered or aborted. */
 export interface AnsweredRequest {
   readonly method: string;
-  /** As it is declared, with names in place of what varies; never what was asked for. */
+  /** The declared route with its parameter names, never the requested path. */
   readonly route: string;
-  /** `2xx` and so on; `aborted` when the caller left before there was an answer. */
+  /** Status class such as `2xx`; `aborted` when the client disconnected before a response. */
   readonly status: string;
 }
 
-/** Told what happens, so that it can be counted. Every text is one of few. */
+/** Records measurements. Every label has few values. */
 export interface Meters {
   request(answered: AnsweredRequest, seconds: number): void;
   toolCall(call: { readonly tool: string; readonly outcome: Outcome }, seconds: number): void;
-  /** @param outcome `2xx` and so on; `unreachable` when no answer came. */
+  /** @param outcome Status class such as `2xx`; `unreachable` without a response. */
   attempt(outcome: Outcome, seconds: number): void;
   commit(outcome: "ok" | "conflict" | "failed", seconds: number): void;
 }
 
-/** Counts nothing. */
+/** Records nothing. */
 export const NO_METERS: Meters = {
   request() {},
   toolCall() {},

@@ -1,28 +1,27 @@
 import { createServer, type Server } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Pause between two attempts to get a port that another process still holds, in milliseconds. */
-const TRY_EVERY_MS = 1_000;
+/** Pause between two attempts to bind a port that another process still holds, in milliseconds. */
+const RETRY_MS = 1_000;
 
-/** Where metrics are offered. */
+/** Where metrics are served. */
 export interface MetricsServerOptions {
   readonly host: string;
   readonly port: number;
   readonly contentType: string;
   readonly text: () => Promise<string>;
-  /** Told why the port could not be had, once, and what could not be told. */
+  /** Told once why the port cannot be bound, and about every scrape that fails. */
   readonly onError: (error: unknown, doing: string) => void;
 }
 
-/** Offers metrics until it is closed. */
+/** Serves metrics until it is closed. */
 export interface MetricsServer {
   close(): void;
 }
 
 /**
- * Serves GET /metrics on a port of its own, which strangers are to be kept from by the network. The
- * service does not depend on it: while another process holds the port, as in a rolling restart, it
- * is tried again.
+ * Serves GET /metrics on its own port, to which the network must restrict access. The service runs
+ * without it: while another process holds the port, as in a rolling restart, binding is retried.
  */
 export function serveMetrics(options: MetricsServerOptions): MetricsServer {
   const { text, contentType, onError } = options;
@@ -56,12 +55,12 @@ async function listen(
   for (let tries = 0; !signal.aborted; tries++) {
     const refusal = await attempt(server, host, port);
     if (refusal === undefined) return;
-    if (tries === 0) onError(refusal, "METRICS_PORT cannot be had; it is tried again");
-    await delay(TRY_EVERY_MS, undefined, { signal, ref: false }).catch(() => {});
+    if (tries === 0) onError(refusal, "METRICS_PORT cannot be bound; it is retried");
+    await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => {});
   }
 }
 
-/** @returns Why it failed. */
+/** @returns The error, if it failed. */
 function attempt(server: Server, host: string, port: number): Promise<Error | undefined> {
   return new Promise((resolve) => {
     const onListening = () => {

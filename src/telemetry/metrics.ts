@@ -4,46 +4,49 @@ import { durations } from "./durations.ts";
 import type { Meters } from "./meters.ts";
 import type { ProcessReport } from "./report.ts";
 
-/** What is read when somebody asks for the metrics. What the store cannot tell just now is absent. */
-export interface Standing extends ProcessReport {
+/** Gauges that come from the store; absent where the store cannot be read. */
+export interface StoreGauges {
   readonly deliveries?: Backlog | undefined;
   readonly size?: StoreSize | undefined;
-  /** Providers of live data that are followed. */
+  /** The live providers in use. */
   readonly providers?: readonly ProviderLag[] | undefined;
 }
 
-/** How far a provider is behind. */
+/** Lag of a provider. */
 interface ProviderLag {
   readonly id: string;
-  /** Age of the newest datum, in milliseconds; `null`: there is none. */
+  /** Age of the newest observation, in milliseconds; `null`: there is none. */
   readonly lagMs: number | null;
-  /** Faults in a row. */
+  /** Consecutive failures. */
   readonly failures: number;
 }
 
-/** Everything that is measured. */
+/** The metrics of a process. */
 export interface Metrics {
   readonly meters: Meters;
   readonly contentType: string;
-  /** In the text format of Prometheus. */
-  text(standing: Standing): Promise<string>;
+  /** In the text exposition format of Prometheus. */
+  text(values: GaugeValues): Promise<string>;
 }
+
+/** The values of all gauges at a scrape. */
+export interface GaugeValues extends ProcessReport, StoreGauges {}
 
 const PREFIX = "market_signal_";
 
-/** What requests are told apart by. */
-const REQUEST = ["method", "route", "status"] as const;
+/** Labels of requests. */
+const REQUEST_LABELS = ["method", "route", "status"] as const;
 
-/** Creates meters that can be read. */
+/** Creates the metrics, which include those of Node.js. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const show = createGauges(registry);
+  const setGauges = createGauges(registry);
   return {
     meters: createMeters(registry),
     contentType: registry.contentType,
-    text(standing) {
-      show(standing);
+    text(values) {
+      setGauges(values);
       return registry.metrics();
     },
   };
@@ -55,15 +58,19 @@ function createMeters(registry: Registry): Meters {
   const attempts = named("delivery_attempt", "Time of an attempt to deliver.", "outcome");
   const commits = named("store_commit", "Time until a commit is on disk.", "outcome");
   return {
-    request: named("http_request", "Time from a request to the end of its answer.", ...REQUEST),
+    request: named(
+      "http_request",
+      "Time from a request to the end of its answer.",
+      ...REQUEST_LABELS,
+    ),
     toolCall: named("tool_call", "Time of a call of a tool, by MCP or REST.", "tool", "outcome"),
     attempt: (outcome, seconds) => attempts({ outcome }, seconds),
     commit: (outcome, seconds) => commits({ outcome }, seconds),
   };
 }
 
-/** @returns Shows a standing. */
-function createGauges(registry: Registry): (standing: Standing) => void {
+/** @returns Sets all gauges. */
+function createGauges(registry: Registry): (values: GaugeValues) => void {
   const gauge = (name: string, help: string, ...labelNames: readonly string[]) =>
     new Gauge({ name: PREFIX + name, help, labelNames, registers: [registry] });
   const counter = (name: string, help: string, ...labelNames: readonly string[]) =>
@@ -75,37 +82,37 @@ function createGauges(registry: Registry): (standing: Standing) => void {
   const evicted = counter("agents_evicted_total", "Unclaimed agents removed to make room.");
   const refused = counter("agents_refused_total", "Registrations refused for want of room.");
   const shed = counter("requests_shed_total", "Requests turned away because of too many.");
-  const showStored = createStoreGauges(gauge);
-  return (standing) => {
-    leader.set(standing.isLeader ? 1 : 0);
-    streams.set(standing.openStreams);
-    age.set(standing.market.behindMs / 1_000);
+  const setStoreGauges = createStoreGauges(gauge);
+  return (values) => {
+    leader.set(values.isLeader ? 1 : 0);
+    streams.set(values.openStreams);
+    age.set(values.market.behindMs / 1_000);
     denials.reset();
-    for (const [quota, count] of Object.entries(standing.denials)) denials.inc({ quota }, count);
+    for (const [quota, count] of Object.entries(values.denials)) denials.inc({ quota }, count);
     evicted.reset();
-    evicted.inc(standing.agentRoom.evicted);
+    evicted.inc(values.agentRoom.evicted);
     refused.reset();
-    refused.inc(standing.agentRoom.refused);
+    refused.inc(values.agentRoom.refused);
     shed.reset();
-    shed.inc(standing.shed);
-    showStored(standing);
+    shed.inc(values.shed);
+    setStoreGauges(values);
   };
 }
 
 type MakeGauge = (name: string, help: string, ...labelNames: readonly string[]) => Gauge<string>;
 
-/** Gauges of what several processes share. One that cannot be read now is not shown at all. */
+/** Gauges that all processes of a store share. One that cannot be read is left out of the scrape. */
 function createStoreGauges(gauge: MakeGauge) {
-  const shows = [createQueueGauges(gauge), createSizeGauges(gauge), createProviderGauges(gauge)];
-  return (standing: Standing): void => {
-    for (const show of shows) show(standing);
+  const setters = [createQueueGauges(gauge), createSizeGauges(gauge), createProviderGauges(gauge)];
+  return (values: StoreGauges): void => {
+    for (const set of setters) set(values);
   };
 }
 
 function createQueueGauges(gauge: MakeGauge) {
   const deliveries = gauge("deliveries", "Deliveries that wait, and those that are due.", "state");
   const oldest = gauge("delivery_oldest_due_seconds", "How long the first has been due.");
-  return ({ deliveries: queue }: Standing): void => {
+  return ({ deliveries: queue }: StoreGauges): void => {
     deliveries.reset();
     oldest.remove();
     if (queue === undefined) return;
@@ -118,7 +125,7 @@ function createQueueGauges(gauge: MakeGauge) {
 function createSizeGauges(gauge: MakeGauge) {
   const records = gauge("store_records", "Records in the store; on PostgreSQL an estimate.");
   const bytes = gauge("store_bytes", "Bytes on disk.");
-  return ({ size }: Standing): void => {
+  return ({ size }: StoreGauges): void => {
     bytes.remove();
     records.remove();
     if (size === undefined) return;
@@ -130,7 +137,7 @@ function createSizeGauges(gauge: MakeGauge) {
 function createProviderGauges(gauge: MakeGauge) {
   const lag = gauge("provider_lag_seconds", "Age of the newest datum of a provider.", "provider");
   const faults = gauge("provider_faults", "Faults of a provider in a row.", "provider");
-  return ({ providers = [] }: Standing): void => {
+  return ({ providers = [] }: StoreGauges): void => {
     lag.reset();
     faults.reset();
     for (const { id: provider, lagMs, failures } of providers) {

@@ -1,23 +1,23 @@
 import type { QuotaName } from "../limits/limits.ts";
 import type { LoggedError } from "./log.ts";
 
-/** How a running process is doing. */
+/** State of a running process. */
 export interface ProcessReport {
   readonly version: string;
-  /** When it began to serve, Unix milliseconds. */
+  /** Start time, Unix milliseconds. */
   readonly startedAt: number;
   readonly market: {
     readonly mode: string;
     /** Instant up to which the market is known and scored, Unix milliseconds. */
     readonly asOf: number;
-    /** How far what is served lies behind the market, in milliseconds. */
+    /** Lag of the served data behind the market, in milliseconds. */
     readonly behindMs: number;
     readonly instruments: number;
   };
-  /** Whether it does what only one process may do. */
+  /** Whether this process is the leader, which runs the jobs that only one process may run. */
   readonly isLeader: boolean;
   readonly openStreams: number;
-  /** Refusals since the start by the limit that was exceeded; limits without any are absent. */
+  /** Refusals since the start, by the limit exceeded; limits without refusals are absent. */
   readonly denials: Readonly<Partial<Record<QuotaName, number>>>;
   /** Agents that nobody has claimed, for want of capacity since the start. */
   readonly agentRoom: {
@@ -26,11 +26,11 @@ export interface ProcessReport {
     /** Registrations that were refused. */
     readonly refused: number;
   };
-  /** Requests turned away since the start because there were too many at once. */
+  /** Requests shed since the start because of overload. */
   readonly shed: number;
-  /** The newest errors of the log, the oldest of them first. */
+  /** The latest logged errors, oldest first. */
   readonly lastErrors: readonly LoggedError[];
 }
 
-/** Asks a process how it is doing. */
+/** Reads the state of a process. */
 export type Report = () => ProcessReport;

@@ -13,24 +13,24 @@ import {
 import pkg from "../../package.json" with { type: "json" };
 import { Problem } from "../problem.ts";
 
-/** Without an SDK, which whoever runs the service may load with `--import`, spans are nothing. */
+/** Does nothing unless the operator loads an OpenTelemetry SDK with `--import`. */
 const tracer = trace.getTracer(pkg.name, pkg.version);
 
-/** What a span is about. */
+/** Name and attributes of a span. */
 interface SpanOf {
-  /** Of few: no ids in it. */
+  /** One of few names, without ids. */
   readonly name: string;
   readonly attributes?: Attributes;
 }
 
-/** Work that a span lasts for. */
+/** Work that a span measures. */
 type Work<T> = (span: Span) => Promise<T>;
 
-/** Work of this process. */
+/** Traces work of this process. */
 export const traced = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
   inSpan(of, SpanKind.INTERNAL, work);
 
-/** A request to another service. It takes along no trace: what goes on in here is not for others. */
+/** Traces a request to another service. The trace context is not propagated to it. */
 export const tracedRequest = <T>(of: SpanOf, work: Work<T>): Promise<T> =>
   inSpan(of, SpanKind.CLIENT, work);
 
@@ -48,13 +48,13 @@ async function inSpan<T>({ name, attributes }: SpanOf, kind: SpanKind, work: Wor
   }
 }
 
-/** Without an SDK there is no span to be found, and so nothing to be paid for. */
+/** Without an SDK the span is invalid, and the context stays as it is, which costs nothing. */
 function contextOf(span: Span, parent: Context): Context {
   return trace.isSpanContextValid(span.spanContext()) ? trace.setSpan(parent, span) : parent;
 }
 
-/** Says that what a span is about has failed. Messages stay out of it: they may tell secrets.
- *  @param error What was thrown, or an HTTP status as text. */
+/** Marks a span as failed. Messages are left out, since they may contain secrets.
+ *  @param error The error, or an HTTP status as text. */
 export function fail(span: Span, error: unknown): void {
   span.setAttribute("error.type", errorType(error));
   span.setStatus({ code: SpanStatusCode.ERROR });
@@ -66,41 +66,44 @@ function errorType(error: unknown): string {
   return error instanceof Error ? error.name : "_OTHER";
 }
 
-/** Begins the span of a request. @param headers May name the trace that it belongs to (W3C Trace
- *  Context). @returns The span, and the context in which the request is to be handled. */
-export function startRequest(method: string, headers: Named): { span: Span; within: Context } {
-  const parent = parentNamedBy(headers);
+/** Starts the span of a request. @param headers May contain a trace context (W3C Trace Context).
+ *  @returns The span, and the context in which to handle the request. */
+export function startRequest(
+  method: string,
+  headers: TraceCarrier,
+): { span: Span; within: Context } {
+  const parent = parentContext(headers);
   const attributes = { "http.request.method": method };
   const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
   return { span, within: contextOf(span, parent) };
 }
 
-/** Handles something within a context. */
+/** Runs a handler in a context. */
 export const within = <T>(chosen: Context, handle: () => T): T => context.with(chosen, handle);
 
-/** Under which the trace is found of the request that brought a message of another trace. */
+/** Key of the HTTP request's span while an MCP message with a trace of its own is handled. */
 const CARRIER = createContextKey("carrier");
 
 /**
- * Handles an MCP message in the trace that it names itself (`params._meta`, SEP-414), if it does. Its
- * spans are then linked to the request that brought it.
+ * Handles an MCP message in the trace context of its `params._meta` (SEP-414), if it has one. Its
+ * spans are then linked to the span of the HTTP request.
  */
 export function withinTraceOf<T>(message: unknown, handle: () => T): T {
   const meta = (message as Message | null | undefined)?.params?._meta;
   if (typeof meta?.traceparent !== "string") return handle();
   const carrier = trace.getSpanContext(context.active());
-  return context.with(parentNamedBy(meta).setValue(CARRIER, carrier), handle);
+  return context.with(parentContext(meta).setValue(CARRIER, carrier), handle);
 }
 
-/** Where a trace may be named. */
-type Named = Readonly<Record<string, unknown>>;
+/** An object that may contain a trace context. */
+type TraceCarrier = Readonly<Record<string, unknown>>;
 
 interface Message {
-  readonly params?: { readonly _meta?: Named };
+  readonly params?: { readonly _meta?: TraceCarrier };
 }
 
-/** Only the place in a trace is taken from strangers, not the baggage that comes with it. */
-function parentNamedBy({ traceparent, tracestate }: Named): Context {
+/** Callers can choose the parent span, but their baggage is ignored. */
+function parentContext({ traceparent, tracestate }: TraceCarrier): Context {
   const active = context.active();
   return traceparent === undefined
     ? active

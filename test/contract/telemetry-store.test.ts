@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { insert } from "../../src/store/port/operations.ts";
 import { collection } from "../../src/store/port/records.ts";
 import { measuredRecords } from "../../src/telemetry/instrumented.ts";
+import { NO_METERS } from "../../src/telemetry/meters.ts";
 import { describeStores, openStore } from "../support/stores.ts";
 
 const jobs = collection<number>("jobs");
@@ -40,11 +41,14 @@ describeStores("the size of a store", (engine) => {
   });
 });
 
-describeStores("commits that are measured", (engine) => {
-  it("are told by what came of them", async () => {
+describeStores("measured commits", (engine) => {
+  it("are counted by their outcome", async () => {
     const { store, records } = await openStore(engine);
     const told: string[] = [];
-    const measured = measuredRecords(records, { commit: (outcome) => told.push(outcome) });
+    const measured = measuredRecords(records, {
+      ...NO_METERS,
+      commit: (outcome) => void told.push(outcome),
+    });
     expect(await measured.commit([insert(jobs, { key: "a", value: 1 })])).toBe(true);
     expect(await measured.commit([insert(jobs, { key: "a", value: 1 })])).toBe(false);
     expect((await measured.get(jobs, "a"))?.value).toBe(1);

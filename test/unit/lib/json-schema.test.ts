@@ -10,7 +10,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false });
 const outlined = (schema: z.ZodType) => outline(jsonSchema(schema, "output"));
 
 describe("an outline", () => {
-  it("has names and types, and nothing else", () => {
+  it("has only names and types", () => {
     const schema = z.object({
       at: z.string().meta({ format: "date-time" }).describe("When."),
       level: z.enum(["low", "high"]).nullable(),
@@ -43,7 +43,7 @@ describe("an outline", () => {
     });
   });
 
-  it("of one of several objects has the members of all; what they disagree on may be anything", () => {
+  it("of alternative objects has the members of all; conflicting ones accept anything", () => {
     const schema = z.union([
       z.object({ a: z.string(), b: z.number() }),
       z.object({ a: z.string(), b: z.string(), c: z.boolean() }),
@@ -54,7 +54,7 @@ describe("an outline", () => {
     });
   });
 
-  it("of one of several types says so", () => {
+  it("of alternative types lists them", () => {
     const schema = z.object({ a: z.union([z.string(), z.number()]).nullable() });
     const validate = ajv.compile(outlined(schema));
     for (const a of ["x", 1, null]) expect(validate({ a }), String(a)).toBe(true);
@@ -69,7 +69,7 @@ describe("an outline", () => {
     string: fc.string(),
   };
 
-  it("lets in whatever its schema lets in", () => {
+  it("accepts whatever its schema accepts", () => {
     const shape = fc.constantFrom(
       z.string(),
       z.number().int().min(3).nullable(),
@@ -103,7 +103,7 @@ describe("an outline", () => {
 });
 
 describe("a JSON Schema", () => {
-  it("has no bounds that every whole number keeps", () => {
+  it("has no bounds at the limits of safe integers", () => {
     expect(jsonSchema(z.number().int(), "output")).toEqual({ type: "integer" });
     expect(jsonSchema(z.number().int().min(1).max(9), "input")).toEqual({
       type: "integer",

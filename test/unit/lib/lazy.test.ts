@@ -12,8 +12,8 @@ function opening(failures: number) {
   return { ...thing, state };
 }
 
-describe("what is opened when it is needed", () => {
-  it("is opened once, for all who need it", async () => {
+describe("a lazy resource", () => {
+  it("is opened once for all callers", async () => {
     const { get, state } = opening(0);
     const [one, other] = await Promise.all([get(), get()]);
     expect(one).toBe(other);
@@ -21,13 +21,13 @@ describe("what is opened when it is needed", () => {
     expect(state.opened).toBe(1);
   });
 
-  it("is tried again where it failed", async () => {
+  it("is opened again after a failure", async () => {
     const { get } = opening(1);
     await expect(get()).rejects.toThrow("too many open files");
     expect(await get()).toEqual({ number: 2 });
   });
 
-  it("is closed when it is open or about to be, and otherwise left alone", async () => {
+  it("is closed when open or being opened, and otherwise not opened", async () => {
     const closed: number[] = [];
     const close = ({ number }: { readonly number: number }) => closed.push(number);
     const never = opening(0);

@@ -41,7 +41,7 @@ describe("a loop", () => {
     expect(todo.ticks()).toBe(12);
   });
 
-  it("goes on without a pause while there is something", async () => {
+  it("continues without a pause while there is work", async () => {
     const timers = manualTimers();
     const todo = work(500, 500, 3);
     startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
@@ -49,7 +49,7 @@ describe("a loop", () => {
     expect(todo.ticks()).toBe(4);
   });
 
-  it("ticks when woken, and pauses anew from there", async () => {
+  it("ticks when woken, and then pauses again", async () => {
     const timers = manualTimers();
     const todo = work();
     const loop = startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
@@ -61,7 +61,7 @@ describe("a loop", () => {
     expect(todo.ticks()).toBe(3);
   });
 
-  it("never takes two ticks at once, and misses no wake during one", async () => {
+  it("never runs two ticks at once, and misses no wake during one", async () => {
     const timers = manualTimers();
     const todo = work();
     const letGo = todo.holdUp();
@@ -77,7 +77,7 @@ describe("a loop", () => {
     expect(todo.ticks()).toBe(2);
   });
 
-  it("tells of a failed step, and tries again after the pause", async () => {
+  it("reports a failed tick, and retries after the pause", async () => {
     const timers = manualTimers();
     const todo = work(Number.NaN, 0);
     startLoop({ ...todo, everyMs: 1_000, schedule: timers.schedule });
@@ -88,7 +88,7 @@ describe("a loop", () => {
     expect(todo.ticks()).toBe(2);
   });
 
-  it("stops after the step under way, and stays stopped", async () => {
+  it("stops after the current tick, and stays stopped", async () => {
     const timers = manualTimers();
     const todo = work(500, 500);
     const letGo = todo.holdUp();
@@ -107,7 +107,7 @@ describe("a loop", () => {
     await loop.stop();
   });
 
-  it("runs on the timers of the process", async () => {
+  it("runs on the timers of Node.js", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     schedule(resolve, 0);
     const stop = schedule(() => expect.unreachable("it was stopped"), 0);

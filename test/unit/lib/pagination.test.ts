@@ -5,7 +5,7 @@ const keyOf = (item: string) => item;
 const list = ["a", "b", "c", "d", "e"];
 
 describe("a page", () => {
-  it("goes on after the last item seen, until there is none", () => {
+  it("continues after the last item seen, to the end of the list", () => {
     const first = paginate(list, { list: "letters", limit: 2, cursor: undefined, keyOf });
     expect(first.items).toEqual(["a", "b"]);
     const second = paginate(list, {
@@ -24,7 +24,7 @@ describe("a page", () => {
     expect(last).toEqual({ items: ["e"], nextCursor: null });
   });
 
-  it("stays right while the list grows at its front", () => {
+  it("neither repeats nor skips items while the list grows at its front", () => {
     const { nextCursor } = paginate(list, { list: "letters", limit: 2, cursor: undefined, keyOf });
     const grown = ["new", "newer", ...list];
     expect(
@@ -42,7 +42,7 @@ describe("a page", () => {
     });
   });
 
-  it("goes on behind an item that has left an ordered list", () => {
+  it("continues after an item that was removed from an ordered list", () => {
     const order = "ascending" as const;
     const { nextCursor } = paginate(list, { list: "letters", limit: 2, cursor: undefined, keyOf });
     const rest = { list: "letters", limit: 2, cursor: nextCursor ?? "", keyOf };
@@ -54,7 +54,7 @@ describe("a page", () => {
     expect(() => paginate(list, { ...rest, list: "others", order })).toThrow("invalid_request");
   });
 
-  it.each(["", "bm9uZQ", "%%%"])("refuses the cursor %j, which is not of this list", (cursor) => {
+  it.each(["", "bm9uZQ", "%%%"])("refuses the cursor %j of another list", (cursor) => {
     expect(() => paginate(list, { list: "letters", limit: 2, cursor, keyOf })).toThrow(
       "invalid_request",
     );

@@ -65,8 +65,8 @@ async function reasonOf(answer: Promise<Response>): Promise<string> {
   return reasons.join("; ");
 }
 
-describe("a guarded fetch connects to nothing that is not public", () => {
-  it("however the host is written", async () => {
+describe("a guarded fetch never connects to a host that is not public", () => {
+  it("in any notation of the host", async () => {
     const { hits, port } = await trap();
     // As a host that resolves everything to where it wants.
     const fetch = guarded({ isAllowed: () => false, lookup: async () => ["127.0.0.1"] });
@@ -76,7 +76,7 @@ describe("a guarded fetch connects to nothing that is not public", () => {
     expect(hits).toEqual([]);
   });
 
-  it("where the trap would have caught an unguarded one", async () => {
+  it("though an unguarded fetch reaches the same server", async () => {
     const { hits, port } = await trap();
     const fetch = guarded({ isAllowed: () => true, isAllowedName: () => true });
     await reasonOf(fetch(`http://127.1:${port}/`));
@@ -85,7 +85,7 @@ describe("a guarded fetch connects to nothing that is not public", () => {
     expect(hits).toHaveLength(3);
   });
 
-  it.each(["http", "https"])("whatever a name stands for, by %s", async (scheme) => {
+  it.each(["http", "https"])("through a name that resolves to it, by %s", async (scheme) => {
     const { hits, port } = await trap();
     for (const address of privateAddresses) {
       const fetch = guarded({ lookup: async () => [address] });
@@ -107,7 +107,7 @@ describe("a guarded fetch connects to nothing that is not public", () => {
     expect(hits).toEqual([]);
   });
 
-  it("when a name is another's the next time it is looked up", async () => {
+  it("when a name resolves to another address the second time (DNS rebinding)", async () => {
     const port = await friend((_req, res) => void res.end("hello"));
     const hits: unknown[] = [];
     await listen(
@@ -127,7 +127,7 @@ describe("a guarded fetch connects to nothing that is not public", () => {
     expect([lookups, hits]).toEqual([4, []]);
   });
 
-  it.each([301, 302, 303, 307, 308])("when it is sent there by a %d", async (status) => {
+  it.each([301, 302, 303, 307, 308])("through a %d redirect", async (status) => {
     const { hits, port: trapPort } = await trap();
     const targets = [`http://127.0.0.1:${trapPort}/`, `http://[::1]:${trapPort}/`, "http://a.b/"];
     const port = await friend((req, res) => {
@@ -145,7 +145,7 @@ describe("a guarded fetch connects to nothing that is not public", () => {
     expect(hits).toEqual([]);
   });
 
-  it("when it is given a dispatcher of its caller", async () => {
+  it("with a dispatcher of the caller", async () => {
     const { hits, port } = await trap();
     const dispatcher = new Agent();
     onTestFinished(() => dispatcher.close());
@@ -156,7 +156,7 @@ describe("a guarded fetch connects to nothing that is not public", () => {
     expect(hits).toEqual([]);
   });
 
-  it("and looks no name up that could not be public", async () => {
+  it("and does not resolve names that cannot be public", async () => {
     const asked: string[] = [];
     const lookup = async (name: string) => {
       asked.push(name);
@@ -172,7 +172,7 @@ describe("a guarded fetch connects to nothing that is not public", () => {
 });
 
 describe("a guarded fetch", () => {
-  it("brings status, headers and body, and takes method, headers and body along", async () => {
+  it("sends method, headers and body, and returns status, headers and body", async () => {
     const port = await friend(async (req, res) => {
       const chunks: Buffer[] = [];
       for await (const chunk of req) chunks.push(chunk);
@@ -185,7 +185,7 @@ describe("a guarded fetch", () => {
     expect(await answer.text()).toBe("1 text");
   });
 
-  it("needs a certificate that is trusted and names the host", async () => {
+  it("requires a trusted certificate for the host", async () => {
     const ours = createCertificate("agent.example.com");
     const server = createHttpsServer(ours, (_req, res) => void res.end("safe"));
     const port = await listen(server, FRIEND);
@@ -220,7 +220,7 @@ describe("a guarded fetch", () => {
     expect(reason).toMatch(/more than 1000 bytes|exceeded/i);
   });
 
-  it("takes one that just fits", async () => {
+  it("accepts a body of exactly the limit", async () => {
     const port = await friend((_req, res) => void res.end("a".repeat(1000)));
     const answer = await guarded({ maxBytes: 1000 })(`http://agent.example.com:${port}/`);
     expect(await answer.text()).toHaveLength(1000);
@@ -242,7 +242,7 @@ describe("a guarded fetch", () => {
     expect(reason).toContain("timeout");
   });
 
-  it("gives up in time when name servers or a handshake hang", async () => {
+  it("times out when name servers or a handshake hang", async () => {
     const port = await listen(
       createServer(() => undefined),
       FRIEND,
@@ -253,7 +253,7 @@ describe("a guarded fetch", () => {
     expect(await reasonOf(silent(`https://agent.example.com:${port}/`))).toContain("timeout");
   });
 
-  it("stops when its caller does, or when it is closed", async () => {
+  it("stops when its caller aborts, or when it is closed", async () => {
     const port = await friend(() => undefined);
     const { fetch, close } = createGuardedFetch({
       schemes: ["http:"],
@@ -268,7 +268,7 @@ describe("a guarded fetch", () => {
     await reasonOf(fetch(url));
   });
 
-  it("keeps no connection, and opens few to one host at a time", async () => {
+  it("reuses no connection, and opens few to one host at a time", async () => {
     let open = 0;
     let most = 0;
     const server = createHttpServer((_req, res) => void setTimeout(() => res.end("a"), 20));

@@ -58,7 +58,7 @@ function ipv6Of(address: string): Buffer {
   return Buffer.from(head.join("").padEnd(28, "0") + last.padStart(4, "0"), "hex");
 }
 
-describe("the lookup of names", () => {
+describe("name lookup", () => {
   it("finds the addresses of both families", async () => {
     const { address } = await nameServer();
     const lookup = createNameLookup([address]);
@@ -67,13 +67,13 @@ describe("the lookup of names", () => {
     expect(await lookup("six.example.com")).toEqual(["2001:db8::2"]);
   });
 
-  it("finds nothing for a name that is not there", async () => {
+  it("finds nothing for a name that does not exist", async () => {
     const { address, asked } = await nameServer();
     expect(await createNameLookup([address])("gone.example.com")).toEqual([]);
     expect(asked).toContain("gone.example.com");
   });
 
-  it("does not know the names of this machine", async () => {
+  it("does not resolve local names of this machine", async () => {
     const { address } = await nameServer();
     expect(await createNameLookup([address])("ip6-localhost")).toEqual([]);
   });

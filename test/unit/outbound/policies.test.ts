@@ -3,7 +3,7 @@ import { isGlobal, urlFault } from "../../../src/outbound/url-policy.ts";
 import { privateAddresses, privateHosts } from "./hosts.ts";
 
 describe("an address", () => {
-  it.each(privateAddresses)("that is not the internet's is not global: %j", (address) => {
+  it.each(privateAddresses)("that is not public is not global: %j", (address) => {
     expect(isGlobal(address)).toBe(false);
   });
 
@@ -25,7 +25,7 @@ describe("an address", () => {
 });
 
 describe("a URL", () => {
-  it("of 60 or more ways to write hosts that are not public is refused", () => {
+  it("is refused in 60 and more notations of hosts that are not public", () => {
     expect(new Set(privateHosts).size).toBeGreaterThanOrEqual(60);
     const accepted = privateHosts.filter((host) => urlFault(`https://${host}/`, {}) === undefined);
     expect(accepted).toEqual([]);
@@ -79,7 +79,7 @@ describe("a URL", () => {
     expect(urlFault(url, {})).toContain(fault);
   });
 
-  it("may have what the policy allows, and no more", () => {
+  it("may have only what the policy allows", () => {
     const policy = {
       schemes: ["https:", "http:"] as const,
       isAllowed: (address: string) => address === "10.0.0.1",

@@ -26,8 +26,8 @@ const HERE = [
   "http://2130706433/",
 ];
 
-describe("the policy of webhooks", () => {
-  it("is the internet by TLS, without a word", () => {
+describe("the webhook policy", () => {
+  it("allows public hosts over TLS, without a warning", () => {
     const { policy, warnings } = policyWith(false);
     for (const url of HERE) expect(urlFault(url, policy), url).toBeDefined();
     expect(urlFault("http://hooks.example.com/", policy)).toContain("https://");
@@ -35,7 +35,7 @@ describe("the policy of webhooks", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("adds plain HTTP and this machine for development, and warns of it", () => {
+  it("also allows plain HTTP and this machine for development, with a warning", () => {
     const { policy, warnings } = policyWith(true);
     for (const url of HERE) expect(urlFault(url, policy), url).toBeUndefined();
     expect(urlFault("http://hooks.example.com/", policy)).toBeUndefined();
@@ -43,7 +43,7 @@ describe("the policy of webhooks", () => {
     expect(warnings[0]).toMatch(/^ALLOW_INSECURE_WEBHOOKS is set: .*Development only!$/);
   });
 
-  it("adds nothing else for development", () => {
+  it("allows nothing else for development", () => {
     const { policy } = policyWith(true);
     const isHere = (host: string) => urlFault(`http://${host}/`, policy) === undefined;
     const here = privateHosts.filter(isHere).filter((host) => !/localhost/i.test(host));
@@ -56,7 +56,7 @@ describe("the policy of webhooks", () => {
     expect(isHere("notlocalhost")).toBe(false);
   });
 
-  it("knows the names of this machine without a name server", async () => {
+  it("resolves localhost without a name server", async () => {
     const { policy } = policyWith(true);
     for (const name of ["localhost", "localhost.", "app.localhost"]) {
       expect(await policy.lookup?.(name)).toEqual(["127.0.0.1", "::1"]);

@@ -32,7 +32,7 @@ function machine() {
 }
 
 describe("a steady clock", () => {
-  it("begins at the machine's time and goes on as time passes, in whole milliseconds", () => {
+  it("starts at the machine's time and advances with elapsed time, in whole milliseconds", () => {
     const { newClock, pass } = machine();
     const clock = newClock();
     expect(clock()).toBe(START);
@@ -44,16 +44,19 @@ describe("a steady clock", () => {
     expect(clock()).toBe(START + HOUR_MS + 1);
   });
 
-  it.each([HOUR_MS, -HOUR_MS])("stays as it is when the machine's is set by %d ms", (byMs) => {
-    const { newClock, pass, setClock } = machine();
-    const clock = newClock();
-    pass(1_000);
-    setClock(byMs);
-    expect(clock()).toBe(START + 1_000);
-    pass(1_000);
-    expect(clock()).toBe(START + 2_000);
-    expect(newClock()()).toBe(START + 2_000 + byMs);
-  });
+  it.each([HOUR_MS, -HOUR_MS])(
+    "does not change when the machine's clock is set by %d ms",
+    (byMs) => {
+      const { newClock, pass, setClock } = machine();
+      const clock = newClock();
+      pass(1_000);
+      setClock(byMs);
+      expect(clock()).toBe(START + 1_000);
+      pass(1_000);
+      expect(clock()).toBe(START + 2_000);
+      expect(newClock()()).toBe(START + 2_000 + byMs);
+    },
+  );
 });
 
 describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is set by %d ms", (byMs) => {
@@ -78,7 +81,7 @@ describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is set by %d ms", (
     return { records, claim, pass, setClock };
   }
 
-  it("nothing is handed out before it is due, nor later than it is", async () => {
+  it("records become due exactly on time", async () => {
     const { records, claim, pass, setClock } = await open();
     await records.commit([
       put(jobs, { key: "soon", value: 1, dueInMs: 5_000 }),
@@ -98,7 +101,7 @@ describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is set by %d ms", (
     expect(await claim()).toEqual(["new"]);
   });
 
-  it("a lease that was taken before ends when it would have", async () => {
+  it("a lease taken earlier ends on time", async () => {
     const { records, claim, pass, setClock } = await open();
     await records.commit([put(jobs, { key: "a", value: 1, dueInMs: 0 })]);
     expect(await claim()).toEqual(["a"]);
@@ -109,7 +112,7 @@ describe.each([HOUR_MS, -HOUR_MS])("when the machine's clock is set by %d ms", (
     expect(await claim()).toEqual(["a"]);
   });
 
-  it("a record lives as long as it would have", async () => {
+  it("a record expires on time", async () => {
     const { records, pass, setClock } = await open();
     await records.commit([put(tokens, { key: "a", value: 1, ttlMs: 1_000 })]);
     setClock(byMs);

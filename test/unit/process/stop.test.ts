@@ -48,8 +48,8 @@ function caller(port: number) {
   };
 }
 
-describe("a process that stops", () => {
-  it("goes on for a while, and closes connections with their next answer", async () => {
+describe("a graceful shutdown", () => {
+  it("accepts connections for a while, and closes each with its next response", async () => {
     const { port, done, stop } = await startStage();
     const [early, late] = [caller(port), caller(port)];
     await Promise.all([early(), late()]);
@@ -64,7 +64,7 @@ describe("a process that stops", () => {
     expect(done).toEqual(["drain", "endStreams", "closed", "close"]);
   });
 
-  it("waits for nobody where no other takes over", async () => {
+  it("does not wait when no other process takes over", async () => {
     const { port, done, stop } = await startStage();
     await caller(port)();
     const silent = connect(port, "127.0.0.1");
@@ -76,7 +76,7 @@ describe("a process that stops", () => {
     expect(done).toEqual(["drain", "endStreams", "closed", "close"]);
   });
 
-  it("stops also where there is no quiet moment", async () => {
+  it("also stops when the event loop is never idle", async () => {
     const { done, stop } = await startStage();
     const isDone = stop(0).then(() => true);
     const nextTurn = () => new Promise<false>((take) => setImmediate(take, false));
@@ -87,7 +87,7 @@ describe("a process that stops", () => {
     expect(done.at(-1)).toBe("close");
   });
 
-  it("lets what is under way end", async () => {
+  it("lets requests in flight finish", async () => {
     const { server, port, done, stop } = await startStage();
     const begun = Promise.withResolvers<() => void>();
     server.removeAllListeners("request").on("request", (_req, res) => {

@@ -44,7 +44,7 @@ describe("the log", () => {
     expect(last().clientId).toBe("agt_1");
   });
 
-  it("writes of an error what it has words for, not what libraries hang on it", () => {
+  it("logs the message, stack and code of an error, not what libraries attach to it", () => {
     const { log, last } = logOf();
     const error = Object.assign(new TypeError("no"), { code: "E_NO", response: { body: "x" } });
     log.error({ err: error }, "failed");
@@ -52,7 +52,7 @@ describe("the log", () => {
     expect(last().err).toMatchObject({ type: "TypeError", reason: "E_NO" });
   });
 
-  it("hides members by their names, and shows few header fields", () => {
+  it("redacts members by name, and logs few header fields", () => {
     const { log, last } = logOf();
     log.info({ password: "a1", form: { client_secret: "a2", code: "a3" } });
     expect(last()).toMatchObject({ password: "[hidden]", form: { client_secret: "[hidden]" } });
@@ -60,7 +60,7 @@ describe("the log", () => {
     expect(last().headers).toEqual({ accept: "text/html" });
   });
 
-  it("takes the secrets of the settings out in every encoding, and nothing short", () => {
+  it("hides secrets of the settings in every encoding, but not short values", () => {
     const secret = "p@ss word/1";
     const forms = ["utf8", "base64", "base64url", "hex"] as const;
     const hide = withoutKnown([secret, "abc"]);
@@ -70,7 +70,7 @@ describe("the log", () => {
     expect(hide(encodeURIComponent(secret))).toBe("[hidden]");
   });
 
-  it("knows every secret of the settings, also the password in an address", () => {
+  it("finds every secret of the settings, also the password in a URL", () => {
     const env = {
       SMTP_URL: "smtp://mailer:s%2Fecret1@mail.example",
       MASTER_KEY: "key",
@@ -81,7 +81,7 @@ describe("the log", () => {
     );
   });
 
-  it("remembers the ten newest errors for the operator, as they were written", () => {
+  it("keeps the ten latest errors for the operator, as they were logged", () => {
     const { log, lastErrors } = logOf();
     log.warn("no error");
     for (let at = 1; at <= 12; at++) log.error({ err: new Error(`a@b.example ${at}`) }, "failed");
@@ -90,7 +90,7 @@ describe("the log", () => {
     );
   });
 
-  it("hides what stands at the start of a line of text, or is a part of its JSON", () => {
+  it("hides secrets at the start of a line and inside JSON text", () => {
     const { log, last, lastErrors } = logOf(['"msg":"fa']);
     const told = "\nmsv_test_hunter2\n\tBearer hunter2\nhunter2@example.com";
     log.error({ note: "\nwhsec_hunter2=" }, `failed${told}`);
@@ -99,13 +99,13 @@ describe("the log", () => {
     expect(lastErrors().map(({ text }) => text)).toEqual([hidden]);
   });
 
-  it("hides secrets that are names of members, or numbers", () => {
+  it("hides secrets that are member names or numbers", () => {
     const { log, last } = logOf(["hunter2", "12345678"]);
     log.info({ seen: { hunter2: 1, "jane@example.com": 2 }, by: 12_345_678, left: 3 });
     expect(last()).toMatchObject({ seen: { "[hidden]": 2 }, by: "[hidden]", left: 3 });
   });
 
-  it("names the request in every line of it", () => {
+  it("adds the request id to every line of a request", () => {
     const { log, last } = logOf();
     underRequestId("r-1", () => log.warn("here"));
     expect(last().requestId).toBe("r-1");
@@ -114,15 +114,15 @@ describe("the log", () => {
   });
 });
 
-describe("the name of a request", () => {
-  it("is the caller's when it has the form of one, otherwise new", () => {
+describe("a request id", () => {
+  it("is the caller's when it is well formed, otherwise new", () => {
     expect(requestIdFrom("a.B_c-9")).toBe("a.B_c-9");
     const made = [undefined, "", "a b", "a".repeat(65), "ä", ["a", "b"]].map(requestIdFrom);
     for (const id of made) expect(id).toMatch(/^[0-9a-f-]{36}$/);
     expect(new Set(made).size).toBe(made.length);
   });
 
-  it("is known to all that its handling calls, and to nobody else", async () => {
+  it("is available to everything the handler calls, and nowhere else", async () => {
     const both = ["a", "b"].map((id) =>
       underRequestId(id, async () => {
         await Promise.resolve();

@@ -19,8 +19,8 @@ function offer(port: number, more: Partial<MetricsServerOptions> = {}) {
   return told;
 }
 
-describe("the port of the metrics", () => {
-  it("is waited for while another process has it, which is told", async () => {
+describe("the metrics port", () => {
+  it("is retried while another process holds it, and the failure is reported once", async () => {
     const other = createServer((_req, res) => void res.end("another")).listen(0, HOST);
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
@@ -30,10 +30,10 @@ describe("the port of the metrics", () => {
     other.close();
     other.closeAllConnections();
     await expect.poll(() => read().catch(() => "nobody"), { timeout: 30_000 }).toBe("up 1");
-    expect(told).toEqual(["METRICS_PORT cannot be had; it is tried again"]);
+    expect(told).toEqual(["METRICS_PORT cannot be bound; it is retried"]);
   });
 
-  it("answers 500 for what cannot be read, and is asked again", async () => {
+  it("answers 500 when a scrape fails, and serves the next one", async () => {
     const port = Number(await freePort());
     let isBroken = true;
     const text = async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createRateCap } from "../../../src/http/request-telemetry.ts";
-import { createMetrics, type Standing } from "../../../src/telemetry/metrics.ts";
+import { createMetrics, type GaugeValues } from "../../../src/telemetry/metrics.ts";
 
-const STANDING: Standing = {
+const VALUES: GaugeValues = {
   ...{ version: "1", startedAt: 0, isLeader: true, openStreams: 2, shed: 3, lastErrors: [] },
   market: { mode: "live", asOf: 0, behindMs: 1_500, instruments: 1 },
   denials: { calls: 4 },
@@ -16,7 +16,7 @@ const STANDING: Standing = {
 };
 
 /** The samples of the service itself, by name and labels. */
-async function samples(metrics: ReturnType<typeof createMetrics>, standing = STANDING) {
+async function samples(metrics: ReturnType<typeof createMetrics>, standing = VALUES) {
   const text = await metrics.text(standing);
   const own = text.split("\n").filter((line) => line.startsWith("market_signal_"));
   return Object.fromEntries(
@@ -25,7 +25,7 @@ async function samples(metrics: ReturnType<typeof createMetrics>, standing = STA
 }
 
 describe("metrics", () => {
-  it("show how things stand when they are asked for", async () => {
+  it("contain the current values at each scrape", async () => {
     expect(await samples(createMetrics())).toEqual({
       market_signal_leader: 1,
       market_signal_open_streams: 2,
@@ -45,10 +45,10 @@ describe("metrics", () => {
     });
   });
 
-  it("leave out what the store cannot tell, rather than show what was", async () => {
+  it("omit gauges that the store cannot provide, instead of old values", async () => {
     const metrics = createMetrics();
     await samples(metrics);
-    const { deliveries: _, size: __, providers: ___, ...silent } = STANDING;
+    const { deliveries: _, size: __, providers: ___, ...silent } = VALUES;
     expect(Object.keys(await samples(metrics, { ...silent, denials: {}, shed: 0 }))).toEqual([
       ...["market_signal_leader", "market_signal_open_streams"],
       ...["market_signal_snapshot_age_seconds", "market_signal_agents_evicted_total"],
@@ -83,7 +83,7 @@ describe("metrics", () => {
   it("say the type of each, and how the process is", async () => {
     const metrics = createMetrics();
     metrics.meters.commit("ok", 1);
-    const text = await metrics.text(STANDING);
+    const text = await metrics.text(VALUES);
     expect(text).toContain("# TYPE market_signal_store_commit_duration_seconds histogram");
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
     expect(text).toMatch(/^process_resident_memory_bytes /m);
@@ -91,8 +91,8 @@ describe("metrics", () => {
   });
 });
 
-describe("a ration", () => {
-  it("lets so many through in a second, and tells how many it held back", () => {
+describe("a rate cap", () => {
+  it("allows so many in a second, and reports how many it suppressed", () => {
     const { take } = createRateCap(2);
     expect([0, 1, 2, 999].map(take)).toEqual([0, 0, undefined, undefined]);
     expect([1_000, 1_001, 1_002].map(take)).toEqual([2, 0, undefined]);
