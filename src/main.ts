@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { type AdminSocket, serveAdmin } from "./cli/admin-socket.ts";
 import { type Config, readConfig, secretValues } from "./config/config.ts";
 import { sendProblem } from "./http/errors.ts";
-import { createAdmission } from "./http/load-shedding.ts";
+import { createLoadShedder } from "./http/load-shedding.ts";
 import { createBoundedServer } from "./http/server.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import { Problem } from "./problem.ts";
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
       onEmail: process.stderr.isTTY || isLocalSandbox(config, baseUrl) ? showEmail : undefined,
     });
     const admin = await openAdminSocket(service, config, baseUrl);
-    const admit = createAdmission({
+    const admit = createLoadShedder({
       handle: service.app,
       now: () => performance.now(),
       proxyHops: config.proxyHops,

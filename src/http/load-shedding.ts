@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Socket } from "node:net";
 import { Problem } from "../problem.ts";
 import { sendProblem } from "./errors.ts";
-import { createLane, type Lane } from "./request-queue.ts";
+import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
 /** What a request asks for: a word on how the process is, an answer that is at hand, or work that
  *  costs several times as much. */
@@ -49,7 +49,7 @@ const OVERLOADED = new Problem("overloaded", {
 });
 
 /** What requests are let in to. */
-export interface AdmissionOptions {
+export interface LoadSheddingOptions {
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
   /** Reverse proxies in front: their connections bring requests of everybody. */
   readonly proxyHops: number;
@@ -67,7 +67,7 @@ export interface AdmissionOptions {
  * nobody sees it. So in each turn of the event loop requests are begun for some milliseconds; those
  * that came beside them wait here, where they can be counted.
  */
-export function createAdmission(options: AdmissionOptions): RequestListener {
+export function createLoadShedder(options: LoadSheddingOptions): RequestListener {
   const { handle, now, onShed, proxyHops } = options;
   // What a proxy brings next is somebody else's.
   const rest = proxyHops === 0 ? createRest() : () => {};
@@ -77,24 +77,25 @@ export function createAdmission(options: AdmissionOptions): RequestListener {
     res.once("close", () => setImmediate(rest, res.req.socket));
     sendProblem(res, OVERLOADED);
   };
-  const laneOf = (effort: Effort): Lane =>
-    createLane({
+  const queueOf = (effort: Effort): RequestQueue =>
+    createRequestQueue({
       now,
       begin: ({ req, res }) => handle(req, res),
       onExpired: ({ res }) => shed(effort, res),
     });
-  const lanes = { vital: laneOf("vital"), quick: laneOf("quick"), slow: laneOf("slow") };
-  const isWaited = () => Object.values(lanes).some((lane) => lane.isWaitedIn());
+  const queues = { vital: queueOf("vital"), quick: queueOf("quick"), slow: queueOf("slow") };
+  const isWaited = () => Object.values(queues).some((queue) => queue.hasWaiting());
   const come = eachTurn({
-    first: lanes.vital.beginNext,
-    next: alternating(lanes),
-    ...{ isWaited, now },
+    first: queues.vital.beginNext,
+    next: alternating(queues),
+    isWaited,
+    now,
   });
   return (req, res) => {
     const effort = effortOf(req);
-    const lane = lanes[effort];
-    if (lane.isFull()) return shed(effort, res);
-    come(() => lane.add({ req, res }));
+    const queue = queues[effort];
+    if (queue.isFull()) return shed(effort, res);
+    come(() => queue.add({ req, res }));
   };
 }
 
@@ -116,11 +117,14 @@ function createRest(): (socket: Socket) => void {
 }
 
 /** Begins the next quick or slow request. @returns Whether there was one to begin. */
-function alternating({ quick, slow }: Readonly<Record<"quick" | "slow", Lane>>): () => boolean {
+function alternating({
+  quick,
+  slow,
+}: Readonly<Record<"quick" | "slow", RequestQueue>>): () => boolean {
   let quickInARow = 0;
   return () => {
-    const lanes = quickInARow < QUICK_PER_SLOW ? [quick, slow] : [slow, quick];
-    const begun = lanes.find((lane) => lane.beginNext());
+    const queues = quickInARow < QUICK_PER_SLOW ? [quick, slow] : [slow, quick];
+    const begun = queues.find((queue) => queue.beginNext());
     quickInARow = begun === quick ? quickInARow + 1 : 0;
     return begun !== undefined;
   };

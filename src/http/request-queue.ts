@@ -28,8 +28,8 @@ interface Exchange {
   readonly res: ServerResponse;
 }
 
-/** What a lane is made from. */
-interface LaneOptions {
+/** What a queue is made from. */
+interface RequestQueueOptions {
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
   readonly begin: (exchange: Exchange) => void;
@@ -38,18 +38,18 @@ interface LaneOptions {
 }
 
 /** Requests of one kind, in the order in which they came. */
-export interface Lane {
+export interface RequestQueue {
   /** Whether one more would have to wait too long. */
   isFull(): boolean;
   add(exchange: Exchange): void;
   /** Whether any waits; whoever has gone or waited too long does not. */
-  isWaitedIn(): boolean;
+  hasWaiting(): boolean;
   /** Begins the oldest. @returns Whether there was one, and few enough are under way. */
   beginNext(): boolean;
 }
 
-/** Makes an empty lane. */
-export function createLane({ now, begin, onExpired }: LaneOptions): Lane {
+/** Makes an empty queue. */
+export function createRequestQueue({ now, begin, onExpired }: RequestQueueOptions): RequestQueue {
   const waiting: (Exchange & { readonly since: number })[] = [];
   const underWay = createUnderWay();
   /** Mean time between two beginnings while others waited, in milliseconds. */
@@ -79,7 +79,7 @@ export function createLane({ now, begin, onExpired }: LaneOptions): Lane {
       return count >= MAX_WAITING || count * meanMs > MAX_EXPECTED_MS;
     },
     add: ({ req, res }) => void waiting.push({ req, res, since: now() }),
-    isWaitedIn() {
+    hasWaiting() {
       dropStale();
       return waiting.length > 0;
     },

@@ -86,8 +86,10 @@ const isAnswering = (socket: Duplex & { readonly _httpMessage?: ServerResponse |
 function wholeAnswer(problem: Problem): string {
   const body = JSON.stringify(problem);
   const headers = {
-    ...{ ...SECURITY_HEADERS, "content-type": PROBLEM_TYPE },
-    ...{ "content-length": Buffer.byteLength(body), connection: "close" },
+    ...SECURITY_HEADERS,
+    "content-type": PROBLEM_TYPE,
+    "content-length": Buffer.byteLength(body),
+    connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const { status } = problem;

@@ -30,7 +30,8 @@ export function problemSets(operation: Operation): readonly ProblemSet[] {
   const { path, problems = [], answers, refusals = {} } = operation;
   const others = [...Object.keys(answers), ...Object.keys(refusals)];
   return Object.entries(Object.groupBy(problems, statusOf)).map(([status, codes = []]) => ({
-    ...{ status, codes },
+    status,
+    codes,
     isOAuth: path.startsWith("/oauth/"),
     isAlone: !others.includes(status),
   }));

@@ -192,7 +192,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
  * @throws {Problem} `unsupported_media_type`; other errors of the parser are worded by the writer of
  *   errors. `asObject` checks the value.
  */
-export async function readJson(context: RequestContext): Promise<unknown> {
+async function readJson(context: RequestContext): Promise<unknown> {
   const { req } = context;
   const isEmpty = req.headers["content-length"] === "0";
   if (!isEmpty && hasType(req, "application/json") === false) {

@@ -57,8 +57,13 @@ const nameCaller: RequestHandler = (req, _res, next) => calledFrom(req.ip, next)
 
 /** Where pages are that somebody acts on. */
 const PLACES = [
-  ...["/sign-in", "/sign-out", "/oauth/interaction", "/claim", "/account"],
-  ...[paths.contactPage, APPLY_PATH],
+  "/sign-in",
+  "/sign-out",
+  "/oauth/interaction",
+  "/claim",
+  "/account",
+  paths.contactPage,
+  APPLY_PATH,
 ];
 
 /**

@@ -133,7 +133,8 @@ export const registrationOperations = [
     answers: { 201: { description: "The client as it was registered.", ...CLIENT } },
     refusals: {
       400: [
-        ...["invalid_request" as const, ...METADATA_ERRORS],
+        "invalid_request" as const,
+        ...METADATA_ERRORS,
         ...(["unsupported_identity_type", "invalid_login_hint", "issuer_not_enabled"] as const),
         ...(["invalid_signature", "invalid_audience", "invalid_client_id", "expired"] as const),
         ...(["replay_detected", "invalid_target"] as const),

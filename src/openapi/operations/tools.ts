@@ -21,7 +21,8 @@ function operationOf(tool: Tool, route: Route): Operation {
   const notes = notesOf(route);
   const { id = tool.name, summary = tool.title, description = tool.description } = notes;
   return {
-    ...{ id, summary },
+    id,
+    summary,
     method: route.method.toLowerCase() as Method,
     path: route.path,
     tag: tool.scopes.includes("alerts:write") ? "Alerts" : "Market",

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createAdmission, type Effort } from "../../../src/http/load-shedding.ts";
+import { createLoadShedder, type Effort } from "../../../src/http/load-shedding.ts";
 
 interface Begun {
   readonly path: string;
@@ -21,7 +21,7 @@ async function startAdmission(
   const begun: Begun[] = [];
   const shed: Effort[] = [];
   const clock = { now: 0 };
-  const admit = createAdmission({
+  const admit = createLoadShedder({
     handle(req, res) {
       begun.push({ path: req.url ?? "", res });
       clock.now += tookMs;

@@ -127,7 +127,9 @@ function messageFor(anonymousScopes: readonly Scope[]): object {
   return isForbidden
     ? { jsonrpc: "2.0", id: 1, method: "tools/list" }
     : {
-        ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
         params: { name, arguments: { limit: 1 } },
       };
 }
