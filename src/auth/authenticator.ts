@@ -17,19 +17,17 @@ export interface AuthenticatorOptions {
   readonly provider: () => Provider;
   readonly keys: Pick<ApiKeys, "find">;
   readonly accounts: Pick<Accounts, "find">;
-  /** Notes when the agents that somebody answers for were used last; keys note it themselves. */
+  /** Notes the use of agents with an owner; keys note their own. */
   readonly lastUse: Pick<LastUse, "note">;
   /** The resource of the whole service: what keys are good for. */
   readonly baseUrl: string;
-  /** What agents that nobody answers for may hold. */
+  /** The scopes of agents without an owner. */
   readonly anonymousScopes: readonly Scope[];
 }
 
-/**
- * Looks callers up, as they are at the moment: of the scopes that a token was issued with, it has those
- * that its client is still registered for, and that its owner, or the person it acts for, still allows. Nothing is remembered here, and no metadata document
- * of a client is fetched.
- */
+/** Finds the current rights of callers: of the scopes that a token was issued with, those that
+ *  its client is still registered for, and that its owner, or the person it acts for, still
+ *  allows. Nothing is cached here, and no metadata document is fetched. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
   return async (credential) =>
     (await byKey(credential, options)) ?? (await byToken(credential, options));
@@ -68,13 +66,13 @@ async function byToken(
 
 type Token = AccessToken | ClientCredentials;
 
-/** What every caller has from its token; `undefined` when it is good for nothing here. */
+/** What a token itself says; `undefined` when it is not usable here. */
 function issuedAs({ clientId, aud, scopes }: Token) {
   if (clientId === undefined || typeof aud !== "string") return undefined;
   return { clientId, resource: aud, scopes: new Set([...scopes].filter(isScope)) };
 }
 
-/** Of the scopes of a token, those that whoever it was issued to may still have. */
+/** The scopes of a token that its client or person still has. */
 function stillAllowed(issued: ReadonlySet<Scope>, ...allowed: readonly (readonly string[])[]) {
   return new Set([...issued].filter((scope) => allowed.every((names) => names.includes(scope))));
 }
@@ -129,8 +127,8 @@ async function personOf(
   };
 }
 
-/** What a token for a person rests on; `undefined` when any of it has ended. A client by its metadata
- *  document is not registered. */
+/** What a token for a person depends on; `undefined` when any of it has ended. A client with a
+ *  metadata document is not registered. */
 async function basisOf(
   { clientId = "", accountId = "", grantId = "" }: AccessToken,
   { records, accounts }: AuthenticatorOptions,

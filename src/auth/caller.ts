@@ -1,8 +1,8 @@
 import type { Scope } from "./scopes.ts";
 
-/** Who is calling, as far as the credential says. */
+/** The caller that a credential identifies. */
 export interface Caller {
-  /** An agent by client credentials, a person by a client they consented to, or whoever holds an
+  /** An agent by client credentials, a person by a client they authorized, or a service by an
    *  API key. */
   readonly kind: "agent" | "user" | "service";
   /** Id of the client for an agent, of the account for a person, of the key for a service. */
@@ -11,7 +11,7 @@ export interface Caller {
   readonly clientId: string | undefined;
   /** The grant that a user's token was issued under. */
   readonly grantId?: string | undefined;
-  /** The account that answers for the caller, if there is one. */
+  /** The account that owns the caller, if there is one. */
   readonly accountId: string | undefined;
   readonly scopes: ReadonlySet<Scope>;
   /** The resource the credential is good for (RFC 8707). */
@@ -22,6 +22,6 @@ export interface Caller {
   readonly endsAt?: number | undefined;
 }
 
-/** Finds who is behind an access token or an API key; `undefined` when it is unknown, expired or
- *  revoked, or when whoever it was issued to is no longer there. */
+/** Finds the caller behind an access token or an API key; `undefined` when it is unknown,
+ *  expired or revoked, or when its client or person is gone. */
 export type Authenticate = (credential: string) => Promise<Caller | undefined>;

@@ -50,7 +50,7 @@ export interface AccessOptions {
   readonly name: string;
   readonly now: () => Date;
   readonly log: Logger;
-  /** What of the internet may be asked for strangers; for tests. */
+  /** Which addresses may be fetched for clients; for tests. */
   readonly outbound?: GuardedFetchOptions | undefined;
   /** Shows a message to the operator when no mail server is set. */
   readonly onEmail?: ((email: Email) => void) | undefined;
@@ -183,7 +183,7 @@ async function trustedIssuers(file: string | undefined): Promise<readonly Truste
   return file === undefined ? [] : readTrustedIssuers(file);
 }
 
-/** The authorization server of the moment: another one takes its place when the keys change. */
+/** The current authorization server: a new one replaces it when the keys change. */
 function followKeys(
   { keyring }: State,
   options: Omit<ProviderOptions, "keys">,

@@ -6,7 +6,7 @@ import { grants } from "./accounts/grants.ts";
 import { clients } from "./agents/agent.ts";
 import { apiKeys } from "./keys/api-keys.ts";
 
-/** Under which all processes are told. */
+/** Topic of the announcement to all processes. */
 const TOPIC = "credentials";
 
 /** Collections that decide whether a credential is good, and for what. */
@@ -15,12 +15,12 @@ const deciding: ReadonlySet<string> = new Set([
   ...[clients.name, grants.name, accounts.name, apiKeys.name],
 ]);
 
-/** A store and word of what happens to credentials in it. */
+/** A store that reports changes of credentials. */
 interface CredentialChanges {
   readonly store: Store;
-  /** Listens for commits that may have ended or changed a credential. Those of this process are told
-   *  before they resolve, also when it is not known whether they were done; those of others as they
-   *  are announced. @returns Stops listening. */
+  /** Listens for commits that may have ended or changed a credential. Listeners run before a
+   *  commit of this process resolves, also when its outcome is unknown; for commits of others,
+   *  when they are announced. @returns Stops listening. */
   onCredentialChange(listener: () => void): () => void;
 }
 
@@ -63,7 +63,7 @@ function telling(records: Records, tell: () => void): Records {
   };
 }
 
-/** Nothing rests yet on what is only now put where nothing was. */
+/** An insert affects no credential: nothing depends yet on a record that was not there. */
 function mayEndCredential(operation: Operation): boolean {
   switch (operation.kind) {
     case "put":

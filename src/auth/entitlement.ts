@@ -10,16 +10,16 @@ import { hasMetadataDocument } from "./oidc/metadata-documents.ts";
 import { ownCeiling } from "./oidc/resources.ts";
 import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scopes.ts";
 
-/** Who may have alerts. */
+/** An owner of alerts. */
 interface AlertOwner extends Pick<Caller, "kind" | "id"> {
   /** The client through which a person acts. Absent: any that they let act for them. */
   readonly clientId?: string | undefined;
 }
 
-/** Where holders are looked up. */
+/** Where owners are looked up. */
 type Registers = Pick<Records, "get" | "list">;
 
-/** What somebody may do now, without a credential at hand. */
+/** Current rights of an owner of alerts, without a credential. */
 interface Rights {
   readonly scopes: ReadonlySet<Scope>;
   /** Hold in a commit only while the rights stay as they are. */
@@ -28,60 +28,57 @@ interface Rights {
 
 const NO_RIGHTS: Rights = { scopes: new Set(), steps: [] };
 
-/**
- * The scopes that somebody who made alerts holds now, as far as the client is still registered for
- * them: what its tokens could be good for at most. None once they are gone. Whoever has expired is
- * gone, and so is a client that was removed, or has no grant of the person for whom it made them.
- */
+/** The scopes that an owner of alerts holds now, as far as the client is still registered for
+ *  them: the most that its tokens could have. None once the owner is gone: expired, removed, or
+ *  a client without a grant of the person for whom it made them. */
 export async function heldScopes(
   records: Registers,
-  holder: AlertOwner,
+  owner: AlertOwner,
 ): Promise<ReadonlySet<Scope>> {
-  return (await rightsOf(records, holder)).scopes;
+  return (await rightsOf(records, owner)).scopes;
 }
 
-/** Whether scopes are enough to be told of events. */
+/** Whether scopes suffice to receive events. */
 export const isEntitled = (held: ReadonlySet<Scope>): boolean =>
   alertScopes.every((scope) => held.has(scope));
 
 /**
- * The steps that let a commit hold only while somebody may have alerts: nothing is made for who is
- * removed at the same time, since nothing would remove it.
+ * The steps that let a commit hold only while the owner may have alerts: nothing is created for an
+ * owner who is removed meanwhile, since nothing would remove it.
  *
  * @returns `undefined` when they may not.
  */
 export async function whileEntitled(
   records: Registers,
-  holder: AlertOwner,
+  owner: AlertOwner,
 ): Promise<readonly Operation[] | undefined> {
-  const { scopes, steps } = await rightsOf(records, holder);
+  const { scopes, steps } = await rightsOf(records, owner);
   return isEntitled(scopes) ? steps : undefined;
 }
 
-/** Whether somebody who made alerts is still there, whatever they hold. */
-export async function isThere(records: Registers, holder: AlertOwner): Promise<boolean> {
-  return (await rightsOf(records, holder)) !== NO_RIGHTS;
+/** Whether an owner of alerts still exists, whatever scopes they hold. */
+export async function isThere(records: Registers, owner: AlertOwner): Promise<boolean> {
+  return (await rightsOf(records, owner)) !== NO_RIGHTS;
 }
 
-async function rightsOf(records: Registers, holder: AlertOwner): Promise<Rights> {
-  switch (holder.kind) {
+async function rightsOf(records: Registers, owner: AlertOwner): Promise<Rights> {
+  switch (owner.kind) {
     case "agent": {
-      const client = await records.get(clients, holder.id);
+      const client = await records.get(clients, owner.id);
       return client
         ? rights(ownCeiling(client.value, []), [unchanged(clients, client)])
         : NO_RIGHTS;
     }
     case "user":
-      return rightsByGrants(records, holder);
+      return rightsByGrants(records, owner);
     case "service": {
-      const [key] = await records.list(apiKeys, { group: ofKey(holder.id), limit: 1 });
+      const [key] = await records.list(apiKeys, { group: ofKey(owner.id), limit: 1 });
       return key ? rights(key.value.scopes, [unchanged(apiKeys, key)]) : NO_RIGHTS;
     }
   }
 }
 
-/** A client holds what a person allowed it, in whatever grants, as long as they last and it is there
- *  itself. */
+/** A client holds what a person allowed it in any grant, while the grant and the client exist. */
 async function rightsByGrants(records: Registers, { id, clientId }: AlertOwner): Promise<Rights> {
   const [account, all, registered] = await Promise.all([
     records.get(accounts, id),
@@ -109,8 +106,8 @@ interface Registration {
   readonly steps: readonly Operation[];
 }
 
-/** Reads what a client is registered for: everything, where it came by a document or any will do.
- *  @returns `undefined` when it is not there any more. */
+/** Reads the scopes that a client is registered for: all, for a client with a metadata document
+ *  or where any client will do. @returns `undefined` when it is gone. */
 async function registrationOf(
   records: Registers,
   clientId: string | undefined,

@@ -4,7 +4,7 @@ import { fingerprint } from "../lib/fingerprint.ts";
 /** Says that a client secret in a stored client is a hash. No secret of this server starts so. */
 const HASHED = "sha256:";
 
-/** What is kept in place of a client secret. */
+/** Stored form of a client secret. */
 export function hashClientSecret(secret: string): string {
   return HASHED + fingerprint(secret);
 }
@@ -14,7 +14,7 @@ export function isHashed(secret: unknown): secret is string {
   return typeof secret === "string" && secret.startsWith(HASHED);
 }
 
-/** Compares a presented secret with a kept one in constant time. */
+/** Compares a presented client secret with the stored one in constant time. */
 export function isSecretOf(kept: string | undefined, presented: string): boolean {
   if (kept === undefined) return false;
   const [expected, actual] = [Buffer.from(kept), Buffer.from(hashClientSecret(presented))];
@@ -23,7 +23,9 @@ export function isSecretOf(kept: string | undefined, presented: string): boolean
 
 /**
  * The body of an update (RFC 7592 section 2.2) with the client secret hashed, since oidc-provider
- * compares it with what is kept. A body that cannot be read or holds no secret stays as it is.
+ * compares it with the stored hash.
+ *
+ * A body that cannot be parsed or has no secret stays as it is.
  */
 export function withHashedSecret(body: Buffer): Buffer {
   const metadata = parsed(body);

@@ -30,8 +30,8 @@ const DUE_UNTIL_MS = 2_000;
 interface SentCode {
   /** Normalised. */
   readonly email: string;
-  /** HMAC of the code under the secret of the browser, so that not even whoever reads the store can
-   *  find out eight digits. */
+  /** HMAC of the code under the secret of the browser: eight digits cannot be guessed from the
+   *  store. */
   readonly proof: string;
   readonly triesLeft: number;
 }
@@ -49,7 +49,7 @@ export interface SignIn {
    */
   sendCode(browser: string, email: string): Promise<void>;
 
-  /** The address that a code was asked for in this browser, to be shown again. */
+  /** The address to which a code was sent for this browser, to be shown again. */
   pending(browser: string): Promise<{ readonly email: string } | undefined>;
 
   /** @returns The id of the account, or `undefined` when the code is wrong, expired or used up. */
@@ -69,11 +69,9 @@ export interface SignInOptions {
   readonly audit: Auditor;
 }
 
-/**
- * Creates the sign-in by a code. A new code takes the place of the one before in the same browser.
- * For an address that may not sign in everything is the same, save that its message is of no use
- * from the start and that no code fits.
- */
+/** Creates the sign-in by email code. A new code replaces the one before in the same browser. An
+ *  address that may not sign in is treated alike, except that its message expires at once and no
+ *  code matches. */
 export function createSignIn(options: SignInOptions): SignIn {
   const { records, accounts, mailbox, serviceName, audit } = options;
   const judged = async (browser: string, code: string): Promise<string | undefined> => {
@@ -116,7 +114,7 @@ export function createSignIn(options: SignInOptions): SignIn {
   };
 }
 
-/** Asks everything whatever the answers are, so that they cannot be told by the time it takes. */
+/** Reads the same in every case, so that the time reveals nothing. */
 async function maySignIn(
   email: string,
   { accounts, isAccepted, signUp }: SignInOptions,

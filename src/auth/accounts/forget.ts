@@ -10,10 +10,10 @@ import { accounts } from "./accounts.ts";
 import { grants, underGrant } from "./grants.ts";
 import { agentRemoval, dependentAgentsRemoval } from "./own-agents.ts";
 
-/** Whoever forgets, for the audit. */
+/** Actor in the audit. */
 const ACTOR = "operator";
 
-/** What a person is forgotten with. */
+/** What `forgetEmail` works with. */
 export interface ForgetOptions {
   readonly records: Records;
   readonly now: () => Date;
@@ -21,17 +21,18 @@ export interface ForgetOptions {
   readonly counted: Readonly<Record<string, Collection<unknown>>>;
 }
 
-/** What was there of a person, by its name; the agents that they answered for are `agents`. */
+/** Counts of what was removed, by name; agents that the person owned are `agents`. */
 export type Forgotten = Readonly<Record<string, number>>;
 
 /**
- * Removes a person: every account that shows the address and all that belongs to it, the agents that
- * it answers for or that named the address, and everything else that is kept under the address.
+ * Removes a person: every account that shows the address with everything that belongs to it, the
+ * agents that it owns or that named the address, and everything else stored under the address.
  *
- * Agents go one by one, before their account, and all the rest in one commit: when it is cut off,
- * doing it again does what is left. The audit has a row for each agent and account, by their ids.
+ * Agents are removed one by one before their account, and all the rest in one commit. After an
+ * interruption, repeating the call removes what is left. The audit has a row for each agent and
+ * account, by id.
  *
- * @param email Normalised.
+ * @param email Normalized.
  */
 export async function forgetEmail(options: ForgetOptions, email: string): Promise<Forgotten> {
   const { records, now } = options;
@@ -51,7 +52,7 @@ export async function forgetEmail(options: ForgetOptions, email: string): Promis
       audited({ action: "account.forgotten", actor: ACTOR, target: key }, now().getTime()),
     ),
   ]);
-  // Whatever was claimed while the others went.
+  // Agents that were claimed meanwhile.
   const late = await removeAgents(agentGroups, options);
   return { ...counts, agents: agents + late };
 }

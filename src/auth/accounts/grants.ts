@@ -11,16 +11,16 @@ interface GrantedScopes {
   readonly openid?: { readonly scope?: string };
 }
 
-/** What a person let a client do, as oidc-provider keeps it (its model `Grant`). */
+/** What a person authorized a client to do, as oidc-provider stores it (its model `Grant`). */
 export interface GrantRecord extends GrantedScopes {
   readonly accountId?: string;
   readonly clientId?: string;
   /** Seconds since the epoch. */
   readonly iat?: number;
-  /** What the person was asked for and did not allow. */
+  /** What the person refused. */
   readonly rejected?: GrantedScopes;
-  /** Where the person let answers be sent to (`redirectOrigin`); absent in grants from before this was
-   *  kept, for which they are asked again. */
+  /** Origins of redirect URIs that the person approved (`redirectOrigin`). Absent in older
+   *  grants, for which they are asked again. */
   readonly redirectOrigins?: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export const underGrant = (grantId: string): string => `${UNDER_GRANT}${grantId}
 /** Whether a group is one of `underGrant`. */
 export const isUnderGrant = (group: string): boolean => group.startsWith(UNDER_GRANT);
 
-/** The steps that end a grant that was read before, with all that goes with it. */
+/** The steps that revoke a grant that was read before, with everything issued under it. */
 export async function grantRevocation(
   records: Pick<Records, "list">,
   grant: Stored<GrantRecord>,
@@ -68,8 +68,8 @@ export async function roomForGrant(
   return oldest && grantRevocation(records, oldest);
 }
 
-/** The steps that end a grant with every code and token that came of it, whatever is still there.
- *  @param grantId `undefined`: there is no grant to end. */
+/** The steps that revoke a grant with every code and token issued under it, even if the grant
+ *  itself is gone. @param grantId `undefined`: there is no grant to revoke. */
 export async function grantRevocationById(
   records: Pick<Records, "get" | "list">,
   grantId: string | undefined,
@@ -83,7 +83,7 @@ export async function grantRevocationById(
   ];
 }
 
-/** The steps that end a grant with everything else that the person has through the client. */
+/** The steps that revoke a grant with everything else that the person has through the client. */
 export async function accessRevocation(
   records: Pick<Records, "list">,
   grant: Stored<GrantRecord>,
@@ -96,7 +96,7 @@ export async function accessRevocation(
   ];
 }
 
-/** The steps that end the codes and tokens of a grant, and the agents that hang on it. */
+/** The steps that remove the codes and tokens of a grant, and the agents that depend on it. */
 async function withoutAllUnder(
   records: Pick<Records, "list">,
   grantId: string,

@@ -15,7 +15,7 @@ import type { Scope } from "../scopes.ts";
 /** More agents than a page can show. */
 const MAX_SHOWN = 1_000;
 
-/** Agents that came by an assertion which a person can have: as many as a page can show. */
+/** Most agents that a person can have by assertions: as many as a page can show. */
 const MAX_ASSERTED = MAX_SHOWN;
 
 /** An agent that a person owns. */
@@ -47,10 +47,9 @@ export function agentRemoval(client: Stored<ClientRecord>): readonly Operation[]
   ];
 }
 
-/**
- * The steps that end what the agents of a group have, such as alerts and tokens, where the group goes with
- * what they hang on: the grant of an application that claimed them, or the application itself.
- */
+/** The steps that remove what the agents of a group have, such as alerts and tokens, where the
+ *  group is removed together with what they depend on: the grant of the application that claimed
+ *  them, or the application itself. */
 export async function dependentAgentsRemoval(
   records: Pick<Records, "list">,
   group: string,

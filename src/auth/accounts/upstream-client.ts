@@ -20,10 +20,10 @@ import { EmailAddress } from "../../mail/email-address.ts";
 /** An answer of the provider has to be there within this many seconds. */
 const TIMEOUT_SECONDS = 5;
 
-/** What is asked for: who it is, and the address if the provider knows one. */
+/** Requested scopes: identity, and the address if the provider has one. */
 const SCOPE = "openid email";
 
-/** The provider is asked for a sign-in of at most so many seconds ago. */
+/** `max_age`: how long ago the sign-in at the provider may be, in seconds. */
 const MAX_AGE_SECONDS = 300;
 
 /** This service as a client of an OpenID provider. */
@@ -34,7 +34,7 @@ export interface UpstreamClientOptions extends UpstreamChoice {
   readonly fetch?: CustomFetch;
 }
 
-/** What ties an answer to the browser that asked. */
+/** Binds a response to the browser that began the request. */
 export interface Checks {
   readonly state: string;
   readonly nonce: string;
@@ -64,8 +64,8 @@ export interface UpstreamClient {
   identify(callback: URL, checks: Checks): Promise<Identity>;
 }
 
-/** Creates the client. What the provider says of itself is asked for when it is first needed, and
- *  asked for again after a failure. */
+/** Creates the client. The provider's metadata are fetched when first needed, and again after a
+ *  failure. */
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
   const { redirectUri } = options;
   let known: Promise<Configuration> | undefined;

@@ -120,7 +120,7 @@ function isAnswerTo({ value }: Stored<Attempt>, browser: string, { searchParams 
   return isSameText(checksOf(browser, value.salt).state, searchParams.get("state") ?? "");
 }
 
-/** Whoever has an account comes in; a new one takes what `SIGN_UP` asks for. */
+/** A person with an account may sign in; `SIGN_UP` decides on others. */
 async function mayEnter(
   identity: Identity,
   { accounts, signUp, isAccepted }: UpstreamOptions,

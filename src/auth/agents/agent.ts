@@ -4,19 +4,20 @@ import type { AuditEntry } from "../../store/audit/entry.ts";
 import { collection } from "../../store/port/records.ts";
 import { isScope, type Scope, scopeNames } from "../scopes.ts";
 
-/** How an agent said who it is when it registered (interface section 3). */
+/** How an agent identified itself when it registered. */
 export type IdentityType = "anonymous" | "identity_assertion" | "service_auth" | "agent";
 
-/** Who answers for an agent. */
+/** The owner of an agent. */
 export interface Ownership {
   readonly accountId: string;
-  /** What the agent may hold at most. */
+  /** Ceiling of the agent's scopes. */
   readonly scopes: readonly Scope[];
   /** Milliseconds since the epoch. */
   readonly claimedAt: number;
   /** The resource that its tokens are good for at most; absent: the whole service. */
   readonly resource?: string;
-  /** What it hangs on when an application claimed it with the person's token; absent: nothing. */
+  /** The application that claimed it with the person's token, with whose access it ends; absent:
+   *  a person claimed it. */
   readonly through?: ActingApplication;
 }
 
@@ -27,7 +28,7 @@ export interface ActingApplication {
   readonly grantId: string;
 }
 
-/** What the service knows of a registered client beside its metadata. */
+/** What the service stores of a registered client beside its metadata. */
 export interface Agent {
   readonly identityType: IdentityType;
   /** Milliseconds since the epoch. */
@@ -46,8 +47,8 @@ export interface Agent {
 
 /** A registered client. */
 export interface ClientRecord {
-  /** As oidc-provider keeps it; the client writes most of it, so that nothing that decides over
-   *  rights may be in it. The secret is hashed. */
+  /** As oidc-provider stores it, with the secret hashed. The client writes most of it, so it
+   *  must hold nothing that decides on rights. */
   readonly metadata: AdapterPayload;
   readonly agent: Agent;
 }
@@ -58,34 +59,32 @@ export const clients = collection<ClientRecord>("oidc:Client");
 /** Group of everything that was issued to a client, in all collections. */
 export const issuedTo = (clientId: string): string => `client:${clientId}`;
 
-/** Group of the authorization requests of a client for which a person is being asked. */
+/** Group of the authorization requests of a client that wait for a person. */
 export const askedBy = (clientId: string): string => `asked-by:${fingerprint(clientId)}`;
 
-/** Group of what a person has through a client, in all collections. */
+/** Group of everything a person has through a client, in all collections. */
 export const through = (accountId: string, clientId: string): string =>
   `through:${fingerprint(JSON.stringify([accountId, clientId]))}`;
 
-/** Group of the clients that an account answers for. */
+/** Group of the clients that an account owns. */
 export const claimedBy = (accountId: string): string => `agents-of:${accountId}`;
 
 /** Group of everything that ends with an account, in all collections. */
 export const belongingTo = (accountId: string): string => `account:${accountId}`;
 
-/** Agents of these kinds hold nothing until somebody answers for them (architecture section 7). */
+/** Agents of these types hold no scope until they have an owner. */
 const waiting: ReadonlySet<IdentityType> = new Set(["service_auth", "identity_assertion"]);
 
-/**
- * Whether what an agent does and what becomes of it is in the audit: where somebody answers for it, or
- * said who it is. Anybody can register and remove the others as often as they like, and audit rows
- * stay for 400 days; of those that are claimed, the entry of the claim says when they came
- * (`arrivalOf`).
- */
+/** Whether the actions of an agent, and its removal, are audited: when it has an owner, or
+ *  proved who it is. Anybody can register and remove others at will, and audit rows stay for 400
+ *  days. For an agent that is claimed later, the entry of the claim says when it registered
+ *  (`arrivalOf`). */
 export function isAudited({ identityType, owner }: Agent): boolean {
   return owner !== undefined || identityType === "identity_assertion";
 }
 
-/** When and how an agent came, for the entry of its claim: milliseconds since the epoch, and the site
- *  as a hash. */
+/** When and how an agent registered, for the audit entry of its claim: milliseconds since the
+ *  epoch, and the site as a hash. */
 export function arrivalOf({
   registeredAt,
   identityType,
@@ -94,8 +93,7 @@ export function arrivalOf({
   return { registeredAt, identityType, ...(site !== undefined && { site }) };
 }
 
-/** What an agent may hold while nobody answers for it.
- *  @param anonymousScopes What is open to agents that nobody answers for. */
+/** The scopes of an agent without an owner. @param anonymousScopes Scopes open to such agents. */
 export function heldUnclaimed(
   { metadata, agent }: ClientRecord,
   anonymousScopes: readonly Scope[],

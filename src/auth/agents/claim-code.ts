@@ -14,7 +14,7 @@ const MAX_TRIES = 5;
 /** Life of a code in milliseconds (architecture section 7). */
 export const CLAIM_CODE_MS = 10 * 60_000;
 
-/** A claim code as it is kept. */
+/** Stored form of a claim code. */
 export interface StoredCode {
   /** Of the agent's id and the code. */
   readonly hash: string;
@@ -22,7 +22,7 @@ export interface StoredCode {
   readonly tries: number;
 }
 
-/** A code that somebody gives for an agent. */
+/** A code that is presented for an agent. */
 export interface PresentedCode {
   readonly agentId: string;
   readonly code: string;
@@ -33,14 +33,16 @@ export function newClaimCode(): string {
   return Array.from(randomBytes(CHARACTERS), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
 }
 
-/** How a new code is kept. */
+/** Stored form of a new code. */
 export function storedCode(code: PresentedCode): StoredCode {
   return { hash: hashOf(code), tries: 0 };
 }
 
 /**
- * Whether a presented code is the kept one and has tries left; in the same time whatever is kept.
- * People may write it in either case, with spaces and hyphens, and take O for 0, I or L for 1.
+ * Where claim codes are checked: whether a presented code matches the stored one, which has tries
+ * left. Takes the same time whatever is stored.
+ *
+ * People may type it in either case, with spaces and hyphens, and O for 0, I or L for 1.
  */
 export function isValidClaimCode(kept: StoredCode | undefined, presented: PresentedCode): boolean {
   const isEqual = isSameText(kept?.hash ?? HASH_OF_NONE, hashOf(presented));

@@ -54,12 +54,12 @@ export interface ClaimRecord {
   };
   /** The e-mail address of the only person who may take part, when the agent named one. */
   readonly loginHint?: string;
-  /** Who was shown a code, and what they agreed to. */
+  /** The person who was shown a code, and what they agreed to. */
   readonly confirmed?: Claimer;
 }
 
-/** Claims by agent id. One that an agent has completed stays for its life, so that the agent can
- *  ask again when it did not hear the answer. */
+/** Claims by agent id. A claim that an agent completed stays for its life, so that the agent can
+ *  repeat the request when it missed the response. */
 export const claims = collection<ClaimRecord>("claims");
 
 /** An agent and its claim, as far as they are there. */
@@ -68,14 +68,14 @@ export interface ClaimState {
   readonly claim: Stored<ClaimRecord> | undefined;
 }
 
-/** An agent that waits for somebody to answer for it, and its claim. */
+/** An unclaimed agent and its claim. */
 export interface OpenClaim {
   readonly client: Stored<ClientRecord>;
   readonly claim: Stored<ClaimRecord>;
 }
 
-/** Reads an agent and its claim: the claim first, so that whoever finds none because it was completed
- *  at this moment finds the owner in the agent. The other way round there would be neither. */
+/** Reads an agent and its claim. The claim comes first: if it was completed meanwhile, the agent
+ *  read after it has its owner. In the other order neither would show. */
 export async function claimStateOf(records: Records, agentId: string): Promise<ClaimState> {
   const claim = await records.get(claims, agentId);
   const client = await records.get(clients, agentId);
@@ -89,7 +89,7 @@ export async function claimStateOfAttempt(records: Records, attempt: string): Pr
   return { client, claim };
 }
 
-/** Whether a client waits for somebody to answer for it. */
+/** Whether a client can be claimed and has no owner. */
 export function isUnclaimed({ value }: Stored<ClientRecord>): boolean {
   return value.agent.owner === undefined && isClaimable(value);
 }
@@ -100,8 +100,8 @@ export function openClaim({ client, claim }: ClaimState): OpenClaim | undefined 
   return { client, claim };
 }
 
-/** Whether a person is the one that the agent named, if it named one. The address that it
- *  registered with counts more than one that it named later. */
+/** Whether a person is the one whom the agent named, if it named one. The address of the
+ *  registration takes precedence over a later one. */
 export function isInvited(
   account: AccountRecord | undefined,
   { client, claim }: OpenClaim,
@@ -110,7 +110,7 @@ export function isInvited(
   return account !== undefined && (hint === undefined || hint === account.email);
 }
 
-/** A new claim, and the step that puts it and its codes in the place of the one before. */
+/** A new claim, and the step that replaces the one before and its codes. */
 export function newClaim(
   agentId: string,
   { now, loginHint }: { readonly now: Date; readonly loginHint?: string | undefined },
@@ -132,7 +132,7 @@ export function newClaim(
   };
 }
 
-/** The step that notes what a person agreed to, and the code that they are shown for it. The claim
+/** The step that records what a person agreed to, and the code that they are shown. The claim
  *  then ends with their account too. */
 export function confirmedClaim(
   claim: Stored<ClaimRecord>,
@@ -145,7 +145,7 @@ export function confirmedClaim(
   return replace(claims, claim, { value: { ...claim.value, codes, confirmed: claimer }, groups });
 }
 
-/** The steps that count a wrong try; they hold only while no other was counted. */
+/** The steps that count a failed try; they conflict when another was counted meanwhile. */
 export function failedTry(
   { claim }: ClaimState,
   which: keyof ClaimRecord["codes"],
@@ -156,7 +156,7 @@ export function failedTry(
   return [replace(claims, claim, { value: { ...claim.value, codes } })];
 }
 
-/** The step that keeps a completed claim when everything of its agent has gone. */
+/** The step that stores a completed claim again after everything of its agent was removed. */
 export function retainedClaim({ key, value, groups }: Stored<ClaimRecord>): Operation {
   return put(claims, { key, value, groups, ttlMs: CLAIM_CODE_MS });
 }

@@ -33,23 +33,23 @@ import {
 } from "./ownership-transfer.ts";
 import { newRegistrationToken } from "./registration-access-token.ts";
 
-/** An agent that somebody answers for. */
+/** An agent that was claimed. */
 export interface Claimed extends Ownership {
   readonly status: "claimed";
   readonly agentId: string;
   readonly identityType: IdentityType;
-  /** The new registration access token (RFC 7592), said once to whoever completed the claim over the
-   *  API; the one before has ended. */
+  /** The new registration access token (RFC 7592), returned once to whoever completed the claim
+   *  over the API. The one before has ended. */
   readonly registrationToken?: string;
 }
 
-/** What came of an attempt to complete a claim. */
+/** Outcome of an attempt to complete a claim. */
 export type ClaimOutcome =
   | Claimed
   /** Unknown agent, wrong or expired code, too many tries, claimed by another, a person other than the
    *  one the agent named, or an application whose access has ended. */
   | { readonly status: "invalid_claim_code" }
-  /** No person has confirmed yet; only the agent itself is told. */
+  /** No person has confirmed yet. Only the agent itself gets this outcome. */
   | { readonly status: "claim_not_confirmed" };
 
 /** What the steps of a claim work with. */
@@ -57,15 +57,15 @@ export interface ClaimContext {
   readonly records: Records;
   readonly audit: Auditor;
   readonly now: () => Date;
-  /** Absent: nobody is told by mail. */
+  /** Absent: owners are not notified. */
   readonly mailbox: Mailbox | undefined;
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
-  /** What an agent may hold that nobody answers for. */
+  /** The scopes of an agent without an owner. */
   readonly anonymousScopes: readonly Scope[];
 }
 
-/** What a look at the store leads to. */
+/** An answer, and the steps that must be committed with it. */
 interface Decision<T> {
   readonly answer: T;
   readonly steps: readonly Operation[];
@@ -83,7 +83,7 @@ export interface CodeLookup {
   readonly match: Match | undefined;
 }
 
-/** Decides anew until nothing that the decision rests on was written in between. */
+/** Decides, and decides again while the commit conflicts with a concurrent change. */
 export async function commitDecision<T>(
   records: Records,
   decide: () => Promise<Decision<T>>,
@@ -94,8 +94,8 @@ export async function commitDecision<T>(
   }
 }
 
-/** Looks for the claim that a person gives the code of; reads and hashes the same whatever there
- *  is, so that the time tells nothing. */
+/** Finds the claim of a code that a person gives. It reads and hashes the same in every case, so
+ *  that the time reveals nothing. */
 export async function findByCode(
   { records }: ClaimContext,
   presented: PresentedCode,
@@ -112,8 +112,8 @@ export async function findByCode(
   return { state, match };
 }
 
-/** The steps of every refusal. There is something to write for an agent that does not exist too, so
- *  that the time tells nothing. */
+/** The steps of a refusal. There is something to write for an unknown agent too, so that the
+ *  time reveals nothing. */
 export function refusal(
   { audit }: ClaimContext,
   { state, which, agentId, actor }: Refused,
@@ -130,8 +130,8 @@ interface Refused {
   readonly actor: string;
 }
 
-/** A person, or an application that acts for them, gives the code that the agent was given. Whoever
- *  answers for the agent already has nothing to prove. */
+/** A person, or an application that acts for them, gives the code that the agent was given. For
+ *  the owner of the agent the claim succeeds without a code. */
 export function completeByPerson(
   context: ClaimContext,
   presented: PresentedCode,
@@ -179,7 +179,8 @@ export function completeByAgent(
   });
 }
 
-/** What the right code leads to: the claim, or its answer once more when it was lost. */
+/** The decision on the right code: the claim, or the same answer again when the response was
+ *  lost. */
 async function confirmedCompletion(
   context: ClaimContext,
   state: ClaimState,
@@ -200,13 +201,13 @@ async function confirmedCompletion(
   return { answer, steps: [...steps, retainedClaim(open.claim)] };
 }
 
-/** Who completes a claim, and what they get and need for it. */
+/** The claimer, and what the claim needs and gives. */
 interface Completing {
   readonly claimer: Claimer;
   readonly access: ClaimingAccess | undefined;
-  /** RFC 7592 leaves open who manages a registration: it is whoever completes the claim over the API,
-   *  the agent itself or the application of its person. A person at the page gets none, and manages
-   *  the agent on the account page. */
+  /** RFC 7592 leaves open who manages a registration. Here it is the party that completes the
+   *  claim over the API: the agent itself or the application of its person. A person at the page
+   *  gets no token; they manage the agent on the account page. */
   readonly registrationToken: string | undefined;
 }
 

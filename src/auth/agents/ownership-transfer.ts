@@ -16,12 +16,12 @@ import { claims, type OpenClaim } from "./claim-records.ts";
 
 import { heldWith } from "./registration-access-token.ts";
 
-/** A notice that comes later than mail servers try for is none, in milliseconds (RFC 5321 section
- *  4.5.4.1: 4 to 5 days). */
+/** How long the notice is worth sending, in milliseconds: as long as mail servers retry (RFC
+ *  5321 section 4.5.4.1: 4 to 5 days). */
 const NOTICE_USEFUL_MS = 5 * 86_400_000;
 
-/** What somebody answers for from now on: what the agent had anyway, so that a claim takes nothing from
- *  it, and what they give it. @param had What it held while nobody answered for it. */
+/** The ownership that a claim creates. The agent keeps the scopes that it had, so a claim takes
+ *  nothing from it, and gets those of the claimer. @param had Its scopes before the claim. */
 export function ownership(
   { accountId, scopes, through }: Claimer,
   had: readonly Scope[],
@@ -34,7 +34,7 @@ export function ownership(
 /** What lets an application claim for a person. */
 export interface ClaimingAccess {
   readonly grant: Stored<GrantRecord>;
-  /** `undefined` for one that came by a document. */
+  /** `undefined` for a client with a metadata document. */
   readonly application: Stored<ClientRecord> | undefined;
 }
 
@@ -59,9 +59,9 @@ interface Completion {
   readonly registrationToken: string | undefined;
 }
 
-/** The steps that give an agent its owner. Whatever was issued to it before goes, its registration
- *  access token too, since whoever took it from the agent would come to more rights (discovery
- *  section 1.4). */
+/** The steps that give an agent its owner. Everything issued to it before is removed, its
+ *  registration access token too: otherwise a thief of either would gain the rights of the
+ *  owner. */
 export function completedClaim(
   { client, claim }: OpenClaim,
   { owner, access, registrationToken }: Completion,
@@ -82,9 +82,9 @@ export function completedClaim(
   ];
 }
 
-/** Groups of an agent that an application claimed. It goes with the grant, with the application, and
- *  with the grants on which the application hangs itself: no application outlives what a person
- *  allowed it by claiming agents. */
+/** Groups of an agent that an application claimed. It is removed with the grant, with the
+ *  application, and with the grants that the application itself depends on: claiming agents lets
+ *  no application outlive what a person allowed it. */
 function groupsOf({ grant, application }: ClaimingAccess): readonly string[] {
   const { clientId } = grant.value;
   const own = [underGrant(grant.key), ...(clientId === undefined ? [] : [issuedTo(clientId)])];
@@ -97,16 +97,16 @@ function lifeOf({ grant, application }: ClaimingAccess, now: number): number | n
   return endsAt === Infinity ? null : Math.max(1, endsAt - now);
 }
 
-/** A client with other grants keeps what it may ask for with those; what its own tokens may hold
- *  stands with the owner. */
+/** A client with other grant types keeps the scopes that it may request with those. The ceiling
+ *  of its own tokens is the owner's. */
 function scopeAfter({ value }: Stored<ClientRecord>, owner: Ownership): readonly string[] {
   const { grant_types: types = [], scope = "" } = value.metadata;
   const hasOthers = types.some((type) => type !== "client_credentials");
   return [...new Set([...owner.scopes, ...(hasOthers ? scopeNames(scope) : [])])];
 }
 
-/** The steps that tell a person which agent acts for them now. The name that the agent gave itself
- *  is left out: it would put a stranger's words into the service's mail. */
+/** The steps that notify a person of their new agent. The name that the agent gave itself is
+ *  left out: it would put a stranger's words into the service's mail. */
 export function claimNotice(
   { mailbox, baseUrl }: { readonly mailbox: Mailbox | undefined; readonly baseUrl: string },
   { email, agentId, owner }: ClaimNotice,
@@ -125,9 +125,9 @@ export function claimNotice(
   });
 }
 
-/** Who is told of which agent. */
+/** A notice of a claim. */
 interface ClaimNotice {
-  /** Absent for people who only come by an identity provider. */
+  /** Absent for people known by an identity provider alone. */
   readonly email: string | undefined;
   readonly agentId: string;
   readonly owner: Ownership;

@@ -17,15 +17,15 @@ import {
 } from "./assertion-claims.ts";
 import type { TrustedIssuer } from "./trusted-issuers.ts";
 
-/** What came of an assertion: the grant of the token that it was exchanged for, or the agent that was
- *  registered with it. A record of an earlier version does not say. */
+/** What an assertion was used for: the grant of the token that it was exchanged for, or the
+ *  agent that was registered with it. Records of earlier versions do not say. */
 type UsedAssertion = Readonly<Partial<Record<"grantId" | "clientId", string>>>;
 
 /** Assertions that were used, by the hash of their `iss` and `jti`. */
 export const usedAssertions = collection<UsedAssertion>("assertions:used");
 
-/** A valid assertion. It counts once: what came of it must be inserted into `usedAssertions` in the
- *  commit that it leads to. */
+/** A valid assertion. It counts once: its use must be inserted into `usedAssertions` in the same
+ *  commit. */
 export interface Assertion {
   readonly subject: Subject;
   /** The scopes it allows; `undefined` when it does not limit them. */
@@ -45,9 +45,9 @@ export interface AssertionVerifier {
    *  itself, and the person must have signed in within the last hour. */
   forRegistration(assertion: string): Promise<Assertion | Refusal>;
 
-  /** Ends what came of an assertion that was used before, and records that another use was refused, after
-   *  what it was used for did not hold; nothing when that was for another reason.
-   *  @param actor Id of the client, or `anonymous`. */
+  /** Revokes what an assertion was used for before, and audits the refused use, after its
+   *  insertion conflicted; does nothing when the conflict had another reason. @param actor Id of
+   *  the client, or `anonymous`. */
   recordReplay(assertion: Assertion, actor: string): Promise<void>;
 }
 
@@ -67,8 +67,9 @@ export const MAX_LOGIN_AGE_SECONDS = 3600;
 /** What is wrong with claims at the place where they are presented; time in seconds. */
 type Rule = (claims: ClaimSet, now: number) => Refusal | undefined;
 
-/** Here nobody proves to be the client that an assertion names. One that was issued to an application
- *  must not make whoever comes by it an agent of the person; so it must be the provider's own. */
+/** Here nobody proves to be the client that an assertion names. An assertion issued to an
+ *  application must not turn a finder into an agent of the person, so it must be the provider's
+ *  own. */
 const registrationRule: Rule = ({ client_id, iss, auth_time }, now) => {
   if (client_id !== iss) return "invalid_client_id";
   const age = auth_time === undefined ? Number.POSITIVE_INFINITY : now - auth_time;
@@ -90,8 +91,8 @@ function assertionOf(claims: ClaimSet, { name }: TrustedIssuer, now: number): As
   };
 }
 
-/** The steps that end what came of an assertion: one of the two who presented it is a thief, as with an
- *  authorization code (RFC 6749 section 4.1.2). */
+/** The steps that revoke what an assertion was used for: one of the two who presented it is a
+ *  thief, as with an authorization code (RFC 6749 section 4.1.2). */
 async function revocationOfUse(
   records: Pick<Records, "get" | "list">,
   { grantId, clientId }: UsedAssertion,

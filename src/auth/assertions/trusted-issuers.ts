@@ -17,7 +17,7 @@ export interface TrustedIssuer {
  *  minutes; an unknown key is looked for again at most every 30 s. All in milliseconds. */
 const FETCHING = { timeoutDuration: 3000, cacheMaxAge: 600_000, cooldownDuration: 30_000 };
 
-/** Plain http would let whoever is on the way put in keys of their own. */
+/** Over plain http, an attacker on the path could replace the keys. */
 function isSafe(text: string): boolean {
   const url = URL.parse(text);
   return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));

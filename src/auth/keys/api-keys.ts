@@ -11,7 +11,7 @@ import { type LastUse, lastUseRemoval } from "../last-use.ts";
 import type { Scope } from "../scopes.ts";
 import { hintOf, isKeyText, newKeyText } from "./key-format.ts";
 
-/** A long-lived key (interface section 5.1). The key itself is kept as a hash only. */
+/** A long-lived key. Only its hash is stored. */
 export interface ApiKey {
   /** `key_` and random characters; names the key without giving it away. */
   readonly id: string;
@@ -28,7 +28,7 @@ export interface ApiKey {
   readonly lastUsedAt: number | undefined;
 }
 
-/** A key without what is kept apart from it. */
+/** Stored form of a key; the last use is stored apart. */
 type KeptKey = Omit<ApiKey, "lastUsedAt">;
 
 /** What a new key is made from. */
@@ -49,8 +49,8 @@ export const KEYS_PER_ACCOUNT = 5;
 
 /** API keys. */
 export interface ApiKeys {
-  /** A new key and the steps that keep it, for a commit with something else. The key is in no
-   *  other answer ever again. */
+  /** A new key and the steps that store it, for a commit with something else. The key is
+   *  returned only here. */
   created(key: NewApiKey): {
     readonly key: string;
     readonly id: string;
@@ -77,7 +77,7 @@ export interface ApiKeys {
   revoke(id: string, by: string, accountId?: string): Promise<boolean>;
 }
 
-/** What keys are kept with. */
+/** What the key store works with. */
 export interface ApiKeysOptions {
   readonly records: Records;
   /** Of the store: a key is only good where it was made, for the real market or not. */
@@ -90,7 +90,7 @@ export interface ApiKeysOptions {
 /** Keys by the fingerprint of their text. */
 export const apiKeys = collection<KeptKey>("api-keys");
 
-/** Written by whoever makes a key for an account, so that no two do at the same time. */
+/** Written with each new key of an account, so that concurrent requests conflict. */
 const turns = collection<{ readonly keyId: string }>("api-key-turns");
 
 /** Random characters of an id. */
@@ -144,7 +144,8 @@ function created(wanted: NewApiKey, { mode, now, audit }: ApiKeysOptions) {
   return { key, id, steps: [placed, ...audit({ action: "key.created", actor: by, target: id })] };
 }
 
-/** Takes a turn and counts the keys within it: whoever was not alone tries again. */
+/** Counts the keys of the account and commits; tries again when another request created one
+ *  meanwhile. */
 async function createFor(
   wanted: NewApiKey & { readonly accountId: string },
   options: ApiKeysOptions,

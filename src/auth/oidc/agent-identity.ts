@@ -12,10 +12,10 @@ import type { Auditor } from "../auditor.ts";
 import { allScopes } from "../scopes.ts";
 import type { Metadata } from "./metadata-members.ts";
 
-/** What a registration says of who the agent is, once it was verified. */
+/** The identity that a registration requests, verified. */
 export interface RequestedIdentity {
   readonly agent: Pick<Agent, "identityType" | "loginHint" | "owner">;
-  /** What it rests on. */
+  /** The assertion that proves it. */
   readonly assertion?: Assertion;
   /** To be committed with the agent. @param clientId Id of the agent. */
   steps(clientId: string): readonly Operation[];
@@ -31,7 +31,7 @@ export interface IdentityOptions {
   readonly now: () => Date;
 }
 
-/** Types of the interface (section 3) that do not register here, and where they go instead. */
+/** Types that do not register here, and where they go instead. */
 const elsewhere: Readonly<Record<string, string>> = {
   user: "a user signs in by the authorization code flow at /oauth/authorize",
   service: "a service uses an API key, which the operator issues or accepts an application for",
@@ -41,7 +41,7 @@ function refuse(error: string, description: string): never {
   throw new errors.CustomOIDCProviderError(error, description);
 }
 
-/** Spec 2.4 knows no `type`: a registration without one is of an anonymous agent. */
+/** A registration without `type` is of an anonymous agent. */
 function plain(identityType: "anonymous" | "agent"): RequestedIdentity {
   return { agent: { identityType }, steps: () => [] };
 }
@@ -117,7 +117,7 @@ export async function requestedIdentity(
 
   const isKnown = type === "agent" || type === "service_auth" || type === "identity_assertion";
   if (!isKnown) {
-    // The metadata name these too: what is wrong is the place, and not the type.
+    // The metadata list these types, so the error is the endpoint, not the type.
     const advice = Object.hasOwn(elsewhere, String(type)) ? elsewhere[String(type)] : undefined;
     if (advice !== undefined) refuse("invalid_client_metadata", advice);
     const known = "type must be anonymous, identity_assertion, service_auth or agent";

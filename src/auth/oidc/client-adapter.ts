@@ -27,8 +27,8 @@ function storable(metadata: AdapterPayload): AdapterPayload {
   return { ...metadata, client_secret: hashClientSecret(client_secret) };
 }
 
-/** To a client that people consent to, `openid` and `offline_access` are open without being
- *  registered: oidc-provider would refuse them, and clients ask for them of their own accord. */
+/** oidc-provider refuses scopes that a client did not register. Clients that people consent to
+ *  ask for `openid` and `offline_access` of their own accord, so these are added. */
 function handedOut({ metadata }: ClientRecord): AdapterPayload {
   const { grant_types: types, scope } = metadata;
   const usesCode = Array.isArray(types) && types.includes("authorization_code");
@@ -36,8 +36,8 @@ function handedOut({ metadata }: ClientRecord): AdapterPayload {
   return { ...copied(metadata), scope: withPersonalScopes(scope) };
 }
 
-/** Whoever manages a registration must still hold its token when the change is made: at a claim, or by
- *  another update, it ends (RFC 7592 section 5). */
+/** A registration access token must still be valid when the change is committed: a claim or
+ *  another update ends it (RFC 7592 section 5). */
 function checkManager({ groups }: Stored<ClientRecord>): void {
   const { route, entities } = Provider.ctx?.oidc ?? {};
   if (route !== "client_update" && route !== "client_delete") return;
@@ -70,7 +70,7 @@ async function updated(
   ];
 }
 
-/** The networks that the request under way comes from. */
+/** The networks that the current request comes from. */
 function originOf({ hashAddress }: ClientAdapterContext): Pick<Agent, "site" | "provider"> {
   const { ctx } = Provider;
   if (ctx === undefined) return {};
@@ -100,7 +100,7 @@ async function create(
   const placing = placingOf(agent);
   const { ttlMs: lifeMs } = placing;
   if (lifeMs !== undefined) await capacity.admit({ clientId: key, client: value, lifeMs });
-  // Whoever is owned from the start came by an assertion.
+  // A client with an owner from the start was registered with an assertion.
   const displaced = agent.owner && (await roomForAsserted(records, agent.owner.accountId));
   const isKept = await records.commit([
     ...(displaced ?? []),
@@ -110,23 +110,21 @@ async function create(
       : []),
     ...steps,
   ]);
-  // Ids are random, so that it was the assertion that the steps use up.
+  // Client ids are random, so the conflict is the assertion, which was used meanwhile.
   if (!isKept) refuseAssertion("replay_detected");
 }
 
-/**
- * Keeps clients. One that is registered lives for a day, or for thirty once it was given a token, or
- * for thirty from the last time that a person let it act for them, or for ever when somebody answers
- * for it. An update leaves its life as it is, and who it is; when it changes where answers go, it ends
- * what people allowed the client, since they were shown something else. What was issued to a client goes
- * together with it.
- */
+/** Stores clients. A registered client lives for a day; for 30 days once it was issued a token,
+ *  counted anew each time that a person authorizes it; and without end once it has an owner. An
+ *  update changes neither its life nor its identity. An update of the redirect URIs revokes the
+ *  grants of the client, since people were shown others. Everything that was issued to a client
+ *  is removed with it. */
 export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
   const { records, audit } = context;
   const endedBy = (metadata: AdapterPayload, { key, value }: Stored<ClientRecord>) =>
     haveSameRedirects(value.metadata, metadata) ? [] : readAll(records, grants, issuedTo(key));
 
-  /** Whether the end of a client is somebody's concern: with it ends what people allowed it. */
+  /** Whether the removal of a client is audited: it takes the grants of people along. */
   const concerns = async ({ key, value }: Stored<ClientRecord>) =>
     isAudited(value.agent) ||
     (await records.list(grants, { group: issuedTo(key), limit: 1 })).length > 0;
@@ -164,10 +162,8 @@ export function clientAdapter(context: ClientAdapterContext): ModelAdapter {
   };
 }
 
-/**
- * Keeps registration access tokens (RFC 7592) as names of their clients, so that each lives
- * exactly as long as its client. A client has one; a new one takes the place of the old one.
- */
+/** Stores registration access tokens (RFC 7592) as groups of their clients, so that each lives
+ *  exactly as long as its client. A client has one; a new one replaces it. */
 export function registrationTokenAdapter({ records }: AdapterContext): ModelAdapter {
   const holderOf = async (token: string): Promise<Stored<ClientRecord> | undefined> =>
     (await records.list(clients, { group: registeredBy(token), limit: 1 }))[0];
@@ -194,7 +190,7 @@ export function registrationTokenAdapter({ records }: AdapterContext): ModelAdap
         return heldWith(token, groups);
       });
       if (isKept) return;
-      // One that nobody answers for may have to give way at once to others of its site.
+      // An unclaimed client may be evicted at once by others of its network.
       const { ctx } = Provider;
       throw ctx?.oidc.route === "registration" && stateOf(ctx).registration?.isOwned !== true
         ? noCapacity()

@@ -13,7 +13,7 @@ import type { AdmitToken } from "./request-state.ts";
 import { ownCeiling, type ResourcePolicy } from "./resources.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
-/** A token as it is answered (RFC 6749 section 5.1). */
+/** A token response (RFC 6749 section 5.1). */
 interface TokenResponse {
   readonly access_token: string;
   /** Seconds. */
@@ -22,30 +22,31 @@ interface TokenResponse {
   readonly scope: string;
 }
 
-/** @returns `undefined` when the request is not plain, or anything about it is not in order. */
+/** @returns `undefined` when oidc-provider has to handle the request. */
 export type IssueClientCredentials = (
   form: URLSearchParams,
   admitToken: AdmitToken,
 ) => Promise<TokenResponse | undefined>;
 
-/** Members of a plain request: with others, it means more than is understood here. */
+/** Parameters of a simple request. Any other one gives it a meaning that only oidc-provider
+ *  handles. */
 const members = ["grant_type", "client_id", "client_secret", "scope", "resource"];
 
 /** Random bytes of a token; as many as oidc-provider takes. */
 const TOKEN_BYTES = 32;
 
-/** Tokens that random bytes are fetched for at once: to ask for few costs nearly as much. */
+/** Tokens per call for random bytes: few cost nearly as much as many. */
 const TOKENS_AT_ONCE = 128;
 
 const tokens = collection<AdapterPayload>("oidc:ClientCredentials");
 
 /**
- * Issues the token of the plainest request: client_credentials with id and secret in the form, which
- * every agent sends every hour, and at which oidc-provider takes five times as long.
+ * Issues the token of the simplest request: client_credentials with id and secret in the form.
+ * Every agent sends it every hour, and oidc-provider takes five times as long.
  *
- * It only ever grants. Whatever is unusual or wrong, be it an unknown member, another way to prove who
- * the client is, a scope out of reach, is left to the authorization server, which then says what it
- * is. The token is kept as the authorization server keeps its own.
+ * It never refuses. Anything unusual or wrong, such as an unknown parameter, another authentication
+ * method or a scope out of reach, is left to oidc-provider, which then says what it is. The token
+ * is stored as oidc-provider stores its own.
  *
  * @throws {Problem} `store_unavailable`, and what `admitToken` throws
  */
@@ -75,7 +76,7 @@ function createTokens(): () => string {
   };
 }
 
-/** What a token is given for. */
+/** What a token is issued for. */
 interface Basis {
   readonly client: Stored<ClientRecord>;
   readonly right: Right;
@@ -146,7 +147,7 @@ async function give(
   };
 }
 
-/** The token as the authorization server would keep it. */
+/** The token as oidc-provider would store it. */
 function recordOf(token: string, { client, right }: Omit<Basis, "admitToken">): NewRecord {
   // Checked by oidc-provider, which knows no clock but this one; the store's ends the token as well.
   const iat = Math.floor(Date.now() / 1000);

@@ -2,25 +2,25 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 import { errors } from "oidc-provider";
 import { list, type Metadata, refuse } from "./metadata-members.ts";
 
-/** Longest time that an assertion of a client may still be good for, in seconds. Each is remembered until
- *  it ends, so that it counts once. */
+/** Longest time until an assertion of a client expires, in seconds. Each is stored until then,
+ *  so that it counts once. */
 const MAX_ASSERTION_SECONDS = 3600;
 
 /** Most keys of a client. */
 const MAX_KEYS = 20;
 
-/** The members that are kept of a key: what it is made of and what it is for (RFC 7517 section 4,
- *  RFC 7518 section 6). */
+/** The members that are stored of a key: its parameters and its use (RFC 7517 section 4, RFC
+ *  7518 section 6). */
 const keptMembers = ["kty", "kid", "use", "alg", "crv", "x", "y", "n", "e"];
 
 /** Members of a private or symmetric key (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
 
-/** Lengths of an RSA modulus, in bits: RFC 7518 section 3.3 and, since whoever verifies pays for the
- *  length, the longest in use. */
+/** Lengths of an RSA modulus, in bits. The minimum is of RFC 7518 section 3.3; the maximum is
+ *  the longest in use, since verification costs grow with it. */
 const RSA_BITS = { min: 2048, max: 4096 };
 
-/** Highest RSA exponent: each bit more costs whoever verifies. 65537 is the one in use. */
+/** Largest RSA exponent: verification costs grow with it. 65537 is the usual one. */
 const MAX_RSA_EXPONENT = 0xffffffffn;
 
 function isUsable({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObject): boolean {

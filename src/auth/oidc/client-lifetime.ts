@@ -8,8 +8,8 @@ const DAY_MS = 24 * 3_600_000;
 /** Life of a client that was never given a token, in milliseconds (architecture section 7). */
 const UNUSED_MS = DAY_MS;
 
-/** Life of a client that no person has claimed, in milliseconds (architecture section 7): from its
- *  registration, or from the last time that a person let it act for them. */
+/** Life of a client that no person has claimed, in milliseconds: from its registration, or from
+ *  the last time that a person authorized it. */
 const UNCLAIMED_MS = 30 * DAY_MS;
 
 /** Group of the clients that were never given a token. */
@@ -18,16 +18,16 @@ const UNUSED = "clients:unused";
 /** For whom a token is issued: the client itself, or a person. */
 export type Beneficiary = "client" | "person";
 
-/** How a new client is kept: for ever when somebody answers for it; and found by the address that it
- *  named, should that person want to be forgotten. */
+/** Groups and life of a new client. It has no end when it has an owner. One that names an
+ *  address is found by it, should that person want to be forgotten. */
 export function placingOf({ owner, loginHint }: Agent): Placing {
   if (owner !== undefined) return { groups: [claimedBy(owner.accountId)] };
   const named = loginHint === undefined ? [] : [ofEmail(loginHint)];
   return { groups: [UNUSED, ...named], ttlMs: UNUSED_MS };
 }
 
-/** The step that holds only while a client is as it was read, and that lets it live on when it is
- *  given a token. @param beneficiary `undefined`: no token. */
+/** The step that holds only while a client is as it was read, and that extends its life when it
+ *  is issued a token. @param beneficiary `undefined`: no token. */
 export function whileUnchanged(
   client: Stored<ClientRecord>,
   beneficiary: Beneficiary | undefined,
@@ -45,7 +45,7 @@ function lifeOf(
   beneficiary: Beneficiary,
   now: Date,
 ): number | undefined {
-  // One with an owner that ends all the same hangs on what an application was allowed.
+  // A client with both an owner and an end depends on the access of an application.
   if (expiresAt === undefined || agent.owner !== undefined) return undefined;
   const leftMs = expiresAt - now.getTime();
   if (beneficiary === "client") {

@@ -15,7 +15,7 @@ import { isAllowedRedirect } from "./redirect-uris.ts";
 import { stateOf } from "./request-state.ts";
 import { personalScopes, withPersonalScopes } from "./resources.ts";
 
-/** Grant types a client can register; others that are asked for are left out of the answer. */
+/** Grant types that a client can register; others are left out of the response. */
 const grantTypes: readonly unknown[] = [
   "authorization_code",
   "client_credentials",
@@ -23,7 +23,8 @@ const grantTypes: readonly unknown[] = [
   JWT_BEARER,
 ];
 
-/** Grants without a person at a browser: without authentication, the id alone would do. */
+/** Grants that need client authentication: without a person at a browser, the client id alone
+ *  would do. */
 export const confidentialGrants: readonly string[] = ["client_credentials", JWT_BEARER];
 
 /** How ID tokens are signed: with a key of each algorithm in the key set. */
@@ -79,8 +80,8 @@ function grantedTypes(metadata: Metadata): readonly unknown[] {
   return granted;
 }
 
-/** The scopes a client may register. What a person decides over is theirs to limit, so that a client
- *  which asks one, or their identity provider, may ask for all. */
+/** The scopes that a client may register. A client that asks a person, or their identity
+ *  provider, may register all: they decide. */
 function registrableScopes(types: readonly unknown[], own: readonly Scope[]): readonly string[] {
   if (types.includes("authorization_code")) return [...allScopes, ...personalScopes];
   return types.includes(JWT_BEARER) ? allScopes : own;
@@ -147,12 +148,11 @@ export function normalizeRegistration(metadata: Metadata, ceiling: readonly Scop
 const properties = ["software_id", "software_version"];
 
 /**
- * Normalises what a stranger says of a client before oidc-provider looks at it: in every registration
- * and update, and in a metadata document whenever it is used. A registered client that is merely
- * loaded was normalised before.
+ * Normalizes client metadata before oidc-provider validates them: in every registration and update,
+ * and in a metadata document whenever it is used. Stored clients were normalized before.
  *
- * The library runs the hook once for each member of its own, and tells it the request only when there
- * is something to be kept.
+ * oidc-provider calls the hook once for each of `properties`, with a context only where the client
+ * is going to be stored.
  */
 export function clientMetadata(anonymousScopes: readonly Scope[]) {
   return {

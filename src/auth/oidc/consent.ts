@@ -1,16 +1,16 @@
 import { isScope } from "../scopes.ts";
 
-/** What a person was asked, and what they said. */
+/** A person's answer on the consent page. */
 export interface Decision {
-  /** The resources that the client asks for. */
+  /** The resources that the client requests. */
   readonly resources: readonly string[];
-  /** Names of all scopes that the client asks for. */
+  /** Names of all scopes that the client requests. */
   readonly asked: readonly string[];
-  /** Those of them that the person was asked about. */
+  /** Those of them that the page showed. */
   readonly open: readonly string[];
-  /** Those of them that they allow; any other name counts for nothing. */
+  /** Those of them that the person allows; any other name is ignored. */
   readonly allowed: readonly string[];
-  /** Where answers go (`redirectOrigin`), which the person approves with whatever they allow. */
+  /** Origin of the redirect URI (`redirectOrigin`), approved with whatever is allowed. */
   readonly redirectOrigin: string;
 }
 
@@ -26,12 +26,10 @@ export interface Decided extends Scopes {
   redirectOrigins?: readonly string[] | undefined;
 }
 
-/**
- * Writes a decision into a grant. What is refused is kept as well: oidc-provider asks until each scope
- * is one or the other. The last word on a scope counts, so that what was refused can be allowed when
- * the client asks again. The page names no resource, so that what a person refuses is refused for every
- * resource that they allowed before.
- */
+/** Records a decision in a grant. Refusals are recorded too, since oidc-provider prompts until
+ *  each scope is either allowed or refused. The latest decision on a scope counts, so that a
+ *  refused scope can be allowed later. The page names no resource, so a refusal holds for every
+ *  resource that was allowed before. */
 export function decideOn(grant: Decided, decision: Decision): void {
   const { resources, asked, open, allowed, redirectOrigin } = decision;
   const granted = open.filter((name) => allowed.includes(name));
@@ -46,7 +44,7 @@ export function decideOn(grant: Decided, decision: Decision): void {
   for (const resource of Object.keys(grant.resources ?? {})) {
     change(grant, { resource, add: [], drop: refused });
   }
-  // To the library every scope is one of OpenID Connect too.
+  // oidc-provider counts every scope among those of OpenID Connect too.
   const { rejected } = grant;
   grant.openid = {
     ...grant.openid,

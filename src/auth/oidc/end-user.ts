@@ -13,14 +13,14 @@ import type { Agent } from "../agents/agent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { stateOf } from "./request-state.ts";
 
-/** Who the people are that clients act for. */
+/** How the people are found that clients act for. */
 export interface People {
   readonly accounts: Pick<Accounts, "find">;
   /** Who is signed in at a browser. @param cookie Its Cookie header. */
   readonly signedIn: (cookie: string | undefined) => Promise<Session | undefined>;
 }
 
-/** Finds a person for an ID token: it says who they are by a name that says nothing else. */
+/** Finds a person for an ID token. Its subject is the account id, which reveals nothing else. */
 export function accountFinder({ accounts }: People): Configuration["findAccount"] {
   return async (_ctx, sub) => {
     const account = await accounts.find(sub);
@@ -31,11 +31,10 @@ export function accountFinder({ accounts }: People): Configuration["findAccount"
 /** Reason of the consent prompt: the person has not approved answers at this origin. */
 export const UNAPPROVED_REDIRECT = "redirect_not_approved";
 
-/**
- * When a person is asked: as oidc-provider does; to sign in whenever nobody, or somebody else, is
- * signed in at the browser, which they do for the whole service and not for one request; and to
- * consent whenever answers go to an origin that the consent page has not shown them for this client.
- */
+/** Prompts a person as oidc-provider does and, in addition: to sign in whenever nobody, or
+ *  somebody else, is signed in at the browser, since a sign-in is for the whole service and not
+ *  for one request; and to consent whenever the redirect URI is at an origin that the consent
+ *  page has not shown them for this client. */
 export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   const policy = interactionPolicy.base();
   policy.get("login")?.checks.add(
@@ -63,7 +62,7 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   return policy;
 }
 
-/** The part of the library's sessions that its types leave out. */
+/** The part of oidc-provider's sessions that its types leave out. */
 interface ProviderSessions {
   get(ctx: KoaContextWithOIDC): Promise<{
     readonly accountId?: string | undefined;
@@ -72,13 +71,11 @@ interface ProviderSessions {
   new (): Awaited<ReturnType<ProviderSessions["get"]>>;
 }
 
-/**
- * Ends what oidc-provider remembers of a browser as soon as its person has signed out or somebody else
- * has signed in, so that signing out counts everywhere at once. It would otherwise go on for the
- * person before, or hand the browser to pages of its own that this server does not have. Of a browser
- * at which nobody is signed in there is nothing to remember: for each request with the cookie of a
- * session that is over it would otherwise keep another session.
- */
+/** Ends oidc-provider's session of a browser as soon as its person has signed out or somebody
+ *  else has signed in, so that signing out applies everywhere at once. Otherwise it would
+ *  continue for the previous person, or redirect to logout pages that this server does not have.
+ *  A browser at which nobody is signed in gets a fresh session each time: otherwise each request
+ *  with the cookie of an ended session would store another one. */
 export function followSignIn(provider: Provider, { signedIn }: People): void {
   const sessions = provider.Session as unknown as ProviderSessions;
   const { get } = sessions;
@@ -96,13 +93,13 @@ export function followSignIn(provider: Provider, { signedIn }: People): void {
   };
 }
 
-/** What a token of an agent says of who answers for it; `undefined` when nobody does. */
+/** Token claims about the owner of an agent; `undefined` when it has none. */
 export function ownerClaims({ owner, identityType }: Agent) {
   return owner && { owner: owner.accountId, identity_type: identityType };
 }
 
-/** What an access token says beside what every one does: of a person, when they signed in; of an agent
- *  that somebody answers for, who does. */
+/** Claims of an access token beyond the standard ones: for a person, when they signed in; for an
+ *  agent with an owner, the owner. */
 export function extraTokenClaims(
   ctx: KoaContextWithOIDC | undefined,
   token: AccessToken | ClientCredentials,
@@ -116,13 +113,13 @@ export function extraTokenClaims(
   return auth_time === undefined ? token.extra : { ...token.extra, auth_time };
 }
 
-/** What is known of a person at the userinfo endpoint. */
+/** A userinfo response. */
 interface UserInfo {
   /** Id of the account, as in the ID token. */
   readonly sub: string;
 }
 
-/** Why there is none (RFC 6750 section 3.1). */
+/** Why a userinfo request is refused (RFC 6750 section 3.1). */
 export type UserInfoRefusal = "invalid_token" | "insufficient_scope";
 
 /**

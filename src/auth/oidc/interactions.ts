@@ -8,7 +8,7 @@ import { hasMetadataDocument } from "./metadata-documents.ts";
 import { redirectOrigin } from "./redirect-uris.ts";
 import { withRequestState } from "./request-state.ts";
 
-/** A client as people see it: nothing of it was checked. */
+/** A client as the consent page shows it. None of it was verified. */
 export interface AskingClient {
   readonly clientId: string;
   readonly name: string | undefined;
@@ -29,7 +29,7 @@ export interface Interaction {
   readonly scopes: readonly string[];
   /** Names of the scopes of OpenID Connect that the client asks for, which go with every consent. */
   readonly personal: readonly string[];
-  /** Whether the person lets the client act for them already, and is asked for a change. */
+  /** Whether the person has authorized the client before, and is asked for a change. */
   readonly isKnown: boolean;
   /** Whether the person let this client's answers go to this origin before. */
   readonly isRedirectApproved: boolean;
@@ -40,9 +40,9 @@ export interface Interaction {
   readonly signedInSince: number;
 }
 
-/** What pages need of an authorization request. Each of the last three keeps what a person did, and says
- *  the address where the browser goes on with the request; `undefined` when the request is over, or
- *  what the client may do was changed or ended at the same moment. */
+/** The part of an authorization request that pages handle. Each of the last three methods
+ *  records what a person did and returns the address where the browser continues; `undefined`
+ *  when the request is over, or when the grant was changed or ended meanwhile. */
 export interface Interactions {
   /** `undefined`: unknown, over or refused, or begun in another browser. */
   find(req: IncomingMessage, res: ServerResponse): Promise<Interaction | undefined>;
@@ -58,7 +58,7 @@ export interface Interactions {
 
 type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
-/** Reasons of the consent prompt for which everything is asked again. */
+/** Reasons of the consent prompt for which every scope is asked again. */
 const afresh = ["consent_prompt", "native_client_prompt", UNAPPROVED_REDIRECT];
 
 /** @param provider Gives the authorization server of the moment. */
@@ -98,8 +98,8 @@ export function createInteractions(provider: () => Provider): Interactions {
   };
 }
 
-/** What oidc-provider refuses here is over: there is no such interaction, its client cannot be looked at
- *  any more, or what it rests on has changed. */
+/** A refusal of oidc-provider means that the request is over: there is no such interaction, its
+ *  client cannot be loaded any more, or what it depends on has changed. */
 async function unlessOver<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();
@@ -154,8 +154,8 @@ function signedInSince({ prompt, params, iat }: Details): number {
   return Number.isFinite(maxAge) ? (iat - maxAge) * 1000 : 0;
 }
 
-/** Writes down what a person decided. @returns Id of the grant. @throws `invalid_grant` when somebody else
- *  wrote or ended it in between. */
+/** Records what a person decided. @returns Id of the grant. @throws `invalid_grant` when the
+ *  grant was changed or ended meanwhile. */
 async function decide(
   { Grant }: Provider,
   details: Details,

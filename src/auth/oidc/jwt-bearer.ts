@@ -22,8 +22,8 @@ interface JwtBearerOptions extends ResourcePolicy {
 
 type Context = TokenEndpointGrantContext<{ readonly assertion?: string }>;
 
-/** Everything but that the issuer cannot be reached has one answer, so that nobody learns by trying
- *  what an assertion lacks. */
+/** Every failure but an unreachable issuer has one answer, so that nobody learns by trying what
+ *  an assertion lacks. */
 async function verifiedFor(ctx: Context, { verifier }: JwtBearerOptions): Promise<Assertion> {
   const { params, client } = ctx.oidc;
   if (!params.assertion) throw new errors.InvalidRequest("the parameter assertion is required");
@@ -35,7 +35,7 @@ async function verifiedFor(ctx: Context, { verifier }: JwtBearerOptions): Promis
   throw Object.assign(error, { status: 503, statusCode: 503 });
 }
 
-/** The resource that is asked for, or else the first that the assertion names (RFC 8707). */
+/** The resource that the request names, or else the first one of the assertion (RFC 8707). */
 function grantedAudience(ctx: Context, { resources }: Assertion, policy: ResourcePolicy): string {
   const { params, client } = ctx.oidc;
   const { baseUrl } = policy;
@@ -65,7 +65,7 @@ function grantedScope(ctx: Context, { scopes }: Assertion): string {
   throw new errors.InvalidScope(`this assertion allows ${choice}; ${scopeAdvice}`, asked.join(" "));
 }
 
-/** What came of the assertion is kept in the commit of the token. */
+/** Stores what the assertion was used for in the commit of the token. */
 function use({ use: document }: Assertion, grantId: string): void {
   pendingIssuance()?.issued.push({
     model: "IdentityAssertion",
@@ -85,7 +85,7 @@ async function exchange(ctx: Context, provider: Provider, options: JwtBearerOpti
   const { id: accountId } = await options.accounts.ofSubject(assertion.subject);
 
   const grant = new provider.Grant({ accountId, clientId: client.clientId });
-  // The types leave it out; nothing else may come of this grant.
+  // The types leave `expiresIn` out. The grant ends with its only token.
   Object.assign(grant, { expiresIn: ACCESS_TOKEN_SECONDS });
   grant.addResourceScope(aud, scope);
   const grantId = await grant.save();

@@ -11,13 +11,13 @@ import { LastGood, RecentFailures } from "./fetch-cache.ts";
 /** Fetches like the global one. */
 export type Fetch = typeof fetch;
 
-/** The draft that the library must be told to have been read. */
+/** The draft that oidc-provider wants to see acknowledged. */
 const DRAFT = "draft-02";
 
-/** Grants that a client by a metadata document can have: only those for which a person decides. */
+/** Grant types of a client with a metadata document: only those for which a person decides. */
 export const documentGrantTypes: readonly string[] = ["authorization_code", "refresh_token"];
 
-/** Whether a client is one by its metadata document: its id is the address. */
+/** Whether a client has a metadata document: then its id is the address of the document. */
 export function hasMetadataDocument(clientId: unknown): clientId is string {
   return typeof clientId === "string" && /^https:/i.test(clientId);
 }
@@ -36,11 +36,11 @@ export function documentMetadata(document: ClientMetadata): ClientMetadata {
   };
 }
 
-/** Client ID Metadata Documents: clients of an address that the server looks at instead of a
- *  registration. How often it does is limited where it fetches (`limitedFetch`). */
+/** Client ID Metadata Documents: the server fetches the metadata of such a client from an
+ *  address instead of registering it. `limitedFetch` limits how often. */
 export const documentClients = { enabled: true, ack: DRAFT } as const;
 
-/** Who has a host asked. */
+/** A fetch that a request causes. */
 interface Asking {
   readonly host: string;
   /** The networks of the caller; `undefined` when no request is under way. */
@@ -48,12 +48,14 @@ interface Asking {
 }
 
 /**
- * Fetches documents and key sets that clients name: from one address so often (`fetch-address`), at a
- * host where it failed for that address less often (`fetch-host`). A host is asked so often for one
- * site (`fetch-host-site`) and one provider (`fetch-host-provider`), and for all together so often that
- * this server is no weapon against it (`fetch-host-all`), of which each network has a share. What failed
- * is not tried again for a short time. Where a limit is reached, or a host fails for the moment, the
- * last good answer of an hour stands in. So nobody can keep the documents of a host from others.
+ * Fetches metadata documents and key sets that clients name, within limits: per address (`fetch-
+ * address`), fewer at a host that failed for that address (`fetch-host`), per host and site
+ * (`fetch-host-site`), per host and provider (`fetch-host-provider`), and per host in all, so that
+ * this server is no weapon against it (`fetch-host-all`, of which each network has a share).
+ *
+ * A failed address is not fetched again for a short time. Where a limit is reached, or a host fails
+ * temporarily, the last good response of the past hour is used, so that nobody can cut a host's
+ * clients off.
  *
  * @throws {Problem} `rate_limited`
  */
@@ -80,7 +82,7 @@ export function limitedFetch(fetchGuarded: Fetch, limits: Limits): Fetch {
   };
 }
 
-/** Whether an answer says nothing of what was asked for. */
+/** Whether a response is a temporary failure, which says nothing about the document. */
 const isPassing = ({ status }: Response): boolean => status === 429 || status >= 500;
 
 function networksOfCaller(): Networks | undefined {

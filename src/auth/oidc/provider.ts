@@ -65,7 +65,7 @@ interface ProviderKeys {
  *  Client Registration 1.0 section 2). */
 const DEFAULT_SIGNING_ALGORITHM = "RS256";
 
-/** How a client may sign that it is itself: with a private key of its own. */
+/** Algorithms of client assertions (private_key_jwt). */
 const clientSigningAlgorithms = ["ES256", "ES384", "EdDSA", "Ed25519", "PS256", "RS256"] as const;
 
 /** How a client may authenticate; `none` is for public clients that use PKCE. */
@@ -96,18 +96,18 @@ function features(options: ProviderOptions): Configuration["features"] {
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     rpInitiatedLogout: { enabled: false },
-    // It takes no access token that names a resource; `userInfoOf` answers instead.
+    // oidc-provider's endpoint refuses tokens that name a resource; `userInfoOf` answers instead.
     userinfo: { enabled: false },
   };
 }
 
-/** What holds for every token. */
+/** Settings for every token. */
 function tokens(people: People): Configuration {
   return {
     ttl: lifetimes,
     extraTokenClaims,
     findAccount: accountFinder(people),
-    // What a person allowed lasts until they or the client end it, not until they close a browser.
+    // A grant lasts until the person or the client ends it, not until a browser is closed.
     expiresWithSession: () => false,
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed("refresh_token"),
     rotateRefreshToken: true,
@@ -143,16 +143,17 @@ function configuration(options: ProviderOptions): Configuration {
       policy: promptPolicy(),
       url: (_ctx, { uid }) => `/oauth/interaction/${uid}`,
     },
-    // No cookie or other ambient credential counts, so a token may be asked for from any page.
+    // No cookie or other ambient credential authenticates here, so any page may request a token.
     clientBasedCORS: () => true,
-    // As data, never as a page: nothing of the request can become markup. See `whenRefused`.
+    // As JSON, never as a page, so nothing of the request can become markup. See
+    // `delegateRefusals`.
     renderError(ctx, out) {
       ctx.body = out;
     },
   };
 }
 
-/** What clients are held to, also those that were kept before a rule was made. */
+/** Applies the rules to stored clients too, which may be older than a rule. */
 function holdClients({ Client: { prototype } }: Provider): void {
   prototype.compareClientSecret = function (presented) {
     return isSecretOf(this.clientSecret, presented);

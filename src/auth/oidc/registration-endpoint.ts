@@ -23,7 +23,7 @@ import { placingOf } from "./client-lifetime.ts";
 import { checkBody, type Metadata } from "./metadata-members.ts";
 import { type NewClient, stateOf } from "./request-state.ts";
 
-/** What the answers about a client are made from. */
+/** What responses about a client are made from. */
 export interface AnswerOptions {
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
@@ -32,8 +32,8 @@ export interface AnswerOptions {
 
 const instant = (at: number): string => new Date(at).toISOString();
 
-/** What a client's own tokens may hold before and after a claim. Nobody claims a client without
- *  tokens of its own: it may ask people for what it registered. */
+/** Scopes of a client's own tokens before and after a claim. A client without tokens of its own
+ *  cannot be claimed: it may ask people for what it registered. */
 function scopesOf(record: ClientRecord, anonymousScopes: readonly Scope[]) {
   const { metadata, agent } = record;
   const registered = scopeNames(metadata.scope ?? "").filter(isScope);
@@ -50,7 +50,7 @@ function claimOf({ agent }: ClientRecord, links: object, start: ClaimStart | und
   return { status: "unclaimed", ...code, ...links };
 }
 
-/** A client that an answer is about. */
+/** A client that a response describes. */
 export interface AnsweredClient {
   readonly clientId: string;
   readonly record: ClientRecord;
@@ -59,10 +59,10 @@ export interface AnsweredClient {
 }
 
 /**
- * The members that an answer about a client has beside those of RFC 7591 section 3.2.1: who it is
- * and how a person can claim it (discovery section 1.7).
+ * The members of a response about a client beyond those of RFC 7591 section 3.2.1: who it is, and
+ * how a person can claim it.
  *
- * @param start Said once, in the answer to the registration.
+ * @param start Returned once, in the response to the registration.
  */
 export function identityMembers(
   { clientId, record, endsAt }: AnsweredClient,
@@ -72,7 +72,7 @@ export function identityMembers(
   const links = claimLinks(baseUrl, clientId);
   return {
     ...(record.metadata.scope === undefined && { scope: "" }),
-    // The secret lasts as long as the registration, which is no reason to take 0 for for ever.
+    // The secret expires with the registration. 0 means never, as for `client_secret_expires_at`.
     registration_expires_at: endsAt === undefined ? 0 : Math.floor(endsAt / 1000),
     identity_type: record.agent.identityType,
     scopes: scopesOf(record, anonymousScopes),
@@ -80,7 +80,7 @@ export function identityMembers(
   };
 }
 
-/** What registrations are adapted with. */
+/** What the registration endpoint works with. */
 export interface RegistrationOptions extends IdentityOptions, AnswerOptions {
   readonly records: Records;
   readonly claims: Pick<Claims, "begun">;
@@ -96,8 +96,8 @@ export function newClientId(): string {
   return `agt_${randomBytes(ID_BYTES).toString("base64url")}`;
 }
 
-/** What an agent may register by itself. One that waits for its person holds nothing before they claim
- *  it, and then what they give it, so that nothing of it is open to strangers. */
+/** The scopes that an agent may register by itself. One that waits for its person holds nothing
+ *  before the claim, and then what they give it, so none of its scopes is open to strangers. */
 function ceilingOf(
   agent: Pick<Agent, "identityType" | "owner"> | undefined,
   anonymousScopes: readonly Scope[],
@@ -106,8 +106,8 @@ function ceilingOf(
   return agent?.identityType === "service_auth" ? allScopes : anonymousScopes;
 }
 
-/** Spec 2.4 leaves open which fields are required. Who names no grant is an agent when it names a type
- *  or no address to send a person back to, and else what RFC 7591 section 2 says: an application. */
+/** A body without `grant_types` is an agent's when it has a `type` or no redirect URI; otherwise
+ *  it is an authorization code client's, as in RFC 7591 section 2. */
 function withGrant(body: Metadata): Metadata {
   const { grant_types, type, redirect_uris, response_types } = body;
   if (grant_types !== undefined) return body;
@@ -155,7 +155,7 @@ function refused(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void
   ctx.body = { error, error_description, max_age: MAX_LOGIN_AGE_SECONDS };
 }
 
-/** What a registration leads to, and what its answer needs of it. */
+/** The new client of a registration, and what its response needs of it. */
 function arrival({ agent, steps }: RequestedIdentity, { claims, now }: RegistrationOptions) {
   const seen: { client?: AnsweredClient; start?: ClaimStart } = {};
   const newClient = (clientId: string, metadata: AdapterPayload): NewClient => {
@@ -189,8 +189,9 @@ async function register(ctx: KoaContextWithOIDC, next: Next, options: Registrati
   }
 }
 
-/** Tells of a registration that failed when its client was to be kept: the assertion was used before,
- *  or another use of it ended the client before it got its registration access token. */
+/** Answers a registration that failed when its client was to be stored: the assertion was used
+ *  before, or another use of it removed the client before its registration access token was
+ *  stored. */
 async function replayed(
   ctx: KoaContextWithOIDC,
   assertion: Assertion,
@@ -202,8 +203,8 @@ async function replayed(
   refuseAssertion("replay_detected");
 }
 
-/** RFC 7592 section 2.2: an update replaces the metadata; who the agent is and who answers for it
- *  is no part of them. */
+/** RFC 7592 section 2.2: an update replaces the metadata. The identity and the owner of the
+ *  agent are not part of them. */
 async function manage(ctx: KoaContextWithOIDC, next: Next, options: RegistrationOptions) {
   const { records, anonymousScopes } = options;
   if (ctx.method === "PUT") {
@@ -222,7 +223,7 @@ async function manage(ctx: KoaContextWithOIDC, next: Next, options: Registration
   ctx.body = { ...(ctx.body as object), ...identityMembers({ clientId, record, endsAt }, options) };
 }
 
-/** A token is made alike wherever it comes from. */
+/** Registration access tokens have one format, wherever they are made. */
 function nameRegistrationTokens({ RegistrationAccessToken }: Provider): void {
   const { prototype } = RegistrationAccessToken as unknown as { prototype: TokenPrototype };
   prototype.generateTokenId = newRegistrationToken;
@@ -234,12 +235,11 @@ interface TokenPrototype {
 }
 
 /**
- * Gives registrations an identity (`type`, discovery section 1.7): what it needs is verified before
- * the library sees the request, and the answers say who the client is, what it may have and how a
- * person can claim it. Registering twice makes two clients that know nothing of each other; an
- * assertion makes one.
+ * Adds identities to client registration (`type`). What a registration claims is verified before
+ * oidc-provider sees the request, and the response says who the client is, what it may have and how
+ * a person can claim it. Registering twice makes two unrelated clients; an assertion makes one.
  *
- * The members that ask for an identity are none of the metadata, so that nothing of them is kept.
+ * The members that ask for an identity are not client metadata, so they are not stored.
  */
 export function adaptRegistration(provider: Provider, options: RegistrationOptions): void {
   nameRegistrationTokens(provider);

@@ -5,7 +5,8 @@ import { isScope, type Scope, scopeAdvice, scopeNames, scopes } from "../scopes.
 import { stateOf } from "./request-state.ts";
 import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 
-/** Scopes of OpenID Connect, which go with every consent: who the person is, and for how long. */
+/** Scopes of OpenID Connect that are part of every consent: the person's identity, and offline
+ *  access. */
 export const personalScopes: readonly string[] = ["openid", "offline_access"];
 
 /** A scope with those of OpenID Connect added. */
@@ -13,7 +14,7 @@ export function withPersonalScopes(scope: string): string {
   return [...new Set([...scopeNames(scope), ...personalScopes])].join(" ");
 }
 
-/** What decides over the tokens of clients that nobody answers for. */
+/** Limits of the tokens of clients that nobody owns. */
 export interface ResourcePolicy {
   /** The issuer, and the resource that covers the whole service; no trailing slash. */
   readonly baseUrl: string;
@@ -28,8 +29,8 @@ function audienceOf(resource: string, baseUrl: string): string {
   return audience;
 }
 
-/** What a client may hold for itself: of what it registered, what is open to agents that nobody answers
- *  for, or what its owner allowed. */
+/** The scopes of a client's own tokens: of those it registered, the ones open to unclaimed
+ *  agents or, once it has an owner, the ones that the owner allowed. */
 export function ownCeiling(
   { metadata, agent }: ClientRecord,
   anonymousScopes: readonly Scope[],
@@ -104,7 +105,7 @@ export function resourceIndicators(policy: ResourcePolicy) {
     enabled: true,
     defaultResource: (ctx: KoaContextWithOIDC, client: Client) =>
       isOwn(ctx) ? ownResource(ctx, client, policy) : policy.baseUrl,
-    /** Who leaves out the resource at the token endpoint means the one that was consented to. */
+    /** Without `resource`, the token endpoint uses the resource that was consented to. */
     useGrantedResource: () => true,
     getResourceServerInfo(
       ctx: KoaContextWithOIDC,

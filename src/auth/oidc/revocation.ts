@@ -7,11 +7,10 @@ interface Revocable {
   readonly keys: Pick<ApiKeys, "find" | "revoke">;
 }
 
-/**
- * Revokes an access token, a refresh token with all that came of the same grant, or an API key, for
- * whoever holds it. Spec 4.8 shows a request without client credentials: whoever can present a
- * credential could use it, so may also end it. An unknown one is no error (RFC 7009 section 2.2).
- */
+/** Revokes an access token, a refresh token with everything issued under its grant, or an API
+ *  key, by possession: a request without client credentials is accepted, since the holder of a
+ *  credential can use it and so may end it. An unknown credential is no error (RFC 7009 section
+ *  2.2). */
 export async function revokeByPossession(
   { provider, keys }: Revocable,
   presented: string,
@@ -27,10 +26,9 @@ export async function revokeByPossession(
   await Promise.all(found.map((token) => token?.destroy()));
 }
 
-/**
- * Lets an authenticated client revoke its own tokens. Another client's stays as it is and is answered
- * as an unknown one (RFC 7009 section 2.2): whoever found one must not learn whether it is good.
- */
+/** Lets an authenticated client revoke its own tokens only. The answer for another client's
+ *  token is that for an unknown one (RFC 7009 section 2.2), so that a finder does not learn
+ *  whether it is valid. */
 export async function allowOwnTokens(
   _ctx: unknown,
   client: Client,

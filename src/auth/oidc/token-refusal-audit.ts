@@ -4,7 +4,7 @@ import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Auditor } from "../auditor.ts";
 
-/** Errors that say of what was presented that it is not good (RFC 6749 section 5.2). */
+/** Errors for credentials that are not valid (RFC 6749 section 5.2). */
 const REFUSALS: readonly unknown[] = ["invalid_client", "invalid_grant"];
 
 /** What refusals are recorded with. */
@@ -12,15 +12,13 @@ interface RefusalOptions {
   readonly records: Pick<Records, "commit">;
   readonly audit: Auditor;
   readonly limits: Pick<Limits, "count">;
-  /** Told when one could not be recorded; it stands all the same. */
+  /** Called when a refusal could not be recorded; it is refused all the same. */
   readonly onError: (error: unknown) => void;
 }
 
-/**
- * Records refused token requests, of one network so many in an hour (`token-refused`): whoever has many
- * clients could else fill the audit, which is kept for more than a year, with wrong tokens. What a
- * stranger calls itself is not recorded: only a client that there is has a name.
- */
+/** Audits refused token requests, up to a limit per network and hour (`token-refused`):
+ *  otherwise many clients could fill the audit, which is stored for more than a year, with wrong
+ *  tokens. An unknown client is recorded without the name that it gave. */
 export function auditRefusals(
   provider: Provider,
   { records, audit, limits, onError }: RefusalOptions,
