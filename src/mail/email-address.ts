@@ -11,12 +11,12 @@ const MAX_LOCAL_LENGTH = 64;
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 
 /**
- * One e-mail address, normalised: trimmed and in lower case; ASCII is in NFC as it is. No display
+ * One e-mail address, normalized: trimmed and in lower case; ASCII is in NFC as it is. No display
  * name, no list, no control characters.
  *
  * A host may tell `A@` from `a@` (RFC 5321 section 2.4), but none in wide use does, and two spellings
  * would give one person two accounts. The account, the limits and the message all go by the
- * normalised address, so that whoever reads the message is whoever the account belongs to.
+ * normalized address, so that whoever reads the message is whoever the account belongs to.
  */
 export const EmailAddress = z
   .string("must be an e-mail address")

@@ -98,7 +98,7 @@ describe("a client by its metadata document", () => {
     });
   });
 
-  it("that does not name a grant is told to change its document, which nobody else can", async () => {
+  it("that does not name a grant type gets the advice to change its document", async () => {
     web.set(CLIENT_ID, { ...document, grant_types: ["authorization_code"] });
     const server = await start();
     const { status, body } = await exchange(server, {
@@ -174,7 +174,7 @@ describe("a client by its metadata document", () => {
     expect(asked).toHaveLength(most);
   });
 
-  it("is not kept from others by a site that asks its host for much", async () => {
+  it("stays available to others while one site requests much from its host", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-site": TWO });
     for (const number of [0, 1]) {
@@ -184,7 +184,7 @@ describe("a client by its metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("is not kept from others by a provider that asks its host from many sites", async () => {
+  it("stays available to others while one provider requests from its host at many sites", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-provider": TWO });
     for (const number of [0, 1]) {
@@ -194,7 +194,7 @@ describe("a client by its metadata document", () => {
     expect((await askFor(server, CLIENT_ID)).status).toBe(303);
   });
 
-  it("is not kept from others by some networks that ask its host for all it may be asked", async () => {
+  it("stays available to others while some networks use up the limit of its host", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host-all": { points: 100, windowSeconds: 600 } });
     for (let at = 0; at < 200; at += 1) {
@@ -235,7 +235,7 @@ describe("a client by its metadata document", () => {
     }
   });
 
-  it("is not kept from others by somebody who names what is not there", async () => {
+  it("stays available to others while somebody names missing documents", async () => {
     web.set(CLIENT_ID, document);
     const server = await start({ "fetch-host": TWO });
     for (const number of [0, 1, 2]) {
@@ -296,7 +296,7 @@ describe("a client that signs with a key at its own address", () => {
     return { ask, keys };
   }
 
-  it("gets tokens, and its host is asked again only a short time after it failed", async () => {
+  it("gets tokens, and its host is fetched again only a short time after a failure", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const { ask, keys } = await signing();
@@ -308,7 +308,7 @@ describe("a client that signs with a key at its own address", () => {
     expect(asked).toEqual([jwks_uri, jwks_uri]);
   });
 
-  it("is told when a limit is the reason, which is no wrong proof", async () => {
+  it("gets an exceeded limit as such, which is no failed authentication", async () => {
     const { ask } = await signing({
       "fetch-address": { ...TWO, points: 0 },
       "secret-address": { ...TWO, points: 1 },

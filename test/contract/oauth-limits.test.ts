@@ -67,7 +67,7 @@ describe("registrations", () => {
     }
   });
 
-  it("are limited whoever the caller says it is", async () => {
+  it("are limited whichever client the caller names", async () => {
     const { local } = await start({ register: TWO });
     const ask = (address: string) =>
       postJson(`${local}/oauth/register`, EXAMPLE_REGISTRATION, { "x-forwarded-for": address });
@@ -112,7 +112,7 @@ describe("a registration", () => {
     expect(reads).toEqual([200, 200, 200, 429]);
   });
 
-  it("cannot be kept from its client by others", async () => {
+  it("cannot be exhausted for its client by others", async () => {
     const { local } = await startForMany({ manage: TWO });
     const client = await register(local);
     const remove = (token: string, address: string) =>
@@ -376,7 +376,7 @@ describe("wrong proofs of clients", () => {
     await expectRefused(await guess(), "secret-address");
   });
 
-  it("are none when nobody is named, or the right one asks for too much", async () => {
+  it("count no failure when no client is named, or the right one requests too much", async () => {
     const { local } = await start({ "secret-address": { ...TWO, points: 1 } });
     const { client_id, client_secret } = await register(local);
     const form = { grant_type: "client_credentials" };

@@ -150,8 +150,8 @@ describe("a person's journey with a standard client", () => {
   });
 });
 
-describe("a person who is asked", () => {
-  it("must be signed in first, and is then asked by a name that nobody checked", async () => {
+describe("a person who is prompted", () => {
+  it("must sign in first, and then sees the unverified name of the client", async () => {
     const visitor = createVisitor(server);
     const client = await registerPublic(base, { client_name: "Bank & Co <3" });
     const { url } = authorizationRequest(base, { client_id: client.client_id });
@@ -168,7 +168,7 @@ describe("a person who is asked", () => {
     });
   });
 
-  it("decides on each scope, and the client is told what it got", async () => {
+  it("decides on each scope, and the client gets the granted ones in its response", async () => {
     const person = await newPerson();
     const client = await registerPublic(base);
     const { client_id } = client;
@@ -213,7 +213,7 @@ describe("a person who is asked", () => {
     expect(interactionOn(page)).toMatchObject({ prompt: "consent", scopes: ["alerts:write"] });
   });
 
-  it("is asked every time by a client on their machine, and may change their mind", async () => {
+  it("is prompted every time by a native client, and may change their mind", async () => {
     const person = await newPerson();
     const client = await registerPublic(base);
     const scope = "signals:read alerts:write";
@@ -225,7 +225,7 @@ describe("a person who is asked", () => {
     expect((await exchange(server, form)).body.scope).toBe(scope);
   });
 
-  it("is told of a client that did not say what it wants by all that it registered", async () => {
+  it("sees all registered scopes of a client that requests none", async () => {
     const { tokens } = await tokensOf({
       client: await registerPublic(base, { scope: "signals:read factor:read" }),
       scope: undefined,
@@ -251,7 +251,7 @@ describe("a person who is asked", () => {
     expect(tokens.refresh_token).toBeDefined();
   });
 
-  it("is not asked at all when nothing that is offered is wanted", async () => {
+  it("is not prompted when no known scope is requested", async () => {
     const person = await newPerson();
     const { client_id } = await registerPublic(base);
     const { url } = authorizationRequest(base, { client_id, scope: "email profile" });
@@ -315,7 +315,7 @@ describe("a sign-in at the browser", () => {
     expect(leavesFor?.searchParams.has("code")).toBe(true);
   });
 
-  it("that ends while the person is asked ends the request", async () => {
+  it("that ends while the person is prompted ends the request", async () => {
     const person = await newPerson();
     const { client_id } = await registerWeb();
     const page = await person.open(ask(client_id));
@@ -556,7 +556,7 @@ describe("what a person allowed", () => {
     }
   });
 
-  it("ends with the client, also when nobody ended it", async () => {
+  it("ends with the client, also when it expires", async () => {
     const { tokens, client } = await tokensOf();
     const agent = await register(base);
     const own = await tokenOf(base, agent);
@@ -593,7 +593,7 @@ describe("what a person allowed", () => {
 });
 
 describe("an API key", () => {
-  it("is accepted as a token and as a key, and revoked by whoever has it", async () => {
+  it("is accepted as a token and as a key, and revoked by possession", async () => {
     const { key, id } = await server.apiKeys.create({
       name: "desk",
       scopes: ["signals:read"],
@@ -610,7 +610,7 @@ describe("an API key", () => {
   });
 });
 
-describe("an agent that a person answers for", () => {
+describe("an agent with an owner", () => {
   async function claimedAgent(changes: object = {}) {
     const agent = (await register(base, changes)) as Registered & { claim: { code: string } };
     const before = await tokenOf(base, agent);
@@ -623,7 +623,7 @@ describe("an agent that a person answers for", () => {
     return { agent, before, accountId };
   }
 
-  it("has what it had and what its owner gave it, and says who that is", async () => {
+  it("keeps its scopes, gets those of its owner, and names the owner", async () => {
     // Of these it had two, and the owner gives the third.
     const scope = "signals:read darkpool:read alerts:write";
     const { agent, before, accountId } = await claimedAgent({ scope });

@@ -185,7 +185,7 @@ describeStores("a code", (engine) => {
     ]);
   });
 
-  it("is not used up by a request whose tokens could not be kept", async () => {
+  it("is not used up by a request whose tokens could not be stored", async () => {
     const store = { isFull: false };
     const { server, person } = await build(engine, (records) => ({
       ...records,

@@ -118,7 +118,7 @@ describe("a client secret", () => {
     expect((await askToken(client)).status).toBe(200);
   });
 
-  it("is refused in an update when it is wrong, or what is kept of it", async () => {
+  it("is refused in an update when it is wrong, or when it is the stored hash", async () => {
     const client = await register(base);
     const stored = await server.provider().Client.find(client.client_id);
     expect(stored?.clientSecret).toMatch(/^sha256:/);
@@ -159,8 +159,8 @@ describe("a client secret", () => {
   });
 });
 
-describe("a client that nobody claims", () => {
-  it("is gone after a day when it never asked for a token", async () => {
+describe("a client that is never claimed", () => {
+  it("is removed after a day without a token", async () => {
     const client = await register(base);
     clock.aheadMs = DAY_MS - 10_000;
     expect((await manage(client, "GET")).status).toBe(200);

@@ -94,7 +94,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       expect(kept).toContain(after.client_id);
     });
 
-    it("is not exceeded by a flood from many sites, and leaves some for who is new", async () => {
+    it("is not exceeded by a flood from many sites, and leaves some for new networks", async () => {
       const { server, records } = await place(engine);
       await flood(server.local, fromSites(60, 5));
       const newcomers: Registered[] = [];
@@ -107,7 +107,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       for (const client of newcomers) await tokenOf(server.local, client);
     });
 
-    it("refuses whoever has had their part where all are in use, and says when to come again", async () => {
+    it("refuses a network that has had its share where all agents are in use, and says when to retry", async () => {
       const { server } = await place(engine);
       const statuses = await flood(server.local, fromSites(60, 5));
       expect(statuses).toContain(429);
@@ -116,7 +116,7 @@ describe.each(engines.filter(({ isMissing }) => !isMissing))(
       expect(await refused.json()).toMatchObject({ error: "temporarily_unavailable" });
     });
 
-    it("is given up by who is idle, not by who is in use", async () => {
+    it("evicts idle agents, not those in use", async () => {
       const { server, records, clock } = await place(engine);
       const { local } = server;
       const idle = await registered(local, "198.51.100.1");

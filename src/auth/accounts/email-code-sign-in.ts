@@ -28,7 +28,7 @@ const DUE_UNTIL_MS = 2_000;
 
 /** A code that was sent. */
 interface SentCode {
-  /** Normalised. */
+  /** Normalized. */
   readonly email: string;
   /** HMAC of the code under the secret of the browser: eight digits cannot be guessed from the
    *  store. */

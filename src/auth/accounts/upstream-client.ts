@@ -46,9 +46,9 @@ export interface Checks {
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** Normalised, and the provider says that it is theirs. */
+  /** Normalized, and the provider says that it is theirs. */
   readonly email: string | undefined;
-  /** For people to recognise the account. */
+  /** For people to recognize the account. */
   readonly label: string;
   /** When the person proved to the provider who they are, in milliseconds since the epoch. */
   readonly signedInAt: number;

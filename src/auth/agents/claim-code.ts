@@ -58,9 +58,9 @@ export function isUsedUp({ tries }: StoredCode): boolean {
 const HASH_OF_NONE = hashOf({ agentId: "", code: "" });
 
 function hashOf({ agentId, code }: PresentedCode): string {
-  return fingerprint(`${agentId} ${normalised(code)}`);
+  return fingerprint(`${agentId} ${normalized(code)}`);
 }
 
-function normalised(code: string): string {
+function normalized(code: string): string {
   return code.toUpperCase().replaceAll(/[\s-]/g, "").replaceAll("O", "0").replaceAll(/[IL]/g, "1");
 }

@@ -17,7 +17,7 @@ export interface ApiKey {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** The first characters of the key, to recognise it by. */
+  /** The first characters of the key, to recognize it by. */
   readonly hint: string;
   /** The account it belongs to; absent for keys of the operator. */
   readonly accountId: string | undefined;

@@ -33,7 +33,7 @@ export function isKeyText(text: string, mode: StoreMode): boolean {
   return prefix === prefixOf(mode) && text === start + checksumOf(start);
 }
 
-/** What a key may be recognised by: the prefix and a few characters. */
+/** What a key may be recognized by: the prefix and a few characters. */
 export function hintOf(text: string): string {
   return text.slice(0, prefixOf("live").length + HINT_LENGTH);
 }

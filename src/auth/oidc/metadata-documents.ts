@@ -22,7 +22,7 @@ export function hasMetadataDocument(clientId: unknown): clientId is string {
   return typeof clientId === "string" && /^https:/i.test(clientId);
 }
 
-/** The metadata in a document, to be normalised like those of a registration: without what only a
+/** The metadata in a document, to be normalized like those of a registration: without what only a
  *  registered client may do, and with all scopes to ask a person for when it names none. */
 export function documentMetadata(document: ClientMetadata): ClientMetadata {
   const asked: unknown = document.grant_types;

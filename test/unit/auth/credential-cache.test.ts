@@ -88,7 +88,7 @@ describe("the memory of credentials", () => {
     expect(await Promise.all([first, second, third])).toEqual(["agent", "agent", undefined]);
   });
 
-  it("refuses at once what was revoked when it is told", async () => {
+  it("refuses a revoked credential as soon as the change is announced", async () => {
     const good = new Map([["token", caller("agent")]]);
     const cache = cacheOf(good);
     await cache.idOf("token");
@@ -109,7 +109,7 @@ describe("the memory of credentials", () => {
     expect(await cache.idOf("token")).toBeUndefined();
   });
 
-  it("lets no look from before a revocation take the place of one from after it", async () => {
+  it("never replaces a lookup from after a revocation by one from before it", async () => {
     const good = new Map([["token", caller("before")]]);
     const cache = cacheOf(good);
     const go = cache.slow();
@@ -153,7 +153,7 @@ describe("the memory of credentials", () => {
     expect(await cache.idOf("token")).toBe("agent");
   });
 
-  it("does not remember that the store could not be asked", async () => {
+  it("does not cache a failure of the store", async () => {
     let isAway = true;
     const cache = new CredentialCache({
       async authenticate() {

@@ -39,7 +39,7 @@ async function open(engine: Engine) {
 }
 
 describeStores("changes of credentials", (engine) => {
-  it("are told before a commit resolves that may have ended one", async () => {
+  it("are announced before a commit resolves that may have ended one", async () => {
     const { records, told } = await open(engine);
     const token = await records.get(tokens, "a");
     const steps: readonly (readonly Operation[])[] = [
@@ -57,7 +57,7 @@ describeStores("changes of credentials", (engine) => {
     expect(await records.get(tokens, "a")).toBeUndefined();
   });
 
-  it("are not told of what ends none", async () => {
+  it("are not announced for a commit that ends none", async () => {
     const { records, told } = await open(engine);
     const before = told();
     const token = await records.get(tokens, "a");
@@ -70,7 +70,7 @@ describeStores("changes of credentials", (engine) => {
     expect(told()).toBe(before);
   });
 
-  it("are told when it is not known whether a commit was done", async () => {
+  it("are announced when the outcome of a commit is unknown", async () => {
     const { records, told } = await open(engine);
     const before = told();
     const refused = [remove(tokens, "a"), put(notes, { key: "\0", value: {} })];
@@ -80,7 +80,7 @@ describeStores("changes of credentials", (engine) => {
     expect(await records.get(tokens, "a")).toBeDefined();
   });
 
-  it("are told to nobody who has stopped listening", async () => {
+  it("are not announced to a listener that was removed", async () => {
     const { records, told, stop } = await open(engine);
     const before = told();
     stop();

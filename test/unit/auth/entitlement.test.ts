@@ -33,7 +33,7 @@ type Holder = Parameters<typeof heldScopes>[1];
 const mayHave = async (records: Pick<Records, "get" | "list">, holder: Holder) =>
   isEntitled(await heldScopes(records, holder));
 
-describe("who may have alerts", () => {
+describe("owners of alerts", () => {
   const cases: readonly (readonly [string, "agent" | "user" | "service", Operation[], boolean])[] =
     [
       ["an agent that is not there", "agent", [], false],

@@ -48,7 +48,7 @@ describeStores("last uses", (engine) => {
     expect(await lastUse.of(["agent"])).toEqual(new Map([["agent", START + HOUR]]));
   });
 
-  it("are tried again when they could not be written, which is told and holds nobody up", async () => {
+  it("are written again after a failure, which is reported and delays no request", async () => {
     const store = await openStore(engine);
     const { lastUse, writes, state, errors } = lastUseOf(store);
     state.isDown = true;

@@ -13,13 +13,13 @@ const ABC = Buffer.from(
   "hex",
 ).toString("base64url");
 
-describe("a kept secret", () => {
+describe("a stored client secret", () => {
   it("is the SHA-256 of the secret", () => {
     expect(fingerprint("abc")).toBe(ABC);
     expect(hashClientSecret("abc")).toBe(`sha256:${ABC}`);
   });
 
-  it("is told from one that is not hashed", () => {
+  it("is distinguished from one that is not hashed", () => {
     expect(isHashed(hashClientSecret("abc"))).toBe(true);
     for (const other of ["abc", "", undefined, null, 7]) expect(isHashed(other)).toBe(false);
   });

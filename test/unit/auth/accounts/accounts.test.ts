@@ -42,7 +42,7 @@ describeStores("accounts", (engine) => {
     expect(await auditOf(store)).toHaveLength(2);
   });
 
-  it("of a provider are told apart by issuer and subject, and never joined by the address", async () => {
+  it("of a provider are identified by issuer and subject, and never joined by the address", async () => {
     const store = await openStore(engine);
     const { accounts } = peopleOf(store, store.records);
     const ids = await Promise.all([

@@ -29,7 +29,7 @@ const sessionsIn = (store: TestStore) => async () => JSON.stringify(await dumped
 const sent = (setCookie: string | undefined): string => setCookie?.split(";")[0] ?? expect.fail();
 
 describeStores("sessions", (engine) => {
-  it("begin with a browser that nobody knows, which gets a secret of its own", async () => {
+  it("begin with an unknown browser, which gets a secret of its own", async () => {
     const { sessions } = await begin(engine);
     const [one, other] = [await sessions.browserOf(undefined), await sessions.browserOf("")];
     expect(one).toMatchObject({ secret: expect.stringMatching(/^[\w-]{43}$/), session: undefined });
@@ -69,7 +69,7 @@ describeStores("sessions", (engine) => {
     });
   });
 
-  it("say when somebody else saw the person sign in, which was not later than now", async () => {
+  it("carry the sign-in time of another provider, capped at now", async () => {
     const { sessions, id } = await begin(engine);
     for (const [signedInAt, kept] of [
       [START - 1_000, START - 1_000],
@@ -81,7 +81,7 @@ describeStores("sessions", (engine) => {
     }
   });
 
-  it("give whoever signs in another secret, so that a planted one is worth nothing", async () => {
+  it("replace the secret at sign-in, so that a planted one is worth nothing", async () => {
     const { sessions, id } = await begin(engine);
     const planted = `__Host-market-signal=${"A".repeat(43)}`;
     const victim = await sessions.browserOf(planted);
@@ -140,7 +140,7 @@ describeStores("sessions", (engine) => {
     });
   });
 
-  it("end with the account, and are not opened for one that is gone", async () => {
+  it("end with the account, and are not opened for a removed one", async () => {
     const { store, sessions, id } = await begin(engine);
     const cookie = sent(await sessions.open(await sessions.browserOf(undefined), id));
     await store.records.commit([removeGroup(belongingTo(id))]);

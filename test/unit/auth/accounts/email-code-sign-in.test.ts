@@ -52,7 +52,7 @@ const codeIn = (letter: Email | undefined): string =>
 const another = (code: string): string => String((Number(code) + 1) % 1e8).padStart(8, "0");
 
 describeStores("the sign-in by a code", (engine) => {
-  it("signs in whoever has the code in the browser that asked for it", async () => {
+  it("signs in the person who enters the code in the browser that requested it", async () => {
     const { signIn, accounts, letters, lastCode } = await begin(engine);
     expect(await signIn.pending(BROWSER)).toBeUndefined();
     await signIn.sendCode(BROWSER, ADA);
@@ -108,7 +108,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await signIn.complete(BROWSER, second)).toBeUndefined();
   });
 
-  it("lets a wrong code be tried five times, then none at all", async () => {
+  it("allows five wrong codes, then no code at all", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -135,7 +135,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await signIn.complete(BROWSER, code)).toBeUndefined();
   });
 
-  it("lets a wrong try leave the others", async () => {
+  it("keeps the remaining tries after a wrong one", async () => {
     const { signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -143,7 +143,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(await signIn.complete(BROWSER, code)).toBeDefined();
   });
 
-  it("lets one of a hundred at once in with one code", async () => {
+  it("accepts a code once in a hundred concurrent requests", async () => {
     const { signIn, lastCode } = await begin(engine, { through: slowed });
     await signIn.sendCode(BROWSER, ADA);
     const code = await lastCode();
@@ -173,7 +173,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(kept).not.toContain(BROWSER);
   });
 
-  it("keeps a code so that it fits nowhere but in its browser, whoever writes the store", async () => {
+  it("stores a code so that it works only in its browser, whatever is written to the store", async () => {
     const { store, signIn, lastCode } = await begin(engine);
     await signIn.sendCode(BROWSER, ADA);
     const [kept] = await store.records.list(signInCodes, { limit: 1 });
@@ -205,7 +205,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect((await signIn.complete(BROWSER, code)) !== undefined).toBe(isWelcome);
   });
 
-  it("does the same work for whoever may not sign in", async () => {
+  it("does the same work for an address that may not sign in", async () => {
     const commits: (readonly Operation[])[] = [];
     const reads: string[] = [];
     const through = (records: Records): Records => ({
@@ -233,7 +233,7 @@ describeStores("the sign-in by a code", (engine) => {
     expect(other).toEqual(one);
   });
 
-  it("wakes nobody, and lets a message be due at an instant that nobody can foresee", async () => {
+  it("announces nothing, and sends the message at an unpredictable moment", async () => {
     const { store, signIn } = await begin(engine);
     const woken: string[] = [];
     onTestFinished(store.records.onAnnounce(MAIL_TOPIC, (text) => void woken.push(text)));
@@ -248,7 +248,7 @@ describeStores("the sign-in by a code", (engine) => {
     await expect.poll(() => woken).toEqual(["the only one"]);
   });
 
-  it("knows no code for whoever may not sign in, not even one that was never typed", async () => {
+  it("accepts no code for an address that may not sign in, not even the generated one", async () => {
     const { signIn } = await begin(engine, { signUp: "closed" });
     for (const code of ["", "none", "undefined", "00000000"]) {
       await signIn.sendCode(BROWSER, ADA);

@@ -24,7 +24,7 @@ describe("a claim code", () => {
   });
 
   it.each(["A0B1C2D3", "a0b1c2d3", "AOBIC2D3", "aobLc2d3", " A0B1-c2d3\n", "A 0 B 1 C 2 D 3"])(
-    "is recognised as %j",
+    "is recognized as %j",
     (code) => expect(isIt(code)).toBe(true),
   );
 
@@ -38,7 +38,7 @@ describe("a claim code", () => {
     expect(isValidClaimCode(undefined, { agentId: "", code: "" })).toBe(false);
   });
 
-  it("is kept as a hash", () => {
+  it("is stored as a hash", () => {
     expect(JSON.stringify(kept)).not.toContain("A0B1C2D3");
     expect(kept.hash).toHaveLength(43);
   });

@@ -201,7 +201,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await records.get(tokens, "other")).toBeDefined();
   });
 
-  it("tells the same person again that it is theirs, and nobody else", async () => {
+  it("is confirmed again to its owner, and to nobody else", async () => {
     const { claims, clock, register, person } = await build(engine);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -229,7 +229,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("is told to one person as often as they ask at once", async () => {
+  it("has one outcome for concurrent requests of one person", async () => {
     const { claims, register, person, letters } = await build(engine, slowed);
     const { agentId, code } = await register();
     const ann = await person("acc_ann");
@@ -239,7 +239,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await letters()).toHaveLength(1);
   });
 
-  it("is told to the person when it is completed between the reads of another request", async () => {
+  it("is reported to its owner when it is completed between the reads of another request", async () => {
     for (const name of [clients.name, claimRecords.name]) {
       const before = beforeRead(name);
       const { claims, register, person } = await build(engine, before.records);
@@ -277,7 +277,7 @@ describeStores("a claim by a person", (engine) => {
     expect(await claims.completeByPerson({ agentId, code }, ann)).toEqual(WRONG);
   });
 
-  it("survives four wrong tries and not five, whoever made them and however", async () => {
+  it("survives four failed tries and not five, from any party and either way", async () => {
     const { claims, register, person } = await build(engine);
     const [four, five] = [await register(), await register({}, {}, "agt_2")];
     const [ann, bob] = [await person("acc_ann"), await person("acc_bob")];
@@ -597,7 +597,7 @@ describeStores("a claim by the agent", (engine) => {
     expect(await claims.completeByAgent({ agentId: "agt_none", code: lateCode })).toEqual(WRONG);
   });
 
-  it("takes no word of an account that goes at that moment, and keeps who gave theirs", async () => {
+  it("takes no confirmation of an account that is removed meanwhile, and keeps an earlier one", async () => {
     const interrupted = interruptible();
     const { claims, records, register, person, audit } = await build(engine, interrupted.records);
     const { agentId, attempt } = await register();

@@ -125,7 +125,7 @@ describeStores("API keys", (engine) => {
     ]);
   });
 
-  it("revokes nothing by an id that is none, and nobody else's key", async () => {
+  it("revokes nothing by a malformed id, and no key of another account", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const theirs = await keys.createFor("acc_a", wanted);
@@ -169,7 +169,7 @@ describeStores("API keys", (engine) => {
     expect((await keys.list()).map(({ id }) => id)).toEqual(made.map(({ id }) => id));
   });
 
-  it("goes with its account, and nobody who is gone gets one", async () => {
+  it("is removed with its account, and a removed account gets none", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a")]);
     const made = await keys.createFor("acc_a", wanted);
@@ -193,7 +193,7 @@ describeStores("API keys", (engine) => {
     expect(await keysOn(kept, kept.records).list()).toEqual([]);
   });
 
-  it("lets a person have as many as there may be, and again one when one is revoked", async () => {
+  it("allows a person the maximum, and one more after a revocation", async () => {
     const { keys, records } = await open(engine);
     await records.commit([account("acc_a"), account("acc_b")]);
     const made = [];

@@ -8,13 +8,13 @@ import { EXAMPLE_REGISTRATION as example } from "../../../support/agent.ts";
 
 const codeClient = { ...example, grant_types: ["authorization_code"], response_types: ["code"] };
 
-function normalise(changes: object, anonymousScopes: readonly Scope[] = anonymousCeiling) {
+function normalize(changes: object, anonymousScopes: readonly Scope[] = anonymousCeiling) {
   return normalizeRegistration({ ...example, ...changes }, anonymousScopes);
 }
 
 function refusal(changes: object, anonymousScopes?: readonly Scope[]): unknown {
   try {
-    normalise(changes, anonymousScopes);
+    normalize(changes, anonymousScopes);
   } catch (error) {
     return error;
   }
@@ -23,7 +23,7 @@ function refusal(changes: object, anonymousScopes?: readonly Scope[]): unknown {
 
 describe("the grants of a registration", () => {
   it("accepts the example body and drops what the server does not offer", () => {
-    expect(normalise({})).toMatchObject({
+    expect(normalize({})).toMatchObject({
       client_name: "Example Agent",
       grant_types: ["client_credentials"],
       response_types: [],
@@ -33,8 +33,8 @@ describe("the grants of a registration", () => {
   });
 
   it("keeps the code response type only with the authorization code grant", () => {
-    expect(normalise(codeClient)).toMatchObject({ response_types: ["code"] });
-    expect(normalise({ response_types: ["code"] })).toMatchObject({ response_types: [] });
+    expect(normalize(codeClient)).toMatchObject({ response_types: ["code"] });
+    expect(normalize({ response_types: ["code"] })).toMatchObject({ response_types: [] });
   });
 
   it.each([
@@ -60,7 +60,7 @@ describe("the grants of a registration", () => {
       ["client_credentials", JWT_BEARER],
     ],
   ])("makes %j into %j", (grant_types, granted) => {
-    expect(normalise({ grant_types, response_types: undefined })).toMatchObject({
+    expect(normalize({ grant_types, response_types: undefined })).toMatchObject({
       grant_types: granted,
     });
   });
@@ -78,7 +78,7 @@ describe("the grants of a registration", () => {
   });
 
   it("lets a public client use the authorization code", () => {
-    const accepted = normalise({ ...codeClient, token_endpoint_auth_method: "none" });
+    const accepted = normalize({ ...codeClient, token_endpoint_auth_method: "none" });
     expect(accepted).toMatchObject({ grant_types: ["authorization_code"] });
   });
 });
@@ -90,7 +90,7 @@ describe("the scope of a registration", () => {
     [undefined, "signals:read factor:read darkpool:read"],
     ["", "signals:read factor:read darkpool:read"],
   ])("turns %j into %j for an agent on its own", (asked, granted) => {
-    expect(normalise({ scope: asked })).toMatchObject({ scope: granted });
+    expect(normalize({ scope: asked })).toMatchObject({ scope: granted });
   });
 
   it.each(["alerts:write", "admin root", "SIGNALS:READ"])("refuses %j alone", (scope) => {
@@ -102,41 +102,41 @@ describe("the scope of a registration", () => {
   });
 
   it("leaves an agent without a scope when the operator allows none, unless there is no such scope", () => {
-    expect(normalise({}, []).scope).toBeUndefined();
-    expect(normalise({ scope: undefined }, []).scope).toBeUndefined();
+    expect(normalize({}, []).scope).toBeUndefined();
+    expect(normalize({ scope: undefined }, []).scope).toBeUndefined();
     expect(refusal({ scope: "admin" }, [])).toMatchObject({ error: "invalid_scope" });
   });
 
   it("leaves alerts:write to a client that asks a person", () => {
-    expect(normalise({ ...codeClient, scope: "alerts:write" })).toMatchObject({
+    expect(normalize({ ...codeClient, scope: "alerts:write" })).toMatchObject({
       scope: "alerts:write",
     });
   });
 
   it("leaves openid and offline_access to a client that asks a person", () => {
     const scope = "openid offline_access signals:read";
-    expect(normalise({ ...codeClient, scope })).toMatchObject({ scope });
-    expect(normalise({ scope })).toMatchObject({ scope: "signals:read" });
-    expect(normalise({ grant_types: [JWT_BEARER], scope })).toMatchObject({
+    expect(normalize({ ...codeClient, scope })).toMatchObject({ scope });
+    expect(normalize({ scope })).toMatchObject({ scope: "signals:read" });
+    expect(normalize({ grant_types: [JWT_BEARER], scope })).toMatchObject({
       scope: "signals:read",
     });
   });
 
   it("gives a client that asks a person, and names no scope, all of them to ask for", () => {
-    expect(normalise({ ...codeClient, scope: undefined })).toMatchObject({
+    expect(normalize({ ...codeClient, scope: undefined })).toMatchObject({
       scope: "signals:read factor:read darkpool:read alerts:write openid offline_access",
     });
   });
 
   it("leaves alerts:write to a client that brings the word of a person's provider", () => {
     const changes = { grant_types: [JWT_BEARER], scope: "alerts:write" };
-    expect(normalise(changes)).toMatchObject({ scope: "alerts:write" });
+    expect(normalize(changes)).toMatchObject({ scope: "alerts:write" });
   });
 
   it("gives a claimed agent the scopes of its owner", () => {
     const owners: Scope[] = ["alerts:write", "signals:read"];
     const scope = "darkpool:read alerts:write";
-    expect(normalise({ scope }, owners)).toMatchObject({ scope: "alerts:write" });
+    expect(normalize({ scope }, owners)).toMatchObject({ scope: "alerts:write" });
   });
 
   it("refuses a scope that is not a string", () => {
@@ -154,7 +154,7 @@ describe("the redirects of a registration", () => {
     [["com.example.app:/callback"], "native"],
     [["cursor://anysphere.cursor-mcp/oauth/callback"], "native"],
   ])("makes a client with %j a %s one", (redirect_uris, application_type) => {
-    expect(normalise({ redirect_uris })).toMatchObject({ application_type });
+    expect(normalize({ redirect_uris })).toMatchObject({ application_type });
   });
 
   it.each([
@@ -177,13 +177,13 @@ describe("the redirects of a registration", () => {
       error: "invalid_redirect_uri",
       error_description: expect.stringContaining("client_credentials alone"),
     });
-    expect(normalise({ redirect_uris: undefined })).toMatchObject({ application_type: "web" });
+    expect(normalize({ redirect_uris: undefined })).toMatchObject({ application_type: "web" });
   });
 });
 
 describe("the text of a registration", () => {
   it("composes a name to normal form C and keeps every script of the world", () => {
-    expect(normalise({ client_name: "Cafe\u0301 <3 分析 👩‍🔬" })).toMatchObject({
+    expect(normalize({ client_name: "Cafe\u0301 <3 分析 👩‍🔬" })).toMatchObject({
       client_name: "Caf\u00e9 <3 分析 👩‍🔬",
     });
   });
@@ -212,7 +212,7 @@ describe("the text of a registration", () => {
   });
 
   it("counts characters, not bytes, up to one hundred", () => {
-    expect(normalise({ client_name: "😀".repeat(100) })).toMatchObject({
+    expect(normalize({ client_name: "😀".repeat(100) })).toMatchObject({
       client_name: "😀".repeat(100),
     });
     expect(refusal({ client_name: "a".repeat(101) })).toMatchObject({
@@ -235,7 +235,7 @@ describe("the text of a registration", () => {
 
   it("removes members that would make the server call out", () => {
     const uri = "https://169.254.169.254/latest";
-    const changes = normalise({
+    const changes = normalize({
       sector_identifier_uri: uri,
       initiate_login_uri: uri,
       backchannel_logout_uri: uri,
@@ -260,18 +260,18 @@ describe("the keys of a registration", () => {
     jwks: { keys },
   });
 
-  it("are kept without what no key needs", () => {
+  it("are stored without members that no key needs", () => {
     const named = { ...ec, kid: "a", use: "sig", alg: "ES256" };
     const junk = { x5c: ["a"], x5u: "https://agent.example/cert", key_ops: ["sign"], more: {} };
     const edwards = jwkOf("ed25519");
-    expect(normalise(withKeys({ ...named, ...junk }, edwards, rsa))).toMatchObject({
+    expect(normalize(withKeys({ ...named, ...junk }, edwards, rsa))).toMatchObject({
       jwks: { keys: [named, edwards, rsa] },
     });
-    expect(normalise(withKeys({ ...named, ...junk }))).toHaveProperty("jwks", { keys: [named] });
+    expect(normalize(withKeys({ ...named, ...junk }))).toHaveProperty("jwks", { keys: [named] });
   });
 
   it("may be absent", () => {
-    expect(normalise({})).toMatchObject({ jwks: undefined });
+    expect(normalize({})).toMatchObject({ jwks: undefined });
   });
 
   it.each([
@@ -325,7 +325,7 @@ describe("the whole body of a registration", () => {
     },
   );
 
-  it("holds no software statement, which nobody would check", () => {
+  it("refuses a software statement, whose signer nobody trusts", () => {
     expect(fault('{"software_statement":"a.b.c"}')).toMatchObject({
       error: "unapproved_software_statement",
     });

@@ -217,7 +217,7 @@ describeStores("single use in the store adapter", (engine) => {
 describeStores("secrets in the store adapter", (engine) => {
   const SECRET = "SECRET-that-must-not-be-kept";
 
-  it("are kept as hashes and found by what they were", async () => {
+  it("are stored as hashes and found by the original", async () => {
     const { adapterFor, store } = await build(engine);
     const bearers = [
       "AccessToken",
@@ -401,7 +401,7 @@ describeStores("the life of a client that people use", (engine) => {
     expect(await adapterFor("Client").find("a")).toBeUndefined();
   });
 
-  it("has no end once somebody answers for it", async () => {
+  it("has no end once it has an owner", async () => {
     const { adapterFor, clock, records } = await build(engine);
     const client = await records.get(clients, "a");
     if (client === undefined) throw new Error("the client was not stored");
@@ -505,7 +505,7 @@ describeStores("a grant that is written again", (engine) => {
 });
 
 describeStores("the audit of the store adapter", (engine) => {
-  it("records clients that somebody answers for, revocations and replays, and no issuance", async () => {
+  it("records clients with an owner, revocations and replays, but no issuance", async () => {
     const { adapterFor, audit, records } = await build(engine);
     await calledFrom("203.0.113.7", async () => {
       await adapterFor("Client").upsert("c", { client_id: "c" });
