@@ -60,13 +60,13 @@ export interface AccountRecord {
 export const accounts = collection<AccountRecord>("accounts");
 
 /** Account ids by the hashed address, or issuer and subject, of the person. */
-export const accountNames = collection<{ readonly accountId: string }>("account-names");
+const accountNames = collection<{ readonly accountId: string }>("account-names");
 
 /** Key of an address in `accountNames`. @param email Normalized. */
-export const nameOfEmail = (email: string): string => fingerprint(`email:${email}`);
+const nameOfEmail = (email: string): string => fingerprint(`email:${email}`);
 
 /** Key of a person at an identity provider in `accountNames`. */
-export const nameOfSubject = ({ issuer, subject }: SubjectIdentifier): string =>
+const nameOfSubject = ({ issuer, subject }: SubjectIdentifier): string =>
   fingerprint(`subject:${JSON.stringify([issuer, subject])}`);
 
 /** What `Accounts` work with. */

@@ -34,7 +34,7 @@ import {
 import { newRegistrationToken } from "./registration-access-token.ts";
 
 /** An agent that was claimed. */
-export interface Claimed extends Ownership {
+interface Claimed extends Ownership {
   readonly status: "claimed";
   readonly agentId: string;
   readonly identityType: IdentityType;

@@ -24,7 +24,7 @@ import { checkBody, type Metadata } from "./metadata-members.ts";
 import { type NewClient, stateOf } from "./request-state.ts";
 
 /** What responses about a client are made from. */
-export interface AnswerOptions {
+interface ResponseOptions {
   /** Public origin, without a trailing slash. */
   readonly baseUrl: string;
   readonly anonymousScopes: readonly Scope[];
@@ -51,7 +51,7 @@ function claimOf({ agent }: ClientRecord, links: object, start: ClaimStart | und
 }
 
 /** A client that a response describes. */
-export interface AnsweredClient {
+interface DescribedClient {
   readonly clientId: string;
   readonly record: ClientRecord;
   /** When its registration ends, in milliseconds since the epoch; `undefined`: never. */
@@ -64,9 +64,9 @@ export interface AnsweredClient {
  *
  * @param start Returned once, in the response to the registration.
  */
-export function identityMembers(
-  { clientId, record, endsAt }: AnsweredClient,
-  { baseUrl, anonymousScopes }: AnswerOptions,
+function identityMembers(
+  { clientId, record, endsAt }: DescribedClient,
+  { baseUrl, anonymousScopes }: ResponseOptions,
   start?: ClaimStart,
 ): Readonly<Record<string, unknown>> {
   const links = claimLinks(baseUrl, clientId);
@@ -81,7 +81,7 @@ export function identityMembers(
 }
 
 /** What the registration endpoint works with. */
-export interface RegistrationOptions extends IdentityOptions, AnswerOptions {
+export interface RegistrationOptions extends IdentityOptions, ResponseOptions {
   readonly records: Records;
   readonly claims: Pick<Claims, "begun">;
 }
@@ -157,7 +157,7 @@ function refused(ctx: KoaContextWithOIDC, cause: errors.OIDCProviderError): void
 
 /** The new client of a registration, and what its response needs of it. */
 function arrival({ agent, steps }: RequestedIdentity, { claims, now }: RegistrationOptions) {
-  const seen: { client?: AnsweredClient; start?: ClaimStart } = {};
+  const seen: { client?: DescribedClient; start?: ClaimStart } = {};
   const newClient = (clientId: string, metadata: AdapterPayload): NewClient => {
     const registeredAt = now().getTime();
     const record = { metadata, agent: { ...agent, registeredAt } };

@@ -31,7 +31,7 @@ export interface RequestState {
 }
 
 /** What is known of the client that a request registers or updates, other than its metadata. */
-export interface RegistrationContext {
+interface RegistrationContext {
   /** The scopes that the client may register for itself. */
   readonly ceiling: readonly Scope[];
   /** Whether somebody owns the client from the start. */
