@@ -71,8 +71,9 @@ export function createEndpoint(options: McpOptions): Handler {
     if (Array.isArray(message)) await mcp.countFurther(context, caller, message.length - 1);
     mcp.requireScopes(caller, scopesOf(message));
     await withinTraceOf(message, async () => {
-      const answering =
-        usual && calledFrom(context.ip, () => answerUsual?.(usual, authInfoOf(caller)));
+      const answer = () => usual && answerUsual?.(usual, authInfoOf(caller));
+      // The audit records the address of whoever changes something.
+      const answering = isRead ? answer() : calledFrom(context.ip, answer);
       if (answering === undefined) await answerBySdk(context, { caller, message });
       else (await answering)(res);
     });

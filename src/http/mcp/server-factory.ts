@@ -94,7 +94,7 @@ const annotationsOf = ({ title, effect }: Tool) => ({
   openWorldHint: effect !== undefined,
 });
 
-/** What the SDK hands from the gate to the tools; the token itself stays outside. */
+/** The caller as the SDK passes it on to the tools, without the token. */
 export const authInfoOf = (caller: Caller): AuthInfo => ({
   token: "",
   clientId: caller.clientId ?? caller.id,
