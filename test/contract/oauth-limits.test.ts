@@ -13,7 +13,8 @@ import {
 } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { ALL_SCOPES, authorizationRequest, registerPublic } from "../support/person.ts";
-import { embedded } from "../support/stores.ts";
+import { embedded, slowed } from "../support/stores.ts";
+import { createVisitor } from "../support/visitor.ts";
 
 const now = () => new Date();
 const { records } = await embedded.open({ now: () => Date.now() });
@@ -202,6 +203,60 @@ describe("authorization requests", () => {
     const { status } = await open(`${server.local}/oauth/authorize/x`);
     expect(status).toBe(400);
   });
+
+  it("are kept once each, however often one is resumed at once", async () => {
+    const server = await startAuthServer({ records: slowed(records), now });
+    const visitor = createVisitor(server);
+    await visitor.signIn("resumes@example.com");
+    const { client_id } = await registerPublic(server.local);
+    const kept = async () => (await records.list(interactions, { limit: 1000 })).length;
+    const before = await kept();
+    let cookie = visitor.cookie();
+    const step = async (url: string | URL) => {
+      const answer = await fetch(url, { redirect: "manual", headers: { cookie } });
+      const set = answer.headers.getSetCookie().map((each) => each.split(";", 1)[0]);
+      cookie = [cookie, ...set].join("; ");
+      return new URL(answer.headers.get("location") ?? "", server.local);
+    };
+    const resume = await step(await step(authorizationRequest(server.local, { client_id }).url));
+    expect(resume.pathname).toMatch(/^\/oauth\/authorize\//);
+
+    const resumed = await Promise.all(
+      Array.from({ length: 20 }, () => fetch(resume, { redirect: "manual", headers: { cookie } })),
+    );
+    const statuses = resumed.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 303)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 400)).toHaveLength(19);
+    expect(await kept()).toBe(before + 1);
+  });
+
+  it.each([1, 2, 3])(
+    "that end do not come back with an answer to them, read %i times",
+    async (most) => {
+      let afterRead = async (_key: string): Promise<unknown> => undefined;
+      const observed: Records = {
+        ...records,
+        async get(from, key) {
+          const stored = await records.get(from, key);
+          if (from.name === interactions.name) await afterRead(key);
+          return stored;
+        },
+      };
+      const server = await startAuthServer({ records: observed, now });
+      const visitor = createVisitor(server);
+      await visitor.signIn(`comes-back-${most}@example.com`);
+      const { client_id } = await registerPublic(server.local);
+      const { url } = await visitor.open(authorizationRequest(server.local, { client_id }).url);
+      let reads = 0;
+      afterRead = async (key) => {
+        reads += 1;
+        if (reads === most) await records.commit([remove(interactions, key)]);
+      };
+      await expect(visitor.authorize(url)).rejects.toThrow();
+      expect(reads).toBeGreaterThanOrEqual(most);
+      expect(await records.get(interactions, url.pathname.split("/").at(-1) ?? "")).toBeUndefined();
+    },
+  );
 
   it.each([
     ["state", { state: "s".repeat(1025) }, "state has at most 1024 characters"],

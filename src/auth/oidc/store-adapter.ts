@@ -120,7 +120,10 @@ class StoreAdapter implements Adapter {
   }
 
   async destroy(id: string): Promise<void> {
-    await (this.#model === "Grant" ? this.#revokeGrant(id) : this.#revoke(this.#refOf(id)));
+    if (this.#model === "Grant") return this.#revokeGrant(id);
+    const isRemoved = await this.#revoke(this.#refOf(id));
+    // Each resume stores another request, so that only the one that ended this request may go on.
+    if (this.#model === "Interaction" && !isRemoved) throw authorizationOver();
   }
 
   /** An access token is revoked alone: whoever was handed it must not be able to end the grant that it
@@ -156,7 +159,7 @@ class StoreAdapter implements Adapter {
   async #write(record: NewRecord): Promise<void> {
     if (this.#model === "ReplayDetection") return this.#insertOnce(record);
     if (issuedModels.has(this.#model)) return this.#issue(record);
-    if (this.#model === "Interaction") await beforeAuthorizationStored();
+    if (this.#model === "Interaction") return this.#saveInteraction(record);
     await this.#save(record);
   }
 
@@ -189,14 +192,27 @@ class StoreAdapter implements Adapter {
     return [...room, ...audit({ action: "grant.given", actor, target: key })];
   }
 
-  /** Writing a record again leaves it used, if it was. */
-  async #save({ collection, model: _, ...record }: NewRecord): Promise<void> {
+  /** Stores a new authorization request, or what a person did with one that is stored. One that was
+   *  resumed meanwhile must not come back: it would be resumed again, and each time store another. */
+  async #saveInteraction(record: NewRecord): Promise<void> {
+    const { route, entities } = Provider.ctx?.oidc ?? {};
+    const isNew =
+      route === "authorization" ||
+      (route === "resume" && entities?.Interaction?.jti !== record.key);
+    if (route === "authorization") await beforeAuthorizationStored();
+    if (!(await this.#save(record, { inserts: isNew }))) throw authorizationOver();
+  }
+
+  /** Writing a record again leaves it used, if it was. @returns Whether it was written. */
+  #save(
+    { collection, model: _, ...record }: NewRecord,
+    { inserts }: { readonly inserts: boolean } = { inserts: true },
+  ): Promise<boolean> {
     const { key, ...rest } = record;
-    await update(this.#context.records, { collection, key }, (stored) => [
-      stored === undefined
-        ? insert(collection, record)
-        : replace(collection, stored, { ttlMs: null, ...rest }),
-    ]);
+    return update(this.#context.records, { collection, key }, (stored) => {
+      if (stored !== undefined) return [replace(collection, stored, { ttlMs: null, ...rest })];
+      return inserts ? [insert(collection, record)] : undefined;
+    });
   }
 
   async #recordReplay({ key, value }: Stored<AdapterPayload>): Promise<void> {
@@ -221,10 +237,10 @@ class StoreAdapter implements Adapter {
   }
 
   /** Revokes a token. A refresh token takes along everything issued under the same grant (RFC 7009
-   *  section 2.1). */
-  async #revoke({ collection, key, family }: RecordRef): Promise<void> {
+   *  section 2.1). @returns Whether there was one. */
+  #revoke({ collection, key, family }: RecordRef): Promise<boolean> {
     const { records, audit } = this.#context;
-    await update(records, { collection, key }, async (present) => {
+    return update(records, { collection, key }, async (present) => {
       const stored = present ?? (await survivorOf(records, { collection, family }));
       if (stored === undefined) return undefined;
       const { clientId, grantId } = stored.value;
@@ -274,8 +290,11 @@ function payloadOf({ value, consumedAt }: Stored<AdapterPayload>): AdapterPayloa
  *  place of the stored one, so that it does not count again. */
 async function beforeAuthorizationStored(): Promise<void> {
   const { ctx } = Provider;
-  if (ctx?.oidc.route === "authorization") await hooksOf(ctx.res).beforeAuthorizationStored?.();
+  if (ctx !== undefined) await hooksOf(ctx.res).beforeAuthorizationStored?.();
 }
+
+const authorizationOver = (): Error =>
+  new errors.SessionNotFound("the authorization request was resumed or has expired");
 
 /** Models that implement some methods in their own way. */
 const special: Readonly<Record<string, (context: ClientAdapterContext) => ModelAdapter>> = {
