@@ -131,7 +131,7 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     standsStill: () => scoring.untilNextRefresh() === undefined,
   });
   let isDraining = false;
-  const readiness = createReadiness({ ...{ state, scoring }, isDraining: () => isDraining });
+  const readiness = createReadiness(state, scoring, () => isDraining);
   const repeat: Repeat = (tick, everyMs) => startLoop({ tick, everyMs, schedule, onError });
   const onError = (error: unknown) => {
     if (!(error instanceof Problem)) log.error({ err: error }, "an open stream was interrupted");
@@ -154,8 +154,12 @@ async function createOn(state: State, options: Measured): Promise<Service> {
     following: scoring.live?.setup,
     report,
     metrics: options.metrics && servedMetrics(options.metrics, state.store, report, options.now),
-    ...{ state, market, app: app.handle, routes: app.routes },
-    ...{ refresh: scoring.refresh, untilNextRefresh: scoring.untilNextRefresh },
+    state,
+    market,
+    app: app.handle,
+    routes: app.routes,
+    refresh: scoring.refresh,
+    untilNextRefresh: scoring.untilNextRefresh,
     keyIds: () => state.keyring.keys("token-signing").map(({ jwk }) => jwk.kid),
     drain: () => {
       isDraining = true;
@@ -185,11 +189,20 @@ function serve({ options, access, alerts, scoring, ...served }: Surface): App {
   const oauth = createOAuth({ ...access, baseUrl });
   return createApp({
     ...served,
-    ...{ name: NAME, version: pkg.version, baseUrl, now, log, meters, onError },
+    name: NAME,
+    version: pkg.version,
+    baseUrl,
+    now,
+    log,
+    meters,
+    onError,
     mcpAddition: options.mcpAddition,
-    ...{ authenticate: access.authenticate, limits: access.limits },
-    ...{ sessions: access.sessions, accounts: access.accounts },
-    ...{ tables: scoring.snapshots.tables, eventLog: alerts.eventLog },
+    authenticate: access.authenticate,
+    limits: access.limits,
+    sessions: access.sessions,
+    accounts: access.accounts,
+    tables: scoring.snapshots.tables,
+    eventLog: alerts.eventLog,
     onSignal: scoring.updates.onUpdate,
     tokenRoute: oauth.tokenRoute,
     proxyHops: config.proxyHops,
@@ -222,7 +235,11 @@ function recording(
   if (mode === "sandbox") return [];
   const hasWholeHistory = mode !== "live";
   const tick = createSessionArchive({
-    ...{ archive, snapshots, knownUntil, dayMs, hasWholeHistory },
+    archive,
+    snapshots,
+    knownUntil,
+    dayMs,
+    hasWholeHistory,
     idOf: snapshotId,
   });
   return [{ tick, everyMs: RECORD_EVERY_MS }];

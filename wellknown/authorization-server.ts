@@ -1,8 +1,7 @@
 import { ID_JAG, ID_JAG_PROFILE } from "../src/auth/assertions/oauth-urns.ts";
 import { paths } from "./paths.ts";
-import type { Site } from "./site.ts";
 
-/** The identity types of the interface (section 3). */
+/** Identity types of agents and callers. */
 const identityTypes = [
   "anonymous",
   "identity_assertion",
@@ -12,24 +11,20 @@ const identityTypes = [
   "service",
 ];
 
-/** The registration flows of the interface (section 3). */
+/** Flows by which a caller gets access. */
 const flows = ["agent_verified", "user_claimed", "client_credentials"];
 
-/** What is accepted from callers (interface section 5.1). */
+/** Credentials that requests may carry. */
 const credentials = ["api_key", "bearer_token", "oauth2_client_credentials"];
 
-/** What an agent that registers is given: a client secret, for which it gets access tokens. */
+/** What a registered agent receives: a client secret, which it exchanges for access tokens. */
 const agentCredentials = ["oauth2_client_credentials", "bearer_token"];
 
-/** What these members follow from. */
-type Grounds = Pick<Site, "baseUrl">;
-
 /**
- * How agents register themselves and are claimed, in the vocabulary of auth.md: the names of its
- * first version stand beside those of later ones, since there are readers of both (discovery
- * section 1.2).
+ * How agents register and are claimed, in the vocabulary of auth.md. The member names of its first
+ * version stand beside those of later ones, because clients of both exist.
  */
-function agentAuth({ baseUrl }: Grounds) {
+function agentAuth(baseUrl: string) {
   const registration = baseUrl + paths.register;
   const claim = baseUrl + paths.claim;
   return {
@@ -52,17 +47,16 @@ function agentAuth({ baseUrl }: Grounds) {
 }
 
 /**
- * Members that the authorization server adds to both of its metadata documents (RFC 8414, OpenID
- * Connect Discovery 1.0) beyond those that follow from its configuration. Whose assertions are
- * trusted is not among them (discovery section 1.6).
+ * Members that the authorization server adds to both metadata documents (RFC 8414, OpenID Connect
+ * Discovery 1.0) beyond those that follow from its configuration. The trusted assertion issuers are
+ * not published.
  */
-export function authorizationServerExtras(grounds: Grounds) {
-  const { baseUrl } = grounds;
+export function authorizationServerExtras(baseUrl: string) {
   return {
     service_documentation: baseUrl + paths.reference,
     /** RFC 9728, section 4. */
     protected_resources: [baseUrl, baseUrl + paths.mcp],
     authorization_grant_profiles_supported: [ID_JAG_PROFILE],
-    agent_auth: agentAuth(grounds),
+    agent_auth: agentAuth(baseUrl),
   };
 }

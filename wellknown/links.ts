@@ -1,5 +1,4 @@
 import { OPENAPI_TYPE, paths } from "./paths.ts";
-import type { Site } from "./site.ts";
 
 /** A typed link to another resource (RFC 8288). */
 export interface Link {
@@ -11,9 +10,8 @@ export interface Link {
   readonly type?: string;
 }
 
-/** Where somebody who has one address of the service finds out about the rest (discovery section
- *  5.2). */
-export function siteLinks({ baseUrl }: Pick<Site, "baseUrl">): readonly Link[] {
+/** Links from any page of the service to its descriptions. @param baseUrl Public origin. */
+export function siteLinks(baseUrl: string): readonly Link[] {
   const link = (path: string, rel: string, type?: string): Link => ({
     href: baseUrl + path,
     rel,

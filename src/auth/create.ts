@@ -95,7 +95,7 @@ export async function createAccess(options: AccessOptions) {
     onError,
     baseUrl,
     anonymousScopes,
-    discovery: authorizationServerExtras({ baseUrl }),
+    discovery: authorizationServerExtras(baseUrl),
     signedIn: async (cookie) => (await sessions.browserOf(cookie)).session,
     fetch: outbound.fetch,
   });

@@ -3,28 +3,27 @@ import { type IncomingMessage, request } from "node:http";
 import type { StoreChoice } from "../config/config.ts";
 import { splitLines } from "../store/backup/lines.ts";
 import type { OnProgress } from "../store/backup/progress.ts";
-import { AnswerLine, DATABASE_HEADER, databasePlace, OTHER_DATABASE } from "./admin-protocol.ts";
+import { AnswerLine, DATABASE_HEADER, databaseAddress, OTHER_DATABASE } from "./admin-protocol.ts";
 import { openSocketAddress } from "./admin-socket-path.ts";
 import { ConfirmationNeeded, type Outcome } from "./command.ts";
 
-/** What a server is asked for. */
+/** A command for the server. */
 export interface CommandRequest {
   readonly name: string;
   readonly args: unknown;
   readonly settings: StoreChoice;
-  /** Ends the command. */
+  /** Cancels the command. */
   readonly signal: AbortSignal;
 }
 
-/** Errors of a socket that nobody listens on: there is none, its server has died, or the folder is
- *  missing. */
-const NOBODY: readonly (string | undefined)[] = ["ENOENT", "ECONNREFUSED", "ENOTDIR"];
+/** Connect errors when no server runs: no socket, a socket whose server died, or no folder. */
+const NO_SERVER: readonly (string | undefined)[] = ["ENOENT", "ECONNREFUSED", "ENOTDIR"];
 
 /**
- * Has a command done by the server that holds the store.
+ * Runs a command in the server that holds the store.
  *
- * @returns What came of it; `undefined` when no server holds the store.
- * @throws {Error} When the command has failed, or the server ended before it.
+ * @returns Its outcome; `undefined` when no server holds the store.
+ * @throws {Error} When the command fails, or the server exits before it is done.
  */
 export async function askServer(
   asked: CommandRequest,
@@ -50,7 +49,7 @@ async function send(asked: CommandRequest): Promise<IncomingMessage | undefined>
     response.resume();
     return undefined;
   } catch (error) {
-    if (NOBODY.includes((error as NodeJS.ErrnoException).code)) return undefined;
+    if (NO_SERVER.includes((error as NodeJS.ErrnoException).code)) return undefined;
     throw error;
   }
 }
@@ -62,11 +61,15 @@ async function post(
   const body = Buffer.from(JSON.stringify(args));
   const { databaseUrl } = settings;
   const asked = request({
-    ...{ socketPath, path: `/${name.replaceAll(" ", "-")}`, method: "POST", signal, agent: false },
+    socketPath,
+    path: `/${name.replaceAll(" ", "-")}`,
+    method: "POST",
+    signal,
+    agent: false,
     headers: {
       "content-type": "application/json",
       "content-length": body.length,
-      ...(databaseUrl !== undefined && { [DATABASE_HEADER]: databasePlace(databaseUrl) }),
+      ...(databaseUrl !== undefined && { [DATABASE_HEADER]: databaseAddress(databaseUrl) }),
     },
   });
   asked.end(body);

@@ -1,22 +1,22 @@
 import { z } from "zod";
 import type { Outcome } from "./command.ts";
 
-/** Header of a command that is meant for one database, whatever else a server holds. */
+/** Request header that names the database a command is for; a server of another one refuses it. */
 export const DATABASE_HEADER = "x-database";
 
-/** Status of the answer (RFC 9110 section 15.5.20) of a server that holds another store. */
+/** Status of a server that holds another store: 421 (RFC 9110 section 15.5.20). */
 export const OTHER_DATABASE = 421;
 
-/** Names a database without the credentials for it. */
-export function databasePlace(databaseUrl: string): string {
-  const place = new URL(databaseUrl);
-  place.username = "";
-  place.password = "";
-  place.searchParams.delete("password");
-  return place.href;
+/** The address of a database, without credentials. */
+export function databaseAddress(databaseUrl: string): string {
+  const address = new URL(databaseUrl);
+  address.username = "";
+  address.password = "";
+  address.searchParams.delete("password");
+  return address.href;
 }
 
-/** One line of what a server answers to a command: how far it is, and at last what came of it. */
+/** One line of the response to a command: progress, and finally the outcome or an error. */
 export const AnswerLine = z.union([
   z.strictObject({
     progress: z.strictObject({ doing: z.string(), rows: z.number(), fraction: z.number() }),
@@ -32,11 +32,11 @@ export const AnswerLine = z.union([
   z.strictObject({
     error: z.strictObject({
       message: z.string(),
-      /** Whether the command would do it once the operator has agreed. */
+      /** Whether the command would run once the operator has confirmed it. */
       needsConfirmation: z.boolean(),
     }),
   }),
 ]);
 
-/** One line of what a server answers to a command. */
+/** One line of the response to a command. */
 export type AnswerLine = z.infer<typeof AnswerLine>;

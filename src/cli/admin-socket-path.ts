@@ -6,23 +6,23 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { lockFolder, pathsIn } from "../store/sqlite/folder.ts";
 
-/** File of the socket, in the data folder. */
+/** Name of the socket in the data folder. */
 const SOCKET_NAME = "admin.sock";
 
-/** Longest path of a socket on every system, in bytes: 104 with the final NUL on macOS (unix(4)),
- *  108 on Linux (unix(7)). Longer ones are cut off silently by some systems. */
+/** Longest socket path on every system, in bytes: 104 with the final NUL on macOS (unix(4)), 108 on
+ *  Linux (unix(7)). Some systems truncate longer ones silently. */
 const MAX_PATH_BYTES = 103;
 
 /** A path under which the socket can be bound or reached. */
 export interface SocketAddress {
   readonly path: string;
-  /** Lets go of what makes the path work. */
+  /** Releases the folder that the path refers to. */
   close(): Promise<void>;
 }
 
 /**
- * Finds a path for the socket of a data folder. A long one is shortened where the system can name
- * an open folder; Windows, which has no such sockets, gets a pipe that is named after the folder.
+ * Finds the path of the socket of a data folder. On Linux a path that is too long is replaced by one
+ * below /proc/self/fd. Windows uses a named pipe, named after a hash of the folder.
  *
  * @param folder Absolute.
  * @throws {Error} When the folder is missing, or its path is too long for this system.
@@ -42,22 +42,22 @@ export async function openSocketAddress(folder: string): Promise<SocketAddress> 
   return { path: `/proc/self/fd/${handle.fd}/${SOCKET_NAME}`, close: () => handle.close() };
 }
 
-/** How often it is tried; each time, another process that starts may have been faster. */
-const ATTEMPTS = 50;
+/** Most attempts to bind; in each, another starting process may win. */
+const MAX_ATTEMPTS = 50;
 
-/** A socket that is being made is not served for some microseconds after it has its path; after this
- *  pause, in milliseconds, it is, and a lock that was held may be free. */
+/** Pause before a second look, in milliseconds. A new socket has its path some microseconds before it
+ *  accepts connections, and a held lock may be released meanwhile. */
 const PAUSE_MS = 20;
 
-/** File beside the socket that is locked by the process that clears the socket away. */
+/** Lock file, held by the process that removes a stale socket. */
 const LOCK_NAME = "admin.lock";
 
-/** Takes all rights from the group and from others (umask(2)). */
+/** Denies the group and others all access (umask(2)). */
 const OWNER_ONLY = 0o177;
 
 /**
- * Listens at the path of a socket, for the owner of the process only. What a crash left there is
- * cleared away; a socket that is served stays.
+ * Binds the socket, for the owner of the process only. A stale socket is replaced; one that another
+ * process serves is left to it.
  *
  * @returns Whether it listens; `false` when another process serves the path.
  * @throws {Error} When the folder cannot hold a socket.
@@ -68,16 +68,16 @@ export async function bindSocket(server: Server, path: string): Promise<boolean>
       await listen(server, path);
       return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || attempt === ATTEMPTS)
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || attempt === MAX_ATTEMPTS)
         throw error;
     }
     if (await isServed(path)) return false;
-    await clearAway(path);
+    await removeStale(path);
   }
 }
 
-/** The file of a socket is made while `listen` is called, with the rights that the umask leaves:
- *  to take them away afterwards would let others connect in between. */
+/** `listen` creates the socket file with the permissions that the umask leaves. Restricting them
+ *  afterwards would let others connect in between. */
 async function listen(server: Server, path: string): Promise<void> {
   const before = process.umask(OWNER_ONLY);
   try {
@@ -101,11 +101,11 @@ async function isServed(path: string): Promise<boolean> {
 }
 
 /**
- * Removes a socket that nobody serves, while no other process does the same: one that came later
- * would remove the new socket of the one before. A path that is taken stays so until it is removed;
- * hence nobody serves it between the look and the removal.
+ * Removes a stale socket under a lock, since a slower process could otherwise remove the new socket
+ * of a faster one. While the stale file exists no process can bind the path, so nothing serves it
+ * between the check and the removal.
  */
-async function clearAway(path: string): Promise<void> {
+async function removeStale(path: string): Promise<void> {
   const unlock = lock(dirname(path));
   try {
     await delay(PAUSE_MS);
@@ -116,8 +116,8 @@ async function clearAway(path: string): Promise<void> {
   }
 }
 
-/** @returns Lets go of it, as the system does when the process dies; `undefined` when it cannot be
- *  had now. */
+/** @returns Releases the lock, as the system does when the process dies; `undefined` when another
+ *  process holds it. */
 function lock(folder: string): (() => void) | undefined {
   try {
     return lockFolder({ ...pathsIn(folder), lock: join(folder, LOCK_NAME) });

@@ -7,38 +7,38 @@ import { faultText } from "../store/port/unavailable.ts";
 import {
   type AnswerLine,
   DATABASE_HEADER,
-  databasePlace,
+  databaseAddress,
   OTHER_DATABASE,
 } from "./admin-protocol.ts";
 import { bindSocket, openSocketAddress } from "./admin-socket-path.ts";
 import { type CommandContext, ConfirmationNeeded } from "./command.ts";
 import { refuseStoreFiles } from "./run-on-store.ts";
 
-/** Arguments of a command are a path and a few words. */
+/** Largest body: the arguments of a command are a path and a few words. */
 const MAX_BODY_BYTES = 65_536;
 
-/** Pause between two lines that say how far a command is, in milliseconds. */
+/** Interval of progress lines, in milliseconds. */
 const PROGRESS_EVERY_MS = 100;
 
-/** Where commands are taken, and what they work on. */
+/** Where commands are accepted, and what they work on. */
 export interface AdminOptions {
   /** Folder of the socket; absolute. */
   readonly folder: string;
   readonly context: CommandContext;
-  /** Where the store of the context is, when it is not the embedded one of the folder. */
+  /** Address of the database, if the store is not the embedded one of the folder. */
   readonly databaseUrl?: string | undefined;
 }
 
-/** Commands are taken until it is closed. */
+/** Accepts commands until it is closed. */
 export interface AdminSocket {
-  /** Takes no more commands, ends those under way in good order, and waits for that. */
+  /** Accepts no more commands, cancels running ones and waits until they have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Takes the operator's commands over `admin.sock` in a folder: `POST /<command>` with its arguments
- * as JSON, answered by lines of JSON. Only the owner of the process can connect. What a crash left
- * is removed; when another server on the same database already takes commands there, it goes on.
+ * Accepts the operator's commands on `admin.sock` in a folder: `POST /<command>` with its arguments
+ * as JSON, answered with lines of JSON. Only the owner of the process can connect. A socket left by a
+ * crash is replaced; one that another server on the same database serves is left to it.
  *
  * @throws {Error} When the folder cannot hold a socket.
  */
@@ -49,12 +49,12 @@ export async function serveAdmin({
 }: AdminOptions): Promise<AdminSocket> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const address = await openSocketAddress(folder);
-  const place = databaseUrl === undefined ? undefined : databasePlace(databaseUrl);
+  const database = databaseUrl === undefined ? undefined : databaseAddress(databaseUrl);
   const stopping = new AbortController();
   const serving: Serving = { context, folder, signal: stopping.signal, running: new Set() };
   const server = createServer((req, res) => {
     const wanted = req.headers[DATABASE_HEADER];
-    if (wanted === undefined || wanted === place) void answer(req, res, serving);
+    if (wanted === undefined || wanted === database) void answer(req, res, serving);
     else res.writeHead(OTHER_DATABASE).end();
   });
   if (!(await bindSocket(server, address.path))) return { close: address.close };
@@ -72,7 +72,7 @@ export async function serveAdmin({
   };
 }
 
-/** Who says nothing, or not all of a command, does not hold it up. */
+/** Does not wait for connections without a complete command. */
 async function closeServer(server: Server, running: Serving["running"]): Promise<void> {
   const closed = once(server, "close");
   server.close();
@@ -81,13 +81,14 @@ async function closeServer(server: Server, running: Serving["running"]): Promise
   await closed;
 }
 
+/** State of the socket. */
 interface Serving {
   readonly context: CommandContext;
-  /** Of the socket, and of the store when it is an embedded one. */
+  /** Folder of the socket, and of an embedded store. */
   readonly folder: string;
-  /** Ends what is under way. */
+  /** Cancels running commands. */
   readonly signal: AbortSignal;
-  /** Commands that were asked for in full, until they are answered. */
+  /** Responses to complete commands, until they are sent. */
   readonly running: Set<Promise<void>>;
 }
 
@@ -114,7 +115,7 @@ function send(res: ServerResponse, line: AnswerLine): void {
   if (!res.destroyed) res.write(`${JSON.stringify(line)}\n`);
 }
 
-/** What commands need, much of it of PostgreSQL, is loaded when there is the first of them. */
+/** The first command loads the commands, many of which need PostgreSQL. */
 async function readRequest(req: IncomingMessage) {
   const { storeCommands } = await import("./store-commands.ts");
   const name = (req.url ?? "").slice(1).replaceAll("-", " ");
@@ -129,7 +130,7 @@ async function readRequest(req: IncomingMessage) {
   return { command, args };
 }
 
-/** Tells progress now and then; ends the command when its operator has gone or the server stops. */
+/** Sends progress at intervals; cancels the command when its client disconnects or the server stops. */
 function throttled(res: ServerResponse, signal: AbortSignal): OnProgress {
   let nextAt = 0;
   return (progress) => {

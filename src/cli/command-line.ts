@@ -2,29 +2,29 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Command, CommandOption } from "./command.ts";
 
-/** Name of the program, as people type it. */
+/** Name of the program. */
 export const PROGRAM = "market-signal";
 
-/** A command line that cannot be understood; the message says why. */
+/** An invalid command line; the message says why. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** A command line that was understood. */
+/** A parsed command line. */
 export type Invocation =
-  /** Of one command, of those that begin with a word, or of all. */
+  /** Help on a command, on a group of commands, or on all. */
   | { readonly kind: "help"; readonly about?: string }
   | {
       readonly kind: "run";
       readonly name: string;
       readonly command: Command;
       readonly args: unknown;
-      /** Whether the result is wanted for a program. */
+      /** Whether to print the result as JSON. */
       readonly isJson: boolean;
     };
 
-/** Where a command line was written. */
-export interface Surroundings {
+/** The environment of a command line. */
+export interface Environment {
   /** The folder that relative file names start from. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -32,30 +32,30 @@ export interface Surroundings {
 
 type Commands = ReadonlyMap<string, Command>;
 
-/** An option of this value stands for an environment variable. */
+/** Value of an option that refers to an environment variable. */
 const VARIABLE = /^env:(.*)$/;
 
-/** What every command takes. */
+/** Options of every command. */
 const commonOptions: Readonly<Record<string, CommandOption>> = {
   json: { about: "print the result as one line of JSON" },
   help: { about: "print this help" },
 };
 
-/** Where the commands of the store find it. */
-const STORE_PLACE =
+/** Help text on how commands find the store. */
+const STORE_HELP =
   "The store is where DATA_DIR (./data) or DATABASE_URL says. While a server runs, it does the work,\n" +
   "asked through DATA_DIR/admin.sock; relative file names still start from the current folder.";
 
 /**
- * Reads a command line.
+ * Parses a command line.
  *
- * @param argv Without the program.
+ * @param argv Arguments, without the program.
  * @throws {UsageError} When the command or an option is unknown, or something is missing.
  */
 export function readCommandLine(
   argv: readonly string[],
   commands: Commands,
-  { folder, env }: Surroundings,
+  { folder, env }: Environment,
 ): Invocation {
   if (argv[0] === "--help" || argv[0] === "help") return { kind: "help" };
   const name = [...commands.keys()].find((each) => isCalled(each, argv));
@@ -108,11 +108,11 @@ function parse(argv: readonly string[], command: Command) {
   }
 }
 
-/** Reads what was not to stand in the command line, where other users of the machine see it. */
+/** Replaces `env:NAME`, which keeps secrets out of the command line, where other users see them. */
 function withVariables(
   { options }: Command,
   given: Readonly<Record<string, unknown>>,
-  env: Surroundings["env"],
+  env: Environment["env"],
 ): Readonly<Record<string, unknown>> {
   const read = ([name, value]: [string, unknown]) => {
     const variable = VARIABLE.exec(String(value))?.[1];
@@ -130,7 +130,7 @@ interface Parsed {
   readonly folder: string;
 }
 
-/** Adds the operand under the name that is written in its brackets; only a file is a path. */
+/** Adds the operand under the name in its brackets; a file becomes an absolute path. */
 function withOperand({ operand }: Command, { options, positionals, folder }: Parsed): object {
   const wanted = operand === undefined ? 0 : 1;
   const [extra] = positionals.slice(wanted);
@@ -150,7 +150,7 @@ function checked(command: Command, args: object): unknown {
   throw new UsageError(`${isOperand ? command.operand : `--${name}`}: ${issue?.message}.`);
 }
 
-/** What the program can do, or the command or the group of commands that `about` names. */
+/** Help on the program, or on the command or group of commands that `about` names. */
 export function helpText(commands: Commands, about = ""): string {
   const command = commands.get(about);
   if (command !== undefined) return commandHelp(about, command);
@@ -163,7 +163,7 @@ function overview(commands: Commands): string {
   const width = Math.max(...calls.map(([call]) => call.length)) + 2;
   const lines = calls.map(([call, { summary }]) => `  ${call.padEnd(width)}${summary}`);
   const more = `${PROGRAM} <command> --help says more.`;
-  return [`${PROGRAM} <command>`, "", ...lines, "", more, STORE_PLACE].join("\n");
+  return [`${PROGRAM} <command>`, "", ...lines, "", more, STORE_HELP].join("\n");
 }
 
 function commandHelp(name: string, command: Command): string {
@@ -171,11 +171,11 @@ function commandHelp(name: string, command: Command): string {
     ([option, { value = "", about }]) => `  ${`--${option} ${value}`.padEnd(24)}${about}`,
   );
   const call = `${PROGRAM} ${callOf(name, command)} [options]`;
-  const place = command.needs === "store" ? ["", STORE_PLACE] : [];
+  const place = command.needs === "store" ? ["", STORE_HELP] : [];
   return [call, "", command.summary, ...command.notes, "", ...options, ...place].join("\n");
 }
 
-/** The command with all that it cannot do without. */
+/** The command with its operand and required options. */
 function callOf(name: string, { operand, options }: Command): string {
   const required = Object.entries(options)
     .filter(([, { isRequired }]) => isRequired)

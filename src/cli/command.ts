@@ -10,21 +10,21 @@ import type { ProgressLine } from "./progress-line.ts";
 /** What a command works on, in a server or in a process of its own. */
 export interface CommandContext {
   readonly store: Store;
-  /** The keys of the store; the ones that it lacks are made. */
+  /** The keys of the store; missing ones are created. */
   readonly keyring: () => Promise<Keyring>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Who holds the store: a server that goes on after the command, or the command alone. */
+  /** Who holds the store: a server, which keeps running after the command, or the command itself. */
   readonly holder: "server" | "command";
-  /** How the process of the server is doing; known to a server only. */
+  /** Report of the server process; absent without a server. */
   readonly report?: Report | undefined;
-  /** Where people find the service; known to a server only. */
+  /** Name and address of the service; absent without a server. */
   readonly site?: Site | undefined;
 }
 
-/** The process in which a command runs that needs no store. */
+/** What a command works with that needs no store. */
 interface LocalContext {
-  /** The folder that relative file names start from; absolute. */
+  /** Absolute path of the current folder, which relative file names start from. */
   readonly folder: string;
   readonly terminal: Terminal;
   readonly progress: ProgressLine;
@@ -37,63 +37,64 @@ export interface Terminal {
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
 
-/** What came of a command. */
+/** Outcome of a command. */
 export interface Outcome {
-  /** Whether all is well; when it is not, the exit code is 1. */
+  /** Whether the exit code is 0 rather than 1. */
   readonly isGood: boolean;
-  /** For people; lines without the last newline, empty when all has been said. */
+  /** Output for people, without a final newline; empty when everything has been printed. */
   readonly text: string;
-  /** For programs; JSON. */
+  /** Output for programs, as JSON. */
   readonly result: Readonly<Record<string, unknown>>;
-  /** What the operator has to know or do besides; a sentence each. */
+  /** What the operator also needs to know or do; one sentence each. */
   readonly notes: readonly string[];
 }
 
 /** An option of the command line. */
 export interface CommandOption {
-  /** What it stands for, when it has a value, for example `<DATABASE_URL>`. */
+  /** Placeholder of its value, for example `<DATABASE_URL>`; absent for a flag. */
   readonly value?: string;
-  /** Whether the command cannot do without it. */
+  /** Whether it must be given. */
   readonly isRequired?: true;
-  /** Whether it can be given as `env:NAME` too, which stands for an environment variable. */
+  /** Whether `env:NAME` is accepted as well, for the value of an environment variable. */
   readonly isSecret?: true;
   readonly about: string;
 }
 
-/** A store that was opened for one command. */
+/** A store that is open for one command. */
 export interface OpenedStore {
   readonly store: Store;
-  /** Called when the store is closed after the command succeeded. @returns What else to say. */
+  /** Called after success, when the store is closed. @returns Notes to print. */
   readonly finish: () => Promise<readonly string[]>;
-  /** Called when the store is closed after the command failed. */
+  /** Called after a failure, when the store is closed. */
   readonly abandon: () => Promise<void>;
 }
 
-/** How a command is called. */
+/** Command-line syntax of a command. */
 interface CommandSyntax<A extends z.ZodType> {
   /** One sentence. */
   readonly summary: string;
-  /** What else one should know; lines of at most 100 characters. */
+  /** Further lines of the help, of at most 100 characters. */
   readonly notes: readonly string[];
-  /** What it works on: `<file>`, or another name in brackets, for example `<email>`. */
+  /** Positional argument: `<file>`, or another name in brackets such as `<email>`. */
   readonly operand?: `<${string}>`;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** The options by name, and the operand by the name in its brackets; `file` is an absolute path. */
+  /** Schema of the options by name and of the operand by the name in its brackets; `file` is an
+   *  absolute path. */
   readonly args: A;
 }
 
-/** Something the operator does with the store. The server that holds the store runs it; without a
- *  server, the process of the command opens the store. */
+/** A command on the store. The server that holds the store runs it; without a server, the process of
+ *  the command opens the store. */
 export interface StoreCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "store";
 
   run(args: z.output<A>, context: CommandContext, onProgress: OnProgress): Promise<Outcome>;
 
-  /** Opens the store when no server holds it. Absent: it must be there and whole. */
+  /** Opens the store when no server holds it. Absent: an existing, intact store is opened. */
   open?(args: z.output<A>, settings: StoreChoice): Promise<OpenedStore>;
 }
 
-/** Something that needs no store and runs where it was called. */
+/** A command without a store, which runs in the process that was called. */
 export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSyntax<A> {
   readonly needs: "nothing";
 
@@ -103,21 +104,21 @@ export interface LocalCommand<A extends z.ZodType = z.ZodType> extends CommandSy
 /** A command of the program. */
 export type Command = StoreCommand | LocalCommand;
 
-/** Gives the arguments of `run` their types. */
+/** Infers the types of the arguments of `run`. */
 export function defineStoreCommand<A extends z.ZodType>(
   command: Omit<StoreCommand<A>, "needs">,
 ): StoreCommand {
   return { ...command, needs: "store" } as unknown as StoreCommand;
 }
 
-/** Gives the arguments of `run` their types. */
+/** Infers the types of the arguments of `run`. */
 export function defineLocalCommand<A extends z.ZodType>(
   command: Omit<LocalCommand<A>, "needs">,
 ): LocalCommand {
   return { ...command, needs: "nothing" } as unknown as LocalCommand;
 }
 
-/** Thrown by a command that the operator has not agreed to. */
+/** Thrown by a command that the operator has to confirm first. */
 export class ConfirmationNeeded extends Error {
   override readonly name = "ConfirmationNeeded";
 }

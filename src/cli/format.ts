@@ -5,7 +5,7 @@ export function counted(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-/** How much there is of a store, for example `1,234 records and 56 archive rows`. */
+/** The size of a store in rows, for example `1,234 records and 56 archive rows`. */
 export function rowsText({ records, archive }: Counts): string {
   const plural = (count: number, what: string) =>
     `${counted(count)} ${what}${count === 1 ? "" : "s"}`;
@@ -19,14 +19,14 @@ export function sizeText(bytes: number): string {
     : `${counted(Math.round(bytes / 100_000) / 10)} MB`;
 }
 
-/** Names with their counts, one a line, indented. */
+/** Names with their counts, one per line, indented. */
 export function countsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([name, count]) => `  ${name}: ${counted(count)}`)
     .join("\n");
 }
 
-/** A length of time in one unit that reads well, for example `5 min`. */
+/** A duration in the largest unit of which it has at least two, for example `5 min`. */
 export function durationText(ms: number): string {
   const units = [
     [86_400_000, "d"],

@@ -25,22 +25,26 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ["train", train],
 ]);
 
-/** Exit codes: done and all is well; failed, or something is wrong; not understood. */
-const GOOD = 0;
-const BAD = 1;
-const MISUSED = 2;
+/** Exit code of a command that succeeded. */
+const SUCCESS = 0;
 
-/** How the program was called. */
+/** Exit code of a command that failed or found a problem. */
+const FAILURE = 1;
+
+/** Exit code of an invalid command line. */
+const USAGE = 2;
+
+/** A call of the program. */
 export interface ProgramCall {
-  /** Without the program. */
+  /** Arguments, without the program. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder that relative file names start from; absolute. */
+  /** Absolute path of the current folder, which relative file names start from. */
   readonly folder: string;
   readonly terminal: Terminal;
 }
 
-/** Does what a command line says. @returns The exit code. */
+/** Runs a command line. @returns The exit code. */
 export async function runProgram(call: ProgramCall): Promise<number> {
   const { argv, env, folder, terminal } = call;
   const { stdout, stderr } = terminal;
@@ -48,19 +52,19 @@ export async function runProgram(call: ProgramCall): Promise<number> {
     const invocation = readCommandLine(argv, commands, { folder, env });
     if (invocation.kind === "help") {
       stdout.write(`${helpText(commands, invocation.about)}\n`);
-      return GOOD;
+      return SUCCESS;
     }
     const { isGood, text, result, notes } = await run(invocation, call);
-    const said = invocation.isJson
+    const output = invocation.isJson
       ? JSON.stringify({ ...result, notes })
       : [text, ...notes].filter((line) => line !== "").join("\n");
-    if (said !== "") stdout.write(`${said}\n`);
-    return isGood ? GOOD : BAD;
+    if (output !== "") stdout.write(`${output}\n`);
+    return isGood ? SUCCESS : FAILURE;
   } catch (error) {
     stderr.write(`${faultText(error)}\n`);
-    if (!(error instanceof UsageError)) return BAD;
+    if (!(error instanceof UsageError)) return FAILURE;
     stderr.write(`${PROGRAM} --help says more.\n`);
-    return MISUSED;
+    return USAGE;
   }
 }
 
@@ -68,7 +72,7 @@ type Run = Extract<Invocation, { readonly kind: "run" }>;
 
 async function run(invocation: Run, call: ProgramCall): Promise<Outcome> {
   const { command, args } = invocation;
-  if (command.needs === "store") return runAgreed({ ...invocation, command }, call);
+  if (command.needs === "store") return runConfirmed({ ...invocation, command }, call);
   const { folder, terminal } = call;
   const progress = createProgressLine(terminal.stderr, () => performance.now());
   try {
@@ -82,22 +86,22 @@ interface StoreRun extends Run {
   readonly command: StoreCommand;
 }
 
-/** Runs a command; asks the operator first when it has to be agreed to. */
-async function runAgreed(run: StoreRun, call: ProgramCall): Promise<Outcome> {
+/** Runs a command; asks the operator first if it needs confirmation. */
+async function runConfirmed(run: StoreRun, call: ProgramCall): Promise<Outcome> {
   const { terminal } = call;
   try {
     return await runOnce(run, call);
   } catch (error) {
     if (!(error instanceof ConfirmationNeeded)) throw error;
     if (!terminal.stdin.isTTY) throw new Error(`${error.message} Say --yes to do it.`);
-    if (!(await isAgreed(`${error.message} Go on? (y/N) `, terminal)))
+    if (!(await isConfirmed(`${error.message} Go on? (y/N) `, terminal)))
       throw new Error("Nothing was changed.");
     return runOnce({ ...run, args: { ...(run.args as object), yes: true } }, call);
   }
 }
 
-/** Ctrl-C and Ctrl-D are no agreement. */
-async function isAgreed(question: string, { stdin, stderr }: Terminal): Promise<boolean> {
+/** Ctrl-C and Ctrl-D mean no. */
+async function isConfirmed(question: string, { stdin, stderr }: Terminal): Promise<boolean> {
   const lines = createInterface({ input: stdin, output: stderr });
   const closed = once(lines, "close").then(() => "");
   lines.once("SIGINT", () => lines.close());
@@ -106,8 +110,8 @@ async function isAgreed(question: string, { stdin, stderr }: Terminal): Promise<
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** By the server that holds the store; without one, here. An interrupt ends it in good order, a
- *  second one at once. */
+/** Runs a command in the server that holds the store; without one, in this process. The first
+ *  interrupt cancels it cleanly, a second one kills the process. */
 async function runOnce(
   { name, command, args }: StoreRun,
   { env, terminal }: ProgramCall,

@@ -1,40 +1,40 @@
 import type { Progress } from "../store/backup/progress.ts";
 import { counted } from "./format.ts";
 
-/** A command that is done before says nothing, in milliseconds. */
+/** A command that takes less shows no progress, in milliseconds. */
 const QUIET_MS = 1_000;
 
-/** Pause between two changes of the line, in milliseconds. */
+/** Interval of updates, in milliseconds. */
 const EVERY_MS = 100;
 
-/** Takes the line away: back to its start (CR), erase to its end (ECMA-48 EL). */
+/** Clears the line: back to its start (CR), erase to its end (ECMA-48 EL). */
 const ERASE = "\r\u001b[K";
 
-/** How far a command is; `rows` are counted in `unit`. */
+/** Progress of a command; `rows` are counted in `unit`. */
 interface Step extends Progress {
   /** What is counted; `rows` when absent. */
   readonly unit?: string;
 }
 
-/** One line on a terminal that says how far a command is. */
+/** A terminal line with the progress of a command. */
 export interface ProgressLine {
   show(step: Step): void;
-  /** Says what is done while nothing can be counted. */
+  /** Shows a step whose progress cannot be counted. */
   say(doing: string): void;
-  /** Takes the line away. */
+  /** Clears the line. */
   end(): void;
 }
 
-/** What a line is written to. */
+/** The stream that the line is written to. */
 interface Output {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 /**
- * Creates the line; nothing is ever written when the output is no terminal.
+ * Creates the line. It writes nothing unless the output is a terminal.
  *
- * @param clock Milliseconds that have passed since any fixed moment.
+ * @param clock Monotonic clock, in milliseconds.
  */
 export function createProgressLine(output: Output, clock: () => number): ProgressLine {
   const startedAt = clock();

@@ -19,15 +19,15 @@ import { openEmbedded } from "../store/sqlite/open.ts";
 import type { OpenedStore } from "./command.ts";
 import { keeping, openExisting } from "./run-on-store.ts";
 
-/** Every message about a damaged store names this command, and no other message does. */
+/** Exactly the messages about a damaged store contain this command. */
 const REMEDY = "market-signal store restore";
 
 /**
- * Opens what a backup is restored into. A store that is whole is used as it is. Where there is
- * none, or a damaged one, a new one is made beside it and takes its place when it is complete: so
- * at no moment a server finds something empty to start on.
+ * Opens the store that a backup is restored into. An intact store is used as it is. Where it is
+ * missing or damaged, a new one is created in a subfolder and replaces it when complete, so that no
+ * server ever starts on an incomplete store.
  *
- * @throws {Error} When the file is no backup, or another process holds the store.
+ * @throws {Error} When the file is not a backup, or another process holds the store.
  */
 export async function openForRestore(
   { file }: { readonly file: string },
@@ -45,10 +45,10 @@ export async function openForRestore(
   return openBeside(paths, mode);
 }
 
-/** What the message says of a database without a store, as that of a folder does. */
+/** Part of the message about a database, or a folder, without a store. */
 const NO_STORE = "there is no store in";
 
-/** A store is made in an empty database when the whole backup is known to be sound. */
+/** Creates a store in an empty database only after the whole backup has been verified. */
 async function openDatabase(
   url: string,
   { file, mode }: { readonly file: string; readonly mode: StoreMode },
@@ -68,14 +68,14 @@ async function identityIn(file: string): Promise<StoreIdentity> {
   return backup.identity;
 }
 
-/** Nobody else can open the folder until the new store is in its place, or was given up. */
+/** The folder stays locked until the new store is in place or has been discarded. */
 async function openBeside(paths: Paths, mode: StoreMode): Promise<OpenedStore> {
   createFolder(paths.folder);
   const unlock = lockFolder(paths);
   const beside = pathsIn(join(paths.folder, "restoring"));
   const discard = () => rm(beside.folder, { recursive: true, force: true });
   const abandon = () => discard().finally(unlock);
-  // What an earlier restore left that was killed.
+  // Left by an earlier restore that was killed.
   await discard();
   return {
     store: await openEmbedded({ folder: beside.folder, mode, now: Date.now }),
@@ -83,7 +83,7 @@ async function openBeside(paths: Paths, mode: StoreMode): Promise<OpenedStore> {
     async finish() {
       try {
         const kept = await keepDamaged(paths);
-        await takePlace(beside, paths);
+        await replaceStore(beside, paths);
         return kept;
       } finally {
         await abandon();
@@ -92,7 +92,7 @@ async function openBeside(paths: Paths, mode: StoreMode): Promise<OpenedStore> {
   };
 }
 
-/** Gives the files that are there second names. @returns What to say about it. */
+/** Adds second names to the damaged files, which keep them. @returns Notes for the operator. */
 async function keepDamaged(paths: Paths): Promise<readonly string[]> {
   const stamp = new Date().toISOString().replaceAll(/[-:.]/g, "");
   const kept: string[] = [];
@@ -105,8 +105,8 @@ async function keepDamaged(paths: Paths): Promise<readonly string[]> {
   return kept;
 }
 
-/** In the way of the store's own changes of files, which the next start finishes after a crash. */
-async function takePlace(from: Paths, to: Paths): Promise<void> {
+/** Uses the store's own file replacement, which the next start completes after a crash. */
+async function replaceStore(from: Paths, to: Paths): Promise<void> {
   await rename(from.store, to.next);
   syncFolder(to.folder);
   settleNext(to);

@@ -9,14 +9,14 @@ import { dataFilesOf, pathsIn } from "../store/sqlite/folder.ts";
 import { openEmbedded } from "../store/sqlite/open.ts";
 import type { CommandContext, OpenedStore, Outcome, StoreCommand } from "./command.ts";
 
-/** A command and what it is given. */
+/** A command with its arguments. */
 export interface DirectRun {
   readonly command: StoreCommand;
   readonly args: unknown;
   readonly settings: StoreChoice;
 }
 
-/** Does a command in this process, which opens the store for it. */
+/** Opens the store and runs a command in this process. */
 export async function runDirectly(
   { command, args, settings }: DirectRun,
   onProgress: OnProgress,
@@ -53,7 +53,7 @@ export async function openExisting({ folder, databaseUrl }: StoreChoice): Promis
   return openPostgres({ url: databaseUrl });
 }
 
-/** A store that stays where it is. */
+/** An opened store that needs no work after the command. */
 export function keeping(store: Store): OpenedStore {
   return { store, finish: async () => [], abandon: async () => {} };
 }
@@ -72,12 +72,12 @@ function contextOf(store: Store, { folder, masterKey }: StoreChoice): CommandCon
 }
 
 /**
- * Refuses to take a file of the embedded store for a copy, whatever the name: a process that reads
- * and closes one of them lets go of the locks that it has on it (fcntl(2)).
+ * Refuses a file argument that is a file of the embedded store, under any name: a process that opens
+ * and closes such a file loses its locks on it (fcntl(2)).
  *
- * @param args Of a command.
- * @param folder Of the store.
- * @throws {Error} That names the file.
+ * @param args Arguments of a command.
+ * @param folder Folder of the store.
+ * @throws {Error} Names the file.
  */
 export async function refuseStoreFiles(args: unknown, folder: string): Promise<void> {
   const { file } = args as { readonly file?: string };
@@ -89,7 +89,7 @@ export async function refuseStoreFiles(args: unknown, folder: string): Promise<v
   throw new Error(`${file} belongs to the store itself; name another file. Nothing was changed.`);
 }
 
-/** @returns What tells a file from all others; `undefined` when there is none. */
+/** @returns Device and inode number; `undefined` when the file does not exist. */
 async function inode(path: string): Promise<string | undefined> {
   try {
     const { dev, ino } = await stat(path, { bigint: true });

@@ -3,41 +3,35 @@ import type { Check, Readiness } from "../http/api/health.ts";
 import type { Scoring } from "../ingest/create.ts";
 import type { State } from "../state.ts";
 
-/** Deliveries that have been due for longer, in milliseconds, are late: a process that is well takes
- *  them within a second. */
+/** Age from which a due delivery counts as late, in milliseconds. A healthy process claims deliveries
+ *  within a second. */
 const LATE_MS = 60_000;
 
-/** What was asked of the store answers every check of this many milliseconds. */
-const SHARED_MS = 1_000;
+/** Lifetime of a cached store check, in milliseconds. */
+const CACHE_MS = 1_000;
 
-/** How far what is served may lie behind the market, beyond the session under way, in milliseconds:
- *  a long history is scored within minutes. */
+/** Accepted lag of the served data behind the market, beyond the current session, in milliseconds: a
+ *  long history is scored within minutes. */
 const MAX_BEHIND_MS = 600_000;
 
-/** What is asked whether it can do its work. */
-export interface ReadinessOptions {
-  readonly state: Pick<State, "store" | "probe" | "isLeader" | "isLed">;
-  readonly scoring: Pick<
-    Scoring,
-    "market" | "snapshots" | "live" | "check" | "knownUntil" | "marketNow"
-  >;
-  readonly isDraining: () => boolean;
-}
-
 /**
- * Asks every part. Whatever another process could do no better is wanted and not needed: when nobody
- * leads, or deliveries are late, requests are still answered best where they are. The schema of the
- * store is brought up to date before a process serves at all.
+ * Checks every part. Only what another process could do better makes this one unready. Without a
+ * leader, or with late deliveries, requests are answered as well here as elsewhere. The schema of
+ * the store is migrated before a process listens, so it needs no check.
  */
-export function createReadiness({ state, scoring, isDraining }: ReadinessOptions): Readiness {
+export function createReadiness(
+  state: State,
+  scoring: Scoring,
+  isDraining: () => boolean,
+): Readiness {
   const isReplay = scoring.market.mode === "replay";
-  const checkShared = shared(() =>
+  const checkStore = cached(() =>
     Promise.all([checked(() => deliveriesCheck(state)), checked(() => leaderCheck(state))]),
   );
   return async () => {
     const [store, [queue, leader], live] = await Promise.all([
       state.probe(),
-      checkShared(),
+      checkStore(),
       scoring.live && liveChecks(scoring.live),
     ]);
     return {
@@ -48,32 +42,32 @@ export function createReadiness({ state, scoring, isDraining }: ReadinessOptions
         ...(live && { market: live.market }),
       },
       wanted: {
-        ...{ scores: scoresCheck(scoring), deliveries: queue },
+        scores: scoresCheck(scoring),
+        deliveries: queue,
         ...(live && { providers: live.providers }),
-        // An embedded store has one process, which leads as soon as it can write.
+        // An embedded store has one process, which is the leader as soon as it can write.
         ...(state.store.engine === "postgres" && { leader }),
       },
     };
   };
 }
 
-/** Asks once for all that want to know within a while, so that checks cost the store nothing however
- *  many come. */
-function shared<T>(ask: () => Promise<T>): () => Promise<T> {
+/** Caches a check, so that frequent probes do not load the store. */
+function cached<T>(ask: () => Promise<T>): () => Promise<T> {
   let last: { readonly at: number; readonly answer: Promise<T> } | undefined;
   return () => {
     const at = performance.now();
-    if (last === undefined || at - last.at > SHARED_MS) last = { at, answer: ask() };
+    if (last === undefined || at - last.at > CACHE_MS) last = { at, answer: ask() };
     return last.answer;
   };
 }
 
-/** A part that cannot be asked is not well, whatever it is. */
+/** A check that fails counts as not ok. */
 const checked = (ask: () => Promise<Check>): Promise<Check> => ask().catch(() => UNKNOWN);
 
 const UNKNOWN: Check = { ok: false, detail: "cannot be told" };
 
-/** Data that came once are served whatever fails; without a provider that answers they get old. */
+/** Stored data are served even when every provider fails, so providers are only wanted. */
 async function liveChecks(live: NonNullable<Scoring["live"]>) {
   try {
     const { ok, isAnswered, detail } = await live.check();
@@ -84,13 +78,13 @@ async function liveChecks(live: NonNullable<Scoring["live"]>) {
   }
 }
 
-async function deliveriesCheck({ store }: Pick<State, "store">): Promise<Check> {
+async function deliveriesCheck({ store }: State): Promise<Check> {
   const { oldestDueMs } = await store.backlog(deliveries);
   const ok = oldestDueMs < LATE_MS;
   return { ok, detail: ok ? "sent in time" : "late" };
 }
 
-async function leaderCheck({ isLeader, isLed }: Pick<State, "isLeader" | "isLed">): Promise<Check> {
+async function leaderCheck({ isLeader, isLed }: State): Promise<Check> {
   if (isLeader()) return { ok: true, detail: "this process leads" };
   const ok = await isLed();
   return { ok, detail: ok ? "another process leads" : "no process leads" };
@@ -101,7 +95,7 @@ function scoresCheck({
   snapshots,
   marketNow,
   knownUntil,
-}: ReadinessOptions["scoring"]): Check {
+}: Scoring): Check {
   if (snapshots.allNewest().length === 0) return { ok: false, detail: "no instrument has a score" };
   const session = mode === "live" ? 0 : dayMs;
   const ok = marketNow() - knownUntil() <= session + MAX_BEHIND_MS;

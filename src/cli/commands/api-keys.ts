@@ -34,7 +34,9 @@ export const keyCreate = defineStoreCommand({
   async run({ name, scopes, days }, context) {
     const ttlMs = days === undefined ? undefined : days * DAY_MS;
     const { id, key } = await apiKeysOf(context).create({
-      ...{ name, scopes: scopesIn(scopes), by: "operator" },
+      name,
+      scopes: scopesIn(scopes),
+      by: "operator",
       ...(ttlMs !== undefined && { ttlMs }),
     });
     const expiresAt = isoOrNull(ttlMs === undefined ? undefined : context.now() + ttlMs);

@@ -22,7 +22,7 @@ import {
 
 const states = ["waiting", "accepted", "rejected"] as const satisfies Application["state"][];
 
-/** Says who has applied. */
+/** Lists applications. */
 export const applicationsList = defineStoreCommand({
   summary: "Lists the applications for early access, in the order of the queue.",
   notes: ["Names and addresses are what applicants wrote; nobody has checked them."],
@@ -64,7 +64,7 @@ function applicationText(application: ReturnType<typeof applicationFacts>): stri
   return `${id}  ${state.padEnd(8)}  ${registeredAt}  ${focus ?? "-"}  ${email}  ${name}`;
 }
 
-/** Lets an applicant in. */
+/** Accepts an application. */
 export const applicationsAccept = defineStoreCommand({
   summary: "Accepts an application and tells the applicant by mail.",
   notes: [
@@ -92,26 +92,23 @@ export const applicationsAccept = defineStoreCommand({
     }),
 
   async run({ id, scopes, ...args }, context) {
-    const asked = scopes === undefined ? anonymousCeiling : scopesIn(scopes);
-    const keyScopes = args["with-key"] === true ? asked : undefined;
+    const wanted = scopes === undefined ? anonymousCeiling : scopesIn(scopes);
+    const keyScopes = args["with-key"] === true ? wanted : undefined;
     const decisions = decisionsOf(context, await mailboxOf(context));
     const decision = await decisions.accept(id, keyScopes);
     if (decision === undefined) throw noApplication(id);
-    return outcomeOf(decision, { keyScopes, site: context.site });
+    return acceptedOutcome(decision, keyScopes, context);
   },
 });
 
-interface Circumstances extends Pick<CommandContext, "site"> {
-  readonly keyScopes: readonly Scope[] | undefined;
-}
-
-/** Only a server knows where people reach it. */
+/** Said without a server, since only a server knows its address. */
 const noAddress =
   "It names no address, since no service holds the store: tell the applicant where to sign in.";
 
-function outcomeOf(
+function acceptedOutcome(
   { application: { id, email, name }, isNew, key }: Decision,
-  { keyScopes, site }: Circumstances,
+  keyScopes: readonly Scope[] | undefined,
+  { site }: CommandContext,
 ): Outcome {
   const shown = key === undefined ? "" : `\nIts key:\n${key}`;
   const notes = [
@@ -128,7 +125,7 @@ function outcomeOf(
   };
 }
 
-/** Turns an applicant down. */
+/** Rejects an application. */
 export const applicationsReject = defineStoreCommand({
   summary: "Rejects an application; nobody is told.",
   notes: ["An account or a key that the applicant has by then is not touched.", ...queueTokenNotes],
@@ -150,7 +147,7 @@ export const applicationsReject = defineStoreCommand({
   },
 });
 
-/** Shows what was asked. */
+/** Lists inquiries. */
 export const inquiriesList = defineStoreCommand({
   summary: "Shows the inquiries, the oldest first.",
   notes: ["Each is kept for 180 days. Nobody has checked whose addresses these are."],

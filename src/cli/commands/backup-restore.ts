@@ -107,8 +107,15 @@ async function* withRecords(
   }
   const inserted = operations.filter((each) => each.kind === "insert");
   yield inserted.map(({ collection, key, value }, at) => ({
-    ...{ table: "record", collection, key, text: JSON.stringify(value) },
-    ...{ revision: revision + at + 1, groups: [], expiresAt: null, dueAt: null, consumedAt: null },
+    table: "record",
+    collection,
+    key,
+    text: JSON.stringify(value),
+    revision: revision + at + 1,
+    groups: [],
+    expiresAt: null,
+    dueAt: null,
+    consumedAt: null,
   }));
 }
 

@@ -117,11 +117,20 @@ function resultOf(report: ProviderReport, now: number) {
   const { failingSeries, unknown, rejected } = report;
   const { lastSuccessAt, newestAt, lastFault, openUntil, failures } = progress;
   return {
-    ...{ id, name, state: stateOf(report, now), missing, feeds, budget, budgetLeft, failures },
+    id,
+    name,
+    state: stateOf(report, now),
+    missing,
+    feeds,
+    budget,
+    budgetLeft,
+    failures,
     lastSuccessAt: isoOrNull(lastSuccessAt ?? undefined),
     newestAt: isoOrNull(newestAt ?? undefined),
     openUntil: isoOrNull(openUntil || undefined),
     lastFault: lastFault && { ...lastFault, at: isoOrNull(lastFault.at) },
-    ...{ failingSeries, unknown, rejected },
+    failingSeries,
+    unknown,
+    rejected,
   };
 }

@@ -5,17 +5,18 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import { isSecret, type PublicKeyJwk } from "../../alerts/delivery/signing.ts";
 import { WebhookKeySet } from "../../alerts/delivery/webhook-keys.ts";
+import { wholeBody } from "../../outbound/whole-body.ts";
 import { defineLocalCommand } from "../command.ts";
 import { createReceiver, type Receiver } from "../webhook-receiver.ts";
 
-/** Nobody else can reach it. */
+/** Loopback only, so that other machines cannot reach it. */
 const HOST = "127.0.0.1";
 
-/** Largest message, in bytes; those of the service stay below 20 kB. */
+/** Largest body in bytes; those of the service stay below 20 kB. */
 const MAX_BYTES = 64 * 1024;
 
-/** Longest wait for published keys, in milliseconds. */
-const KEYS_MS = 10_000;
+/** Timeout of the request for published keys, in milliseconds. */
+const KEYS_TIMEOUT_MS = 10_000;
 
 const wholeNumber = (min: number, max: number) => {
   const wrong = `is not a whole number from ${min} to ${max}`;
@@ -63,11 +64,11 @@ export const listen = defineLocalCommand({
     });
     const server = createServer((req, res) => {
       received++;
-      reply(req, res, receiver).then(say, () => res.destroy());
+      answer(req, res, receiver).then(say, () => res.destroy());
     });
     const url = await opened(server, port);
     const lines = createInterface({ input: stdin });
-    lines.on("line", (line) => say(told(line.trim(), receiver)));
+    lines.on("line", (line) => say(addSecret(line.trim(), receiver)));
     say(`Listening on ${url}; Ctrl-C ends it.`);
     say(secret === undefined && keys === undefined ? `\n${howToRegister(url)}\n` : "");
     await interrupted();
@@ -91,7 +92,7 @@ Then type in the secret of the answer, whsec_..., and press Enter.`;
 async function publishedKeys(base: string): Promise<readonly PublicKeyJwk[]> {
   const url = new URL("/.well-known/webhook-keys.json", base);
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(KEYS_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(KEYS_TIMEOUT_MS) });
     return WebhookKeySet.parse(await response.json()).keys;
   } catch (cause) {
     throw new Error(`--keys: there are no keys at ${url}.`, { cause });
@@ -105,8 +106,8 @@ async function opened(server: Server, port: number): Promise<string> {
   return `http://${HOST}:${(server.address() as AddressInfo).port}/`;
 }
 
-/** Takes what was typed in. @returns What to say about it. */
-function told(text: string, { trust }: Receiver): string {
+/** Adds a secret that was typed in. @returns The line to print. */
+function addSecret(text: string, { trust }: Receiver): string {
   if (!isSecret(text)) {
     return "That is no signing secret: whsec_ and 24 to 64 bytes in base64.";
   }
@@ -119,8 +120,8 @@ const interrupted = () =>
     process.once("SIGINT", resolve).once("SIGTERM", resolve);
   });
 
-/** @returns What to say about the request. */
-async function reply(
+/** @returns The line to print about the request. */
+async function answer(
   req: IncomingMessage,
   res: ServerResponse,
   receiver: Receiver,
@@ -129,20 +130,8 @@ async function reply(
     res.writeHead(405, { allow: "POST" }).end();
     return "A request that was no POST came; deliveries are.";
   }
-  const arrived = { headers: req.headers, body: await wholeBody(req) };
-  const { status, body, said } = receiver.receive(arrived);
+  const delivery = { headers: req.headers, body: await wholeBody(req, MAX_BYTES) };
+  const { status, body, line } = receiver.receive(delivery);
   res.writeHead(status, { "content-type": "application/json" }).end(body);
-  return said;
-}
-
-/** @throws {Error} When it is too large, or breaks off. */
-async function wholeBody(req: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of req) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new Error("The message is too large.");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  return line;
 }

@@ -19,7 +19,9 @@ export const migrateStore = defineStoreCommand({
   ],
   options: {
     to: {
-      ...{ value: "<DATABASE_URL>", isRequired: true, isSecret: true },
+      value: "<DATABASE_URL>",
+      isRequired: true,
+      isSecret: true,
       about: "the database, which has to be empty; or env:NAME",
     },
   },

@@ -5,13 +5,13 @@ import { faultIn, providerStatuses } from "../../ingest/provider-status.ts";
 import { leases } from "../../store/lease.ts";
 import { LEADER } from "../../store/maintenance.ts";
 import { readAll } from "../../store/port/read-all.ts";
-import type { Backlog, Counts, Store, StoreSize } from "../../store/port/store.ts";
+import type { Backlog, Counts, Store, StoreIdentity, StoreSize } from "../../store/port/store.ts";
 import type { ProcessReport } from "../../telemetry/report.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 import { counted, durationText, rowsText, sizeText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
-/** Says how the service is doing. */
+/** Shows the state of the service. */
 export const status = defineStoreCommand({
   summary: "Says how the service is doing: market, store, alerts, queue, limits and last errors.",
   notes: [
@@ -41,7 +41,12 @@ async function read(context: CommandContext): Promise<Status> {
     await records.get(leases, LEADER),
   ];
   return {
-    ...{ holder, engine, identity, counts, size, queue },
+    holder,
+    engine,
+    identity,
+    counts,
+    size,
+    queue,
     isLed: lease !== undefined,
     alerts: await alertStates(context),
     providers: await providersOf({ records, now }),
@@ -49,14 +54,16 @@ async function read(context: CommandContext): Promise<Status> {
   };
 }
 
-/** How many alerts there are of each state. */
+/** Number of alerts in each state. */
 async function alertStates({ store }: CommandContext): Promise<Status["alerts"]> {
   const all = await readAll(store.records, alerts);
   const states = all.map(({ value: { way } }) => (way.by === "poll" ? "polled" : way.state.is));
   const count = (state: (typeof states)[number]) => states.filter((each) => each === state).length;
   return {
-    ...{ active: count("active"), polled: count("polled") },
-    ...{ pending: count("pending"), disabled: count("disabled") },
+    active: count("active"),
+    polled: count("polled"),
+    pending: count("pending"),
+    disabled: count("disabled"),
   };
 }
 
@@ -72,12 +79,18 @@ async function providersOf(
   }));
 }
 
-/** Instants in ISO 8601, as everywhere that programs read them. */
+/** The JSON result, with instants in ISO 8601. */
 function resultOf({ holder, engine, identity, counts, size, report, ...rest }: Status) {
   const { id: storeId, mode } = identity;
   const { bytes } = size;
   return {
-    ...{ storeId, mode, engine, ...counts, bytes, answeredBy: holder, ...rest },
+    storeId,
+    mode,
+    engine,
+    ...counts,
+    bytes,
+    answeredBy: holder,
+    ...rest,
     providers: rest.providers.map((one) => ({ ...one, newestAt: iso(one.newestAt) })),
     server: report && {
       ...report,
@@ -89,28 +102,32 @@ function resultOf({ holder, engine, identity, counts, size, report, ...rest }: S
 
 const iso = (at: number | null): string | null => isoOrNull(at ?? undefined);
 
-/** Everything that is told of the service. */
-export interface Status extends Pick<CommandContext, "holder">, Pick<Store, "engine" | "identity"> {
+/** What the status shows. */
+export interface Status {
+  /** Whether a server answered, or the command opened the store itself. */
+  readonly holder: CommandContext["holder"];
+  readonly engine: Store["engine"];
+  readonly identity: StoreIdentity;
   readonly counts: Counts;
   readonly size: StoreSize;
   readonly queue: Backlog;
-  /** Whether any process leads. */
+  /** Whether any process is the leader. */
   readonly isLed: boolean;
-  /** How many alerts there are: with a webhook, by its state, or polled. */
+  /** Number of alerts: with a webhook by its state, or polled. */
   readonly alerts: Readonly<Record<"active" | "polled" | "pending" | "disabled", number>>;
-  /** Providers of live data that are followed. */
+  /** The live providers in use. */
   readonly providers: readonly {
     readonly id: string;
-    /** Kind of the fault that stands. */
+    /** Kind of the current fault. */
     readonly fault: string | null;
-    /** What the newest datum is about, Unix milliseconds. */
+    /** Time of the newest observation, Unix milliseconds. */
     readonly newestAt: number | null;
   }[];
-  /** Of the server that answers; absent: there is none. */
+  /** Report of the server; absent: no server runs. */
   readonly report: ProcessReport | undefined;
 }
 
-/** The status for a person. @param now Unix milliseconds. */
+/** The status as text. @param now Unix milliseconds. */
 export function statusText(status: Status, now: number): string {
   const { report, alerts, queue, providers, holder } = status;
   const lines: readonly (readonly [string, string])[] = [

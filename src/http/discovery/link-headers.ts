@@ -9,7 +9,7 @@ export function linkHeader(links: readonly Link[]): string {
 
 /** Value of the header that says where the descriptions of the service are.
  *  @param baseUrl Public origin, without a trailing slash. */
-const linkTo = (baseUrl: string): string => linkHeader(siteLinks({ baseUrl }));
+const linkTo = (baseUrl: string): string => linkHeader(siteLinks(baseUrl));
 
 /** Value of the header that says that a page is there as Markdown too. @param address Of the page. */
 export const linkToMarkdown = (address: string): string =>

@@ -45,7 +45,7 @@ describe.each(everywhere)("the documents of an instance %s", (_what, site) => {
       issuer: baseUrl,
       registration_endpoint: `${baseUrl}/oauth/register`,
       revocation_endpoint: `${baseUrl}/oauth/revoke`,
-      ...authorizationServerExtras(site),
+      ...authorizationServerExtras(site.baseUrl),
     };
     const resource = jsonOf("/.well-known/oauth-protected-resource", site);
     const authMd = textOf("/auth.md", site);
@@ -77,7 +77,7 @@ describe("the rules themselves", () => {
 
   it("find what a first and a last generation lacks", () => {
     const { baseUrl } = ordinary;
-    const { agent_auth } = authorizationServerExtras(ordinary);
+    const { agent_auth } = authorizationServerExtras(ordinary.baseUrl);
     const { claim_uri: _, ...lacking } = agent_auth;
     const faults = agentAuthFaults({
       origin: baseUrl,
@@ -308,7 +308,7 @@ describe("texts for agents", () => {
 });
 
 it("links beside answers are absolute and of registered kinds", () => {
-  const links = siteLinks(ordinary);
+  const links = siteLinks(ordinary.baseUrl);
   expect(links.map(({ rel }) => rel)).toEqual([
     "api-catalog",
     "service-desc",
