@@ -15,10 +15,10 @@ export interface AuthenticatorOptions {
   readonly records: Pick<Records, "get">;
   /** Gives the authorization server of the moment. */
   readonly provider: () => Provider;
-  readonly keys: Pick<ApiKeys, "find">;
-  readonly accounts: Pick<Accounts, "find">;
+  readonly keys: ApiKeys;
+  readonly accounts: Accounts;
   /** Notes the use of agents with an owner; keys note their own. */
-  readonly lastUse: Pick<LastUse, "note">;
+  readonly lastUse: LastUse;
   /** The resource of the whole service: what keys are good for. */
   readonly baseUrl: string;
   /** The scopes of agents without an owner. */

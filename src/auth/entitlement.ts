@@ -11,7 +11,10 @@ import { ownCeiling } from "./oidc/resources.ts";
 import { alertScopes, allScopes, isScope, type Scope, scopeNames } from "./scopes.ts";
 
 /** An owner of alerts. */
-interface AlertOwner extends Pick<Caller, "kind" | "id"> {
+interface AlertOwner {
+  readonly kind: Caller["kind"];
+  /** As `Caller.id`. */
+  readonly id: string;
   /** The client through which a person acts. Absent: any that they let act for them. */
   readonly clientId?: string | undefined;
 }

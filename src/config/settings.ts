@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { anonymousCeiling, isScope, scopeNames } from "../auth/scopes.ts";
-import { isLoopbackHost } from "../lib/loopback.ts";
+import { isHttpsOrLoopback } from "../lib/loopback.ts";
 import { type Quota, type QuotaName, quotas } from "../limits/limits.ts";
 import { ENCODED_KEY } from "../store/keys/master-key.ts";
 import { liveVariables } from "./provider-settings.ts";
@@ -306,11 +306,11 @@ export function readVariables<V extends Variables>(env: Environment, known: V): 
   return Object.fromEntries(entries) as Values<V>;
 }
 
-/** Whether an address can be an issuer. Without TLS, what another machine says of a person can be
- *  believed by nobody. */
+/** Whether a URL can be an issuer. Without TLS nothing that another machine says of a person is
+ *  authentic. */
 function isIssuer(text: string): boolean {
-  const { protocol, hostname = "" } = URL.parse(text) ?? {};
-  return protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
+  const url = URL.parse(text);
+  return url !== null && isHttpsOrLoopback(url);
 }
 
 /** Whether an address can be a proxy. Credentials may stand in it, and nothing but them, the host and

@@ -59,7 +59,7 @@ export interface SignIn {
 /** What people are signed in with. */
 export interface SignInOptions {
   readonly records: Records;
-  readonly accounts: Pick<Accounts, "ofEmail" | "hasEmail">;
+  readonly accounts: Accounts;
   readonly mailbox: Mailbox;
   /** Human name of the service, for the message. */
   readonly serviceName: string;

@@ -46,8 +46,8 @@ export async function grantRevocation(
 ): Promise<readonly Operation[]> {
   return [
     removeAt(grants, grant),
-    ...(await withoutAllUnder(records, grant.key)),
-    ...(await endOfAccess(records, grant)),
+    ...(await issuedUnderRemoval(records, grant.key)),
+    ...(await lastGrantRemoval(records, grant)),
   ];
 }
 
@@ -78,8 +78,8 @@ export async function grantRevocationById(
   const grant = await records.get(grants, grantId);
   return [
     remove(grants, grantId),
-    ...(await withoutAllUnder(records, grantId)),
-    ...(grant === undefined ? [] : await endOfAccess(records, grant)),
+    ...(await issuedUnderRemoval(records, grantId)),
+    ...(grant === undefined ? [] : await lastGrantRemoval(records, grant)),
   ];
 }
 
@@ -91,13 +91,13 @@ export async function accessRevocation(
   const { accountId = "", clientId = "" } = grant.value;
   return [
     removeAt(grants, grant),
-    ...(await withoutAllUnder(records, grant.key)),
+    ...(await issuedUnderRemoval(records, grant.key)),
     removeGroup(through(accountId, clientId)),
   ];
 }
 
 /** The steps that remove the codes and tokens of a grant, and the agents that depend on it. */
-async function withoutAllUnder(
+async function issuedUnderRemoval(
   records: Pick<Records, "list">,
   grantId: string,
 ): Promise<readonly Operation[]> {
@@ -107,7 +107,7 @@ async function withoutAllUnder(
 
 /** The steps that end what a person has through a client, such as alerts, if a grant that ends is the
  *  last that the client has of the person; none otherwise. */
-async function endOfAccess(
+async function lastGrantRemoval(
   records: Pick<Records, "list">,
   { key, value: { accountId = "", clientId = "" } }: Stored<GrantRecord>,
 ): Promise<readonly Operation[]> {

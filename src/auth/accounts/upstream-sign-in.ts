@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { AuthorizationResponseError } from "openid-client";
+import { AuthorizationResponseError, type CustomFetch } from "openid-client";
 import type { SignUp, UpstreamChoice } from "../../config/config.ts";
 import { fingerprint } from "../../lib/fingerprint.ts";
 import { Problem } from "../../problem.ts";
@@ -8,12 +8,7 @@ import { collection, type Records, type Stored } from "../../store/port/records.
 import { isSameText } from "../secrets.ts";
 import type { Accounts } from "./accounts.ts";
 
-import {
-  type Checks,
-  createUpstreamClient,
-  type Identity,
-  type UpstreamClientOptions,
-} from "./upstream-client.ts";
+import { type Checks, createUpstreamClient, type Identity } from "./upstream-client.ts";
 
 /** A person has this many milliseconds to sign in at the provider. */
 const ATTEMPT_MS = 600_000;
@@ -50,10 +45,14 @@ export interface Upstream {
 }
 
 /** What people are signed in with at another provider. */
-export interface UpstreamOptions extends Pick<UpstreamClientOptions, "redirectUri" | "fetch"> {
+export interface UpstreamOptions {
+  /** Where the provider sends browsers back to, as it is registered there. */
+  readonly redirectUri: string;
+  /** Instead of the global one. */
+  readonly fetch?: CustomFetch;
   readonly choice: UpstreamChoice;
   readonly records: Records;
-  readonly accounts: Pick<Accounts, "ofSubject" | "hasSubject">;
+  readonly accounts: Accounts;
   readonly signUp: SignUp;
   /** Whether the operator accepted an application of this address. */
   readonly isAccepted: (email: string) => Promise<boolean>;
@@ -138,11 +137,13 @@ function isOutage(error: unknown): boolean {
   return isOfNetwork || /^(Timeout|Abort)Error$/.test(error.name) || isOutage(error.cause);
 }
 
-interface Told extends Pick<UpstreamOptions, "onError"> {
+/** Where failures of the provider are reported. */
+interface FailureReport {
   readonly name: string;
+  readonly onError: (error: unknown) => void;
 }
 
-function refuse(error: unknown, { name, onError }: Told): never {
+function refuse(error: unknown, { name, onError }: FailureReport): never {
   onError(failure(error, name));
   throw new Problem("provider_unavailable", {
     detail: `${name}, where you wanted to sign in, does not answer as it should just now.`,
@@ -152,7 +153,7 @@ function refuse(error: unknown, { name, onError }: Told): never {
 }
 
 /** That a person declines at the provider is no failure. */
-function distrust(error: unknown, { name, onError }: Told): undefined {
+function distrust(error: unknown, { name, onError }: FailureReport): undefined {
   if (!(error instanceof AuthorizationResponseError)) onError(failure(error, name));
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRemoteJWKSet, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
-import { isLoopbackHost } from "../../lib/loopback.ts";
+import { isHttpsOrLoopback } from "../../lib/loopback.ts";
 
 /** An identity provider whose assertions are believed. */
 export interface TrustedIssuer {
@@ -20,7 +20,7 @@ const FETCHING = { timeoutDuration: 3000, cacheMaxAge: 600_000, cooldownDuration
 /** Over plain http, an attacker on the path could replace the keys. */
 function isSafe(text: string): boolean {
   const url = URL.parse(text);
-  return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
+  return url !== null && isHttpsOrLoopback(url);
 }
 
 const Address = z

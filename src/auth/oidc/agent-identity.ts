@@ -24,7 +24,7 @@ export interface RequestedIdentity {
 /** What identities are verified with. */
 export interface IdentityOptions {
   readonly verifier: AssertionVerifier;
-  readonly accounts: Pick<Accounts, "ofSubject">;
+  readonly accounts: Accounts;
   readonly audit: Auditor;
   /** Public origin, without a trailing slash; the resource of the whole service. */
   readonly baseUrl: string;

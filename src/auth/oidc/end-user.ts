@@ -15,7 +15,7 @@ import { stateOf } from "./request-state.ts";
 
 /** How the people are found that clients act for. */
 export interface People {
-  readonly accounts: Pick<Accounts, "find">;
+  readonly accounts: Accounts;
   /** Who is signed in at a browser. @param cookie Its Cookie header. */
   readonly signedIn: (cookie: string | undefined) => Promise<Session | undefined>;
 }

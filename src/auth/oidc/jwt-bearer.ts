@@ -17,7 +17,7 @@ import { ACCESS_TOKEN_SECONDS } from "./token-lifetimes.ts";
 /** What the grant works with. */
 interface JwtBearerOptions extends ResourcePolicy {
   readonly verifier: AssertionVerifier;
-  readonly accounts: Pick<Accounts, "ofSubject">;
+  readonly accounts: Accounts;
 }
 
 type Context = TokenEndpointGrantContext<{ readonly assertion?: string }>;

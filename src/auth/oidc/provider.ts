@@ -2,9 +2,13 @@ import { type Configuration, type JWK, Provider } from "oidc-provider";
 import { paths } from "../../../wellknown/paths.ts";
 import type { Limits } from "../../limits/limits.ts";
 import type { Records } from "../../store/port/records.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import type { Session } from "../accounts/browser-sessions.ts";
+import type { Claims } from "../agents/claims.ts";
 import type { UnclaimedCapacity } from "../agents/unclaimed-capacity.ts";
-import { type AuditorOptions, createAuditor } from "../auditor.ts";
-import { scopes } from "../scopes.ts";
+import type { AssertionVerifier } from "../assertions/id-jag.ts";
+import { createAuditor } from "../auditor.ts";
+import { type Scope, scopes } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
 import { checkAssertionEnd } from "./client-keys.ts";
 import { clientMetadata, confidentialGrants, idTokenAlgorithms } from "./client-metadata.ts";
@@ -21,11 +25,7 @@ import { registerJwtBearer } from "./jwt-bearer.ts";
 import { documentClients, type Fetch, limitedFetch } from "./metadata-documents.ts";
 import { isAllowedRedirect, keepRedirectOrigins } from "./redirect-uris.ts";
 import { keepRefreshTokenFamilies } from "./refresh-token-families.ts";
-import {
-  adaptRegistration,
-  newClientId,
-  type RegistrationOptions,
-} from "./registration-endpoint.ts";
+import { adaptRegistration, newClientId } from "./registration-endpoint.ts";
 import { personalScopes, resourceIndicators } from "./resources.ts";
 import { correctResponses } from "./responses.ts";
 import { allowOwnTokens } from "./revocation.ts";
@@ -34,12 +34,20 @@ import { lifetimes } from "./token-lifetimes.ts";
 import { auditRefusals } from "./token-refusal-audit.ts";
 
 /** What the authorization server is made from. */
-export interface ProviderOptions
-  extends Pick<RegistrationOptions, "baseUrl" | "anonymousScopes" | "claims" | "verifier">,
-    Pick<AuditorOptions, "hashAddress" | "now">,
-    Pick<People, "signedIn"> {
+export interface ProviderOptions {
+  /** Public origin, without a trailing slash: the issuer. */
+  readonly baseUrl: string;
+  /** The scopes of agents without an owner. */
+  readonly anonymousScopes: readonly Scope[];
+  readonly claims: Claims;
+  readonly verifier: AssertionVerifier;
+  /** Hashes a network address, so that equal addresses can still be recognized. */
+  readonly hashAddress: (address: string) => string;
+  readonly now: () => Date;
+  /** Finds who is signed in at a browser. @param cookie Its Cookie header. */
+  readonly signedIn: (cookie: string | undefined) => Promise<Session | undefined>;
   readonly records: Records;
-  readonly accounts: RegistrationOptions["accounts"] & People["accounts"];
+  readonly accounts: Accounts;
   /** Members to add to both metadata documents; they cannot replace what the server states. */
   readonly discovery: Readonly<Record<string, unknown>>;
   readonly keys: ProviderKeys;

@@ -83,7 +83,7 @@ function identityMembers(
 /** What the registration endpoint works with. */
 export interface RegistrationOptions extends IdentityOptions, ResponseOptions {
   readonly records: Records;
-  readonly claims: Pick<Claims, "begun">;
+  readonly claims: Claims;
 }
 
 type Next = () => Promise<unknown>;

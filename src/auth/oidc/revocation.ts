@@ -4,7 +4,7 @@ import type { ApiKeys } from "../keys/api-keys.ts";
 /** Where a credential can be ended. */
 interface Revocable {
   readonly provider: Provider;
-  readonly keys: Pick<ApiKeys, "find" | "revoke">;
+  readonly keys: ApiKeys;
 }
 
 /** Revokes an access token, a refresh token with everything issued under its grant, or an API

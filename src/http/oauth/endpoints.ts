@@ -44,7 +44,7 @@ interface OAuthOptions {
   /** Public address of the service; every address in an answer starts with it. */
   readonly baseUrl: string;
   readonly plainTokens: IssueClientCredentials;
-  readonly keys: Pick<ApiKeys, "find" | "revoke">;
+  readonly keys: ApiKeys;
   readonly limits: Limits;
 }
 
