@@ -42,18 +42,18 @@ export async function countInNetworks(
 }
 
 /**
- * Counts one in a quota that many networks share, unless one of the networks has had its part.
+ * Counts one in a quota that many networks or accounts share, unless one of them has had its part.
  *
- * @param ofNetworks What was counted for the networks that one party can hold many of.
+ * @param ofEach What was counted for the networks, or the account, that want one of it.
  */
 export async function countForAll(
   limits: Limits,
-  ofNetworks: readonly Remaining[],
+  ofEach: readonly Remaining[],
   [quota, key]: Counter,
 ): Promise<Remaining> {
   const left = await limits.look(quota, key);
   const share = Math.max(1, (NETWORK_PART * left.points ** 2) / left.policy.points);
-  const hasShare = ofNetworks.every((remaining) => usedOf(remaining) <= share);
+  const hasShare = ofEach.every((remaining) => usedOf(remaining) <= share);
   return hasShare ? limits.count(quota, key) : { ...left, isExceeded: true };
 }
 

@@ -109,7 +109,8 @@ export const quotas = {
   "alert-test": { points: 10, windowSeconds: 3600 },
   /** Challenges sent to the host of a webhook, per person, or caller that no person answers for. */
   "challenge-host": { points: 10, windowSeconds: 3600 },
-  /** The same, per host, whoever has webhooks there. */
+  /** The same, per host, whoever has webhooks there; of this each person or caller has a share, of one at
+   *  least, that shrinks as it is used (`countForAll`). */
   "challenge-host-all": { points: 1000, windowSeconds: 3600 },
 } as const satisfies Readonly<Record<string, Quota>>;
 

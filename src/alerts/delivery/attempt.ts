@@ -1,8 +1,8 @@
 import { readableBody } from "../../answers/event.ts";
 import { isEntitled } from "../../auth/entitlement.ts";
 import type { Scope } from "../../auth/scopes.ts";
-import { countInOrder } from "../../limits/count-in-order.ts";
-import type { Limits } from "../../limits/limits.ts";
+import { countForAll } from "../../limits/count-in-networks.ts";
+import type { Limits, Remaining } from "../../limits/limits.ts";
 import { OutboundError } from "../../outbound/guarded-fetch.ts";
 import type { Vault } from "../../store/keys/vault.ts";
 import { removeAt, replace, unchanged } from "../../store/port/operations.ts";
@@ -80,15 +80,19 @@ async function insteadOfSending(
   if (!isCurrentChallenge(delivery.value.body, webhook.state)) {
     return [removeAt(deliveries, delivery)];
   }
-  const host = new URL(webhook.url).hostname.replace(/\.+$/, "");
-  // The limit per account comes first: one account alone must not exhaust the limit of a host.
-  const { accountId, kind, id } = alert.value.owner;
-  const counted = await countInOrder(limits, [
-    ["challenge-host", `${accountId ?? `${kind}:${id}`} ${host}`],
-    ["challenge-host-all", host],
-  ]);
-  const exceeded = counted.find(({ isExceeded }) => isExceeded);
-  return exceeded && [reschedule(delivery, exceeded.resetMs)];
+  const { isExceeded, resetMs } = await countChallenge(limits, alert.value.owner, webhook.url);
+  return isExceeded ? [reschedule(delivery, resetMs)] : undefined;
+}
+
+/** Counts a challenge for its owner, then for the host, of whose limit each owner has a share: no few
+ *  owners keep others from a host that many use. */
+async function countChallenge(limits: Limits, owner: Owner, url: string): Promise<Remaining> {
+  const { accountId, kind, id } = owner;
+  const host = new URL(url).hostname.replace(/\.+$/, "");
+  const key = `${accountId ?? `${kind}:${id}`} ${host}`;
+  const ofOwner = await limits.count("challenge-host", key);
+  if (ofOwner.isExceeded) return ofOwner;
+  return countForAll(limits, [ofOwner], ["challenge-host-all", host]);
 }
 
 /** Holds a delivery back, only while the alert stays unchanged: the commit that makes the alert active

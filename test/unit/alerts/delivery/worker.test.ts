@@ -11,7 +11,7 @@ import {
 } from "../../../../src/alerts/delivery/delivery.ts";
 import { endpointHealth } from "../../../../src/alerts/delivery/endpoint-health.ts";
 import { releaseHeld } from "../../../../src/alerts/delivery/held-deliveries.ts";
-import type { WebhookResponse } from "../../../../src/alerts/delivery/sender.ts";
+import type { Sender, WebhookResponse } from "../../../../src/alerts/delivery/sender.ts";
 import {
   type signatureHeaders,
   verifySignatures,
@@ -495,6 +495,37 @@ describeStores("the delivery worker", (engine) => {
     const overrides = { "challenge-host-all": { points: 2, windowSeconds: 3600 } };
     await startWorker(store, { limits: createLimits({ overrides }) }).look();
     expect(inbox.received).toHaveLength(2);
+  });
+
+  it("sends a challenge to a host that a hundred accounts have challenged as often as they can", async () => {
+    const store = await openStore(engine);
+    const challenged: string[] = [];
+    const sender: Pick<Sender, "send"> = {
+      async send({ body }) {
+        challenged.push(JSON.parse(body).data.alertId);
+        return { ...OK, status: 404 };
+      },
+    };
+    const limits = createLimits({ now: () => store.clock.now });
+    const { look } = startWorker(store, { sender, limits });
+    const ask = async (accountId: string, count: number) => {
+      const made = Array.from({ length: count }, (_, at) => {
+        const url = `https://hooks.example/${accountId}/${at}`;
+        return hooked({ url, state: pending, owner: { ...OWNER, id: accountId, accountId } });
+      });
+      await keep(store, ...made);
+      const steps = made.map((each) => enqueueChallenge(each, store.clock.now));
+      await store.records.commit(steps.flat());
+      return made;
+    };
+    for (let account = 0; account < 100; account++) await ask(`acc_${account}`, 10);
+    store.clock.now += 5 * SECOND;
+    await look();
+    const asked = challenged.length;
+    const [late] = await ask("acc_late", 1);
+    store.clock.now += 5 * SECOND;
+    await look();
+    expect(challenged.slice(asked)).toEqual([late?.key]);
   });
 
   it("delivers to other endpoints while one endpoint hangs", async () => {
