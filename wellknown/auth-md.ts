@@ -112,7 +112,7 @@ Answer: \`204\`. At the same address \`GET\` reads and \`PUT\` replaces the regi
 
 /** The part of auth.md on how a person comes to answer for an agent. @param minutes Life of a
  *  code. */
-export function claimSection(site: Site, minutes: number): string {
+function claimSection(site: Site, minutes: number): string {
   return `## Be claimed
 
 A person who answers for an agent gives it what they may do themselves, \`alerts:write\` too. The code works for ${minutes} minutes. There are two ways.
@@ -178,7 +178,7 @@ const errors = [
 ];
 
 /** The part of auth.md on refusals. */
-export const errorSection = `## Errors
+const errorSection = `## Errors
 
 Under \`/oauth\` the body has \`error\` and \`error_description\` (RFC 6749). Elsewhere it is a problem (RFC 9457) with \`code\`, \`detail\` and \`next\`, what to do.
 

@@ -3,19 +3,19 @@ import { sh } from "./markdown.ts";
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** Whether an agent lacks a scope as long as nobody answers for it. Where it gets nothing at all it is
- *  never alone: a person answers for whoever calls. */
-export const lacksAlone = (scope: Scope, { anonymousScopes }: Site): boolean =>
+/** Whether unclaimed agents lack a scope. False where they get no scope at all, since every caller is
+ *  then claimed by a person. */
+export const lacksUnclaimed = (scope: Scope, { anonymousScopes }: Site): boolean =>
   anonymousScopes.length > 0 && !anonymousScopes.includes(scope);
 
-/** A command that asks by REST, and what it is answered. */
+/** A REST request as a command, and its response. */
 export const restCall = ({ baseUrl }: Site, path: string): string =>
   `${sh(`curl "${baseUrl}${path}" \\
   -H "Authorization: Bearer $ACCESS_TOKEN"`)}
 
 Answer: \`200\`.`;
 
-/** A command that lists the tools, which every token may, and what it is answered. */
+/** A command that lists the tools, which needs no scope, and its response. */
 export const listCall = ({ baseUrl }: Site): string =>
   `${sh(`curl -X POST ${baseUrl}${paths.mcp} \\
   -H "Authorization: Bearer $ACCESS_TOKEN" \\
@@ -25,6 +25,6 @@ export const listCall = ({ baseUrl }: Site): string =>
 
 Answer: \`200\`.`;
 
-/** A first question by REST, for which nothing has to be known; without the scope there is none. */
+/** A first REST request without parameters to fill in; absent where unclaimed agents lack its scope. */
 export const firstRestCall = (site: Site): string | undefined =>
-  lacksAlone("signals:read", site) ? undefined : restCall(site, "/api/instruments?limit=1");
+  lacksUnclaimed("signals:read", site) ? undefined : restCall(site, "/api/instruments?limit=1");

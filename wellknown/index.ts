@@ -15,14 +15,14 @@ import { serverCard } from "./server-card.ts";
 import type { Means, Site } from "./site.ts";
 import { sitemap } from "./sitemap.ts";
 
-/** One document that tells strangers how to find and use the service. */
+/** A discovery document. Each document has a file of its own, however short. */
 export interface DiscoveryDocument {
   readonly path: `/${string}`;
-  /** What it can be sent as; the first unless the reader prefers another. */
+  /** Media types; the first one unless the client prefers another. */
   readonly mediaTypes: readonly [string, ...string[]];
-  /** Seconds that readers may keep it. */
+  /** `max-age` of its cache control, in seconds. */
   readonly maxAgeSeconds: number;
-  /** Links beside it. */
+  /** Links of its `Link` header. */
   readonly links?: (site: Site) => readonly Link[];
   /** An object is sent as JSON, text as it is. */
   readonly render: (site: Site, means: Means) => object | string;

@@ -4,7 +4,7 @@ import { OPENAPI_TYPE, paths } from "./paths.ts";
 export interface Link {
   /** Absolute address. */
   readonly href: string;
-  /** Registered relation, or one of RFC 8631. */
+  /** Registered relation type, or one of RFC 8631. */
   readonly rel: string;
   /** Media type of what is there. */
   readonly type?: string;

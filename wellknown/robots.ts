@@ -1,7 +1,7 @@
 import { paths } from "./paths.ts";
 import type { Site } from "./site.ts";
 
-/** Those that read for AI; some scanners take a rule for all as one for none of them. */
+/** Crawlers of AI services. They are named, because some scanners ignore the rule for `*`. */
 const aiAgents = [
   "GPTBot",
   "OAI-SearchBot",
@@ -19,8 +19,8 @@ const aiAgents = [
   "meta-externalagent",
 ];
 
-/** What holds for everyone (RFC 9309): there is nothing to be found behind OAuth and on pages of one
- *  person. Content may be searched and be read for an answer, not be trained on. */
+/** Rules for all crawlers (RFC 9309): OAuth endpoints and personal pages have no public content.
+ *  Content may be searched and used in answers, but not for training. */
 const rules = `Content-Signal: search=yes, ai-input=yes, ai-train=no
 Disallow: /oauth/
 Disallow: /account

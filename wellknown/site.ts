@@ -1,17 +1,17 @@
 import type { Scope } from "../src/auth/scopes.ts";
 import type { MarketMode } from "../src/market/market.ts";
 
-/** What every discovery document is derived from. */
+/** The facts that every discovery document is derived from. */
 export interface Site {
   /** Public origin and OAuth issuer, without a trailing slash. */
   readonly baseUrl: string;
   readonly name: string;
   /** Of the service, as package.json has it. */
   readonly version: string;
-  /** What an agent gets that nobody answers for; there may be none. */
+  /** Scopes of unclaimed agents; may be empty. */
   readonly anonymousScopes: readonly Scope[];
   readonly market: MarketMode;
-  /** What the MCP endpoint says of itself. */
+  /** What the MCP endpoint announces. */
   readonly mcp: {
     /** Revisions of the protocol, the newest first. */
     readonly versions: readonly string[];
@@ -19,9 +19,9 @@ export interface Site {
   };
 }
 
-/** What documents are made with, besides the site. */
+/** Date and hash function for rendering documents. */
 export interface Means {
-  /** Any instant of the day that a document is made on. */
+  /** Any instant of the current day. */
   readonly today: Date;
   /** SHA-256 of a text in UTF-8, as lower-case hexadecimal digits. */
   readonly sha256: (text: string) => string;
@@ -31,7 +31,7 @@ export interface Means {
 export const SUMMARY =
   "Scores, signals and the evidence behind them for stocks and crypto. Not investment advice.";
 
-/** What a reader must know of the market of this instance. */
+/** A sentence on the market of this instance. */
 export const marketNotes: Readonly<Record<MarketMode, string>> = {
   sandbox:
     "This instance serves a simulated market of invented instruments, whose symbols end in `.SIM`.",

@@ -12,7 +12,7 @@ import {
   variables,
 } from "./settings.ts";
 
-/** Where market data come from. */
+/** Source of the market data. */
 export type MarketChoice =
   | { readonly kind: "sandbox"; readonly sessionSeconds: number; readonly seed: number }
   | { readonly kind: "files"; readonly folder: string; readonly asOf: Date | undefined }
@@ -22,15 +22,15 @@ export type MarketChoice =
 /** Who can create an account (`SIGN_UP`). */
 export type SignUp = "open" | "applications" | "closed";
 
-/** What is followed live, and how providers are reached. */
+/** Instruments and providers of a live market. */
 export interface LiveChoice {
-  /** Symbols, or the path of a file of instruments; `undefined`: some large ones. */
+  /** Symbols, or the path of a file of instruments; `undefined`: a default list of large ones. */
   readonly universe: string | undefined;
-  /** Ids of the providers that may be used; `undefined`: all that can. */
+  /** Ids of the providers to use; `undefined`: all that are configured. */
   readonly providers: readonly string[] | undefined;
-  /** Keys and the like, by their names in the environment. */
+  /** API keys and other credentials, by the names of their variables. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Where providers are, by their ids, when not at their own place. */
+  /** Origins of mirrors, by provider id. */
   readonly origins: Readonly<Record<string, string>>;
 }
 
@@ -44,11 +44,11 @@ export interface StoreChoice {
   readonly masterKey: string | undefined;
 }
 
-/** How mail leaves the service. */
+/** The mail server and the sender. */
 export interface MailChoice {
   /** `smtp://` or `smtps://` address with the account. */
   readonly smtpUrl: string;
-  /** Address that mail comes from. */
+  /** Sender of the mail. */
   readonly from: string;
 }
 
@@ -59,18 +59,18 @@ export interface UpstreamChoice {
   readonly clientSecret: string;
 }
 
-/** How webhooks are reached. */
+/** How webhooks are sent. */
 interface WebhookChoice {
   /** Whether they may use `http:` and be on this machine; for development. */
   readonly allowsInsecure: boolean;
-  /** `http:` or `https:` address of the proxy that all of them go through; `undefined`: none. */
+  /** URL of the proxy for all webhooks; `undefined`: none. */
   readonly proxy: string | undefined;
 }
 
-/** Where other processes can take over, one that stops goes on for so long, in seconds. */
+/** Default of DRAIN_SECONDS where other processes can take over. */
 const SHARED_DRAIN_SECONDS = 2;
 
-/** Everything that may differ between two deployments. */
+/** The configuration of a deployment. */
 export interface Config {
   /** Address to listen on. */
   readonly host: string;
@@ -82,11 +82,11 @@ export interface Config {
   readonly store: StoreChoice;
   /** File of a trained model that reads messages beside the lexicon; `undefined`: none. */
   readonly socialModelFile: string | undefined;
-  /** Scopes of agents that nobody answers for. */
+  /** Scopes of unclaimed agents. */
   readonly anonymousScopes: readonly Scope[];
-  /** Who can make an account. */
+  /** Who can create an account. */
   readonly signUp: SignUp;
-  /** `undefined`: messages wait in the outbox for the operator. */
+  /** `undefined`: emails wait in the outbox for the operator. */
   readonly mail: MailChoice | undefined;
   readonly upstream: UpstreamChoice | undefined;
   /** JSON file of the identity providers whose assertions are trusted; `undefined`: none. */
@@ -94,7 +94,7 @@ export interface Config {
   readonly webhooks: WebhookChoice;
   /** Reverse proxies in front of the service, each of which adds to `X-Forwarded-For`. */
   readonly proxyHops: number;
-  /** Whether usual MCP requests are answered by servers that stay, not by one for each. */
+  /** Whether common MCP requests are answered by long-lived servers instead of one per request. */
   readonly mcpFastPath: boolean;
   /** Limits that differ from their defaults. */
   readonly rateLimits: Readonly<Partial<Record<QuotaName, Quota>>>;
@@ -123,7 +123,7 @@ export function readConfig(env: Environment): Config {
     market: marketChoice(values),
     store: storeChoice(values),
     socialModelFile: values.SOCIAL_MODEL,
-    // Most providers allow their data to oneself alone.
+    // Most providers license their data for personal use only.
     anonymousScopes: values.ANONYMOUS_SCOPES ?? (values.MARKET === LIVE ? [] : anonymousCeiling),
     signUp: values.SIGN_UP ?? (isSandbox ? "open" : "applications"),
     mail: mailChoice(values),
@@ -151,7 +151,7 @@ export function readStoreChoice(env: Environment): StoreChoice {
   return storeChoice(readVariables(env, storeVariables));
 }
 
-/** @throws {Error} When settings that need each other are not all there. */
+/** @throws {Error} When a setting lacks another one that it requires. */
 function checkTogether(values: Values<typeof variables>): void {
   checkTimes(values);
   const { SMTP_URL, MAIL_FROM } = values;
@@ -168,7 +168,7 @@ function checkTogether(values: Values<typeof variables>): void {
   }
 }
 
-/** @throws {Error} When the market cannot have the time that was asked for. */
+/** @throws {Error} When AS_OF or REPLAY does not fit the market. */
 function checkTimes({ MARKET, AS_OF, REPLAY }: Values<typeof variables>): void {
   const isHistory = FILES.test(MARKET);
   if (AS_OF !== undefined && !isHistory) {
@@ -227,7 +227,7 @@ function storeChoice(values: Values<typeof storeVariables>): StoreChoice {
   };
 }
 
-/** Every secret in the settings: whole values, and what stands in an address before its host. */
+/** The secrets among the settings: whole values, and the passwords in URLs. */
 export function secretValues(env: Environment): readonly string[] {
   return Object.entries(variables).flatMap(([name, variable]) => {
     const value = env[name];
@@ -235,7 +235,7 @@ export function secretValues(env: Environment): readonly string[] {
   });
 }
 
-/** As it is written and as it is meant. */
+/** The password of a URL, as written and decoded. */
 function credentialsIn(value: string): readonly string[] {
   const { password } = URL.parse(value) ?? {};
   return password ? [password, decoded(password)] : [];

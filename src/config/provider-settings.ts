@@ -4,7 +4,7 @@ import { isProviderId, providerIds } from "../sources/live/provider-ids.ts";
 /** Printable, since it becomes a header field. */
 const ProviderKey = z.string().regex(/^[!-~]{1,500}$/);
 
-/** What providers are let in with; each is described with its provider. */
+/** Credentials of providers; each is described with its provider. */
 const providerVariables = {
   SEC_USER_AGENT: {
     schema: z
@@ -13,20 +13,20 @@ const providerVariables = {
       .optional(),
     allowed: "a name and an e-mail address, such as Example Ltd data@example.com",
     fallback: "none",
-    about: "lets the SEC's EDGAR in",
+    about: "identifies you to EDGAR of the SEC",
   },
   APCA_API_KEY_ID: {
     schema: ProviderKey.optional(),
     allowed: "a key of Alpaca",
     secret: true,
     fallback: "none",
-    about: "lets Alpaca in, with the secret",
+    about: "enables Alpaca, with the secret",
   },
   APCA_API_SECRET_KEY: {
     schema: ProviderKey.optional(),
     allowed: "a secret of Alpaca",
     fallback: "none",
-    about: "lets Alpaca in, with the key",
+    about: "enables Alpaca, with the key",
     secret: true,
   },
   MASSIVE_API_KEY: {
@@ -34,13 +34,13 @@ const providerVariables = {
     allowed: "a key of Massive",
     secret: true,
     fallback: "none",
-    about: "lets Massive in",
+    about: "enables Massive",
   },
   UNUSUAL_WHALES_API_KEY: {
     schema: ProviderKey.optional(),
     allowed: "a key of Unusual Whales",
     fallback: "none",
-    about: "lets Unusual Whales in",
+    about: "enables Unusual Whales",
     secret: true,
   },
 } as const;
@@ -50,7 +50,7 @@ export const providerSettings = Object.keys(
   providerVariables,
 ) as readonly (keyof typeof providerVariables)[];
 
-/** What a live market is followed by. */
+/** The settings of a live market. */
 export const liveVariables = {
   ...providerVariables,
   UNIVERSE: {

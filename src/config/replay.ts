@@ -1,17 +1,17 @@
 import { z } from "zod";
 
-/** Two dates or instants, and how many market days pass in a second. */
+/** Two dates or instants, and a speed in market days per second. */
 const REPLAY = /^([^/@]+)\/([^/@]+)@(\d{1,3}(?:\.\d{1,6})?)$/;
 
-/** Market days that may pass in a second: from less than one a day, which is real time, to 100. */
+/** Allowed speeds in market days per second; real time is 0.0000116. */
 const SPEED = { min: 0.00001, max: 100 } as const;
 
 const DateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** What a replay should look like, for the message about one that does not. */
+/** The allowed form, for the message that refuses another. */
 export const REPLAY_FORM = `<from>/<to>@<days per second> such as 2014-01-02/2014-12-31@2: two dates or instants, the earlier first, and a number from ${SPEED.min.toFixed(5)} to ${SPEED.max}`;
 
-/** History to play: an excerpt and its speed. */
+/** A period of history and the speed of its replay. */
 export interface Replay {
   /** First instant, Unix milliseconds. */
   readonly from: number;
@@ -21,7 +21,7 @@ export interface Replay {
   readonly daysPerSecond: number;
 }
 
-/** Reads a replay; a date stands for its 00:00 UTC. @returns `undefined` when it is none. */
+/** Parses REPLAY; a date means 00:00 UTC. @returns `undefined` when it is malformed. */
 export function parseReplay(text: string): Replay | undefined {
   const [, from, to, speed] = REPLAY.exec(text) ?? [];
   if (!DateOrInstant.safeParse(from).success || !DateOrInstant.safeParse(to).success) return;

@@ -23,7 +23,7 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max);
 
-/** What the service and the operator's commands agree on. */
+/** The settings of the store, which the service and the operator's commands share. */
 export const storeVariables = {
   DATA_DIR: {
     schema: z
@@ -49,12 +49,12 @@ export const storeVariables = {
     schema: z.string().regex(ENCODED_KEY).optional(),
     allowed: "32 bytes as base64, such as `openssl rand -base64 32` gives",
     fallback: "`DATA_DIR/master.key`",
-    about: "seals the keys at rest",
+    about: "encrypts the keys at rest",
     secret: true,
   },
 } as const;
 
-/** Each variable with its default and, for the refusal, what is allowed. */
+/** Every setting with its default and the values that it allows. */
 export const variables = {
   ...storeVariables,
   ...liveVariables,
@@ -105,7 +105,7 @@ export const variables = {
       .optional(),
     allowed: REPLAY_FORM,
     fallback: "none",
-    about: "with `files`: plays this history through the whole service, then time stands still",
+    about: "with `files`: replays this history through the whole service; market time then stops",
   },
   SOCIAL_MODEL: {
     schema: z
@@ -114,7 +114,7 @@ export const variables = {
       .optional(),
     allowed: "a file that training wrote",
     fallback: "none",
-    about: "reads messages beside the lexicon; answers name its hash",
+    about: "sentiment model that reads messages beside the lexicon; answers contain its hash",
   },
   ANONYMOUS_SCOPES: {
     schema: z
@@ -125,13 +125,13 @@ export const variables = {
       .optional(),
     allowed: `names separated by spaces, of ${anonymousCeiling.join(", ")}`,
     fallback: "the read scopes; none with `live`",
-    about: "what an agent may have that nobody has claimed",
+    about: "scopes of agents that no person has claimed",
   },
   SIGN_UP: {
     schema: z.enum(["open", "applications", "closed"]).optional(),
     allowed: "open, applications (people whose application was accepted) or closed",
     fallback: "`open` in the sandbox, else `applications`",
-    about: "who can make an account",
+    about: "who can create an account",
   },
   SMTP_URL: {
     schema: z
@@ -140,7 +140,7 @@ export const variables = {
       .optional(),
     allowed: "an address with a host, such as smtps://user:password@mail.example:465",
     fallback: "none",
-    about: "mail server; without it messages wait for the operator",
+    about: "mail server; without it emails wait for the operator",
     secret: true,
   },
   MAIL_FROM: {
@@ -176,7 +176,7 @@ export const variables = {
       .optional(),
     allowed: "a JSON file",
     fallback: "none",
-    about: '`[{"name", "issuer", "jwks_uri"}]`: issuers whose ID-JAGs are believed',
+    about: '`[{"name", "issuer", "jwks_uri"}]`: issuers whose ID-JAGs are trusted',
   },
   ALLOW_INSECURE_WEBHOOKS: {
     schema: z
@@ -230,7 +230,7 @@ export const variables = {
     schema: wholeNumber(0, 4_294_967_295).default(1),
     allowed: "a whole number from 0 to 4294967295",
     fallback: "`1`",
-    about: "which simulated market",
+    about: "seed of the simulated market",
   },
   DRAIN_SECONDS: {
     schema: wholeNumber(0, 60).optional(),
@@ -243,17 +243,17 @@ export const variables = {
     schema: wholeNumber(1, 65_535).optional(),
     allowed: "a whole number from 1 to 65535",
     fallback: "none",
-    about: "port of `GET /metrics` for Prometheus, on `HOST`; keep it from strangers",
+    about: "port of `GET /metrics` for Prometheus, on `HOST`; restrict access to it",
   },
   LOG_LEVEL: {
     schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
     allowed: "debug, info, warn, error or silent",
     fallback: "`info`",
-    about: "what is logged, as JSON lines on standard error",
+    about: "least severe level that is logged, as JSON lines on standard error",
   },
 } as const;
 
-/** @returns `undefined` when one is not as it should be. */
+/** @returns `undefined` when a limit is malformed or unknown. */
 function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined {
   const entries = text
     .split(/\s+/)
@@ -271,19 +271,19 @@ function rateLimits(text: string): Partial<Record<QuotaName, Quota>> | undefined
 /** One setting. */
 interface Setting {
   readonly schema: z.ZodType;
-  /** What is allowed, for the refusal of all else. */
+  /** Allowed values, for the message that refuses others. */
   readonly allowed: string;
-  /** What holds when it is not set, in Markdown. */
+  /** Default, in Markdown. */
   readonly fallback: string;
-  /** What it is for, in Markdown. */
+  /** Purpose, in Markdown. */
   readonly about: string;
-  /** A secret is not repeated in the refusal. */
+  /** The message that refuses a secret does not repeat it. */
   readonly secret?: true;
 }
 
 /** Settings by the names of their environment variables. */
 type Variables = Readonly<Record<string, Setting>>;
-/** What variables are read as. */
+/** The parsed values of variables. */
 export type Values<V extends Variables> = { readonly [N in keyof V]: z.output<V[N]["schema"]> };
 /** Environment variables; an empty one counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -291,7 +291,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Reads variables.
  *
- * @throws {Error} With one line per variable that is wrong, each saying what is allowed.
+ * @throws {Error} With one line per invalid variable, which names the allowed values.
  */
 export function readVariables<V extends Variables>(env: Environment, known: V): Values<V> {
   const wrong: string[] = [];
@@ -306,15 +306,13 @@ export function readVariables<V extends Variables>(env: Environment, known: V): 
   return Object.fromEntries(entries) as Values<V>;
 }
 
-/** Whether a URL can be an issuer. Without TLS nothing that another machine says of a person is
- *  authentic. */
+/** Whether a URL can be an issuer. Without TLS, an ID token from another machine cannot be trusted. */
 function isIssuer(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && isHttpsOrLoopback(url);
 }
 
-/** Whether an address can be a proxy. Credentials may stand in it, and nothing but them, the host and
- *  the port. */
+/** Whether a URL can be a proxy: scheme, host and port, with or without credentials. */
 function isProxy(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.host === "" || !/^https?:$/.test(url.protocol)) return false;
@@ -340,12 +338,12 @@ export function settingsDocument(): string {
   );
   return `# Settings
 
-Environment variables, read once at the start. A value that is not allowed stops the start and says what is. This page is generated from \`src/config/settings.ts\`.
+Environment variables, read once at the start. An invalid value stops the start with a message that names the allowed ones. This page is generated from \`src/config/settings.ts\`.
 
 | Variable | Default | What it is for | What is allowed |
 |---|---|---|---|
 ${rows.join("\n")}
 
-When it is ready, the service prints one JSON line on standard output, \`{"event":"ready","baseUrl":…}\` (\`npm start --silent\` keeps npm's own lines away), and a few words for people on standard error.
+When it is ready, the service prints one JSON line on standard output, \`{"event":"ready","baseUrl":…}\` (\`npm start --silent\` keeps npm's own lines away), and a summary for people on standard error.
 `;
 }

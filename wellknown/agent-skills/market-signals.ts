@@ -1,5 +1,5 @@
 import type { Scope } from "../../src/auth/scopes.ts";
-import { lacksAlone, restCall } from "../calls.ts";
+import { lacksUnclaimed, restCall } from "../calls.ts";
 import { toolTable, VARIABLES } from "../markdown.ts";
 import { paths } from "../paths.ts";
 import { marketNotes, type Site } from "../site.ts";
@@ -30,18 +30,20 @@ Before you rely on an answer:
 - An unknown symbol is answered with \`404\` and candidates. Do not guess: ask which is meant.`,
 };
 
-/** What is asked by REST, with the scope that it needs. */
-const asked: readonly (readonly [scope: Scope, path: string])[] = [
+/** REST requests, with the scope that each needs. */
+const requests: readonly (readonly [scope: Scope, path: string])[] = [
   ["signals:read", "/api/instruments?limit=1"],
   ["signals:read", "/api/signals?symbol=$SYMBOL"],
   ["factor:read", "/api/factors?symbol=$SYMBOL"],
   ["darkpool:read", "/api/darkpool?symbol=$SYMBOL"],
 ];
 
-/** The questions that an agent can ask, and what it lacks for the others. */
+/** The requests an agent can make, and the scopes it lacks for the others. */
 function questions(site: Site): string {
-  const open = asked.filter(([scope]) => !lacksAlone(scope, site));
-  const lacking = [...new Set(asked.map(([scope]) => scope))].filter((s) => lacksAlone(s, site));
+  const open = requests.filter(([scope]) => !lacksUnclaimed(scope, site));
+  const lacking = [...new Set(requests.map(([scope]) => scope))].filter((s) =>
+    lacksUnclaimed(s, site),
+  );
   const isListed = !lacking.includes("signals:read");
   return [
     isListed ? "Find the symbol, then ask for it:" : "Ask for a symbol that you were told:",

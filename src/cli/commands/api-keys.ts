@@ -7,10 +7,10 @@ import { apiKeysOf, isoOrNull, newKeyNotes, ScopesArgument, scopesIn } from "./s
 
 const DAY_MS = 86_400_000;
 
-/** Longest life that can be given to a key, in days. */
+/** Longest lifetime of a key, in days. */
 const MAX_DAYS = 3650;
 
-/** Makes an API key. */
+/** Creates an API key. */
 export const keyCreate = defineStoreCommand({
   summary: "Makes an API key and shows it, once.",
   notes: [`Scopes: ${Object.keys(scopes).join(", ")}.`],
@@ -50,7 +50,7 @@ export const keyCreate = defineStoreCommand({
   },
 });
 
-/** Says which API keys there are. */
+/** Lists the API keys. */
 export const keyList = defineStoreCommand({
   summary: "Lists the API keys: the first characters, whose, what for and when used.",
   notes: ["Whoever applies in the sandbox has a key too, for a week."],
@@ -89,7 +89,7 @@ function keyText(key: ReturnType<typeof keyFacts>): string {
   return `${id}  ${hint}...  ${times.join(", ")}  ${owner}  ${scopes.join(" ")}  ${name}`;
 }
 
-/** Ends an API key. */
+/** Revokes an API key. */
 export const keyRevoke = defineStoreCommand({
   summary: "Ends an API key at once, whoever has it.",
   notes: ["The id is what `key list` and `key create` say, never the key itself."],

@@ -18,7 +18,7 @@ import { openMarket } from "../../sources/open-market.ts";
 import { defineLocalCommand } from "../command.ts";
 import { UsageError } from "../command-line.ts";
 
-/** Seed of everything random; a fixed one, so that nobody can look for a lucky one. */
+/** Seed of all random numbers; fixed, so that no run can be repeated until a seed is favorable. */
 const SEED = 1;
 
 const IsoDate = z.iso.date("is not a date such as 2014-12-31");
@@ -99,11 +99,11 @@ export const backtest = defineLocalCommand({
     await writeFile(`${file}.json`, `${JSON.stringify(result)}\n`);
     await writeFile(`${file}.html`, reportPage(result));
     await logTrials(outFolder, result);
-    // Where colors are of no use (no terminal, NO_COLOR), there are none.
+    // `styleText` adds no colors without a terminal or with NO_COLOR.
     const summary = summaryText(result, (styles, text) =>
       styleText([...styles], text, { stream: terminal.stdout }),
     );
-    // A verdict is no failure, whatever it says.
+    // No verdict is a failure of the command.
     return {
       isGood: true,
       text: [summary, "", `Report:  ${file}.html`, `Figures: ${file}.json`].join("\n"),

@@ -15,7 +15,7 @@ import { openForRestore } from "../restore-target.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
 import { keysNotes } from "./signing-keys.ts";
 
-/** Writes everything into a new file. */
+/** Writes a backup. */
 export const backup = defineStoreCommand({
   summary: "Writes everything in the store into a new file, as it is at one instant.",
   notes: [
@@ -42,7 +42,7 @@ export const backup = defineStoreCommand({
   },
 });
 
-/** Replaces everything by a backup. */
+/** Restores a backup. */
 export const restore = defineStoreCommand({
   summary: "Replaces everything in the store by what is in a backup.",
   notes: [
@@ -90,11 +90,11 @@ async function load(
   const { batches } = await openBackup(file);
   const entry = { action: "store.restored", actor: "operator", target: identity.id };
   const audit = audited({ ...entry, detail: { createdAt } }, now());
-  const loaded = told(batches, rows.record + rows.archive, onProgress);
+  const loaded = reported(batches, rows.record + rows.archive, onProgress);
   await store.load(identity, withRecords(loaded, audit));
 }
 
-/** Adds what a commit would insert, newer than all that is there: so both happen at once. */
+/** Appends the rows that a commit would insert, with newer revisions, so that both load atomically. */
 async function* withRecords(
   batches: AsyncIterable<readonly DumpRow[]>,
   operations: readonly Operation[],
@@ -119,7 +119,7 @@ async function* withRecords(
   }));
 }
 
-async function* told(
+async function* reported(
   batches: AsyncIterable<readonly DumpRow[]>,
   total: number,
   onProgress: OnProgress,
@@ -132,7 +132,7 @@ async function* told(
   }
 }
 
-/** A server has read things before that are no more. */
+/** A server still has data in memory that the restore replaced. */
 function restartNotes({ holder }: CommandContext): readonly string[] {
   return holder === "server"
     ? ["Restart the server, so that it starts from what was restored."]

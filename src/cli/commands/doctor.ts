@@ -10,13 +10,13 @@ import { defineStoreCommand } from "../command.ts";
 import { durationText } from "../format.ts";
 import { isoOrNull } from "./shared.ts";
 
-/** Rejected data, and failing series, of a provider that are shown. */
+/** Most rejected observations, and failing series, shown for a provider. */
 const SHOWN = 3;
 
-/** Symbols that a provider does not have that are shown. */
+/** Most unknown symbols shown for a provider. */
 const SHOWN_UNKNOWN = 10;
 
-/** Says how every provider of live data is doing. */
+/** Shows the state of every live provider. */
 export const doctor = defineStoreCommand({
   summary: "Says how every provider of live data is doing, and what was set apart.",
   notes: [
@@ -44,10 +44,10 @@ export const doctor = defineStoreCommand({
   },
 });
 
-/** What one word says of a provider. */
+/** The state of a provider in one word. */
 type State = "well" | "partly" | "fault" | "silent" | "waiting" | "off";
 
-/** What the operator should look into. */
+/** The states that need the operator's attention. */
 const BAD: ReadonlySet<State> = new Set(["fault", "partly", "silent"]);
 
 function stateOf(report: ProviderReport, now: number): State {
@@ -96,7 +96,7 @@ function linesOf(report: ProviderReport, now: number): readonly string[] {
   ].filter((line) => typeof line === "string");
 }
 
-/** How many there are, and the first of them. */
+/** The length of a list, and its first entries. */
 const listOf = (all: readonly string[], what: string): readonly string[] =>
   all.length === 0
     ? []

@@ -8,7 +8,7 @@ import { counted, countsText, sizeText } from "../format.ts";
 import { FileArgument, YesArgument, yesOption } from "./shared.ts";
 import { keysNotes } from "./signing-keys.ts";
 
-/** Writes the records into a new file that people can read. */
+/** Writes a readable export of the records. */
 export const exportRecords = defineStoreCommand({
   summary: "Writes the records into a new file, as one JSON document that people can read.",
   notes: [
@@ -32,7 +32,7 @@ export const exportRecords = defineStoreCommand({
   },
 });
 
-/** Replaces collections by those of an export. */
+/** Imports the collections of an export. */
 export const importRecords = defineStoreCommand({
   summary: "Replaces the collections that are in an export, and no others.",
   notes: [

@@ -10,7 +10,7 @@ import { mails } from "../../mail/outbox.ts";
 import { defineStoreCommand } from "../command.ts";
 import { countsText } from "../format.ts";
 
-/** What the operator is told the number of. */
+/** Collections whose removed records are counted in the output. */
 const counted = {
   accounts,
   sessions,
@@ -21,7 +21,7 @@ const counted = {
   messages: mails,
 };
 
-/** Removes a person. */
+/** Deletes the data of a person. */
 export const forget = defineStoreCommand({
   summary: "Removes everything that is kept of a person with an e-mail address.",
   notes: [

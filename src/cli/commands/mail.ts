@@ -5,7 +5,7 @@ import { createKeyringVault } from "../../store/keys/keyring-vault.ts";
 import { readAll } from "../../store/port/read-all.ts";
 import { defineStoreCommand } from "../command.ts";
 
-/** Shows the messages that wait. */
+/** Lists the queued emails. */
 export const mail = defineStoreCommand({
   summary: "Shows the messages that wait to be sent, the newest last.",
   notes: [

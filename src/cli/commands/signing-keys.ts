@@ -4,10 +4,10 @@ import { type KeyUse, keyUses } from "../../store/keys/key-uses.ts";
 import { announce } from "../../store/port/operations.ts";
 import { type CommandContext, defineStoreCommand } from "../command.ts";
 
-/** More keys than there ever are. */
+/** Above the number of keys of any store. */
 const ALL = 10_000;
 
-/** Says which keys there are. */
+/** Lists the keys. */
 export const keysList = defineStoreCommand({
   summary: "Lists the keys of the service, never their secret parts.",
   notes: ["A retired key only verifies, or opens, what was made with it before."],
@@ -57,7 +57,7 @@ function keyText({ use, kid, createdAt, retiredAt }: KeyFacts): string {
 
 const uses = Object.keys(keyUses) as KeyUse[];
 
-/** Makes new keys. */
+/** Rotates keys. */
 export const keysRotate = defineStoreCommand({
   summary: "Makes new keys, of every use or of one; the old ones are kept while they are needed.",
   notes: ["Uses:", ...uses.map((use) => `  ${use}`)],
@@ -82,9 +82,9 @@ export const keysRotate = defineStoreCommand({
 });
 
 /**
- * Makes every process follow the keys that came with an import or a backup.
+ * Makes every process load the keys of an import or a backup.
  *
- * @returns What the operator has to know: empty when the keys can be used.
+ * @returns Notes for the operator; empty when the keys can be used.
  */
 export async function keysNotes({ store, keyring }: CommandContext): Promise<readonly string[]> {
   if (!(await holdsKeys(store.records))) return [];

@@ -103,7 +103,7 @@ function resultOf({ holder, engine, identity, counts, size, report, ...rest }: S
 const iso = (at: number | null): string | null => isoOrNull(at ?? undefined);
 
 /** What the status shows. */
-export interface Status {
+interface Status {
   /** Whether a server answered, or the command opened the store itself. */
   readonly holder: CommandContext["holder"];
   readonly engine: Store["engine"];
@@ -128,7 +128,7 @@ export interface Status {
 }
 
 /** The status as text. @param now Unix milliseconds. */
-export function statusText(status: Status, now: number): string {
+function statusText(status: Status, now: number): string {
   const { report, alerts, queue, providers, holder } = status;
   const lines: readonly (readonly [string, string])[] = [
     ...(report === undefined ? [] : processLines(report, now)),

@@ -15,7 +15,7 @@ import { readLabelled } from "../../research/train/labelled-messages.ts";
 import { defineLocalCommand } from "../command.ts";
 import { counted, sizeText } from "../format.ts";
 
-/** Starts the order of the messages in training; any number would do. */
+/** Seed of the message order in training. */
 const SEED = 20_141_231;
 
 /** Trains the optional model of the social factor. */
@@ -60,7 +60,7 @@ export const train = defineLocalCommand({
   },
 });
 
-/** Readers, with what people call them. */
+/** The readers with their names in the table. */
 const readers = [
   ["lexicon", "lexicon alone"],
   ["model", "model alone"],
@@ -75,7 +75,7 @@ function qualityOf(judged: readonly Judged[]) {
   });
 }
 
-/** How well each reader reads, as a table. */
+/** The quality of each reader, as a table. */
 function qualityText(judged: readonly Judged[]): string {
   const counts = LABELS.map((label) => {
     const count = judged.filter((each) => each.label === label).length;

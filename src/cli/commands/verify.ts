@@ -3,7 +3,7 @@ import { verifyStore } from "../../store/backup/verify.ts";
 import { defineStoreCommand } from "../command.ts";
 import { counted, countsText } from "../format.ts";
 
-/** Looks for damage. */
+/** Checks the whole store for damage. */
 export const verify = defineStoreCommand({
   summary: "Reads everything and says whether anything is damaged or was tampered with.",
   notes: [
