@@ -57,11 +57,11 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     return { status: response.status, body: (await response.json()) as Members };
   };
 
-  it("has metadata that every generation of readers understands", () => {
+  it("publishes metadata that satisfies every version of the agent auth readers", () => {
     expect(agentAuthFaults(scanned)).toEqual([]);
   });
 
-  it("has the same in the metadata of OpenID Connect", async () => {
+  it("publishes the same agent auth members in the OpenID Connect metadata", async () => {
     const server = await json(`${base}/.well-known/openid-configuration`);
     expect(agentAuthFaults({ ...scanned, server })).toEqual([]);
     expect(server.agent_auth).toEqual(auth);
@@ -69,7 +69,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 
   verifies(
     "5.2/identity-types-taken",
-    "registers agents that nobody answers for, with a scope only where some is open to them",
+    "registers anonymous agents, and grants them scopes only where some are open to them",
     async () => {
       const isOpen = !("ANONYMOUS_SCOPES" in env);
       for (const type of ["anonymous", "agent"]) {
@@ -81,13 +81,13 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     },
   );
 
-  it("does not tell whose assertions it trusts", () => {
+  it("does not disclose which assertion issuers it trusts", () => {
     expect(JSON.stringify(scanned)).not.toContain(provider.issuer);
   });
 
   verifies(
     "5.2/identity-types-taken",
-    "understands every kind that it names, or says where it goes instead",
+    "supports every identity type that it advertises, or names the alternative in the error",
     async () => {
       const login_hint = person().email;
       const [assertion_type] = auth.identity_assertion.assertion_types_supported;
@@ -109,7 +109,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
     },
   );
 
-  it("has something at every address that it names", async () => {
+  it("answers at every URL that it advertises", async () => {
     for (const name of ["register_uri", "identity_endpoint", "claim_uri", "claim_endpoint"]) {
       const { status } = await fetch(String(auth[name]), { method: "POST" });
       expect([400, 401, 415], name).toContain(status);
@@ -123,7 +123,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 
   verifies(
     "5.2/identity-types-taken",
-    "takes assertions of those that it trusts, and says when it trusts none",
+    "accepts assertions from trusted issuers, and says so when it trusts none",
     async () => {
       const [assertion_type] = auth.identity_assertion.assertion_types_supported;
       const claims = claimsFor(base, provider.issuer, clock.now.getTime());
@@ -140,7 +140,7 @@ describe.each(Object.entries(instances))("an instance %s", async (_what, env) =>
 
   verifies(
     "5.2/identity-types-taken",
-    "lets somebody's agent in, whoever else it lets in",
+    "accepts an agent that registers for a person, whichever other agents it accepts",
     async () => {
       const { status, body } = await register({
         type: "service_auth",

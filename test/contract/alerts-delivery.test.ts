@@ -69,7 +69,7 @@ async function pass(
 const PLANNED = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 describeStores("a receiver that is down", (engine) => {
-  it("for three days gets everything when it is back, by the schedule", async () => {
+  it("gets every event in schedule order after an outage of three days", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: "reset" });
     const alert = hooked({ url: inbox.url });
@@ -100,7 +100,7 @@ describeStores("a receiver that is down", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("for six days is disabled exactly once, after five, and its owner is told", async () => {
+  it("is disabled exactly once, on day five of a six-day outage, and its owner is notified", async () => {
     const store = await openStore(engine);
     const [inbox, other] = [await receiver({ behaviour: "reset" }), await receiver()];
     const alert = hooked({ url: inbox.url });
@@ -138,8 +138,8 @@ describeStores("a receiver that is down", (engine) => {
 /** One may come twice while the clock runs ahead of the network, under the same id. */
 const noticesIn = ({ received }: Receiver) => new Set(received.map(({ id }) => id));
 
-describeStores("a secret that is rotated under load", (engine) => {
-  it("is verified by receivers with the old, the new and the service's key", async () => {
+describeStores("a signing secret that is rotated under load", (engine) => {
+  it("produces signatures that verify with the old secret, the new secret and the service's key", async () => {
     const store = await openStore(engine);
     store.clock.now = Date.now();
     const [oldKey, newerKey] = [newKey(), newKey()];
@@ -193,7 +193,7 @@ describeStores("a secret that is rotated under load", (engine) => {
     expect(errors).toEqual([]);
   });
 
-  it("is good for a day after another took its place, and no longer", async () => {
+  it("stays valid for one day after its replacement, and no longer", async () => {
     const store = await openStore(engine);
     const inbox = await receiver();
     const alert = hooked({ url: inbox.url });
@@ -236,11 +236,11 @@ async function opened(engine: Engine, now: () => number): Promise<Store> {
   return store;
 }
 
-describeStores("a wall clock that jumps", (engine) => {
+describeStores("deliveries when the wall clock jumps", (engine) => {
   it.each([
     ["ahead", HOUR],
     ["back", -HOUR],
-  ])("an hour %s neither bursts nor stalls deliveries", async (_, jumpMs) => {
+  ])("an hour %s neither arrive in bursts nor stall", async (_, jumpMs) => {
     const clocks = { wall: START, monotonic: 0 };
     const wait = (ms: number): void => {
       clocks.wall += ms;

@@ -147,14 +147,14 @@ async function playUntilDeath(store: TestStore, records: Records, from: number):
 }
 
 describeStores("the evaluation of alerts", (engine) => {
-  it("writes every event once", async () => {
+  it("stores every event once", async () => {
     const store = await begun(engine);
     expect(await playUntilDeath(store, store.records, 0)).toBe(SESSIONS.length);
     expect([...(await heardIn(store))].sort()).toEqual([...HEARD].sort());
     await expectWhole(store);
   });
 
-  it("writes a shift once across a restart", async () => {
+  it("stores a shift once across a restart", async () => {
     const store = await begun(engine);
     const stage = lively();
     sessionEnds(stage, 0);
@@ -171,7 +171,7 @@ describeStores("the evaluation of alerts", (engine) => {
   });
 
   it.each(["before", "after"] as const)(
-    "loses and doubles nothing whichever commit the process ends %s",
+    "neither loses nor duplicates an event, whichever commit the process ends %s",
     async (when) => {
       for (let commit = 0; ; commit++) {
         const store = await begun(engine);
@@ -186,7 +186,7 @@ describeStores("the evaluation of alerts", (engine) => {
     },
   );
 
-  it("continues after the alerts that already have the event when a process ends in between", async () => {
+  it("resumes after the alerts that already have the event when a process ends midway", async () => {
     for (const when of ["before", "after"] as const) {
       const store = await openStore(engine);
       const ids = Array.from({ length: 130 }, (_, index) => `a${index}`);
@@ -212,7 +212,7 @@ describeStores("the evaluation of alerts", (engine) => {
     }
   });
 
-  it("writes an event once when alerts with smaller ids are added after a crash", async () => {
+  it("stores an event once when alerts with smaller ids are added after a crash", async () => {
     const store = await openStore(engine);
     const idsOf = (letter: string, length: number) =>
       Array.from({ length }, (_, index) => `${letter}${index}`);
@@ -235,7 +235,7 @@ describeStores("the evaluation of alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("happens once when two processes lead for a while", async () => {
+  it("stores each event once when two processes lead at the same time", async () => {
     const store = await begun(engine);
     const other = engine.isShared ? await store.openBeside() : store;
     const stages = [lively(), lively()] as const;
@@ -252,7 +252,7 @@ describeStores("the evaluation of alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("is not repeated by a former leader that is behind", async () => {
+  it("is not repeated by a former leader with stale state", async () => {
     const store = await begun(engine);
     const other = engine.isShared ? await store.openBeside() : store;
     const stages = [lively(), lively()] as const;
@@ -292,7 +292,7 @@ describeStores("the evaluation of alerts", (engine) => {
     await expectWhole(store);
   });
 
-  it("leaves nothing of an alert that is deleted meanwhile", async () => {
+  it("leaves no data behind for an alert that is deleted during evaluation", async () => {
     const store = await begun(engine);
     const stage = lively();
     let isGone = false;
@@ -309,7 +309,7 @@ describeStores("the evaluation of alerts", (engine) => {
     }
   });
 
-  it("shows every event to a reader that continues from its last cursor", async () => {
+  it("returns every event to a reader that continues from its last cursor", async () => {
     const store = await begun(engine);
     const { archive } = store;
     const seen: string[] = [];
@@ -388,7 +388,7 @@ describe("the evaluation in the sandbox", () => {
       });
   }
 
-  it("is the same with and without restarts, pauses and a new sandbox year", async () => {
+  it("gives the same result with and without restarts, pauses and a new sandbox year", async () => {
     const store = await openStore(model);
     const newYear = 70_000 * YEAR_DAYS;
     const from = newYear - 30;

@@ -50,7 +50,7 @@ const parses = (name: string, body: unknown) =>
   expect(tools.find((tool) => tool.name === name)?.output.safeParse(body).error).toBeUndefined();
 
 describe("POST /api/alerts", () => {
-  it("makes an alert: 201, its address, the secret, and what to do next", async () => {
+  it("creates an alert and returns 201 with its URL, its secret and the next step", async () => {
     const response = await post("/api/alerts", HOOKED);
     const body = (await response.json()) as Body;
     expect(response.status).toBe(201);
@@ -85,13 +85,13 @@ describe("POST /api/alerts", () => {
     parses("list_alerts", found);
   });
 
-  it("notes the caller's address in the audit, hashed", async () => {
+  it("records the hashed address of the caller in the audit log", async () => {
     const { id } = await register();
     const entry = (await auditedIn(records)).find(({ target }) => target === id);
     expect(entry).toMatchObject({ actor: "agent", addressHash: "hash of 127.0.0.1" });
   });
 
-  it("polls where nothing else is said, and takes everything that can be said", async () => {
+  it("defaults to polling, and accepts every documented member", async () => {
     expect(await register(SYMBOLS)).toMatchObject({ status: "active", delivery: { type: "poll" } });
     const full = await register({
       symbols: ["brine-sim", "ALDER.SIM", "Brine.Sim"],
@@ -144,16 +144,16 @@ describe("POST /api/alerts", () => {
     ["no object", "7", "JSON"],
     ["what is no JSON", "{", "JSON"],
     ["what nests too deep", `{"symbols":${"[".repeat(50)}${"]".repeat(50)}}`, "deep"],
-  ])("refuses %s, and names it", async (_, body, named) => {
+  ])("rejects %s and names the member at fault", async (_, body, named) => {
     const { detail } = await problem(post("/api/alerts", body), 400, "invalid_request");
     expect(detail).toContain(named);
   });
 
-  it("refuses no body like an empty one", async () => {
+  it("rejects a missing body as it rejects an empty object", async () => {
     await problem(post("/api/alerts"), 400, "invalid_request");
   });
 
-  it("names candidates for an unknown symbol", async () => {
+  it("returns candidates for an unknown symbol", async () => {
     const { next } = await problem(
       post("/api/alerts", { symbols: ["BRINE.SIM", "ALDE.SIM"] }),
       404,
@@ -162,7 +162,7 @@ describe("POST /api/alerts", () => {
     expect(next).toContain("ALDER.SIM");
   });
 
-  it("is a 413 or 415 for a body that is too large or something else", async () => {
+  it("answers 413 for a body that is too large and 415 for another content type", async () => {
     const large = { ...SYMBOLS, label: "x".repeat(17_000) };
     await problem(post("/api/alerts", large), 413, "content_too_large");
     const types = ["text/plain", "application/x-www-form-urlencoded", "application/problem+json"];
@@ -174,22 +174,26 @@ describe("POST /api/alerts", () => {
     await problem(gzip, 415, "unsupported_media_type");
   });
 
-  verifies(["5.3/alerts-write", "6/scope"], "asks for the scope first", async () => {
-    for (const body of [HOOKED, "{"]) {
-      const response = as("reader", "/api/alerts", { method: "POST", body });
-      await problem(response, 403, "insufficient_scope");
-      expect((await response).headers.get("www-authenticate")).toContain(
-        'scope="alerts:write signals:read"',
-      );
-    }
-  });
+  verifies(
+    ["5.3/alerts-write", "6/scope"],
+    "checks the scope before it validates the body",
+    async () => {
+      for (const body of [HOOKED, "{"]) {
+        const response = as("reader", "/api/alerts", { method: "POST", body });
+        await problem(response, 403, "insufficient_scope");
+        expect((await response).headers.get("www-authenticate")).toContain(
+          'scope="alerts:write signals:read"',
+        );
+      }
+    },
+  );
 });
 
 describe("Idempotency-Key", () => {
   const under = (key: string, body: object = HOOKED) =>
     post("/api/alerts", body, { "idempotency-key": key });
 
-  it("makes a repeated request one alert, with the same answer", async () => {
+  it("creates one alert for a repeated request and returns the same answer", async () => {
     const first = await answered(under('"8e03978e-40d5"'), 201);
     expect(await answered(under('"8e03978e-40d5"'), 201)).toEqual(first);
     expect(await answered(under("8e03978e-40d5"), 201)).toEqual(first);
@@ -200,17 +204,17 @@ describe("Idempotency-Key", () => {
     expect(await answered(under("8e03978e-40d5", alike), 201)).toEqual(first);
   });
 
-  it("makes two requests at the same time one alert", async () => {
+  it("creates one alert for two concurrent requests", async () => {
     const both = await Promise.all([1, 2, 3].map(() => answered(under("at-once"), 201)));
     expect(new Set(both.map(({ id }) => id)).size).toBe(1);
   });
 
-  it("is a 422 with another input", async () => {
+  it("answers 422 when the same key comes with different input", async () => {
     await answered(under("reused"), 201);
     await problem(under("reused", SYMBOLS), 422, "idempotency_key_reused");
   });
 
-  it("is one key: the header and the body may not contradict each other", async () => {
+  it("answers with an error when the header and the body carry different keys", async () => {
     const body = { ...HOOKED, idempotencyKey: "one" };
     const { detail } = await problem(under("two", body), 400, "invalid_request");
     expect(detail).toContain("Idempotency-Key");
@@ -229,7 +233,7 @@ describe("Idempotency-Key", () => {
 });
 
 describe("GET /api/alerts", () => {
-  it("pages through the caller's own, by status too", async () => {
+  it("pages through the caller's own alerts, optionally filtered by status", async () => {
     const { as, clock } = await startAlertApp();
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -264,7 +268,7 @@ describe("PATCH /api/alerts/{id}", () => {
   const patch = (id: string, body?: unknown) =>
     as("agent", `/api/alerts/${id}`, { method: "PATCH", body });
 
-  it("changes what is given, and takes away what is null", async () => {
+  it("updates the given members and clears those that are null", async () => {
     const { id } = await register({ ...HOOKED, label: "one", cooldownDays: 2 });
     const body = await answered(
       patch(id, {
@@ -280,7 +284,7 @@ describe("PATCH /api/alerts/{id}", () => {
     expect(await answered(patch(id, { expiresAt: null }))).toMatchObject({ expiresAt: null });
   });
 
-  it("moves a webhook, which is then pending", async () => {
+  it("changes the webhook URL and sets the webhook to pending", async () => {
     const { id } = await register();
     const body = await answered(patch(id, { url: "https://other.example.com/" }));
     expect(body).toMatchObject({
@@ -291,7 +295,7 @@ describe("PATCH /api/alerts/{id}", () => {
     expect(body).not.toHaveProperty("secret");
   });
 
-  it("pauses, snoozes and resumes by the action", async () => {
+  it("pauses, snoozes and resumes an alert through the action member", async () => {
     const { id } = await register(SYMBOLS);
     const status = async (body: object) => (await answered(patch(id, body))).status;
     expect(await status({ action: "pause" })).toBe("paused");
@@ -315,20 +319,20 @@ describe("PATCH /api/alerts/{id}", () => {
     ],
     ["an action that is none", { action: "stop" }, "action"],
     ["an inner address", { url: "https://localhost/" }, "url"],
-  ])("refuses %s", async (_, body, named) => {
+  ])("rejects %s", async (_, body, named) => {
     const { id } = await register();
     const { detail } = await problem(patch(id, body), 400, "invalid_request");
     expect(detail).toContain(named);
   });
 
-  it("takes the id that the address says, too", async () => {
+  it("accepts an id in the body that equals the id in the path", async () => {
     const { id } = await register();
     expect(await answered(patch(id, { id, label: "x" }))).toMatchObject({ label: "x" });
   });
 });
 
-describe("the actions of an alert", () => {
-  it("DELETE removes it", async () => {
+describe("alert actions:", () => {
+  it("DELETE removes the alert", async () => {
     const { id } = await register();
     const body = await answered(as("agent", `/api/alerts/${id}`, { method: "DELETE" }));
     expect(body).toEqual({ id, market: "sandbox", deleted: true });
@@ -336,7 +340,7 @@ describe("the actions of an alert", () => {
     await problem(as("agent", `/api/alerts/${id}`, { method: "DELETE" }), 404, "not_found");
   });
 
-  it("rotate gives a new secret, with or without an empty body", async () => {
+  it("rotate returns a new secret, with or without an empty body", async () => {
     const { id, secret } = await register();
     const once = await answered(post(`/api/alerts/${id}/rotate`));
     const twice = await answered(post(`/api/alerts/${id}/rotate`, {}));
@@ -345,13 +349,13 @@ describe("the actions of an alert", () => {
     expect(twice.delivery).toMatchObject({ previousSecretUntil: "2026-11-22T12:00:00.000Z" });
   });
 
-  it("enable asks the webhook again; test is refused until it has answered", async () => {
+  it("enable challenges the webhook again; test is rejected until the challenge succeeds", async () => {
     const { id } = await register();
     expect(await answered(post(`/api/alerts/${id}/enable`))).toMatchObject({ status: "pending" });
     await problem(post(`/api/alerts/${id}/test`), 409, "wrong_state");
   });
 
-  it("are refused with members that they do not take, or another action", async () => {
+  it("unknown actions and unexpected members are rejected", async () => {
     const { id } = await register();
     for (const body of [{ label: "x" }, { action: "delete" }]) {
       await problem(post(`/api/alerts/${id}/rotate`, body), 400, "invalid_request");
@@ -359,7 +363,7 @@ describe("the actions of an alert", () => {
     await answered(as("agent", `/api/alerts/${id}`));
   });
 
-  it("redeliver sends one event again, or all that failed since an instant", async () => {
+  it("redeliver sends one event again, or every event that failed since an instant", async () => {
     const { id } = await register();
     const owner = { kind: "agent", id: "agent" } as const;
     const at = clock.now - 60_000;
@@ -376,8 +380,8 @@ describe("the actions of an alert", () => {
   });
 });
 
-describe("what alerts told", () => {
-  it("is polled with a cursor that goes on", async () => {
+describe("the events of an alert", () => {
+  it("are polled with a cursor that stays valid across pages", async () => {
     const { as, archive, clock } = await startAlertApp();
     const hook = await answered(as("key", "/api/alerts", { method: "POST", body: HOOKED }), 201);
     const poll = await answered(as("key", "/api/alerts", { method: "POST", body: SYMBOLS }), 201);
@@ -407,7 +411,7 @@ describe("what alerts told", () => {
     }
   });
 
-  it("was attempted as the log of deliveries says", async () => {
+  it("match the attempts in the delivery log", async () => {
     const { id } = await register();
     const at = clock.now;
     const failed = { status: 500, error: "http_status", response: "<b>no\u0000</b>" } as const;
@@ -432,20 +436,20 @@ describe("what alerts told", () => {
   });
 });
 
-describe("an address of alerts", () => {
+describe("an alert URL", () => {
   it.each([
     ["PUT", "/api/alerts", "POST, GET, HEAD"],
     ["POST", "/api/alerts/events", "GET, HEAD"],
     ["POST", "/api/alerts/x", "GET, HEAD, PATCH, DELETE"],
     ["GET", "/api/alerts/x/test", "POST"],
     ["POST", "/api/alerts/x/deliveries", "GET, HEAD"],
-  ])("%s %s is a 405 that names what is allowed", async (method, path, allowed) => {
+  ])("%s %s answers 405 with an Allow header", async (method, path, allowed) => {
     const response = as("agent", path, { method });
     await problem(response, 405, "method_not_allowed");
     expect((await response).headers.get("allow")).toBe(allowed);
   });
 
-  it("with a text that is no id is a 404", async () => {
+  it("answers 404 for a malformed id", async () => {
     for (const id of [
       "x",
       "alert_",
@@ -460,7 +464,7 @@ describe("an address of alerts", () => {
     }
   });
 
-  it("of another's alert is a 404, for other clients of whoever answers for it too", async () => {
+  it("answers 404 for the alert of another client, even one of the same person", async () => {
     const { id } = await register();
     const before = await answered(as("agent", `/api/alerts/${id}`));
     for (const caller of ["stranger", "person"]) {
@@ -480,7 +484,7 @@ describe("an address of alerts", () => {
   });
 });
 
-describe("the same over MCP", async () => {
+describe("alerts over MCP:", async () => {
   const client = await connectMcp(base, "agent");
   const call = async (name: string, args: Record<string, unknown>) => {
     const { structuredContent, ...answer } = await client.callTool({ name, arguments: args });
@@ -495,7 +499,7 @@ describe("the same over MCP", async () => {
     return answer;
   };
 
-  it("an agent needs nothing else", async () => {
+  it("an agent can do everything through tools", async () => {
     const registration = { ...HOOKED, idempotencyKey: "over-mcp" };
     const made = await done("register_alert", registration);
     expect(await done("register_alert", registration)).toEqual(made);
@@ -528,7 +532,7 @@ describe("the same over MCP", async () => {
     expect(await call("list_alerts", { id })).toMatch(/^not_found: /);
   });
 
-  it("refusals are said in the same words", async () => {
+  it("errors have the same text as over REST", async () => {
     const asked: readonly (readonly [string, string, object])[] = [
       ["register_alert", "/api/alerts", { symbols: ["ALDE.SIM"] }],
       ["register_alert", "/api/alerts", { ...SYMBOLS, signal: "LONG" }],
@@ -541,7 +545,7 @@ describe("the same over MCP", async () => {
     }
   });
 
-  it("a caller sees their own alerts, whoever called before", async () => {
+  it("each caller sees only its own alerts, whoever called before", async () => {
     const [mine, theirs] = await Promise.all(
       ["agent", "stranger"].map(async (name) => {
         const one = await connectMcp(base, name);
@@ -556,7 +560,7 @@ describe("the same over MCP", async () => {
     expect(theirs?.ids).toEqual([theirs?.id]);
   });
 
-  it("tools say what they change", async () => {
+  it("tools declare their effects in annotations", async () => {
     const { tools: listed } = await client.listTools();
     const hints = (name: string) => listed.find((tool) => tool.name === name)?.annotations;
     const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
@@ -568,7 +572,7 @@ describe("the same over MCP", async () => {
     expect(hints("manage_alert")).toMatchObject({ ...writes, destructiveHint: true });
   });
 
-  it("answers are valid by the published schemas, and inputs by those of REST", async () => {
+  it("answers match the published output schemas, and inputs match those of REST", async () => {
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
     const { tools: listed } = await client.listTools();
@@ -595,8 +599,8 @@ describe("the same over MCP", async () => {
   });
 });
 
-describe("all of this", () => {
-  it("was no failure of the service", () => {
+describe("the service", () => {
+  it("logs no internal failure during these tests", () => {
     expect(failures).toEqual([]);
   });
 });

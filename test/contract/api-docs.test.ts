@@ -26,7 +26,7 @@ async function loaded(): Promise<readonly string[]> {
 }
 
 describe("GET /docs/api", () => {
-  it("is a page that may run and load only what this site serves", async () => {
+  it("is a page whose content security policy allows only resources of this origin", async () => {
     const response = await ask("/docs/api", { accept: "text/html,*/*;q=0.8" });
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(response.headers.get("vary")).toContain("Accept");
@@ -40,7 +40,7 @@ describe("GET /docs/api", () => {
     expect(html.replace(/<script defer src="[^"]+"><\/script>/g, "")).not.toMatch(/<script|style=/);
   });
 
-  it("names every operation, once, to whoever runs no script", async () => {
+  it("names every operation exactly once without JavaScript", async () => {
     const html = await (await ask("/docs/api")).text();
     const document = (await (await ask("/docs/api/openapi.json")).json()) as {
       readonly paths: Readonly<Record<string, Readonly<Record<string, { summary: string }>>>>;
@@ -55,7 +55,7 @@ describe("GET /docs/api", () => {
     );
   });
 
-  it("sends a browser from another address to the right one, once, and nobody else", async () => {
+  it("redirects a browser from an alternative host name to the canonical one, once, and no other client", async () => {
     const elsewhere = base.replace("127.0.0.1", "localhost");
     const come = (headers: Readonly<Record<string, string>>) =>
       fetch(`${elsewhere}/docs/api?x=1`, { headers, redirect: "manual" });
@@ -72,7 +72,7 @@ describe("GET /docs/api", () => {
   });
 
   it.each(["text/markdown", "text/markdown, text/plain;q=0.5", "text/html;q=0.5, text/markdown"])(
-    "is Markdown for who accepts %s",
+    "is served as Markdown for Accept: %s",
     async (accept) => {
       const response = await ask("/docs/api", { accept });
       expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
@@ -83,7 +83,7 @@ describe("GET /docs/api", () => {
     },
   );
 
-  it("names every operation in the Markdown, once", async () => {
+  it("names every operation exactly once in Markdown", async () => {
     const text = await (await ask("/docs/api.md")).text();
     const document = (await (await ask("/docs/api/openapi.json")).json()) as {
       readonly paths: Readonly<Record<string, object>>;
@@ -98,7 +98,7 @@ describe("GET /docs/api", () => {
   });
 
   it.each(["/docs/api", "/docs/api.md", "/docs/api/oauth2-redirect.html"])(
-    "%s is not sent again to who has it, and HEAD is as GET",
+    "%s answers 304 to a matching If-None-Match, and HEAD like GET",
     async (path) => {
       const first = await ask(path);
       expect(first.headers.get("cache-control")).toBe("public, max-age=300");
@@ -113,8 +113,8 @@ describe("GET /docs/api", () => {
   );
 });
 
-describe("what the page loads", () => {
-  it("is named by its content, and kept for a year", async () => {
+describe("an asset of the page", () => {
+  it("has a content hash in its name and is cacheable for a year", async () => {
     const addresses = await loaded();
     expect(addresses.length).toBe(6);
     for (const address of addresses.filter((one) => one.startsWith("/docs/"))) {
@@ -128,7 +128,7 @@ describe("what the page loads", () => {
     }
   });
 
-  it("is compressed for who can read that, as another representation", async () => {
+  it("is served compressed as a separate representation to clients that accept it", async () => {
     const path = "/docs/api/assets/swagger-ui-bundle.js";
     const plain = await bytesOf(path, { "accept-encoding": "identity" });
     const small = await bytesOf(path, { "accept-encoding": "gzip" });
@@ -144,13 +144,13 @@ describe("what the page loads", () => {
   });
 
   it.each(["swagger-ui.js", "..%2f..%2fpackage.json", "__proto__", "start.js.map"])(
-    "is nothing else: %s",
+    "is not served under another name: %s",
     async (name) => {
       expect((await ask(`/docs/api/assets/${name}`)).status).toBe(404);
     },
   );
 
-  it("says who made it", async () => {
+  it("carries its license notice", async () => {
     const text = await (await ask("/docs/api/assets/swagger-ui-bundle.js.LICENSE.txt")).text();
     expect(text).toContain("@license");
   });

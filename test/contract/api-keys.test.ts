@@ -38,7 +38,7 @@ const mcpStatus = async (headers: Record<string, string>) => {
 describe("an API key", () => {
   verifies(
     ["4.4/api-key", "5.1/api-key", "5.4/2-api-key"],
-    "lets its holder in, as x-api-key and as a bearer, at both resources",
+    "is accepted as x-api-key and as a bearer token, by REST and by MCP",
     async () => {
       const { key } = await keyWith("signals:read");
       for (const headers of [apiKey(key), bearer(key)]) {
@@ -50,7 +50,7 @@ describe("an API key", () => {
     },
   );
 
-  it("opens what its scopes say and nothing else", async () => {
+  it("grants exactly its scopes", async () => {
     const { key } = await keyWith("factor:read");
     expect(await statusOf(apiKey(key), `${base}/api/factors?symbol=ALDER.SIM`)).toBe(200);
     const refused = await ask(apiKey(key));
@@ -58,7 +58,7 @@ describe("an API key", () => {
     expect(await refused.json()).toMatchObject({ code: "insufficient_scope" });
   });
 
-  it("is refused from the moment it is revoked or its time is over", async () => {
+  it("is rejected as soon as it is revoked or expired", async () => {
     const { key, id } = await keyWith("signals:read");
     const short = await keys.create({
       ...{ name: "Short", scopes: ["signals:read"], by: "operator", ttlMs: 60_000 },
@@ -77,7 +77,7 @@ describe("an API key", () => {
     }
   });
 
-  it("of another service, of the real market, or made up, is refused", async () => {
+  it("is rejected when it is from another service, from the real market, or made up", async () => {
     const { key } = await keyWith("signals:read");
     const wrong = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
     for (const text of [newKeyText("sandbox"), newKeyText("live"), wrong, key.toLowerCase()]) {
@@ -85,7 +85,7 @@ describe("an API key", () => {
     }
   });
 
-  it("stands alone in a request, and never in its address", async () => {
+  it("is rejected next to a second credential, and in the URL", async () => {
     const { key } = await keyWith("signals:read");
     const token = await newToken(base);
     expect(await statusOf({ ...apiKey(key), ...bearer(token) })).toBe(400);
@@ -95,7 +95,7 @@ describe("an API key", () => {
     }
   });
 
-  it("is counted by itself, whatever address it comes from", async () => {
+  it("has its own rate limit, whichever address it is used from", async () => {
     const [one, other] = [await keyWith("signals:read"), await keyWith("signals:read")];
     const statuses = [];
     for (let at = 0; at < 21; at += 1) statuses.push(await statusOf(apiKey(one.key)));
@@ -106,7 +106,7 @@ describe("an API key", () => {
     expect(await statusOf(apiKey(other.key))).toBe(200);
   });
 
-  it("shows when it was used last", async () => {
+  it("records when it was last used", async () => {
     const { key, id } = await keyWith("signals:read");
     const lastUsedAt = async () => (await keys.list()).find((each) => each.id === id)?.lastUsedAt;
     expect(await lastUsedAt()).toBeUndefined();
@@ -115,30 +115,34 @@ describe("an API key", () => {
     await expect.poll(lastUsedAt).toBe(hour);
   });
 
-  it("is ended by whoever shows it to the revocation endpoint", async () => {
+  it("is revoked by anyone who presents it to the revocation endpoint", async () => {
     const { key } = await keyWith("signals:read");
     expect((await postForm(`${base}/oauth/revoke`, { token: key })).status).toBe(200);
     expect(await statusOf(apiKey(key))).toBe(401);
   });
 
-  it("is in no log", async () => {
+  it("never appears in the log", async () => {
     await ask(apiKey((await keyWith("signals:read")).key));
     expect(logged.join()).not.toContain("msv_");
   });
 });
 
 describe("the queue token of an application in the sandbox", () => {
-  verifies("4.2/test-credentials", "is a key with the read scopes for seven days", async () => {
-    const application = { name: "Ada", email: "ada@host.example", focus: "quant" };
-    const answer = await postJson(`${base}/api/apply`, application);
-    const { data } = (await answer.json()) as { data: { queueToken: string } };
-    const headers = apiKey(data.queueToken);
-    for (const path of ["signals", "factors", "darkpool"]) {
-      expect(await statusOf(headers, `${base}/api/${path}?symbol=ALDER.SIM`), path).toBe(200);
-    }
-    const [made] = (await keys.list()).slice(-1);
-    expect(made?.scopes).toEqual(["signals:read", "factor:read", "darkpool:read"]);
-    clock.now = new Date(clock.now.getTime() + 7 * 86_400_000);
-    expect(await statusOf(headers)).toBe(401);
-  });
+  verifies(
+    "4.2/test-credentials",
+    "is an API key with the read scopes that is valid for seven days",
+    async () => {
+      const application = { name: "Ada", email: "ada@host.example", focus: "quant" };
+      const answer = await postJson(`${base}/api/apply`, application);
+      const { data } = (await answer.json()) as { data: { queueToken: string } };
+      const headers = apiKey(data.queueToken);
+      for (const path of ["signals", "factors", "darkpool"]) {
+        expect(await statusOf(headers, `${base}/api/${path}?symbol=ALDER.SIM`), path).toBe(200);
+      }
+      const [made] = (await keys.list()).slice(-1);
+      expect(made?.scopes).toEqual(["signals:read", "factor:read", "darkpool:read"]);
+      clock.now = new Date(clock.now.getTime() + 7 * 86_400_000);
+      expect(await statusOf(headers)).toBe(401);
+    },
+  );
 });

@@ -87,15 +87,15 @@ const poisons: readonly (readonly [name: string, body: string])[] = [
 
 const isRefusal = ({ status }: Sent): boolean => status >= 400 && status < 500;
 
-describe("a body", () => {
-  it.each(hostile)("is refused by every route: %s", async (_, body) => {
+describe("a malformed body", () => {
+  it.each(hostile)("is rejected by every route: %s", async (_, body) => {
     const answers = await everywhere(body);
     expect(answers.length).toBeGreaterThan(60);
     expect(answers.filter((answer) => !isRefusal(answer)).map(summary)).toEqual([]);
     expect(town.logged).toEqual([]);
   });
 
-  it.each(poisons)("changes nothing for others: %s", async (_, body) => {
+  it.each(poisons)("has no effect on other requests: %s", async (_, body) => {
     const answers = await everywhere(body);
     expect(answers.filter(({ status }) => status >= 500).map(summary)).toEqual([]);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();

@@ -53,7 +53,7 @@ function expectProblem(said: string, status: number, code: string): void {
   expect(bodyIn(said)).toMatchObject({ status, code, type: `urn:market-signal:problem:${code}` });
 }
 
-describe("what is no good HTTP", () => {
+describe("a malformed HTTP request", () => {
   it.each([
     ["no HTTP at all", "hello\r\n\r\n"],
     ["a method that nobody knows", head("BREW / HTTP/1.1")],
@@ -68,11 +68,11 @@ describe("what is no good HTTP", () => {
       head("POST /mcp HTTP/1.1", "Content-Length: 1", "Transfer-Encoding: chunked"),
     ],
     ["no address", head("GET //[ HTTP/1.1")],
-  ])("is a problem: %s", async (_, request) => {
+  ])("is answered with a problem: %s", async (_, request) => {
     expectProblem(await exchange(request), 400, "invalid_request");
   });
 
-  it("is a problem also in the middle of a body", async () => {
+  it("is answered with a problem even when the fault is in the middle of the body", async () => {
     const fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
     const said = await exchange(head("POST /api/apply HTTP/1.1", ...fields), "zz\r\n");
     expectProblem(said, 400, "invalid_request");
@@ -81,38 +81,38 @@ describe("what is no good HTTP", () => {
   it.each([
     ["no host", "GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n"],
     ["two hosts", head(HEALTH, "Host: b")],
-  ])("names one host: %s", async (_, request) => {
+  ])("is rejected unless it names exactly one host: %s", async (_, request) => {
     expectProblem(await exchange(request), 400, "invalid_request");
   });
 });
 
-describe("the header of a request", () => {
-  it("has at most 16 kB", async () => {
+describe("the request header section", () => {
+  it("is limited to 16 kB", async () => {
     const said = await exchange(head(HEALTH, `X-A: ${"a".repeat(17_000)}`));
     expectProblem(said, 431, "headers_too_large");
     expect(statusesIn(await exchange(head(HEALTH, `X-A: ${"a".repeat(15_000)}`)))).toEqual([200]);
   });
 
-  it("has at most 16 kB with the address", async () => {
+  it("is limited to 16 kB including the request target", async () => {
     const request = head(`GET /api/health?${"a".repeat(17_000)} HTTP/1.1`);
     expectProblem(await exchange(request), 431, "headers_too_large");
   });
 
-  it("has at most 100 fields", async () => {
+  it("is limited to 100 fields", async () => {
     const fields = (count: number) => Array.from({ length: count }, (_, at) => `X-${at}: a`);
     expectProblem(await exchange(head(HEALTH, ...fields(99))), 431, "headers_too_large");
     expectProblem(await exchange(head(HEALTH, ...fields(1_000))), 431, "headers_too_large");
     expect(statusesIn(await exchange(head(HEALTH, ...fields(98))))).toEqual([200]);
   });
 
-  it("is refused when it is a megabyte, to whoever is still sending", async () => {
+  it("is rejected when it exceeds a megabyte, while the client is still sending", async () => {
     const line = `X-A: ${"a".repeat(1_000)}\r\n`;
     const said = await exchange(`${HEALTH}\r\n${line.repeat(1_000)}\r\n`);
     expectProblem(said, 431, "headers_too_large");
   });
 });
 
-describe("what HTTP allows", () => {
+describe("unusual but valid HTTP", () => {
   it.each([
     ["HTTP/1.0 without a host", "GET /api/health HTTP/1.0\r\n\r\n"],
     ["an absolute address", head("GET http://elsewhere.example/api/health HTTP/1.1")],
@@ -122,23 +122,26 @@ describe("what HTTP allows", () => {
       "a field that comes twice",
       head(HEALTH, "X-A: a", "X-A: b", "User-Agent: a", "User-Agent: b"),
     ],
-  ])("is answered: %s", async (_, request) => {
+  ])("gets an answer: %s", async (_, request) => {
     const said = await exchange(request);
     expect(statusesIn(said)).toEqual([200]);
     expect(said).not.toContain("elsewhere.example");
   });
 
-  it.each(["PROPFIND", "TRACE", "PURGE", "OPTIONS *"])("is a problem: %s", async (line) => {
-    const request = head(line.includes("*") ? `${line} HTTP/1.1` : `${line} /mcp HTTP/1.1`);
-    const [status] = statusesIn(await exchange(request));
-    expect([204, 404, 405]).toContain(status);
-  });
+  it.each(["PROPFIND", "TRACE", "PURGE", "OPTIONS *"])(
+    "%s is answered with 204, 404 or 405",
+    async (line) => {
+      const request = head(line.includes("*") ? `${line} HTTP/1.1` : `${line} /mcp HTTP/1.1`);
+      const [status] = statusesIn(await exchange(request));
+      expect([204, 404, 405]).toContain(status);
+    },
+  );
 
-  it("does not connect to others", async () => {
+  it("CONNECT opens no connection to other hosts", async () => {
     expect(await exchange("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n")).toBe("");
   });
 
-  it("answers a whole line of requests in their order", async () => {
+  it("pipelined requests are answered in order", async () => {
     const paths = Array.from({ length: 50 }, (_, at) => `/nothing-${at}`);
     const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     const said = await exchange(...requests, head("GET /last HTTP/1.1"));
@@ -147,14 +150,14 @@ describe("what HTTP allows", () => {
     expect(answered).toEqual([...paths, "/last"]);
   });
 
-  it("says that it goes on before it takes a body", async () => {
+  it("Expect: 100-continue is answered before the body is read", async () => {
     const body = JSON.stringify({});
     const fields = ["Content-Type: application/json", `Content-Length: ${body.length}`];
     const request = head("POST /api/apply HTTP/1.1", ...fields, "Expect: 100-continue");
     expect(statusesIn(await exchange(request, body))).toEqual([100, 400]);
   });
 
-  it("takes no credential from behind a body", async () => {
+  it("a credential in the trailer section is ignored", async () => {
     const token = await newToken(town.base);
     const fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
     const trailer = `0\r\nAuthorization: Bearer ${token}\r\n\r\n`;

@@ -54,7 +54,7 @@ describe("a person who opens", () => {
     ["/mcp", 405, "This page cannot do that"],
     ["/nothing", 404, "Nothing is here"],
     ["/.well-known/nothing", 404, "Nothing is here"],
-  ])("%s gets a page that leads on", async (path, status, heading) => {
+  ])("%s gets a page with a link to continue", async (path, status, heading) => {
     const response = await fetch(base + path, { headers: { accept: HTML } });
     expect([response.status, response.headers.get("content-type")]).toEqual([
       status,
@@ -66,18 +66,21 @@ describe("a person who opens", () => {
     expect(html).toContain('<a class="main" href="/">');
   });
 
-  it.each(["/mcp", "/nothing"])("%s as a program gets a problem", async (path) => {
-    const response = await fetch(base + path, { headers: { accept: "*/*" } });
-    expect(response.headers.get("content-type")).toContain("application/problem+json");
-  });
+  it.each(["/mcp", "/nothing"])(
+    "%s with a program's Accept header gets a problem",
+    async (path) => {
+      const response = await fetch(base + path, { headers: { accept: "*/*" } });
+      expect(response.headers.get("content-type")).toContain("application/problem+json");
+    },
+  );
 
-  it("/api/nothing gets a problem, since the API has one form", async () => {
+  it("/api/nothing gets a problem, since the API answers in JSON only", async () => {
     const response = await fetch(`${base}/api/nothing`, { headers: { accept: HTML } });
     expect(response.headers.get("content-type")).toContain("application/problem+json");
   });
 });
 
-describe("a page of another site", () => {
+describe("a page of another origin", () => {
   const ORIGIN = "https://app.example";
 
   it.each([
@@ -89,7 +92,7 @@ describe("a page of another site", () => {
     ["/mcp", "POST"],
     ["/api/signals", "GET"],
     ["/api/alerts/alert_some", "PATCH"],
-  ])("may ask %s by %s, without credentials of the browser", async (path, method) => {
+  ])("may send %s %s requests without the browser's credentials", async (path, method) => {
     const response = await fetch(secure.base + path, {
       method: "OPTIONS",
       headers: {
@@ -105,7 +108,7 @@ describe("a page of another site", () => {
     expect(response.headers.get("access-control-allow-credentials")).toBeNull();
   });
 
-  it("reads what it is answered, refusals too", async () => {
+  it("can read the answers, including errors", async () => {
     const token = await newToken(secure.base);
     const headers = { origin: ORIGIN, authorization: `Bearer ${token}` };
     const read = await fetch(`${secure.base}/api/signals?symbol=ALDER.SIM`, { headers });
@@ -123,7 +126,7 @@ describe("a page of another site", () => {
   });
 
   it.each(["/", "/account", "/sign-in", "/api/contact", "/api/apply"])(
-    "gets nothing of %s, where a person acts",
+    "gets no CORS access to %s, which serves people",
     async (path) => {
       const response = await fetch(secure.base + path, {
         headers: { origin: ORIGIN },
@@ -134,8 +137,8 @@ describe("a page of another site", () => {
   );
 });
 
-describe("a service at an https address", () => {
-  it("says on every answer that it is there by https alone", async () => {
+describe("a service with an https base URL", () => {
+  it("sends Strict-Transport-Security on every answer", async () => {
     const token = await newToken(secure.base);
     for (const path of ["/", "/api/health", "/api/signals?symbol=ALDER.SIM", "/nothing"]) {
       const headers = { authorization: `Bearer ${token}` };
@@ -154,7 +157,7 @@ describe.each([
 ])("the page %s", (path, beginning) => {
   const reading = (accept: string) => fetch(base + path, { headers: { accept } });
 
-  it("names its Markdown, and is it for whoever prefers that", async () => {
+  it("links to its Markdown version, and serves it to clients that prefer Markdown", async () => {
     for (const [accept, type] of [
       ["*/*", "text/html"],
       [HTML, "text/html"],
@@ -177,14 +180,14 @@ describe.each([
   });
 });
 
-describe("in Markdown", () => {
+describe("in Markdown,", () => {
   const headers = { accept: "text/markdown" };
   const read = async (path: string) => {
     const response = await fetch(base + path, { headers });
     return { status: response.status, text: await response.text() };
   };
 
-  it("an instrument has the figures that the tools answer with", async () => {
+  it("the page of an instrument has the same figures as the tools", async () => {
     const token = await newToken(base);
     const { text } = await read("/market/ALDER.SIM");
     const answer = async (path: string) =>
@@ -204,7 +207,7 @@ describe("in Markdown", () => {
     }
   });
 
-  it("an unknown instrument is 404, and nothing of its symbol is markup", async () => {
+  it("the page of an unknown instrument is a 404 that escapes the symbol", async () => {
     const near = await read("/market/ALDER");
     expect(near.status).toBe(404);
     expect(near.text).toContain("- [ALDER.SIM](/market/ALDER.SIM) ");
@@ -213,7 +216,7 @@ describe("in Markdown", () => {
     expect(bad.text).toContain("the symbol x \\# \\[a\\](https://evil.example) \\<b\\> is covered");
   });
 
-  it("contact says how a program writes, which does", async () => {
+  it("the contact page describes the API request for a message, and that request works", async () => {
     const { text } = await read("/contact");
     const [, address = "", body = ""] = /`POST (\S+)` with `([^`]+)`/.exec(text) ?? [];
     const sent = await postJson(address, JSON.parse(body));

@@ -53,8 +53,8 @@ async function following(
   };
 }
 
-describeStores("what another process kept", (engine) => {
-  it("is read without an announcement, page by page and however old it is", async () => {
+describeStores("a row that another process wrote", (engine) => {
+  it("is read without a notification, page by page, however old the row is", async () => {
     const { tell, readOn, taken } = await following(await openStore(engine));
     await tell(daysOf("BTC-USD", "2025-01-01", "2025-01-03"));
     await tell(daysOf("ETH-USD", "2024-12-31", "2024-12-31"));
@@ -67,7 +67,7 @@ describeStores("what another process kept", (engine) => {
   });
 });
 
-it("a process that was away for longer than notices are stored reads everything again, once", async () => {
+it("a process that was disconnected for longer than notices are stored rereads everything once", async () => {
   const store = await openStore(model);
   const { readOn, timesOfAll } = await following(store);
   await readOn();
@@ -78,7 +78,7 @@ it("a process that was away for longer than notices are stored reads everything 
   expect(timesOfAll()).toBe(2);
 });
 
-it("a difference of an hour to the clock of the announcing process is reported, once an hour", async () => {
+it("a clock difference of an hour to the announcing process is logged once an hour", async () => {
   const store = await openStore(model);
   const said: number[] = [];
   const { tell, readOn } = await following(store, store.archive.read, (ms) => said.push(ms));
@@ -90,7 +90,7 @@ it("a difference of an hour to the clock of the announcing process is reported, 
   expect(said).toEqual([61 * 60_000, 121 * 60_000]);
 });
 
-it("notices are stored for a few minutes where one process alone reads them", async () => {
+it("notices are stored for a few minutes where a single process reads them", async () => {
   const keptIn = async (engine: Store["engine"] | undefined) => {
     const { records, archive, clock } = await openStore(model);
     const options = { archive, noticeTtlMs: noticeTtlMs(engine) };
@@ -119,7 +119,7 @@ it("notices that could not be read are read again", async () => {
   expect(taken).toEqual(["BTC-USD 2025-01-01"]);
 });
 
-it("rows written right before a kill are announced when they arrive again", async () => {
+it("rows written immediately before a kill are announced when they arrive again", async () => {
   const store = await openStore(model);
   const { tell, readOn, taken } = await following(store);
   const data = daysOf("BTC-USD", "2025-01-01", "2025-01-01");
@@ -131,7 +131,7 @@ it("rows written right before a kill are announced when they arrive again", asyn
   expect(taken).toEqual(["BTC-USD 2025-01-01"]);
 });
 
-it("an announcement wakes the reader, and no time has to pass", async () => {
+it("a notification wakes the reader without waiting for the next poll", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const { records } = await openStore(model);

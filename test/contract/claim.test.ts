@@ -136,7 +136,7 @@ const withoutToken = ({
 describe("POST /oauth/claim with a person's token", () => {
   verifies(
     ["2.6/agent-id", "2.6/claim-code", "4.7/json", "4.7/bearer", "4.7/effect"],
-    "binds the agent to the person and ends what the agent held",
+    "binds the agent to the person and revokes the agent's tokens",
     async () => {
       const { base, clock, records, register, claim, claims } = await start();
       const { code } = await register();
@@ -162,7 +162,7 @@ describe("POST /oauth/claim with a person's token", () => {
 
   verifies(
     "4.7/keeps",
-    "gives the agent the scopes of the token at most, beside what it had",
+    "grants the agent its previous scopes and at most those of the person's token",
     async () => {
       const { register, claim, signIn } = await start();
       const { code } = await register();
@@ -173,7 +173,7 @@ describe("POST /oauth/claim with a person's token", () => {
     },
   );
 
-  it("answers the owner again and refuses everybody else", async () => {
+  it("returns the same answer to the owner and rejects everyone else", async () => {
     const { register, claim } = await start();
     const { code } = await register();
     const body = { agent_id: "agt_1", claim_code: code };
@@ -183,7 +183,7 @@ describe("POST /oauth/claim with a person's token", () => {
     expect((await told(claim("acc_bob", body))).body.error).toBe("invalid_claim_code");
   });
 
-  it("takes the code as a person writes it", async () => {
+  it("accepts the code in lower case and with a hyphen", async () => {
     const { register, claim } = await start();
     const { code } = await register();
     const written = `${code.slice(0, 4)}-${code.slice(4)}`.toLowerCase();
@@ -191,7 +191,7 @@ describe("POST /oauth/claim with a person's token", () => {
     expect((await claim("acc_ann", { agent_id: "agt_1", claim_code: written })).status).toBe(200);
   });
 
-  it("lets exactly one of a hundred people have the agent", async () => {
+  it("lets exactly one of a hundred people claim the agent", async () => {
     const { register, claim, signIn } = await start({
       "wrong-code": { points: 1000, windowSeconds: 60 },
       "claim-address": { points: 1000, windowSeconds: 60 },
@@ -207,7 +207,7 @@ describe("POST /oauth/claim with a person's token", () => {
     expect(statuses.filter((status) => status === 400)).toHaveLength(99);
   });
 
-  it("tells nothing of why a code does not count", async () => {
+  it("does not disclose why a code is rejected", async () => {
     const { clock, register, claim, signIn } = await start({
       "claim-address": { points: 1000, windowSeconds: 60 },
       "claim-user": { points: 1000, windowSeconds: 60 },
@@ -248,7 +248,7 @@ describe("POST /oauth/claim with a person's token", () => {
     }
   });
 
-  it("refuses the right code after a hundred wrong ones at once", async () => {
+  it("rejects the correct code after a hundred wrong ones at once", async () => {
     const { register, claim } = await start({
       "wrong-code": { points: 1000, windowSeconds: 60 },
       "claim-address": { points: 1000, windowSeconds: 60 },
@@ -263,7 +263,7 @@ describe("POST /oauth/claim with a person's token", () => {
     expect(right.body.error).toBe("invalid_claim_code");
   });
 
-  it("refuses a sign-in of more than five minutes ago, and a token that names none", async () => {
+  it("rejects a sign-in older than five minutes, and a token without a sign-in", async () => {
     const { clock, register, claim, signIn } = await start();
     const { code } = await register();
     const body = { agent_id: "agt_1", claim_code: code };
@@ -279,7 +279,7 @@ describe("POST /oauth/claim with a person's token", () => {
     expect((await claim("acc_fresh", body)).status).toBe(200);
   });
 
-  it("refuses a token that the agent itself got from the person", async () => {
+  it("rejects a token that the agent itself obtained from the person", async () => {
     const { register, claim, signIn, records } = await start();
     const { code } = await register();
     await signIn("acc_ann", { clientId: "agt_1" });
@@ -289,7 +289,7 @@ describe("POST /oauth/claim with a person's token", () => {
     expect((await records.get(clients, "agt_1"))?.value.agent.owner).toBeUndefined();
   });
 
-  it("refuses a token without a scope to give", async () => {
+  it("rejects a token without a scope to grant", async () => {
     const { register, claim, signIn } = await start();
     const { code } = await register();
     await signIn("acc_ann", { scopes: new Set() });
@@ -300,7 +300,7 @@ describe("POST /oauth/claim with a person's token", () => {
 });
 
 describe("POST /oauth/claim with the agent's token", () => {
-  it("waits for a person and then takes the code that they were shown", async () => {
+  it("waits for a person and then completes with the code shown to that person", async () => {
     const { register, claim, begin, claims, issue } = await start();
     await register();
     const { body: begun } = await told(begin("agt_1", { agent_id: "agt_1" }));
@@ -319,7 +319,7 @@ describe("POST /oauth/claim with the agent's token", () => {
     expect((await claim("rat-agt_1", body)).status).toBe(401);
   });
 
-  it("never takes the agent's own code, nor a person's token the shown one", async () => {
+  it("rejects the agent's own code, and rejects the shown code with a person's token", async () => {
     const { register, claim, claims, records } = await start();
     const { code, attempt } = await register();
     const own = { agent_id: "agt_1", claim_code: code };
@@ -333,7 +333,7 @@ describe("POST /oauth/claim with the agent's token", () => {
     expect((await records.get(clients, "agt_1"))?.value.agent.owner).toBeUndefined();
   });
 
-  it("refuses another agent, whether there is one or not", async () => {
+  it("rejects the id of another agent, whether or not it exists", async () => {
     const { register, claim } = await start();
     await register();
     const { code } = await register("agt_2");
@@ -359,7 +359,7 @@ describe("a credential for a claim", () => {
     ["a registration token as API key", { "x-api-key": "rat-agt_1" }, true],
     ["a token for /mcp alone", { authorization: "Bearer mcp" }, true],
     ["an agent's token for /mcp alone", { authorization: "Bearer agent-mcp" }, true],
-  ])("is challenged: %s", async (_what, headers, hasError) => {
+  ])("is answered with a challenge: %s", async (_what, headers, hasError) => {
     const { base, register, claim, signIn, issue } = await start();
     await register();
     await signIn("mcp", { resource: `${base}/mcp` });
@@ -373,7 +373,7 @@ describe("a credential for a claim", () => {
     expect(challenge.includes('error="invalid_token"')).toBe(hasError);
   });
 
-  it("is challenged in the address, even beside a good one", async () => {
+  it("is rejected with a challenge in the URL, even next to a valid one", async () => {
     const { base, register } = await start();
     const { code } = await register();
     const url = `${base}/oauth/claim?access_token=acc_ann`;
@@ -383,7 +383,7 @@ describe("a credential for a claim", () => {
     expect(answer.status).toBe(401);
   });
 
-  it("is refused when it is an API key, sent either way", async () => {
+  it("is rejected when it is an API key, in either header", async () => {
     const { register, claim, issue } = await start();
     const { code } = await register();
     const key = { kind: "service" as const, id: "key_1", clientId: undefined };
@@ -398,7 +398,7 @@ describe("a credential for a claim", () => {
     }
   });
 
-  it("is refused when there are two", async () => {
+  it("is rejected when there are two", async () => {
     const { claim, register } = await start();
     await register();
     for (const headers of [{ "x-api-key": "a" }, { "x-api-key": "acc_ann" }]) {
@@ -407,7 +407,7 @@ describe("a credential for a claim", () => {
     }
   });
 
-  it("is refused after too many unknown ones, while good ones count", async () => {
+  it("is rate limited after too many unknown ones, while valid ones still work", async () => {
     const { claim, register } = await start({
       "credential-address": { points: 2, windowSeconds: 60 },
     });
@@ -422,7 +422,7 @@ describe("a credential for a claim", () => {
   });
 });
 
-describe("the body of a claim", () => {
+describe("the body of a claim request", () => {
   it.each([
     ["no JSON", "{"],
     ["nothing", ""],
@@ -436,7 +436,7 @@ describe("the body of a claim", () => {
     ["a long agent", JSON.stringify({ agent_id: "a".repeat(201), claim_code: "0" })],
     ["NUL", '{"agent_id":"a\\u0000","claim_code":"0"}'],
     ["half a surrogate pair", '{"agent_id":"\\ud800","claim_code":"0"}'],
-  ])("is refused: %s", async (_what, text) => {
+  ])("is rejected: %s", async (_what, text) => {
     const { base } = await start();
     const headers = { authorization: "Bearer acc_ann", "content-type": "application/json" };
     const answer = await told(
@@ -446,7 +446,7 @@ describe("the body of a claim", () => {
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   });
 
-  it("may say more, and hold whatever text as a code", async () => {
+  it("may have additional members, and any text as the code", async () => {
     const { claim, register } = await start();
     const { code } = await register();
     const odd = await told(
@@ -457,14 +457,14 @@ describe("the body of a claim", () => {
     expect((await claim("acc_ann", more)).status).toBe(200);
   });
 
-  it("is told nothing about before the caller is known", async () => {
+  it("is validated only after the caller is authenticated", async () => {
     const { base } = await start();
     for (const path of ["/oauth/claim", "/oauth/claim/start"]) {
       expect((await told(postJson(`${base}${path}`, []))).status).toBe(401);
     }
   });
 
-  it("is JSON of at most 4096 bytes, posted", async () => {
+  it("is JSON of at most 4096 bytes, sent by POST", async () => {
     const { base } = await start();
     const authorization = "Bearer acc_ann";
     for (const path of ["/oauth/claim", "/oauth/claim/start"]) {
@@ -480,7 +480,7 @@ describe("the body of a claim", () => {
   });
 });
 
-describe("the limits of a claim", () => {
+describe("the rate limits of claims", () => {
   const one = { points: 1, windowSeconds: 60 };
   const many = { points: 1000, windowSeconds: 60 };
   const wrong = (agent_id: string) => ({ agent_id, claim_code: "00000000" });
@@ -492,7 +492,7 @@ describe("the limits of a claim", () => {
     return body;
   }
 
-  it("count the attempts of an agent, whether there is one or not", async () => {
+  it("count the attempts on an agent, whether or not it exists", async () => {
     const { claim, register } = await start({ "claim-agent": one });
     await register();
     const descriptions = [];
@@ -503,7 +503,7 @@ describe("the limits of a claim", () => {
     expect(descriptions[0]).toBe(descriptions[1]);
   });
 
-  it("count what the agent itself does apart, so that strangers cannot lock it out", async () => {
+  it("count the agent's own attempts separately, so that others cannot lock it out", async () => {
     const { claim, register } = await start({ "claim-agent": one });
     await register();
     await claim("acc_bob", wrong("agt_1"));
@@ -518,13 +518,13 @@ describe("the limits of a claim", () => {
     expect((await claim("acc_bob", wrong("agt_2"))).status).toBe(400);
   });
 
-  it("count the attempts of an address", async () => {
+  it("count the attempts from an address", async () => {
     const { claim } = await start({ "claim-address": one, "claim-agent": many });
     expect((await claim("acc_ann", wrong("agt_1"))).status).toBe(400);
     await expectLimited(claim("acc_bob", wrong("agt_2")));
   });
 
-  it("count new codes, for each agent", async () => {
+  it("count new codes for each agent", async () => {
     const { begin, register } = await start({ "claim-start": one });
     await register();
     await register("agt_2");
@@ -537,7 +537,7 @@ describe("the limits of a claim", () => {
 describe("POST /oauth/claim/start", () => {
   verifies(
     ["3/anonymous-claimable", "3/flow-user-claimed"],
-    "gives the agent a new code, which a person can complete the claim with",
+    "gives the agent a new code, with which a person can complete the claim",
     async () => {
       const { base, clock, register, begin, claim } = await start();
       const old = await register();
@@ -563,7 +563,7 @@ describe("POST /oauth/claim/start", () => {
 
   verifies(
     "3/service-auth-claimed",
-    "serves an agent that gets no access token before it is claimed, for its person alone",
+    "serves an agent that gets no access token before its claim, for its named person only",
     async () => {
       const { register, begin, claim } = await start();
       const loginHint = "acc_ann@people.example";
@@ -577,7 +577,7 @@ describe("POST /oauth/claim/start", () => {
     },
   );
 
-  it("binds the claim to an address, in whatever case it is written", async () => {
+  it("binds the claim to an e-mail address, case-insensitively", async () => {
     const { register, begin, claim } = await start();
     await register();
     const login_hint = " Acc_Ann@People.example";
@@ -590,7 +590,7 @@ describe("POST /oauth/claim/start", () => {
   });
 
   it.each(["", "nobody", "a@b.example\r\nBcc: c@d.example", 7, null])(
-    "refuses %j as an address",
+    "rejects %j as an e-mail address",
     async (login_hint) => {
       const { register, begin } = await start();
       await register();
@@ -599,7 +599,7 @@ describe("POST /oauth/claim/start", () => {
     },
   );
 
-  it("refuses everybody but the agent", async () => {
+  it("rejects every caller but the agent", async () => {
     const { register, begin } = await start();
     await register();
     await register("agt_2");
@@ -610,7 +610,7 @@ describe("POST /oauth/claim/start", () => {
     expect((await told(begin(undefined, { agent_id: "agt_1" }))).status).toBe(401);
   });
 
-  it("refuses an agent that somebody answers for", async () => {
+  it("rejects an agent that is already claimed", async () => {
     const { register, begin, claim, issue } = await start();
     const { code } = await register();
     await claim("acc_ann", { agent_id: "agt_1", claim_code: code });
@@ -623,7 +623,7 @@ describe("POST /oauth/claim/start", () => {
 });
 
 describe("a claim", () => {
-  it("is in the audit with the address of the caller", async () => {
+  it("is recorded in the audit log with the address of the caller", async () => {
     const { records, register, claim, begin } = await start();
     await register();
     await begin("agt_1", { agent_id: "agt_1" });
@@ -636,7 +636,7 @@ describe("a claim", () => {
     ]);
   });
 
-  it("is answered with 503 while the store cannot", async () => {
+  it("is answered with 503 while the store is unavailable", async () => {
     const { store, claim, begin } = await start();
     store.isDown = true;
     for (const answer of [claim("acc_ann", {}), begin("agt_1", {})]) {

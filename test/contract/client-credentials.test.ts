@@ -107,8 +107,8 @@ const others: readonly (readonly [string, Form])[] = [
   ["another grant", [["grant_type", "password"], ...formOf(unclaimed).slice(1)]],
 ];
 
-describe("the short way to a token", () => {
-  it.each(plain)("answers and keeps what the long way would: %s", async (_name, form) => {
+describe("the fast path of client credentials requests", () => {
+  it.each(plain)("answers and stores the same as the OAuth library: %s", async (_name, form) => {
     const short = await ask(encoded(form));
     const long = await ask(encoded(form), LONG_WAY);
     expect(short.status).toBe(200);
@@ -116,19 +116,19 @@ describe("the short way to a token", () => {
     expect(short).toEqual(long);
   });
 
-  it.each(others)("says no more than the long way would: %s", async (_name, form) => {
+  it.each(others)("rejects with the same error as the OAuth library: %s", async (_name, form) => {
     const short = await ask(encoded(form));
     const long = await ask(encoded(form), LONG_WAY);
     expect(short).toEqual(long);
   });
 
-  it("is not open to a client that must first be claimed", async () => {
+  it("is not taken for a client that must be claimed first", async () => {
     const agent = await register(base, { type: "service_auth", login_hint: "ann@example.com" });
     const { status, body } = await ask(encoded(formOf(agent)));
     expect([status, body]).toMatchObject([400, { error: "unauthorized_client" }]);
   });
 
-  it("gives no two equal tokens", async () => {
+  it("never issues the same token twice", async () => {
     const form = () =>
       fetch(`${base}/oauth/token`, {
         method: "POST",

@@ -43,7 +43,7 @@ const errorsOf = ({ html }: WebPage) =>
 const messageIn = ({ html }: WebPage) => /<textarea[^>]*>\n(.*?)<\/textarea>/s.exec(html)?.[1];
 
 describe("the contact page", () => {
-  it("takes a message in, and names it", async () => {
+  it("accepts a message and returns its reference", async () => {
     const message = "  Two lines\r\nand <3, 1 < 2 & \u{1f600}\r\n";
     const page = await send("/contact", { email: " Ada@Host.example ", message });
     expect([page.status, headingOf(page)]).toEqual([200, "Your message was recorded"]);
@@ -58,7 +58,7 @@ describe("the contact page", () => {
     });
   });
 
-  it("is open to everyone, and knows who is signed in", async () => {
+  it("is open to everyone, and shows a signed-in person the way to the account", async () => {
     const page = await createWeb(base).get("/contact");
     expect([page.status, headingOf(page)]).toEqual([200, "Contact"]);
     expect(page.headers.get("cache-control")).toBe("no-store");
@@ -122,7 +122,7 @@ describe("the contact page", () => {
       { email: "x", message: "" },
       { email: expect.any(String), message: expect.any(String) },
     ],
-  ])("shows the form again and keeps nothing when it gets %s", async (_, wrong, errors) => {
+  ])("shows the form again and stores nothing for %s", async (_, wrong, errors) => {
     const before = await inquiriesOf();
     const page = await send("/contact", { ...hello, ...wrong });
     expect([page.status, errorsOf(page)]).toEqual([400, errors]);
@@ -133,7 +133,7 @@ describe("the contact page", () => {
     expect(await inquiriesOf()).toEqual(before);
   });
 
-  it("refuses what the interface refuses, and nothing else", async () => {
+  it("rejects exactly what the API rejects", async () => {
     const texts = [
       ...["", "a", "a\tb", "a\r\nb", "\u0007", "\u2066", "<script>", "x".repeat(5000)],
       ...[
@@ -152,7 +152,7 @@ describe("the contact page", () => {
     }
   });
 
-  it("gives back what was typed, as text", async () => {
+  it("escapes the submitted text when it shows the form again", async () => {
     const email = `"><script>alert(1)</script>`;
     const message = `\n</textarea><script>alert(2)</script> & "'`;
     const page = await send("/contact", { email, message });
@@ -164,7 +164,7 @@ describe("the contact page", () => {
     expect(messageIn(await createWeb(base).get("/contact"))).toBe("");
   });
 
-  it("has the form sent again after a correction", async () => {
+  it("accepts the form after a correction", async () => {
     const web = createWeb(base);
     const first = await web.get("/contact");
     const again = await web.submit(first.form("/contact"), { ...hello, message: "" });
@@ -172,7 +172,7 @@ describe("the contact page", () => {
     expect(headingOf(sent)).toBe("Your message was recorded");
   });
 
-  it("takes no form that is too large, and none that is no form", async () => {
+  it("rejects a form that is too large, and a body that is not a form", async () => {
     const large = await send("/contact", { ...hello, message: "x".repeat(64 * 1024) });
     expect([large.status, headingOf(large)]).toEqual([413, "This form is too large"]);
     const json = await postJson(`${base}/contact`, hello);
@@ -184,8 +184,8 @@ describe("the contact page", () => {
   });
 });
 
-describe("the page for applications", () => {
-  it("reserves a seat, and shows its token once with what it opens", async () => {
+describe("the application page", () => {
+  it("reserves a place in the queue and shows the token once, with its scopes", async () => {
     const page = await send("/apply", { ...ada, focus: "quant" });
     expect([page.status, headingOf(page)]).toEqual([200, "Your seat is reserved"]);
     const text = textOf(page.html);
@@ -204,14 +204,14 @@ describe("the page for applications", () => {
     expect(await applicationsOf()).toMatchObject([{ ...ada, focus: "quant", state: "waiting" }]);
   });
 
-  it("says of a token that is no key only that it names the application", async () => {
+  it("says that a token which is no API key only identifies the application", async () => {
     const live = await startTown({ MARKET: `files:${await smallMarket()}` });
     const page = await send("/apply", ada, live.base);
     expect(textOf(page.html)).toMatch(/queue_\w{32} It names your application/);
     expect(textOf(page.html)).not.toMatch(/API key|msv_/);
   });
 
-  it("offers every focus, and none", async () => {
+  it("offers every focus area, and none", async () => {
     const own = await startTown();
     const { html } = await createWeb(own.base).get("/apply");
     const values = Array.from(html.matchAll(/type="radio"[^>]* value="(\w*)"/g), ([, one]) => one);
@@ -264,7 +264,7 @@ describe("the page for applications", () => {
       { focus: "constructor" },
       { focus: expect.stringContaining("The focus must be one of") },
     ],
-  ])("shows the form again and keeps nothing when it gets %s", async (_, wrong, errors) => {
+  ])("shows the form again and stores nothing for %s", async (_, wrong, errors) => {
     const before = await applicationsOf();
     const page = await send("/apply", { ...ada, ...wrong });
     expect([page.status, errorsOf(page)]).toEqual([400, errors]);
@@ -272,13 +272,13 @@ describe("the page for applications", () => {
     expect(await applicationsOf()).toEqual(before);
   });
 
-  it("is limited by the day, too", async () => {
+  it("has a daily limit too", async () => {
     const own = await startTown({ RATE_LIMITS: "apply-day=1/86400" });
     expect((await send("/apply", ada, own.base)).status).toBe(200);
     expect((await send("/apply", ada, own.base)).status).toBe(429);
   });
 
-  it("keeps what was typed and chosen, as text", async () => {
+  it("escapes the submitted text and preserves the selection when it shows the form again", async () => {
     const name = `"><img src=x onerror=alert(1)>`;
     const page = await send("/apply", { name, email: "x", focus: "fund" });
     expect(page.html).not.toContain("<img");
@@ -294,7 +294,7 @@ describe.each([
   ["/contact", hello, inquiriesOf],
   ["/apply", ada, applicationsOf],
 ] as const)("the form of %s", (path, filled, kept) => {
-  it("is taken from the browser alone that it was shown to", async () => {
+  it("is accepted only from the browser that it was shown to", async () => {
     const before = await kept();
     const web = createWeb(base);
     const form = (await web.get(path)).form(path);
@@ -315,7 +315,7 @@ describe.each([
     expect(await kept()).toEqual(before);
   });
 
-  it("is limited like the interface, and together with it", async () => {
+  it("shares its rate limit with the API", async () => {
     const own = await startTown({ RATE_LIMITS: "contact=2/3600 apply=2/3600" });
     for (let time = 0; time < 3; time += 1) {
       expect((await send(path, { ...filled, email: "wrong" }, own.base)).status).toBe(400);
@@ -330,7 +330,7 @@ describe.each([
     expect((await postJson(`${own.base}/api${path}`, filled)).status).toBe(429);
   });
 
-  it("leaves in the audit that somebody came, from where, and nothing of what they wrote", async () => {
+  it("leaves an audit row with the hashed address and without the submitted text", async () => {
     const own = await startTown();
     await send(path, filled, own.base);
     const { store, keyring } = own.service.state;

@@ -88,7 +88,7 @@ describe("auth.md", async () => {
   const steps = stepsOf(authMd);
   const under = (heading: string) => steps.filter((step) => step.under === heading);
 
-  it("has commands under each of its headings", () => {
+  it("has commands under each heading", () => {
     expect([...new Set(steps.map((step) => step.under))]).toEqual([
       ...["Discover", "Register", "Get a token", "Call"],
       ...[THE_PERSONS, THE_AGENTS, "End it"],
@@ -99,7 +99,7 @@ describe("auth.md", async () => {
     expect(await followAuthMd(town, way)).toContain("alerts:write");
   });
 
-  it("tells what an unclaimed agent gets", async () => {
+  it("states what an unclaimed agent gets", async () => {
     const [registered] = await follow(under("Register"), {});
     const rows = Array.from(authMd.matchAll(/^\| `(\w+:\w+)` \| .* \| (yes|no) \|$/gm));
     const open = rows.filter(([, , answer]) => answer === "yes").map(([, scope]) => scope);
@@ -107,7 +107,7 @@ describe("auth.md", async () => {
     expect(registered && scopeIn(registered).split(" ")).toEqual(open);
   });
 
-  it("is right about who can register", async () => {
+  it("states correctly who can register", async () => {
     const ask = async (body: object) => {
       const asked = { grant_types: ["client_credentials"], ...body };
       const response = await postJson(`${base}/oauth/register`, asked);
@@ -143,7 +143,7 @@ describe("auth.md", async () => {
     expect((await ask(people)).status).toBe(201);
   });
 
-  it("is right about tokens for less", async () => {
+  it("states correctly how to request a token with fewer scopes", async () => {
     const agent = await register(base);
     const narrow = await tokenOf(base, agent, { scope: "signals:read" });
     expect((await getWith(narrow, `${base}/api/signals?limit=1`)).status).toBe(200);
@@ -155,7 +155,7 @@ describe("auth.md", async () => {
     expect(call && (await run([call], { ACCESS_TOKEN: mcpOnly }))[0]?.status).toBe(200);
   });
 
-  it("is right about where a credential goes", async () => {
+  it("states correctly where to send a credential", async () => {
     const key = await town.person().createKey(["signals:read"]);
     const path = `${base}/api/signals?limit=1`;
     expect((await getWith(key, path)).status).toBe(200);
@@ -181,7 +181,7 @@ it("a registration lives as long as auth.md says", async () => {
   expect(await statusAt(used, 30 * DAY_MS + 60_000)).toBe(401);
 });
 
-describe("a refusal", async () => {
+describe("an error in the table of auth.md", async () => {
   const authMd = await read("/auth.md");
   const rows = Array.from(authMd.matchAll(/^\| (\d{3}) \| (.*?) \| /gm)).flatMap(
     ([, status = "", names = ""]) =>
@@ -239,14 +239,14 @@ describe("a refusal", async () => {
 
   const elsewhere = ["temporarily_unavailable 503", "store_unavailable 503"];
 
-  it("of the table is tried, each", () => {
+  it("has a test for each row", () => {
     const listed = rows.map(([name, status]) => `${status} ${name}`);
     const tried = [...Object.keys(causes), "503 temporarily_unavailable", "503 store_unavailable"];
     expect(listed.toSorted()).toEqual(tried.toSorted());
   });
 
   it.each(rows.filter(([name, status]) => !elsewhere.includes(`${name} ${status}`)))(
-    "%s is answered with %i",
+    "%s has the status %i",
     async (name, status) => {
       const response = await causes[`${status} ${name}`]?.();
       const body = (await response?.json()) as Readonly<Record<string, string>>;
@@ -272,15 +272,15 @@ describe.each([
   ["signals:read"],
   ["factor:read"],
   ["darkpool:read"],
-])("an instance that gives agents %s alone", async (given) => {
+])("an instance that gives agents %s only", async (given) => {
   const some = await startTown({ ANONYMOUS_SCOPES: given });
   const claimed = "signals:read factor:read darkpool:read alerts:write";
 
-  it.each([THE_PERSONS, THE_AGENTS])("has an auth.md that works: %s", async (way) => {
+  it.each([THE_PERSONS, THE_AGENTS])("has an auth.md whose commands work: %s", async (way) => {
     expect(await followAuthMd(some, way)).toBe(claimed);
   });
 
-  it("has skills that work as they stand", async () => {
+  it("has skills whose commands work unchanged", async () => {
     const variables: Variables = {};
     await follow(stepsOf(await skill("register-agent", some.base)), variables);
     expect(await skill("register-agent", some.base)).toContain(`gets \`${given}\``);
@@ -292,17 +292,17 @@ describe.each([
     expect(said ?? "").toBe(lacking.join(" "));
   });
 
-  it("says that agents register by themselves", async () => {
+  it("states that agents register themselves", async () => {
     for (const path of inviting.filter((one) => !one.endsWith("auth.md"))) {
       expect(SELF_SERVICE.test(await read(path, some.base)), path).toBe(true);
     }
   });
 });
 
-describe("an instance for people only", async () => {
+describe("an instance that is open to people only", async () => {
   const closed = await startTown({ ANONYMOUS_SCOPES: " " });
 
-  it("says that agents wait for a claim, and lets applications of people in", async () => {
+  it("states that agents need a claim, and accepts the applications of people", async () => {
     const authMd = await read("/auth.md", closed.base);
     expect(authMd).toContain("its `scope` is empty until a person has claimed it");
     const waiting = await postJson(`${closed.base}/oauth/register`, {
@@ -320,7 +320,7 @@ describe("an instance for people only", async () => {
     });
   });
 
-  it("has skills that work for who has a token", async () => {
+  it("has skills that work with a token", async () => {
     const ACCESS_TOKEN = (await closed.person().tokens()).access_token;
     const variables: Variables = { ACCESS_TOKEN, WEBHOOK_URL: "https://hooks.example.com/in" };
     await follow(stepsOf(await skill("market-signals", closed.base)), variables);
@@ -328,7 +328,7 @@ describe("an instance for people only", async () => {
     expect(stepsOf(await skill("register-agent", closed.base))).toEqual([]);
   });
 
-  it("promises nothing to agents by themselves", async () => {
+  it("promises no access to unclaimed agents", async () => {
     for (const path of inviting) {
       expect(SELF_SERVICE.test(await read(path, closed.base)), path).toBe(false);
     }
@@ -340,11 +340,11 @@ describe("an instance for people only", async () => {
 });
 
 describe("the skill", () => {
-  it("register-agent works as it stands", async () => {
+  it("register-agent works unchanged", async () => {
     await follow(stepsOf(await skill("register-agent")), {});
   });
 
-  it("market-signals works as it stands, and reads of the instrument that it found", async () => {
+  it("market-signals works unchanged, and reads the instrument that it found", async () => {
     const ACCESS_TOKEN = await tokenOf(base, await register(base));
     const variables: Variables = { ACCESS_TOKEN };
     const [, signal, factors] = await follow(stepsOf(await skill("market-signals")), variables);
@@ -365,7 +365,7 @@ describe("the skill", () => {
     expect(JSON.stringify(await unknown.json())).toContain("ALDER.SIM");
   });
 
-  it("alert-webhooks works as it stands", async () => {
+  it("alert-webhooks works unchanged", async () => {
     const ACCESS_TOKEN = (await town.person().tokens()).access_token;
     const variables: Variables = { ACCESS_TOKEN, WEBHOOK_URL: "https://hooks.example.com/in" };
     const done = await follow(stepsOf(await skill("alert-webhooks")), variables);
@@ -373,7 +373,7 @@ describe("the skill", () => {
     expect(done[2]?.body).toMatchObject({ status: "pending", secret: expect.any(String) });
   });
 
-  it("alert-webhooks is right about how often is tried", async () => {
+  it("alert-webhooks states the retry schedule correctly", async () => {
     const asked = { random: () => 0.5, retryAfterMs: undefined };
     const pauses = Array.from({ length: 20 }, (_, at) =>
       nextAttemptMs({ failures: at + 1, ...asked }),
@@ -385,7 +385,7 @@ describe("the skill", () => {
   });
 });
 
-describe("the function that alert-webhooks gives to verify deliveries", async () => {
+describe("the verification function of the alert-webhooks skill", async () => {
   const [, code = ""] = /^```js\n(.*?)\n```$/ms.exec(await skill("alert-webhooks")) ?? [];
   const module = `data:text/javascript,${encodeURIComponent(`${code}\nexport { isGenuine };`)}`;
   const { isGenuine } = (await import(/* @vite-ignore */ module)) as {
@@ -396,12 +396,12 @@ describe("the function that alert-webhooks gives to verify deliveries", async ()
   const signed = (secrets: readonly string[], at = Date.now()) =>
     signatureHeaders({ id: "msg_1", at, body, secrets, keys: [] });
 
-  it("takes what is signed, also while a secret is being replaced", () => {
+  it("accepts signed deliveries, also during a secret rotation", () => {
     expect(isGenuine(signed([secret]), body, secret)).toBe(true);
     expect(isGenuine(signed([other, secret]), body, secret)).toBe(true);
   });
 
-  it("refuses everything else", () => {
+  it("rejects everything else", () => {
     const headers = signed([secret]);
     const HOUR_MS = 3_600_000;
     expect(isGenuine(headers, body.replace("é", "e"), secret)).toBe(false);
@@ -416,7 +416,7 @@ describe("the function that alert-webhooks gives to verify deliveries", async ()
   });
 });
 
-it("security.txt leads to a page, and to where programs send what it says", async () => {
+it("security.txt links to the contact page and to the API for messages", async () => {
   const text = await read("/.well-known/security.txt");
   const contacts = Array.from(text.matchAll(/^Contact: (.*)$/gm), ([, contact = ""]) => contact);
   expect(contacts).toEqual([`${base}/contact`]);

@@ -74,7 +74,7 @@ const named = [
   ...["/.well-known/agent-skills/index.json", "/.well-known/ai-catalog.json"],
 ];
 
-verifies("1/name", "pages, cards and documents have the full name", async () => {
+verifies("1/name", "pages, cards and documents use the full name of the service", async () => {
   for (const path of named) {
     const text = await (await ask(path)).text();
     expect(text, path).toContain("Market Signal and Verification Service");
@@ -82,12 +82,12 @@ verifies("1/name", "pages, cards and documents have the full name", async () => 
   }
 });
 
-it("all documents are here", () => {
+it("every well-known document is served", () => {
   expect(all.toSorted()).toEqual([...own, ...Object.keys(metadata)].toSorted());
 });
 
 describe.each(all)("%s", (path) => {
-  it("is of its type, for anyone, for a while", async () => {
+  it("has the right content type, allows every origin and is cacheable", async () => {
     const response = await ask(path);
     expect(response.status).toBe(200);
     expect(fieldsOf(response)).toMatchObject({
@@ -102,7 +102,7 @@ describe.each(all)("%s", (path) => {
     expect((await response.text()).length).toBeGreaterThan(0);
   });
 
-  it("answers HEAD as GET, without the body", async () => {
+  it("answers HEAD like GET, without the body", async () => {
     const [get, head] = [await ask(path), await ask(path, { method: "HEAD" })];
     expect(head.status).toBe(200);
     expect(fieldsOf(head)).toEqual(fieldsOf(get));
@@ -110,7 +110,7 @@ describe.each(all)("%s", (path) => {
     expect(await head.text()).toBe("");
   });
 
-  it("answers what a browser asks before it reads from another page", async () => {
+  it("answers a CORS preflight", async () => {
     const response = await ask(path, {
       method: "OPTIONS",
       headers: {
@@ -128,7 +128,7 @@ describe.each(all)("%s", (path) => {
     });
   });
 
-  it("is only to be read", async () => {
+  it("allows only GET and HEAD", async () => {
     for (const method of ["POST", "PUT", "DELETE", "PATCH"]) {
       const response = await ask(path, { method });
       expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
@@ -136,7 +136,7 @@ describe.each(all)("%s", (path) => {
     }
   });
 
-  it("is not what is beside it", async () => {
+  it("is not served at neighboring paths", async () => {
     for (const other of [`${path}x`, `${path}/x`, `${path}%00`]) {
       const response = await ask(other);
       expect(response.status, other).toBe(404);
@@ -146,7 +146,7 @@ describe.each(all)("%s", (path) => {
 });
 
 describe.each(all)("%s", (path) => {
-  it("is not sent again to who has it", async () => {
+  it("answers 304 to a matching If-None-Match", async () => {
     const first = await ask(path);
     const { "content-type": _, "content-length": __, ...fields } = fieldsOf(first);
     const { etag = "" } = fields;
@@ -162,7 +162,7 @@ describe.each(all)("%s", (path) => {
   });
 });
 
-describe("a document of two types", () => {
+describe("a document with two representations", () => {
   it.each([
     ["/.well-known/mcp/server-card.json", CARD, CARD],
     ["/.well-known/mcp/server-card.json", "*/*", "application/json"],
@@ -178,7 +178,7 @@ describe("a document of two types", () => {
     expect(headers.get("vary")).toBe("Accept");
   });
 
-  it("has a validator for each", async () => {
+  it("has a validator for each representation", async () => {
     const etags = await Promise.all(
       ["application/json", CARD].map(async (accept) => {
         const { headers } = await ask("/mcp/server-card", { headers: { accept } });
@@ -191,8 +191,8 @@ describe("a document of two types", () => {
   });
 });
 
-describe("the registration from a web page", () => {
-  it("is possible from any origin, its refusals can be read too", async () => {
+describe("registration from a web page", () => {
+  it("works from any origin, and its errors are readable too", async () => {
     const preflight = await ask("/oauth/register", {
       method: "OPTIONS",
       headers: {
@@ -219,7 +219,7 @@ describe("the registration from a web page", () => {
   });
 
   it.each(["/oauth/authorize", "/api/contact", "/api/apply", "/claim", "/sign-in", "/account"])(
-    "opens nothing where a person acts: not %s",
+    "gets no CORS access to %s, which serves people",
     async (path) => {
       const { headers } = await ask(path, { method: "OPTIONS", headers: ORIGIN });
       expect(headers.has("access-control-allow-origin")).toBe(false);
@@ -254,7 +254,7 @@ describe("the metadata", () => {
       "5.2/credential-client-credentials",
       "5.2/identity-types",
     ],
-    "of the authorization server is the same under both names",
+    "of the authorization server is the same at both well-known paths",
     async () => {
       const server = await json(paths.authorizationServer);
       expect(server).toMatchObject({
@@ -300,14 +300,14 @@ describe("the metadata", () => {
     },
   );
 
-  it.each(["", "/mcp"])("of the resource %j is, too", async (path) => {
+  it.each(["", "/mcp"])("is accepted for the resource %j too", async (path) => {
     const resource = new URL(base + path);
     const found = await oauth.resourceDiscoveryRequest(resource, insecure);
     const read = await oauth.processResourceDiscoveryResponse(resource, found);
     expect(read.authorization_servers).toEqual([base]);
   });
 
-  it("is what a challenge leads to", async () => {
+  it("is what the challenge links to", async () => {
     for (const [path, method] of [
       ["/api/signals", "GET"],
       ["/mcp", "POST"],
@@ -320,7 +320,7 @@ describe("the metadata", () => {
     }
   });
 
-  it("says how agents register as scanners want it", async () => {
+  it("describes agent registration in the form that scanners expect", async () => {
     const [resource, server] = [
       await json(paths.protectedResource),
       await json(paths.authorizationServer),
@@ -330,7 +330,7 @@ describe("the metadata", () => {
     expect(agentAuthFaults({ origin: base, resource, server, authMd })).toEqual([]);
   });
 
-  it("has addresses that take the method they are for", async () => {
+  it("lists endpoints that accept the method they are documented for", async () => {
     const server = await json(paths.authorizationServer);
     const posted = ["token", "registration", "revocation"].map((n) => server[`${n}_endpoint`]);
     const { claim_uri } = server.agent_auth as Record<string, string>;
@@ -344,13 +344,13 @@ describe("the metadata", () => {
 });
 
 describe("the server card", () => {
-  verifies("4.10/server-card", "is as the schema wants it, at either address", async () => {
+  verifies("4.10/server-card", "is valid by its schema, at either URL", async () => {
     const card = await json(paths.serverCard, { headers: { accept: CARD } });
     expect(cardFaults(card)).toEqual([]);
     expect(await json(paths.mcpServerCard)).toEqual(card);
   });
 
-  it("says what the server says of itself", async () => {
+  it("matches the MCP server's own information", async () => {
     const card = await json(paths.serverCard);
     const headers = { authorization: `Bearer ${await newToken(base)}` };
     const answer = await postMcp(base, { method: "server/discover" }, { headers });
@@ -379,7 +379,7 @@ describe("the server card", () => {
     ]);
   });
 
-  it("says what the server says of itself to clients before 2026-07-28", async () => {
+  it("matches the MCP server's own information for clients before 2026-07-28", async () => {
     const card = await json(paths.serverCard);
     const { askOld } = mcpAsks(base, await newToken(base));
     const clientInfo = { name: "old", version: "1" };
@@ -393,7 +393,7 @@ describe("the server card", () => {
     expect(capabilities).toEqual({ ...others, resources: { ...resources, subscribe: false } });
   });
 
-  it("announces the extensions that the authorization server can do", async () => {
+  it("lists the extensions that the authorization server supports", async () => {
     const { capabilities } = await json(paths.serverCard);
     const server = await json(paths.authorizationServer);
     const offers = (member: string, one: string) =>
@@ -414,7 +414,7 @@ describe("the server card", () => {
     ).toBe(true);
   });
 
-  it("names no revision that the endpoint does not speak", async () => {
+  it("lists no protocol revision that the endpoint does not support", async () => {
     const card = await json(paths.serverCard);
     const [{ supportedProtocolVersions }] = card.remotes as [
       { supportedProtocolVersions: readonly string[] },
@@ -455,7 +455,7 @@ verifies(
   },
 );
 
-describe("links in headers", () => {
+describe("Link headers", () => {
   /** Links of a header field (RFC 8288 section 3): target and parameters. */
   function linksIn(field: string | null) {
     return Array.from((field ?? "").matchAll(/<([^>]*)>((?:; \w+="[^"]*")*)/g), (found) => {
@@ -465,7 +465,7 @@ describe("links in headers", () => {
     });
   }
 
-  verifies("4.10/api-catalog", "lead from the API catalog to itself, by HEAD too", async () => {
+  verifies("4.10/api-catalog", "of the API catalog point to itself, by HEAD too", async () => {
     for (const method of ["GET", "HEAD"]) {
       const { headers } = await ask(paths.apiCatalog, { method });
       expect(linksIn(headers.get("link"))).toEqual([
@@ -479,35 +479,31 @@ describe("links in headers", () => {
     expect(linkset.length).toBeGreaterThan(1);
   });
 
-  verifies(
-    "4.10/web-linking",
-    "lead from every answer of the API to what describes it",
-    async () => {
-      const token = await newToken(base);
-      for (const [path, status] of [
-        ["/api/health", 200],
-        ["/api/signals?limit=1", 200],
-        ["/api/signals?limit=x", 400],
-        ["/api/nothing", 404],
-      ] as const) {
-        const response = await getWith(token, base + path);
-        expect(response.status).toBe(status);
-        const links = linksIn(response.headers.get("link"));
-        expect(links.map(({ href, rel, type }) => [href, rel, type])).toEqual([
-          [`${base}/.well-known/api-catalog`, "api-catalog", "application/linkset+json"],
-          [`${base}/docs/api/openapi.json`, "service-desc", "application/vnd.oai.openapi+json"],
-          [`${base}/docs/api`, "service-doc", "text/html"],
-          [`${base}/api/health`, "status", "application/json"],
-          [`${base}/llms.txt`, "describedby", "text/plain"],
-          [`${base}/auth.md`, "describedby", "text/markdown"],
-        ]);
-      }
-      expect((await ask("/")).headers.has("link")).toBe(true);
-      expect((await ask("/sign-in")).headers.has("link")).toBe(false);
-    },
-  );
+  verifies("4.10/web-linking", "of every API answer point to its description", async () => {
+    const token = await newToken(base);
+    for (const [path, status] of [
+      ["/api/health", 200],
+      ["/api/signals?limit=1", 200],
+      ["/api/signals?limit=x", 400],
+      ["/api/nothing", 404],
+    ] as const) {
+      const response = await getWith(token, base + path);
+      expect(response.status).toBe(status);
+      const links = linksIn(response.headers.get("link"));
+      expect(links.map(({ href, rel, type }) => [href, rel, type])).toEqual([
+        [`${base}/.well-known/api-catalog`, "api-catalog", "application/linkset+json"],
+        [`${base}/docs/api/openapi.json`, "service-desc", "application/vnd.oai.openapi+json"],
+        [`${base}/docs/api`, "service-doc", "text/html"],
+        [`${base}/api/health`, "status", "application/json"],
+        [`${base}/llms.txt`, "describedby", "text/plain"],
+        [`${base}/auth.md`, "describedby", "text/markdown"],
+      ]);
+    }
+    expect((await ask("/")).headers.has("link")).toBe(true);
+    expect((await ask("/sign-in")).headers.has("link")).toBe(false);
+  });
 
-  it("have the type of what is there", async () => {
+  it("state the media type of their target", async () => {
     const { headers } = await ask("/api/health");
     for (const { href, type = "" } of linksIn(headers.get("link"))) {
       const response = await fetch(href);
@@ -532,7 +528,7 @@ const isIdentifier = (address: string): boolean =>
     address,
   );
 
-describe("everything that a document leads to", () => {
+describe("every link of a document", () => {
   /** Addresses that answer something, though not to GET by whoever comes along. */
   const endpoints = service.routes.map(
     ({ path }) => new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}$`),
@@ -545,7 +541,7 @@ describe("everything that a document leads to", () => {
     return [...addressesIn(text).filter((address) => !isIdentifier(address)), ...relative];
   }
 
-  it.each(all)("in %s is there", async (path) => {
+  it.each(all)("in %s has a target", async (path) => {
     for (const link of new Set(await linksOf(path))) {
       const { origin, pathname } = new URL(link);
       expect(origin).toBe(base);
@@ -565,7 +561,7 @@ describe("behind a reverse proxy", async () => {
   const inner = new URL(town.base).host;
   const forwarded = { host: "evil.example", "x-forwarded-host": "evil.example" };
 
-  verifies("4/base-url", "no address but the public one is told", async () => {
+  verifies("4/base-url", "every document names only the public URL", async () => {
     for (const path of [...all, "/api/health", "/api/signals", "/oauth/register"]) {
       const response = await fetch(town.base + path, { headers: forwarded });
       const told = `${JSON.stringify([...response.headers])}\n${await response.text()}`;
@@ -579,7 +575,7 @@ describe("behind a reverse proxy", async () => {
     }
   });
 
-  it("the challenge names the public address", async () => {
+  it("the challenge names the public URL", async () => {
     const { headers } = await fetch(`${town.base}/mcp`, { method: "POST" });
     expect(headers.get("www-authenticate")).toContain(
       `resource_metadata="${PUBLIC}/.well-known/oauth-protected-resource/mcp"`,
@@ -587,7 +583,7 @@ describe("behind a reverse proxy", async () => {
   });
 });
 
-it("security.txt never ends while the service runs", async () => {
+it("the Expires date of security.txt stays in the future while the service runs", async () => {
   const expiresAt = async () => {
     const text = await (await ask(paths.securityTxt)).text();
     return Date.parse(/^Expires: (.*)$/m.exec(text)?.[1] ?? "");

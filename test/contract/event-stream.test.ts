@@ -48,8 +48,8 @@ async function submits(person: Person, action: RegExp): Promise<void> {
   await person.web.submit(form);
 }
 
-describe("the stream of events ends within a second", () => {
-  it("when its token is revoked, and the others stay", async () => {
+describe("the event stream ends within a second", () => {
+  it("when its token is revoked, while other streams continue", async () => {
     const person = town.person();
     const [mine, other] = [await person.tokens(), await person.tokens()];
     const stream = await opened(bearer(mine.access_token));
@@ -80,7 +80,7 @@ describe("the stream of events ends within a second", () => {
     await expectEnd(await opened(bearer(token)), () => submits(person, /agents\/.*\/remove/));
   });
 
-  it("when the person ends the access of the application", async () => {
+  it("when the person revokes the access of the application", async () => {
     const person = town.person();
     const { access_token } = await person.tokens();
     await expectEnd(await opened(bearer(access_token)), () =>
@@ -94,7 +94,7 @@ describe("the stream of events ends within a second", () => {
     await expectEnd(await opened({ "x-api-key": key }), () => submits(person, /keys\/.*\/revoke/));
   });
 
-  it("when the account is removed: of the person, the agent and the key", async () => {
+  it("when the account is deleted: streams of the person, the agent and the key", async () => {
     const person = town.person();
     const { access_token } = await person.tokens();
     const key = await person.createKey(["alerts:write", "signals:read"]);
@@ -122,8 +122,8 @@ describe("the stream of events ends within a second", () => {
   });
 });
 
-describe("the stream of events", () => {
-  it("is refused before it begins: without a credential, the scope or a cursor that fits", async () => {
+describe("the event stream", () => {
+  it("is rejected before it starts without a credential, the scope or a valid cursor", async () => {
     const person = town.person();
     const { access_token } = await person.tokens({ scope: "signals:read" });
     const watcher = await watcherIn(town, bearer((await person.tokens()).access_token));
@@ -139,7 +139,7 @@ describe("the stream of events", () => {
     expect(await statusOf("", wrong)).toBe(400);
   });
 
-  it("has the events of its caller alone, as the poll has them", async () => {
+  it("has only the events of its caller, in the format of the polling API", async () => {
     const [one, two] = [town.person(), town.person()];
     const watchers = [
       await watcherIn(town, bearer((await one.tokens()).access_token)),
@@ -160,7 +160,7 @@ describe("the stream of events", () => {
     }
   });
 
-  it("goes on where the poll stopped, and the poll where it stopped", async () => {
+  it("continues from a polling cursor, and polling continues from its last event id", async () => {
     const { access_token } = await town.person().tokens();
     const watcher = await watcherIn(town, bearer(access_token));
     const ats = Array.from({ length: 6 }, nextAt);
@@ -179,14 +179,14 @@ describe("the stream of events", () => {
     expect(events.map(({ data }) => data.at)).toEqual(ats.slice(4));
   });
 
-  it("is open five times for a caller and not a sixth", async () => {
+  it("is limited to five connections per caller", async () => {
     const watcher = await watcherIn(town, bearer((await town.person().tokens()).access_token));
     const statuses: number[] = [];
     for (let count = 0; count < 6; count++) statuses.push((await watcher.open()).response.status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  it("made the service log no failure of its own", () => {
+  it("logs no internal failure", () => {
     expect(town.logged).toEqual([]);
   });
 });
@@ -271,7 +271,7 @@ const places = [
 
 for (const { name, isMissing, tags, open } of places) {
   it.skipIf(isMissing)(
-    `the stream over ${name} misses none and keeps the order, whatever happens meanwhile`,
+    `the stream over ${name} delivers every event in order through reconnects and faults`,
     { tags },
     async () => {
       const at = await open();

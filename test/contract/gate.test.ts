@@ -58,8 +58,8 @@ async function expectUnauthenticated(response: Response, path: "" | "/mcp", hasT
   expect(await response.json()).toMatchObject({ status: 401, code: "unauthenticated" });
 }
 
-describe("a protected address", () => {
-  verifies("4.4/protected", "challenges a call without a token", async () => {
+describe("a protected route", () => {
+  verifies("4.4/protected", "answers a request without a token with a challenge", async () => {
     await expectUnauthenticated(await fetch(signals), "", false);
     await expectUnauthenticated(await callTool("get_signal"), "/mcp", false);
   });
@@ -69,18 +69,18 @@ describe("a protected address", () => {
     ["another scheme", "Basic dXNlcjpwYXNz", false],
     ["an empty token", "Bearer ", false],
     ["two tokens", "Bearer a b", false],
-  ])("challenges %s", async (_what, authorization, hasToken) => {
+  ])("answers %s with a challenge", async (_what, authorization, hasToken) => {
     await expectUnauthenticated(await fetch(signals, { headers: { authorization } }), "", hasToken);
     await expectUnauthenticated(await callTool("get_signal", authorization), "/mcp", hasToken);
   });
 
-  it("challenges a token in the address, even a good one beside a good header", async () => {
+  it("answers a token in the URL with a challenge, even next to a valid header", async () => {
     await expectUnauthenticated(await fetch(`${signals}&access_token=${token}`), "", false);
     const both = await getWith(token, `${signals}&access_token=${token}`);
     await expectUnauthenticated(both, "", false);
   });
 
-  it("challenges a token for /mcp at REST and lets a token for the base in at both", async () => {
+  it("rejects a token for /mcp at REST, and accepts a token for the base URL at both", async () => {
     const agent = await register(base);
     const forMcp = await tokenOf(base, agent, { resource: `${base}/mcp` });
     const forBase = await tokenOf(base, agent, { resource: base });
@@ -90,7 +90,7 @@ describe("a protected address", () => {
     expect((await callTool("get_signal", `Bearer ${forBase}`)).status).toBe(200);
   });
 
-  verifies("4.8/effect", "challenges a revoked token at once, at REST and MCP", async () => {
+  verifies("4.8/effect", "rejects a revoked token immediately, at REST and MCP", async () => {
     const revoked = await newToken(base);
     expect((await getWith(revoked, signals)).status).toBe(200);
     const form = { token: revoked, token_type_hint: "access_token" };
@@ -99,22 +99,18 @@ describe("a protected address", () => {
     await expectUnauthenticated(await callTool("get_signal", `Bearer ${revoked}`), "/mcp", true);
   });
 
-  verifies(
-    ["5.4/1-life", "8/token-life"],
-    "challenges a token after its 3600 seconds",
-    async () => {
-      const { now } = running.clock;
-      try {
-        const early = await newToken(base);
-        running.clock.now = new Date(now.getTime() + 3_590_000);
-        expect((await getWith(early, signals)).status).toBe(200);
-        running.clock.now = new Date(now.getTime() + 3_601_000);
-        await expectUnauthenticated(await getWith(early, signals), "", true);
-      } finally {
-        running.clock.now = now;
-      }
-    },
-  );
+  verifies(["5.4/1-life", "8/token-life"], "rejects a token after its 3600 seconds", async () => {
+    const { now } = running.clock;
+    try {
+      const early = await newToken(base);
+      running.clock.now = new Date(now.getTime() + 3_590_000);
+      expect((await getWith(early, signals)).status).toBe(200);
+      running.clock.now = new Date(now.getTime() + 3_601_000);
+      await expectUnauthenticated(await getWith(early, signals), "", true);
+    } finally {
+      running.clock.now = now;
+    }
+  });
 });
 
 describe("a credential", () => {
@@ -133,7 +129,7 @@ describe("a credential", () => {
     return { local, key, ask, accounts, claims };
   }
 
-  it("is a token or key as Bearer, or a key in its own header", async () => {
+  it("is a token or an API key as Bearer, or an API key in X-API-Key", async () => {
     const { ask, key } = await guarded();
     const [byKey, asBearer] = [{ "x-api-key": key }, { authorization: `Bearer ${key}` }];
     for (const headers of [byKey, asBearer]) {
@@ -143,7 +139,7 @@ describe("a credential", () => {
   });
 
   it.each(["", "nonsense", "msv_test_nonsense", "a b"])(
-    "that is the key %j is challenged as a token would be",
+    "that is the malformed API key %j gets the same challenge as a token",
     async (key) => {
       const { ask } = await guarded();
       const response = await ask({ "x-api-key": key });
@@ -154,14 +150,14 @@ describe("a credential", () => {
     },
   );
 
-  it("is no token in the header for keys", async () => {
+  it("is not accepted when it is a token in X-API-Key", async () => {
     const { local, ask } = await guarded();
     const response = await ask({ "x-api-key": await newToken(local) });
     expect(response.status).toBe(401);
     expect(challengeOf(response)).toContain('error="invalid_token"');
   });
 
-  it("is one: a key beside a token is a 400, also when both are good or equal", async () => {
+  it("must be the only one: an API key next to a token is a 400, even when both are valid or equal", async () => {
     const { ask, key, local } = await guarded();
     const agent = await newToken(local);
     for (const other of [agent, key, "nonsense"]) {
@@ -172,7 +168,7 @@ describe("a credential", () => {
   });
 
   it.each(["access_token", "api_key", "x-api-key"])(
-    "is refused as %s in the address",
+    "is rejected as %s in the URL",
     async (name) => {
       const { local, key } = await guarded();
       const response = await fetch(`${local}/api/probe?${name}=${key}`, {
@@ -183,7 +179,7 @@ describe("a credential", () => {
     },
   );
 
-  it("that is wrong too often is a 429, while right ones go on", async () => {
+  it("that is wrong too often is a 429, while valid ones still work", async () => {
     const { ask, key } = await guarded({ "credential-address": { points: 2, windowSeconds: 60 } });
     const statuses: number[] = [];
     for (const wrong of ["1", "2", "3"]) statuses.push((await ask({ "x-api-key": wrong })).status);
@@ -194,7 +190,7 @@ describe("a credential", () => {
     expect((await ask({ "x-api-key": key })).status).toBe(200);
   });
 
-  it("is good for so many calls a minute, counted for each caller on both resources", async () => {
+  it("has a limit of calls per minute for each caller, shared by both resources", async () => {
     const { ask, key } = await guarded({ calls: { points: 2, windowSeconds: 60 } });
     const headers = { "x-api-key": key };
     const first = await ask(headers);
@@ -206,7 +202,7 @@ describe("a credential", () => {
     expect(await third.json()).toMatchObject({ code: "rate_limited" });
   });
 
-  it("is good for fewer calls as the token of an agent, until somebody answers for it", async () => {
+  it("has a lower limit as the token of an unclaimed agent", async () => {
     const two = { points: 2, windowSeconds: 60 };
     const { ask, local, accounts, claims } = await guarded({
       calls: { points: 3, windowSeconds: 60 },
@@ -239,7 +235,7 @@ describe("a scope", () => {
 
   verifies(
     ["5.3/signals-read", "5.3/factor-read", "5.3/darkpool-read"],
-    "opens its own tools and nothing else, at REST and MCP",
+    "grants its own tools and nothing else, at REST and MCP",
     async () => {
       const held = ["signals:read", "factor:read", "darkpool:read"] as const;
       for (const scope of held) {
@@ -267,7 +263,7 @@ describe("a scope", () => {
     }
   }
 
-  it("is checked for every call of a batch", async () => {
+  it("is checked for every call in a batch", async () => {
     const limited = await newToken(base, { scope: "signals:read" });
     const call = (id: number, name: string) => ({
       jsonrpc: "2.0",
@@ -335,13 +331,13 @@ describe("a hostile request", () => {
     }
   });
 
-  it("gets a short refusal however much is wrong", async () => {
+  it("gets a short error, however many members are invalid", async () => {
     const args = Object.fromEntries([...Array(2_000).keys()].map((index) => [`x${index}`, 1]));
     const response = await callTool("get_signal", `Bearer ${token}`, args);
     expect((await response.text()).length).toBeLessThan(2_000);
   });
 
-  it("is a 400 for contacts that are no text", async () => {
+  it("is a 400 for contacts that are not strings", async () => {
     const body = { grant_types: ["client_credentials"], contacts: [{ toString: 1 }] };
     const response = await postJson(`${base}/oauth/register`, body);
     expect(response.status).toBe(400);
@@ -349,7 +345,7 @@ describe("a hostile request", () => {
   });
 });
 
-describe("bad input", () => {
+describe("invalid input", () => {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const toMcp = (body: string, changes: Record<string, string> = {}) =>
     fetch(`${base}/mcp`, { method: "POST", headers: { ...headers, ...changes }, body });
@@ -371,7 +367,7 @@ describe("bad input", () => {
     await expectProblem(await toMcp(`"${"x".repeat(200_000)}"`), 413, "content_too_large");
   });
 
-  it("is a 415 when the body is something else", async () => {
+  it("is a 415 for another content type", async () => {
     const type = { "content-type": "text/plain" };
     await expectProblem(await toMcp("hello", type), 415, "unsupported_media_type");
     const gzip = { "content-encoding": "nonsense" };
@@ -386,7 +382,7 @@ describe("bad input", () => {
     ["PUT", "/oauth/token", "POST"],
     ["POST", "/.well-known/oauth-protected-resource", "GET, HEAD"],
     ["DELETE", "/.well-known/oauth-authorization-server", "GET, HEAD"],
-  ])("is a 405 for %s %s, which names what is allowed", async (method, path, allowed) => {
+  ])("is a 405 for %s %s, with the allowed methods", async (method, path, allowed) => {
     const response = await fetch(`${base}${path}`, { method });
     await expectProblem(response, 405, "method_not_allowed");
     expect(response.headers.get("allow")).toBe(allowed);
@@ -399,7 +395,7 @@ describe("bad input", () => {
     },
   );
 
-  it("is a 400 for an address that cannot be decoded", async () => {
+  it("is a 400 for a path that cannot be decoded", async () => {
     await expectProblem(await fetch(`${base}/oauth/register/%ff`), 400, "invalid_request");
   });
 
@@ -429,7 +425,7 @@ describe("bad input", () => {
     ["symbol=%20", "symbol"],
     ["symbol=ALDER.%C5%BFIM", "symbol"],
     ["symbol=ALDER.SIM&from=2026-11-21T00:00:00Z&to=2026-11-20T00:00:00Z", "from, to"],
-  ])("is a 400 that names what is wrong: ?%s", async (query, named) => {
+  ])("is a 400 that names the invalid parameter: ?%s", async (query, named) => {
     const response = await getWith(token, `${base}/api/signals?${query}`);
     const { detail } = await expectProblem(response, 400, "invalid_request");
     expect(detail).toContain(named);
@@ -440,15 +436,15 @@ describe("bad input", () => {
     "http://localhost.evil.example",
     "null",
     "http://127.0.0.1.nip.io:80",
-  ])("is a 403 at /mcp for a page of %s", async (origin) => {
+  ])("is a 403 at /mcp for a page from %s", async (origin) => {
     await expectProblem(await toMcp("{}", { origin }), 403, "forbidden_origin");
   });
 
-  it("is none at /mcp for a local tool in a browser", async () => {
+  it("does not include the localhost Origin of a browser tool at /mcp", async () => {
     expect((await toMcp("{}", { origin: "http://localhost:6274" })).status).not.toBe(403);
   });
 
-  it("never made the service log a failure of its own", () => {
+  it("makes the service log no internal failure", () => {
     expect(running.logged).toEqual([]);
   });
 });

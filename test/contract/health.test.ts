@@ -27,7 +27,7 @@ verifies(
     "4.1/request",
     "5.4/3-health",
   ],
-  "health answers anyone, with the time and what protects the service",
+  "health answers everyone, with the time and the protections in force",
   async () => {
     const { response, body } = await health();
     expect(response.status).toBe(200);
@@ -43,7 +43,7 @@ verifies(
   },
 );
 
-it("says that the sandbox is simulated, what is covered and until when", async () => {
+it("states that the sandbox is simulated, what it covers and until when", async () => {
   const { body } = await health();
   expect(body).toMatchObject({
     market: "sandbox",
@@ -54,20 +54,24 @@ it("says that the sandbox is simulated, what is covered and until when", async (
   expect(body.instruments).toBeGreaterThanOrEqual(45);
 });
 
-it("moves on with the market", async () => {
+it("advances with the market", async () => {
   clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
   service.refresh();
   expect((await health()).body.asOf).toBe("2026-11-21T05:01:00.000Z");
 });
 
-verifies("2.1/status-degraded", "is degraded while a part is not well, and says why", async () => {
-  service.drain();
-  const { response, body } = await health();
-  expect(response.status).toBe(200);
-  expect(body).toMatchObject({ status: "degraded", reasons: ["process: stopping"] });
-});
+verifies(
+  "2.1/status-degraded",
+  "is degraded while a component is unhealthy, and states the reason",
+  async () => {
+    service.drain();
+    const { response, body } = await health();
+    expect(response.status).toBe(200);
+    expect(body).toMatchObject({ status: "degraded", reasons: ["process: stopping"] });
+  },
+);
 
-it("is told in time when a part does not answer", async () => {
+it("answers in time when a component hangs", async () => {
   const context = {
     market: {
       ...{ mode: "live", source: { simulated: false } },

@@ -85,7 +85,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(items.length).toBe(SAMPLE.length - 1);
   });
 
-  it("has the momentum that the formulas give on the bars of the files", async () => {
+  it("has the momentum that the formulas give for the bars of the files", async () => {
     const service = await serveSample("2015-06-30T21:00:00Z");
     const expected = naiveMomentum(await adjustedBars(STOCKS), "2015-06-30");
     for (const symbol of STOCKS) {
@@ -133,7 +133,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(btc.factors.momentum?.status).toBe("ok");
   });
 
-  it("answers byte for byte the same when the future is deleted", async () => {
+  it("gives byte-identical answers when the future is deleted", async () => {
     const asOf = "2015-06-30T21:00:00Z";
     const whole = await serveSample(asOf);
     const past = await servePast("2015-06-30", asOf);
@@ -157,7 +157,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(paths.length - 4);
   });
 
-  it("does not know of feeds, filings or messages to come when asked for the past", async () => {
+  it("excludes later feeds, filings and messages when asked for the past", async () => {
     const asOf = "2013-12-30T21:15:00Z";
     const whole = await serveSample("2014-02-07T21:15:00Z");
     const past = await servePast("2013-12-30", "2014-02-07T21:15:00Z");
@@ -169,7 +169,7 @@ describe.skipIf(isMissing)("real history", { timeout }, () => {
     }
   });
 
-  it("scores a session against the tables of the close before, as long as it lasts", async () => {
+  it("scores a session against the tables of the previous close until it ends", async () => {
     const on = async (asOf: string) => {
       const { json } = await serveSample(asOf);
       const { factors, tableVersion } = await json<Factors>("/api/factors?symbol=AAPL");

@@ -72,7 +72,7 @@ const signals = (query = "") =>
   ask<{ readonly items: readonly Item[] }>(`/api/signals?limit=500${query}`);
 
 describe("the home page of the sandbox", () => {
-  it("shows anybody the market in the figures of the API", async () => {
+  it("shows everyone the market with the same figures as the API", async () => {
     const { items } = await signals();
     const rows = rowsIn((await createWeb(base).get("/")).html);
     expect(
@@ -98,7 +98,7 @@ describe("the home page of the sandbox", () => {
     expect(rows.flatMap(({ factors }) => factors)).toContain("no feed");
   });
 
-  it("says what it is, what it is not, and how the service stands", async () => {
+  it("states what it is, what it is not, and the status of the service", async () => {
     const text = textOf((await createWeb(base).get("/")).html);
     expect(text).toContain("Not investment advice.");
     expect(text).toContain("a percentile of evidence, not a probability");
@@ -109,7 +109,7 @@ describe("the home page of the sandbox", () => {
     expect(text).toContain(`${base}/mcp`);
   });
 
-  it("links to nothing that is not there", async () => {
+  it("has no broken links", async () => {
     const { html } = await createWeb(base).get("/");
     const links = new Set([...html.matchAll(/(?:href|src)="(\/[^"]*)"/g)].map(([, to = ""]) => to));
     for (const path of ["/docs/api", "/llms.txt", "/auth.md", "/account", "/contact"]) {
@@ -119,7 +119,7 @@ describe("the home page of the sandbox", () => {
     for (const link of links) expect((await fetch(base + link)).status, link).toBe(200);
   });
 
-  it("is found by search engines, but not its parts, and leads machines to the documents", async () => {
+  it("is indexable without its fragments, and links to the documents for programs", async () => {
     const response = await fetch(base);
     const html = await response.text();
     expect(html).toMatch(/<meta name="description" content="[^"]{50,}">/);
@@ -153,7 +153,7 @@ describe("the home page of the sandbox", () => {
   });
 
   it.each(["/", "/market/ALDER.SIM"])(
-    "is sent once as long as it stays the same: %s",
+    "is answered with 304 while it is unchanged: %s",
     async (path) => {
       const own = await startTown();
       const address = own.base + path;
@@ -220,7 +220,7 @@ describe("the home page for agents", () => {
 describe("the filter of the market", () => {
   const page = async (query: string) => (await createWeb(base).get(`/${query}`)).html;
 
-  it("chooses by text, class and signal, as the API does", async () => {
+  it("selects by text, class and signal, like the API", async () => {
     const { items } = await signals();
     const symbols = (some: readonly Item[]) => some.map(({ symbol }) => symbol);
     expect(symbolsIn(await page("?q=aldermoor"))).toEqual(["ALDER.SIM"]);
@@ -232,13 +232,13 @@ describe("the filter of the market", () => {
     expect(shorts.items.length).toBeGreaterThan(0);
   });
 
-  it("puts the highest score first", async () => {
+  it("sorts by score, highest first", async () => {
     const scores = rowsIn(await page("?sort=score")).map(({ scoreRaw }) => scoreRaw);
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
     expect(scores.length).toBeGreaterThan(40);
   });
 
-  it("shows again what was chosen, and text as text", async () => {
+  it("shows the selection again, with its text escaped", async () => {
     const html = await page("?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&class=etf&signal=WAIT");
     expect(html).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
     expect(html.match(/<script/g)).toHaveLength(1);
@@ -247,7 +247,7 @@ describe("the filter of the market", () => {
     expect(textOf(html)).toContain("No instrument fits. Show all 46");
   });
 
-  it("says what is wrong, and shows nothing then", async () => {
+  it("states the error and shows no rows for an invalid filter", async () => {
     const web = createWeb(base);
     const { status, html } = await web.get(`/?class=bond&page=0&q=${"a".repeat(200)}`);
     expect(status).toBe(400);
@@ -261,7 +261,7 @@ describe("the filter of the market", () => {
       expect(html).toContain(`id="${id}"`);
   });
 
-  it("says so where there is no such page", async () => {
+  it("states that a page beyond the last does not exist", async () => {
     expect(textOf(await page("?page=2"))).toContain(
       "There is no page 2: what fits is on one page.",
     );
@@ -278,7 +278,7 @@ interface Point {
 describe("the page of an instrument", () => {
   const path = "/market/ALDER.SIM";
 
-  it("has the signal and the factors of the API, with every input", async () => {
+  it("has the signal and factors of the API, with every input", async () => {
     const { html } = await createWeb(base).get(path);
     const signal = await ask<
       Item & { since: string; scoreSmoothed: number; price: { value: number } }
@@ -306,7 +306,7 @@ describe("the page of an instrument", () => {
     }
   });
 
-  it("has the history of the API, drawn and in figures", async () => {
+  it("has the history of the API, as a chart and as a table", async () => {
     const { html } = await createWeb(base).get(path);
     const { asOf } = await ask<{ readonly asOf: string }>("/api/signals?symbol=ALDER.SIM");
     const from = new Date(Date.parse(asOf) - 366 * 60_000).toISOString();
@@ -328,7 +328,7 @@ describe("the page of an instrument", () => {
     );
   });
 
-  it("has the off-exchange trades of the API, and says what they are not", async () => {
+  it("has the off-exchange trades of the API, and states their limits", async () => {
     const { html } = await createWeb(base).get(path);
     const look = (view: string) =>
       ask<Readonly<Record<"days" | "prints", readonly Readonly<Record<string, unknown>>[]>>>(
@@ -347,7 +347,7 @@ describe("the page of an instrument", () => {
     );
   });
 
-  it("says so where there is no feed", async () => {
+  it("states that a feed is missing", async () => {
     const { items } = await signals("&assetClass=crypto");
     const { html } = await createWeb(base).get(`/market/${items[0]?.symbol}`);
     const text = textOf(html);
@@ -355,13 +355,13 @@ describe("the page of an instrument", () => {
     expect(text).toContain("Off-exchange pressure is not observed: there is no feed for it.");
   });
 
-  it("has one address, whatever the spelling", async () => {
+  it("redirects every spelling to one URL", async () => {
     const response = await fetch(`${base}/market/alder.sim`, { redirect: "manual" });
     expect([response.status, response.headers.get("location")]).toEqual([302, path]);
   });
 
   it.each(["NOPE", "<script>alert(1)</script>", "..%2f..", "%00", "a".repeat(5_000), "ALDER.SIN"])(
-    "is none for an unknown symbol: %s",
+    "is a 404 for an unknown symbol: %s",
     async (symbol) => {
       const response = await fetch(`${base}/market/${encodeURIComponent(symbol)}`);
       const html = await response.text();
@@ -372,7 +372,7 @@ describe("the page of an instrument", () => {
     },
   );
 
-  it("is none for an address that cannot be read", async () => {
+  it("is a 404 for a path that cannot be decoded", async () => {
     const response = await fetch(`${base}/market/%E0%A4%A`);
     expect(response.status).toBe(400);
     expect((await fetch(`${base}/market`)).status).toBe(404);
@@ -404,8 +404,8 @@ const recorded = await startTown({
 /** All that only members may see. */
 const SECRETS = /ACME|LATE|FUND|COIN-USD|X\d\d|alert\(|Broad Market|<data|row-|class="signal|<svg/;
 
-describe("a market of files, without other settings", () => {
-  it("is open at the browser as it is to an agent that nobody answers for", async () => {
+describe("a market from files, with default settings", () => {
+  it("is as open to browsers as to unclaimed agents", async () => {
     const { base: open } = await startTown({ MARKET: `files:${await recordedMarket()}` });
     const { html } = await createWeb(open).get("/");
     expect(symbolsIn(html)).toContain("ACME");
@@ -414,13 +414,13 @@ describe("a market of files, without other settings", () => {
   });
 });
 
-describe("a market that agents see only for people", () => {
+describe("a market with no access for unclaimed agents", () => {
   const paths = ["/", "/?q=ACME", "/?signal=LONG&page=2", "/?class=bond"];
   /** What the pages have for everyone: how to connect, and words about scores. */
   const withoutWords = (html: string, symbol = "") =>
     html.replaceAll(`%2Fmarket%2F${symbol}`, "").replace(/<link rel="icon"[^>]*>/, "");
 
-  it("shows the public nothing of itself", async () => {
+  it("discloses nothing of itself to the public", async () => {
     for (const path of paths) {
       const response = await fetch(recorded.base + path);
       const html = withoutWords(await response.text());
@@ -435,7 +435,7 @@ describe("a market that agents see only for people", () => {
   });
 
   it.each(["text/html", "text/markdown"])(
-    "tells the public of no instrument whether it is there: %s",
+    "does not disclose to the public whether an instrument exists: %s",
     async (accept) => {
       const [there, nowhere] = await Promise.all(
         ["ACME", "NOPE"].map(async (symbol) => {
@@ -452,7 +452,7 @@ describe("a market that agents see only for people", () => {
     },
   );
 
-  it("takes no cookie of another browser for one of a member", async () => {
+  it("rejects a session cookie from another browser", async () => {
     const cookies = ["market-signal=x", `market-signal=${"A".repeat(43)}`, "market-signal="];
     for (const cookie of cookies) {
       const response = await fetch(recorded.base, { headers: { cookie } });
@@ -463,7 +463,7 @@ describe("a market that agents see only for people", () => {
     expect(withoutWords(html), "a token is for programs").not.toMatch(SECRETS);
   });
 
-  it("leads a person through the sign-in back to where they were", async () => {
+  it("redirects a person through the sign-in back to the page they requested", async () => {
     const person = recorded.person();
     const closed = await person.web.get("/market/ACME");
     const [, link = ""] = /<a href="(\/sign-in[^"]*)"/.exec(closed.html) ?? [];
@@ -474,7 +474,7 @@ describe("a market that agents see only for people", () => {
     expect(headingOf(opened.html)).toBe("ACME");
   });
 
-  it("shows members all of it, by pages, and names as text", async () => {
+  it("shows members the whole market in pages, with names escaped", async () => {
     const person = recorded.person();
     await person.signIn();
     const key = await person.createKey(["signals:read"]);
@@ -501,7 +501,7 @@ describe("a market that agents see only for people", () => {
     expect([unknown.status, headingOf(unknown.html)]).toEqual([404, "No such instrument"]);
   });
 
-  it("is closed again to who signs out, and to whose account is gone", async () => {
+  it("closes again after a sign-out or the deletion of the account", async () => {
     const isOpen = ({ html }: WebPage) => symbolsIn(html).length > 0;
     const person = recorded.person();
     await person.signIn();
@@ -516,8 +516,8 @@ describe("a market that agents see only for people", () => {
   });
 });
 
-describe("who looks too often", () => {
-  it("is told when to come again", async () => {
+describe("a visitor over the rate limit", () => {
+  it("is told when to retry", async () => {
     const own = await startTown({ RATE_LIMITS: "calls=2/3600" });
     const status = async () => (await fetch(own.base)).status;
     expect([await status(), await status()]).toEqual([200, 200]);

@@ -112,8 +112,8 @@ async function setting(
 const bearerClient = (base: string, changes = {}) =>
   register(base, { grant_types: [JWT_BEARER], scope: ALL.join(" "), ...changes });
 
-describe("a registration with an assertion", () => {
-  it("makes an agent that the person answers for from the start", async () => {
+describe("registration with an identity assertion", () => {
+  it("creates an agent that is claimed by the person from the start", async () => {
     const { base, assert, enter, records, accounts, failures } = await setting();
     const { status, body } = await enter(await assert(idp.issuer, { sub: "p-1" }));
     expect(status).toBe(201);
@@ -140,14 +140,14 @@ describe("a registration with an assertion", () => {
     expect(failures).toEqual([]);
   });
 
-  it("is never joined to the account of the same address", async () => {
+  it("never links to the account with the same e-mail address", async () => {
     const { assert, enter, accounts } = await setting();
     const { id } = await accounts.ofEmail("person@corp.example");
     await enter(await assert(idp.issuer));
     expect(await accounts.agentsOf(id)).toEqual([]);
   });
 
-  it("gets no scope beyond the assertion's, by registration, update or token", async () => {
+  it("grants no scope beyond the assertion's, by registration, update or token", async () => {
     const { base, assert, enter } = await setting();
     const assertion = await assert(idp.issuer, { scope: "signals:read admin" });
     const { body } = await enter(assertion, { scope: ALL.join(" ") });
@@ -159,7 +159,7 @@ describe("a registration with an assertion", () => {
     expect(nothing).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
   });
 
-  it("is not tried with an assertion while the rest of the body is wrong", async () => {
+  it("does not use up the assertion while the rest of the body is invalid", async () => {
     const { assert, enter } = await setting();
     const assertion = await assert(idp.issuer);
     expect((await enter(assertion, { client_name: "a\u202eb" })).status).toBe(400);
@@ -167,7 +167,7 @@ describe("a registration with an assertion", () => {
     expect((await enter(assertion)).status).toBe(201);
   });
 
-  it("is refused the second time, and the first agent ends with all it was given", async () => {
+  it("is rejected the second time, and the first agent ends with its tokens", async () => {
     const { base, assert, enter, replays, records, failures } = await setting();
     const assertion = await assert(idp.issuer);
     const client = (await enter(assertion)).body as unknown as Client;
@@ -187,7 +187,7 @@ describe("a registration with an assertion", () => {
     "https://app.example/client.json",
     `${idp.issuer}/`,
     `${idp.issuer}/app`,
-  ])("makes no agent of one that was issued to %s", async (client_id) => {
+  ])("rejects an assertion that was issued to %s", async (client_id) => {
     const { assert, enter, records } = await setting();
     const answer = await enter(await assert(client_id));
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_client_id" } });
@@ -205,7 +205,7 @@ describe("a registration with an assertion", () => {
     expect(await records.list(clients, { limit: 9 })).toEqual([]);
   });
 
-  it("makes an agent for /mcp alone of one for /mcp alone", async () => {
+  it("creates an agent for /mcp only from an assertion for /mcp only", async () => {
     const { base, assert, enter, records } = await setting();
     const { status, body } = await enter(await assert(idp.issuer, { resource: `${base}/mcp` }));
     expect(status).toBe(201);
@@ -226,7 +226,7 @@ describe("a registration with an assertion", () => {
     expect(kept.map(({ value }) => value.aud)).toEqual(Array(3).fill(`${base}/mcp`));
   });
 
-  it("needs a sign-in of the last hour, and says so", async () => {
+  it("requires a sign-in within the last hour, and says so", async () => {
     const { assert, enter } = await setting();
     const old = START / 1000 - 3601;
     for (const auth_time of [undefined, old]) {
@@ -260,13 +260,13 @@ describe("a registration with an assertion", () => {
     { assertion: { toString: "a" } },
     { assertion_type: undefined },
     { assertion_type: "urn:ietf:params:oauth:token-type:jwt" },
-  ])("is refused with %j", async (changes) => {
+  ])("is rejected with %j", async (changes) => {
     const { assert, enter } = await setting();
     const answer = await enter(await assert(idp.issuer), changes);
     expect(answer).toMatchObject({ status: 400, body: { error: "invalid_request" } });
   });
 
-  it("says when the issuer cannot be reached, as the token endpoint does", async () => {
+  it("states that the issuer is unreachable, like the token endpoint", async () => {
     const away = await startIdentityProvider();
     const { records, clock } = await openStore(model);
     const now = () => new Date(clock.now);
@@ -293,8 +293,8 @@ describe("a registration with an assertion", () => {
   });
 });
 
-describe("an assertion at the token endpoint", () => {
-  it("brings a token for the person, and no refresh token", async () => {
+describe("an identity assertion at the token endpoint", () => {
+  it("returns a token for the person, and no refresh token", async () => {
     const { base, assert, exchange, accounts, failures } = await setting();
     const client = await bearerClient(base);
     const { status, body, headers } = await exchange(client, await assert(client.client_id));
@@ -356,7 +356,7 @@ describe("an assertion at the token endpoint", () => {
     if (status === 400) expect(answer.body).toMatchObject({ error: "invalid_target" });
   });
 
-  it("is refused with one answer, whatever is wrong with it", async () => {
+  it("is rejected with the same error, whatever is wrong with it", async () => {
     const { base, assert, exchange } = await setting();
     const client = await bearerClient(base);
     const wrong: [Claims, Claims][] = [
@@ -386,7 +386,7 @@ describe("an assertion at the token endpoint", () => {
     expect(await none.json()).toMatchObject({ error: "invalid_request" });
   });
 
-  it("is not used up by a request that is refused", async () => {
+  it("is not used up by a rejected request", async () => {
     const { base, assert, exchange } = await setting();
     const [client, other] = [await bearerClient(base), await bearerClient(base)];
     const assertion = await assert(client.client_id);
@@ -397,7 +397,7 @@ describe("an assertion at the token endpoint", () => {
     expect((await exchange(client, assertion)).status).toBe(200);
   });
 
-  it("needs the grant in the registration, and a claim when the agent waits for one", async () => {
+  it("requires the registered grant type, and a claim when the agent is pending", async () => {
     const { base, assert, exchange } = await setting();
     const plain = await register(base);
     expect(await exchange(plain, await assert(plain.client_id))).toMatchObject({ status: 400 });
@@ -413,8 +413,8 @@ describe("an assertion at the token endpoint", () => {
   });
 });
 
-describeStores("of many uses of an assertion at once", (engine) => {
-  it("one brings a token, and every other is recorded as a replay", async () => {
+describeStores("concurrent uses of one identity assertion", (engine) => {
+  it("produce one token, and every other use is recorded as a replay", async () => {
     const { base, assert, exchange, replays, failures } = await setting(engine);
     const client = await bearerClient(base);
     const assertion = await assert(client.client_id);
@@ -431,7 +431,7 @@ describeStores("of many uses of an assertion at once", (engine) => {
     expect(failures).toEqual([]);
   });
 
-  it("one that ends the agent while it registers makes that registration a replay too", async () => {
+  it("at registration are replays too when the agent ends while it registers", async () => {
     const replay = async () => second.push(await enter(assertion));
     const { assert, enter, records, replays, failures } = await setting(engine, replay);
     const second: Answer[] = [];
@@ -445,7 +445,7 @@ describeStores("of many uses of an assertion at once", (engine) => {
     expect(failures).toEqual([]);
   });
 
-  it("one makes an agent, which the others end", async () => {
+  it("at registration create one agent, which the replays end", async () => {
     const { assert, enter, records, replays, failures } = await setting(engine);
     const assertion = await assert(idp.issuer);
     const answers = await Promise.all(Array.from({ length: 20 }, () => enter(assertion)));

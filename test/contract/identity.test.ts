@@ -69,7 +69,7 @@ async function claimedByAgent(claims: Claims, agent: Body, claimer: Claimer): Pr
 }
 
 it.each([{}, { type: "anonymous" }, { type: "agent" }])(
-  "registers %j with what it may have, and a code for whoever answers for it",
+  "registers %j with the scopes it may have, and a code for the person who claims it",
   async (changes) => {
     const { base, send, claims, accounts } = await setting();
     const { status, body } = await send(changes);
@@ -98,7 +98,7 @@ it.each([{}, { type: "anonymous" }, { type: "agent" }])(
   },
 );
 
-it("lets only the person that a service_auth agent names answer for it, and gives it no token before", async () => {
+it("lets only the person named by a service_auth agent claim it, and issues no token before", async () => {
   const { base, send, claims, accounts } = await setting();
   const { status, body } = await send({ type: "service_auth", login_hint: " Owner@Example.com" });
   expect(status).toBe(201);
@@ -137,7 +137,7 @@ it.each([
   ["invalid_scope", { scope: "alerts:write" }, "claimed by a person"],
   ["unapproved_software_statement", { software_statement: "a.b.c" }, "no signer"],
   ["invalid_client_metadata", { jwks: { keys: [] } }, "at least one key"],
-])("refuses with %s %j", async (error, changes, description) => {
+])("rejects with %s %j", async (error, changes, description) => {
   const { send, failures } = await setting();
   const { status, body } = await send(changes);
   expect(status).toBe(400);
@@ -149,7 +149,7 @@ it.each([
   expect(failures).toEqual([]);
 });
 
-it("refuses what could change how objects behave, and what nests too deep", async () => {
+it("rejects members that could pollute prototypes, and deep nesting", async () => {
   const { base, failures } = await setting();
   const post = (body: string) =>
     fetch(`${base}/oauth/register`, {
@@ -172,7 +172,7 @@ it("refuses what could change how objects behave, and what nests too deep", asyn
   expect(failures).toEqual([]);
 });
 
-it("reads a body as the library does, or refuses it", async () => {
+it("parses a body like the library, or rejects it", async () => {
   const { base, records } = await setting();
   const text = JSON.stringify({ ...EXAMPLE_REGISTRATION, type: "user" });
   for (const [charset, body] of [
@@ -191,7 +191,7 @@ it("reads a body as the library does, or refuses it", async () => {
   expect(await records.list(clients, { limit: 1 })).toEqual([]);
 });
 
-it("keeps nothing of what asks for an identity in the metadata", async () => {
+it("stores no part of the identity request in the client metadata", async () => {
   const { send, records } = await setting();
   const markup = '" onfocus="alert(1)';
   const { body } = await send({
@@ -226,7 +226,7 @@ for (const [body, identity_type] of [
 ] as const)
   verifies(
     "2.4/type-alone",
-    `takes ${JSON.stringify(body)}, without a grant type, for an agent`,
+    `registers ${JSON.stringify(body)}, without a grant type, as an agent`,
     async () => {
       const { base } = await setting();
       const response = await postJson(`${base}/oauth/register`, body);
@@ -240,7 +240,7 @@ for (const [body, identity_type] of [
     },
   );
 
-it("takes who names an address or a code, and no grant type, for an application", async () => {
+it("registers a body with redirect URIs and without a grant type as an application", async () => {
   const { base } = await setting();
   const redirect_uris = ["https://app.example/callback"];
   const response = await postJson(`${base}/oauth/register`, { redirect_uris });
@@ -252,7 +252,7 @@ it("takes who names an address or a code, and no grant type, for an application"
 
 verifies(
   "2.4/registration-end",
-  "says when a registration ends, while its secret does not",
+  "states when a registration expires, while its secret does not expire",
   async () => {
     const { base, send, clock, claims, accounts } = await setting();
     const { body: agent } = await send({});
@@ -271,7 +271,7 @@ verifies(
   },
 );
 
-it("makes two agents of one body, which know nothing of each other", async () => {
+it("creates two independent agents from two equal bodies", async () => {
   const { base, send } = await setting();
   const [{ body: one }, { body: other }] = [await send({}), await send({})];
   for (const member of ["client_id", "client_secret", "registration_access_token"]) {
@@ -285,7 +285,7 @@ it("makes two agents of one body, which know nothing of each other", async () =>
   expect(await tokenOf(base, survivor)).toEqual(expect.any(String));
 });
 
-it("shows who an agent is and whether it is claimed, and never a code again", async () => {
+it("shows an agent's identity and claim status, and never its code again", async () => {
   const { send, claims, accounts, clock } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { status, body: before } = await manage(agent, "GET");
@@ -310,7 +310,7 @@ it("shows who an agent is and whether it is claimed, and never a code again", as
   expect(JSON.stringify(after)).not.toContain(accountId);
 });
 
-it("gives an update no scope, identity or owner that the agent does not have", async () => {
+it("cannot change scope, identity or owner beyond those of the agent by an update", async () => {
   const { send, records } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { status, body } = await update(agent, {
@@ -339,7 +339,7 @@ it("gives an update no scope, identity or owner that the agent does not have", a
   expect(refused).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
 });
 
-it("gives an update of a claimed agent what its owner gave it, and no more", async () => {
+it("lets an update of a claimed agent keep what its owner granted, and no more", async () => {
   const { base, send, claims, accounts } = await setting();
   const { body: agent } = await send({ scope: "signals:read" });
   const { id: accountId } = await accounts.ofEmail("owner@example.com");
@@ -358,7 +358,7 @@ it("gives an update of a claimed agent what its owner gave it, and no more", asy
   await expect(token("darkpool:read")).rejects.toThrow("invalid_scope");
 });
 
-it("turns no public client into one with tokens of its own without a secret", async () => {
+it("does not turn a public client into one with tokens of its own without a secret", async () => {
   const { send } = await setting();
   const code = {
     grant_types: ["authorization_code", "refresh_token"],
@@ -388,7 +388,7 @@ it("turns no public client into one with tokens of its own without a secret", as
   });
 });
 
-it("verifies the identity at every spelling of the address", async () => {
+it("verifies the identity at every spelling of the path", async () => {
   const { base } = await setting();
   for (const path of ["/OAuth/Register", "/oauth/register?a=b"]) {
     const response = await postJson(base + path, { ...EXAMPLE_REGISTRATION, type: "user" });
@@ -397,7 +397,7 @@ it("verifies the identity at every spelling of the address", async () => {
   }
 });
 
-it("is not disturbed by the id of a client that cannot be", async () => {
+it("is unaffected by an impossible client id", async () => {
   const { base, failures } = await setting();
   for (const id of ["a".repeat(600), "%00", "agt_%F0%9F%98%80", "..%2f..%2fetc"]) {
     const response = await fetch(`${base}/oauth/register/${id}`, {
@@ -410,7 +410,7 @@ it("is not disturbed by the id of a client that cannot be", async () => {
   expect(failures).toEqual([]);
 });
 
-it("ends nothing for a reader of another agent's record", async () => {
+it("changes nothing when another agent's record is read", async () => {
   const { base, send } = await setting();
   const { body: mine } = await send({});
   const other = await register(base);

@@ -44,7 +44,7 @@ async function followed(
   return { content: await contentOf(store, provider.feeds), asked: asked.length };
 }
 
-it("gives what does not change again after a store is lost, and asks for the rest alone", async () => {
+it("serves immutable answers after the store is lost, and requests only the rest", async () => {
   const world = { products: ["BTC-USD", "ETH-USD"], since: "2020-01-01" };
   const cache = await newCache();
   const around = { cache, until: NOW + 60_000 };
@@ -54,7 +54,7 @@ it("gives what does not change again after a store is lost, and asks for the res
   expect([first.asked, again.asked]).toEqual([6, 2]);
 });
 
-it("asks once for what all companies need", async () => {
+it("requests once what all companies share", async () => {
   const companies = ["AAPL", "BRK-B"].map((ticker, cik) => ({ ticker, cik: cik + 1, since: 2022 }));
   const { asked } = await followed(edgar, {
     ...{ cache: await newCache(), until: NOW + 60_000 },
@@ -63,7 +63,7 @@ it("asks once for what all companies need", async () => {
   expect(asked).toBe(1 + 2);
 });
 
-it("sees a file that was missing once it is there", async () => {
+it("finds a file that was missing once it exists", async () => {
   const session = "2026-11-18";
   const late = new Map([[session, newYorkInstant("2026-11-21", "15:00")]]);
   const { content } = await followed(finraDaily, {
@@ -74,7 +74,7 @@ it("sees a file that was missing once it is there", async () => {
   expect(sessions).toContain(session);
 });
 
-it("asks once a day for a coin that is not traded", async () => {
+it("requests a coin without trades once a day", async () => {
   const { asked } = await followed(coinbase, {
     ...{ cache: await newCache(), until: NOW + 2.5 * DAY_MS },
     serve: serveCoinbase({ products: [], since: "2020-01-01" }),

@@ -32,8 +32,8 @@ async function rig(store: TestStore) {
   return { server, start };
 }
 
-describeStores("a provider that is followed", (engine) => {
-  it("gives all of its history, and then each day as it ends", async () => {
+describeStores("a provider that is polled", (engine) => {
+  it("delivers its whole history, and then each day as it ends", async () => {
     const store = await openStore(engine);
     const { server, start } = await rig(store);
     const poller = start();
@@ -46,7 +46,7 @@ describeStores("a provider that is followed", (engine) => {
     expect(server.asked.length - before).toBeLessThanOrEqual(3 * 3);
   });
 
-  it("is followed on from where it was left, and nothing is kept twice", async () => {
+  it("resumes where it stopped, and nothing is stored twice", async () => {
     const [undisturbed, killed] = [await openStore(engine), await openStore(engine)];
     const whole = await rig(undisturbed);
     await follow(whole.start(), undisturbed.clock, CAUGHT_UP);
@@ -61,7 +61,7 @@ describeStores("a provider that is followed", (engine) => {
     expect(server.asked.length).toBe(whole.server.asked.length);
   });
 
-  it("is counted by whoever leads next", async () => {
+  it("keeps its request count across leaders", async () => {
     const store = await openStore(engine);
     const { start } = await rig(store);
     const [one, other] = [start(), start()];
@@ -75,8 +75,8 @@ describeStores("a provider that is followed", (engine) => {
   });
 });
 
-describe("the budget", () => {
-  it("is kept at the server's clock", async () => {
+describe("the request budget", () => {
+  it("follows the provider's clock", async () => {
     const { model } = await import("../support/stores.ts");
     const store = await openStore(model);
     const { server, start } = await rig(store);

@@ -76,12 +76,12 @@ async function lookFor(ms: number, store: TestStore, poller: { step(): Promise<n
   return failed;
 }
 
-describeStores("a store that does not take what comes", (engine) => {
+describeStores("a store that rejects writes during ingestion", (engine) => {
   it.each([
     ["the archive", { append: true }],
     ["the records", { commit: true }],
     ["all of it", { append: true, commit: true }],
-  ])("rests the provider, and nothing is lost: %s", async (_, what) => {
+  ])("pauses the provider, and no data is lost: %s", async (_, what) => {
     const store = await openStore(engine);
     const server = await startCoinbase(() => store.clock.now);
     const isBroken: { append?: boolean; commit?: boolean } = { ...what };
@@ -101,7 +101,7 @@ describeStores("a store that does not take what comes", (engine) => {
     expect(await progressOf(store, "coinbase")).toMatchObject({ failures: 0 });
   });
 
-  it("is asked for an answer again whose place was not noted before a kill", async () => {
+  it("repeats a request whose position was not saved before a kill", async () => {
     const store = await openStore(engine);
     const server = await startCoinbase(() => store.clock.now);
     const isBroken = { commit: true };
@@ -117,7 +117,7 @@ describeStores("a store that does not take what comes", (engine) => {
   });
 });
 
-describeStores("an answer that no store can hold", (engine) => {
+describeStores("a provider answer that no store can hold", (engine) => {
   const print = (id: string): Observation => ({
     ...{ feed: "prints", symbol: "AAPL", at: START - 1_000, id },
     record: {
@@ -146,7 +146,7 @@ describeStores("an answer that no store can hold", (engine) => {
     return { store, series };
   };
 
-  it("loses what has no name, and nothing else of it", async () => {
+  it("loses only the record with the invalid name", async () => {
     const ids = ["1/\u0000x", "2/\ud800", "3".repeat(600), "4/\u001b[31m", "5/x"];
     const { store, series } = await followed(ids.map(print));
     expect((await contentOf(store, ["prints"])).map(({ id }) => id)).toEqual(["5/x"]);
@@ -155,7 +155,7 @@ describeStores("an answer that no store can hold", (engine) => {
     expect(await series("bad")).toMatchObject({ cursor: "read", failures: 0 });
   });
 
-  it("is a fault of its series alone", async () => {
+  it("is a fault of its own series only", async () => {
     const { series } = await followed([{ ...print("1"), symbol: "A\u0000" }]);
     expect(await series("bad")).toMatchObject({
       ...{ cursor: null, failures: 2 },
@@ -164,8 +164,8 @@ describeStores("an answer that no store can hold", (engine) => {
   });
 });
 
-describe("our own clock", () => {
-  it("that was a year ahead costs no day, neither while it was nor afterwards", async () => {
+describe("a wrong local clock", () => {
+  it("that was a year ahead loses no day, neither during nor after", async () => {
     const store = await openStore(model);
     let aheadMs = YEAR_MS;
     const server = await startCoinbase(() => store.clock.now - aheadMs);
@@ -189,7 +189,7 @@ describe("our own clock", () => {
     }
   });
 
-  it("leaves no fault behind once it is right", async () => {
+  it("leaves no fault behind once it is correct", async () => {
     const store = await openStore(model);
     let aheadMs = YEAR_MS;
     const server = await startCoinbase(() => store.clock.now - aheadMs);
@@ -218,7 +218,7 @@ describe("our own clock", () => {
     expect((await progressOf(store, "coinbase"))?.lastFault?.kind ?? null).toBe(kind);
   });
 
-  it("that was ahead when a pause was noted does not make it longer", async () => {
+  it("that was ahead when a pause was saved does not extend it", async () => {
     const store = await openStore(model);
     const server = await startCoinbase(() => store.clock.now);
     const later = START + YEAR_MS;
@@ -288,11 +288,11 @@ const breaks = (): never => {
   throw new RangeError("Invalid time value");
 };
 
-describe("a series that a provider's own code fails on", () => {
+describe("a series on which the provider's adapter throws", () => {
   it.each([
     ["reading", { read: breaks }, "its answer cannot be read"],
     ["asking", { next: breaks }, "its next question cannot be read"],
-  ])("is left alone longer and longer, and the others go on: %s", async (_, bad, said) => {
+  ])("is retried with growing delays, while other series continue: %s", async (_, bad, said) => {
     const { store, asked, start, series } = await asking(provided({ bad, good: {} }));
     expect(await lookFor(60_000, store, start())).toBe(0);
     expect(asked.filter((path) => path === "/bad").length).toBeLessThanOrEqual(2);
@@ -302,7 +302,7 @@ describe("a series that a provider's own code fails on", () => {
     expect(await series("good")).toMatchObject({ failures: 0, fault: null });
   });
 
-  it("knows how often it has failed, so that it can begin a walk anew", async () => {
+  it("knows its failure count, so that it can restart its pagination", async () => {
     const known: unknown[] = [];
     const next: Series["next"] = (_cursor, _now, failures) => {
       known.push(failures);
@@ -314,7 +314,7 @@ describe("a series that a provider's own code fails on", () => {
   });
 });
 
-it("what a provider does not have is noted until it has it", async () => {
+it("data that a provider lacks is recorded as missing until it exists", async () => {
   let unknown: readonly string[] = ["AAA"];
   const next: Series["next"] = () => ({
     request: { path: "/" },
@@ -330,7 +330,7 @@ it("what a provider does not have is noted until it has it", async () => {
   expect((await series("one"))?.unknown).toEqual([]);
 });
 
-it("a request of an hour's budget counts even when a kill takes its answer", async () => {
+it("a request counts against the hourly budget even when a kill loses its answer", async () => {
   const killed = () => Promise.reject(new Error("killed"));
   const { store, asked, start } = await asking(provided({ one: {} }, 3_600_000), { ask: killed });
   const isBroken = { commit: true };
@@ -354,7 +354,7 @@ it("a request of an hour's budget counts even when a kill takes its answer", asy
   await expect(poller.step()).rejects.toThrow("no space left");
 });
 
-describe("an answer that was kept", () => {
+describe("a cached answer", () => {
   async function newCache(): Promise<AnswerCache> {
     const folder = await mkdtemp(join(tmpdir(), "answers-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -374,7 +374,7 @@ describe("an answer that was kept", () => {
           },
   });
 
-  it("is asked for anew when it cannot be read any more", async () => {
+  it("is requested again when it cannot be parsed any more", async () => {
     const cache = await newCache();
     const first = await asking(provided({ one: kept(() => undefined) }), { cache });
     await first.start().step();
@@ -390,7 +390,7 @@ describe("an answer that was kept", () => {
     expect(await again.series("one")).toMatchObject({ cursor: "read", failures: 0 });
   });
 
-  it("is not taken for that of another place", async () => {
+  it("is not used for another position", async () => {
     const cache = await newCache();
     for (const mirror of ["http://one.example", "http://two.example", undefined]) {
       const around = mirror === undefined ? { cache } : { cache, mirror };

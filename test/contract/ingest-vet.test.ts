@@ -16,7 +16,7 @@ function bar(day: number, close: number, split = 1): Observation {
   return { feed: "bars", symbol: "AAA", at, id: session, record };
 }
 
-describeStores("a bar whose price leaps", (engine) => {
+describeStores("a bar with a price jump", (engine) => {
   async function kept(...pages: readonly (readonly Observation[])[]) {
     const store = await openStore(engine);
     for (const data of pages) await persist({ data }, given, store);
@@ -26,7 +26,7 @@ describeStores("a bar whose price leaps", (engine) => {
     return { closes, rejected: await rejectedIn(store) };
   }
 
-  it("is set apart with the reason, within a page and across pages", async () => {
+  it("is quarantined with the reason, within a page and across pages", async () => {
     const { closes, rejected } = await kept(
       [bar(0, 10), bar(1, 1_000), bar(2, 11)],
       [bar(3, 0.1)],
@@ -45,7 +45,7 @@ describeStores("a bar whose price leaps", (engine) => {
     ]);
   });
 
-  it("is believed with a split, and from the next bar on when that stays there", async () => {
+  it("is accepted with a split, and from the next bar on when the price stays there", async () => {
     expect((await kept([bar(0, 700)], [bar(1, 100, 7)])).closes).toEqual([700, 100]);
     expect((await kept([bar(0, 10)], [bar(1, 30)], [bar(2, 31)], [bar(3, 32)])).closes).toEqual([
       10, 31, 32,
@@ -53,7 +53,7 @@ describeStores("a bar whose price leaps", (engine) => {
     expect((await kept([bar(0, 10), bar(1, 30), bar(2, 31)])).closes).toEqual([10, 31]);
   });
 
-  it("is believed in the end whatever else of the instrument is set apart", async () => {
+  it("is accepted eventually, whatever else of the instrument is quarantined", async () => {
     const store = await openStore(engine);
     const posts = Array.from({ length: 30 }, (_, second): Rejected => {
       const at = T + DAY_MS + second * 1_000;
@@ -67,7 +67,7 @@ describeStores("a bar whose price leaps", (engine) => {
     expect(bars.map(({ record }) => (record as { close: number }).close)).toEqual([10, 31]);
   });
 
-  it("is not found again under another day", async () => {
+  it("is not reported again under another day", async () => {
     const { closes } = await kept([bar(0, 10)], [bar(1, 1_000)], [bar(2, 10)], [bar(3, 1_000)]);
     expect(closes).toEqual([10, 10]);
   });

@@ -36,8 +36,8 @@ const claim = (
 const waitOf = ({ status, headers }: Response): number =>
   status === 429 ? Math.round(Number(headers.get("retry-after")) / 60) : 0;
 
-describe("who guesses claim codes", () => {
-  it("is locked out, also by a restarted service, and nobody else is", async () => {
+describe("a caller who guesses claim codes", () => {
+  it("is locked out, even after a restart, and nobody else is", async () => {
     const town = await strict();
     const [attacker, owner] = [await town.person().tokens(), await town.person().tokens()];
     const agent = await newAgent(town);
@@ -58,8 +58,8 @@ describe("who guesses claim codes", () => {
   });
 });
 
-describe("who guesses sign-in codes", () => {
-  it("is locked out of signing in, and of claiming", async () => {
+describe("a caller who guesses sign-in codes", () => {
+  it("is locked out of sign-in and of claims", async () => {
     const town = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
     const tokens = await town.person().tokens();
     const { web, email } = town.person();
@@ -76,7 +76,7 @@ describe("who guesses sign-in codes", () => {
     expect(waitOf(await claim(town, agent, right))).toBe(15);
   });
 
-  it("is not who types one wrong now and then", async () => {
+  it("is not locked out for an occasional wrong code", async () => {
     const town = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} wrong-code=3/900` });
     const { web, email } = town.person();
     const page = await web.submit((await web.get("/sign-in")).form("/sign-in"), { email });

@@ -45,7 +45,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     services = await servicesOn(url);
   }, 3 * START_MS);
 
-  it("allow together what one would, whatever is asked at once and of whom", async () => {
+  it("together allow what one process would, for any distribution of requests", async () => {
     const statuses = await statusesOf(
       Array.from({ length: 60 }, (_, at) =>
         post(services[at % 3] as Town, "/api/apply", {
@@ -59,7 +59,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
 
   // Where the database takes longer than 250 ms each process counts alone, and a call that was on its
   // way may count twice: exact numbers need a machine that has nothing else to do.
-  it("refuse calls in all of them soon after there were too many together", {
+  it("reject calls in every process soon after the shared limit is exceeded", {
     tags: ["nightly"],
   }, async () => {
     const token = await newToken(services[0].base);
@@ -77,7 +77,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     expect(allowed).toBeLessThanOrEqual(90);
   });
 
-  it("go on in each process while the counters do not answer, and never hang", async () => {
+  it("continue in each process while the counter store is down, and never hang", async () => {
     const [first, second, third] = services;
     expect((await contact(first)).status).toBe(200);
 
@@ -96,7 +96,7 @@ onPostgres("limits of three services on PostgreSQL", { tags: ["full"] }, () => {
     expect(later.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
   });
 
-  it("lock out a guesser in all of them, whichever it asked", async () => {
+  it("lock out a guesser in every process, whichever received the guesses", async () => {
     const { client_id, client_secret } = await register(services[0].base);
     const ask = ({ base }: Town, secret: string) =>
       postForm(`${base}/oauth/token`, {

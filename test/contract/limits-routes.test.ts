@@ -53,7 +53,7 @@ const limitFields = ({ headers }: Response) => [
 ];
 
 describe("every route", () => {
-  it("is limited, but for the few that are named here", async () => {
+  it("is limited, except for the few listed here", async () => {
     const town = await startTown({ RATE_LIMITS: noneBut() });
     const key = await keyFor(town);
     const unlimited = [];
@@ -65,7 +65,7 @@ describe("every route", () => {
     expect(unlimited.toSorted()).toEqual(Object.keys(UNLIMITED).toSorted());
   });
 
-  it("is limited for whoever comes without a credential", async () => {
+  it("is limited for callers without a credential", async () => {
     const town = await startTown({ RATE_LIMITS: noneBut() });
     const startedAt = performance.now();
     for (const route of town.service.routes) {
@@ -84,13 +84,13 @@ describe("every route", () => {
     }
   });
 
-  it("is limited for whoever comes with a wrong credential", async () => {
+  it("is limited for callers with a wrong credential", async () => {
     const town = await startTown({ RATE_LIMITS: noneBut("visits") });
     const answer = await fetch(`${town.base}/api/signals`, { headers: { "x-api-key": "wrong" } });
     expect(answer.status).toBe(429);
   });
 
-  it("tells what is left, whatever it answers", async () => {
+  it("reports the remaining quota on every answer", async () => {
     const town = await startTown();
     const key = await keyFor(town);
     for (const route of town.service.routes) {
@@ -101,7 +101,7 @@ describe("every route", () => {
     }
   });
 
-  it("is limited also where there is nothing", async () => {
+  it("is limited even where the path does not exist", async () => {
     const town = await startTown({ RATE_LIMITS: noneBut() });
     for (const path of ["/nothing", "/oauth/nothing", "/api/nothing", "/.well-known/nothing"]) {
       expect((await fetch(town.base + path)).status, path).toBe(429);

@@ -13,21 +13,21 @@ const fieldsOf = ({ headers }: Response) => ({
   state: parseList(headers.get("ratelimit") ?? ""),
 });
 
-describe("the reader of lists", () => {
+describe("the parser of structured field lists", () => {
   it.each(['"a";q=1, "b";w=-2', '"a\\"b";r=0 , tok/en;x="y"'])("takes %s", (field) => {
     expect(parseList(field)).toHaveLength(2);
   });
 
   it.each(["", '"a', '"a";q', '"a";Q=1', '"a";q=1,', '"a" q=1', '"a";q=1.5', '"ä"', "a=1"])(
-    "refuses %j",
+    "rejects %j",
     (field) => expect(() => parseList(field)).toThrow(/./),
   );
 });
 
 /** draft-ietf-httpapi-ratelimit-headers-11: names are Strings, `q` and `r` are there, `w` and `t` are
  *  seconds; `qu` is requests and `pk` is nobody's business, so both are left out. */
-describe("the fields of limits", () => {
-  it("are lists as the draft wants them, on every kind of answer", async () => {
+describe("the RateLimit fields", () => {
+  it("are lists as the draft specifies, on every kind of answer", async () => {
     const { base } = await startTown();
     const token = await newToken(base);
     const client = await register(base);
@@ -63,8 +63,8 @@ describe("the fields of limits", () => {
   });
 });
 
-describe("limits in MCP", () => {
-  it("refuse a call as they do over REST, in both eras, with when to come again", async () => {
+describe("rate limits over MCP", () => {
+  it("reject a call as over REST, in both eras, with the time to retry", async () => {
     const { base } = await strict("calls-anonymous=2/3600");
     const token = await newToken(base);
     const { eras } = mcpAsks(base, token);
@@ -82,7 +82,7 @@ describe("limits in MCP", () => {
     expect(rest.status).toBe(429);
   });
 
-  it("tell a tool's caller what is limited and when to come again", async () => {
+  it("tell the caller of a tool which limit was exceeded and when to retry", async () => {
     const { base, person } = await strict("alert-change=1/3600");
     const { access_token } = await person().tokens({ scope: "alerts:write signals:read" });
     const { eras } = mcpAsks(base, access_token);
@@ -106,7 +106,7 @@ describe("limits in MCP", () => {
   });
 });
 
-describe("the address that counts", () => {
+describe("the client address for rate limits", () => {
   const spoofs = [
     { "x-forwarded-for": "203.0.113.9" },
     { forwarded: "for=203.0.113.9" },
@@ -115,7 +115,7 @@ describe("the address that counts", () => {
     { "true-client-ip": "203.0.113.9", "x-forwarded": "for=203.0.113.9" },
   ];
 
-  it("is that of the connection where no proxy is set, whatever a caller says", async () => {
+  it("is that of the connection when no proxy is configured, whatever headers say", async () => {
     const { base } = await strict("visits=3/3600");
     const statuses = [];
     for (const headers of spoofs) statuses.push((await fetch(base, { headers })).status);
@@ -125,34 +125,37 @@ describe("the address that counts", () => {
   it.each([
     [1, (spoof: string, own: string) => `${spoof}, ${own}`],
     [2, (spoof: string, own: string) => `${spoof}, ${own}, 10.0.0.1`],
-  ])("is what the proxies wrote where %i are set, whatever stands before", async (hops, chain) => {
-    const { base } = await startTown({
-      RATE_LIMITS: `${LOOSE_LIMITS} visits=2/3600`,
-      TRUST_PROXY: String(hops),
-    });
-    const ask = async (spoof: string, own: string, more: Record<string, string> = {}) => {
-      const headers = { "x-forwarded-for": chain(spoof, own), ...more };
-      return (await fetch(base, { headers })).status;
-    };
-    const own = [];
-    for (const [at, headers] of spoofs.entries()) {
-      own.push(
-        await ask(`203.0.113.${at}, 198.51.100.${at}`, "192.0.2.1", {
-          ...headers,
-          "x-forwarded-for": chain(`203.0.113.${at}`, "192.0.2.1"),
-        }),
-      );
-    }
-    expect(own).toEqual([200, 200, 429, 429, 429]);
-    expect(await ask("192.0.2.1", "192.0.2.2")).toBe(200);
-    // One site of IPv6 is one caller; an IPv4 address is itself when it is mapped.
-    const mapped = [await ask("a", "::ffff:192.0.2.1"), await ask("b", "::ffff:c000:201")];
-    expect(mapped).toEqual([429, 429]);
-    const site = [];
-    for (const last of ["200::1", "2ff::2", "242:0:1:2:3"]) {
-      site.push(await ask("c", `2001:db8:1:${last}`));
-    }
-    expect(site).toEqual([200, 200, 429]);
-    expect(await ask("d", "2001:db8:1:300::1")).toBe(200);
-  });
+  ])(
+    "is what the proxies wrote when %i are configured, whatever precedes it",
+    async (hops, chain) => {
+      const { base } = await startTown({
+        RATE_LIMITS: `${LOOSE_LIMITS} visits=2/3600`,
+        TRUST_PROXY: String(hops),
+      });
+      const ask = async (spoof: string, own: string, more: Record<string, string> = {}) => {
+        const headers = { "x-forwarded-for": chain(spoof, own), ...more };
+        return (await fetch(base, { headers })).status;
+      };
+      const own = [];
+      for (const [at, headers] of spoofs.entries()) {
+        own.push(
+          await ask(`203.0.113.${at}, 198.51.100.${at}`, "192.0.2.1", {
+            ...headers,
+            "x-forwarded-for": chain(`203.0.113.${at}`, "192.0.2.1"),
+          }),
+        );
+      }
+      expect(own).toEqual([200, 200, 429, 429, 429]);
+      expect(await ask("192.0.2.1", "192.0.2.2")).toBe(200);
+      // One site of IPv6 is one caller; an IPv4 address is itself when it is mapped.
+      const mapped = [await ask("a", "::ffff:192.0.2.1"), await ask("b", "::ffff:c000:201")];
+      expect(mapped).toEqual([429, 429]);
+      const site = [];
+      for (const last of ["200::1", "2ff::2", "242:0:1:2:3"]) {
+        site.push(await ask("c", `2001:db8:1:${last}`));
+      }
+      expect(site).toEqual([200, 200, 429]);
+      expect(await ask("d", "2001:db8:1:300::1")).toBe(200);
+    },
+  );
 });

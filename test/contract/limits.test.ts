@@ -50,7 +50,7 @@ describe("a limited route", () => {
     onTestFinished(() => void vi.useRealTimers());
   });
 
-  it("tells what is left with every answer", async () => {
+  it("reports the remaining quota with every answer", async () => {
     const ask = await serve({ limited: [limitBy(limitsOf(two), "apply", byAddress)] });
     const told = [];
     for (let at = 0; at < 3; at += 1) {
@@ -65,7 +65,7 @@ describe("a limited route", () => {
     ]);
   });
 
-  it("refuses with a problem that says what is limited and when to come again", async () => {
+  it("answers with a problem that names the limit and the time to retry", async () => {
     const limits = limitsOf({ apply: { points: 0, windowSeconds: 90 } });
     const ask = await serve({ limited: [limitBy(limits, "apply", byAddress)] });
     const answer = await ask();
@@ -83,7 +83,7 @@ describe("a limited route", () => {
     });
   });
 
-  it("rounds the wait up, so that who waits so long is not too early", async () => {
+  it("rounds the wait up, so that a client that waits that long is not too early", async () => {
     const limits = limitsOf({ apply: { points: 1, windowSeconds: 90 } });
     const ask = await serve({ limited: [limitBy(limits, "apply", byAddress)] });
     await ask();
@@ -93,7 +93,7 @@ describe("a limited route", () => {
     expect(answer.headers.get("ratelimit")).toBe('"apply";r=0;t=2');
   });
 
-  it("counts its quotas in order, no further than to the first that is exceeded", async () => {
+  it("counts its quotas in order, up to the first that is exceeded", async () => {
     const limits = limitsOf({
       apply: { points: 1, windowSeconds: 60 },
       "apply-day": { points: 2, windowSeconds: 86_400 },
@@ -110,7 +110,7 @@ describe("a limited route", () => {
     expect(await limits.look("apply-day", "127.0.0.1")).toMatchObject({ points: 1 });
   });
 
-  it("can be limited by several keys, of which it makes one list", async () => {
+  it("can be limited by several keys, reported in one list", async () => {
     const limits = limitsOf({
       register: { points: 9, windowSeconds: 60 },
       "register-site": { points: 1, windowSeconds: 30 },
@@ -127,7 +127,7 @@ describe("a limited route", () => {
     expect(answer.headers.get("retry-after")).toBe("30");
   });
 
-  it("answers clients of OAuth in the words of their protocol", async () => {
+  it("answers OAuth clients with OAuth error codes", async () => {
     const limits = limitsOf({ token: { points: 0, windowSeconds: 60 } });
     const limited = [limitBy(limits, "token", byAddress)];
     const ask = await serve({ limited, translate: toOAuthError });
@@ -153,12 +153,12 @@ describe("the address that is counted", () => {
     return keys;
   }
 
-  it("is the caller's own where no proxy is expected, whatever it claims", async () => {
+  it("is that of the connection when no proxy is configured, whatever headers say", async () => {
     const claims = [undefined, "203.0.113.1", "203.0.113.2, 203.0.113.3", "unknown", "127.0.0.1"];
     expect(await keysOf(0, claims)).toEqual(claims.map(() => "127.0.0.1"));
   });
 
-  it("is what the one proxy added, whatever stands before it", async () => {
+  it("is what the one proxy appended, whatever precedes it", async () => {
     const claims = [
       "203.0.113.1",
       "198.51.100.9, 203.0.113.1",
@@ -175,7 +175,7 @@ describe("the address that is counted", () => {
     ]);
   });
 
-  it("cannot be changed to get round a limit", async () => {
+  it("cannot be varied to bypass a limit", async () => {
     const ask = await serve({ limited: [limitBy(limitsOf(two), "apply", byAddress)] });
     const statuses = [];
     for (let at = 0; at < 6; at += 1) statuses.push((await ask(`203.0.113.${at}`)).status);
@@ -189,7 +189,7 @@ describe("the address that is counted", () => {
   });
 });
 
-describe("who is over a limit", () => {
+describe("a caller over a limit", () => {
   const strict = (limits: string) => startTown({ RATE_LIMITS: `${LOOSE_LIMITS} ${limits}` });
 
   it("cannot use up the sign-in codes of others", async () => {
@@ -218,7 +218,7 @@ describe("who is over a limit", () => {
     expect(await claim(victim)).toBe(400);
   });
 
-  it("cannot do so on the page for claims either", async () => {
+  it("cannot use up the claim attempts of others on the claim page", async () => {
     const { person } = await strict("claim-user=1/3600 claim-agent=2/3600");
     const [attacker, victim] = [person(), person()];
     const tryCode = async ({ web }: typeof attacker) => {
@@ -231,8 +231,8 @@ describe("who is over a limit", () => {
   });
 });
 
-describe("the keys of an account", () => {
-  it("are made and revoked so often only, for each account", async () => {
+describe("API key management", () => {
+  it("has a rate limit per account", async () => {
     const { person } = await startTown({ RATE_LIMITS: `${LOOSE_LIMITS} key-change=2/3600` });
     const [one, other] = [person(), person()];
     await Promise.all([one.signIn(), other.signIn()]);

@@ -12,7 +12,7 @@ it.each([
   ["ours", NOW],
   ["one that is a year ahead", NOW + 365 * DAY_MS],
 ])(
-  "messages, prints and what cannot be true go 400 days before the newest, by %s clock",
+  "messages, prints and quarantined records expire 400 days before the newest, by %s clock",
   async (_, now) => {
     const state = await openState({
       choice: { folder: temporaryFolder(), databaseUrl: undefined, masterKey: undefined },

@@ -51,7 +51,7 @@ const givingTo = (store: TestStore) => async (data: readonly Observation[]) => {
   await store.records.commit(announcements);
 };
 
-it("history is scored piece by piece, and what was scored before is served until all is", async () => {
+it("history is scored in pieces, and earlier scores are served until it is complete", async () => {
   const store = await openStore(model);
   const give = givingTo(store);
   await give(daysOf("2026-10-01", "2026-11-20"));
@@ -78,7 +78,7 @@ it("history is scored piece by piece, and what was scored before is served until
   expect(scoring.scores()).toEqual((await scoringOf(store)).scores());
 });
 
-describe("a clock that is wrong for a while", () => {
+describe("a clock that is temporarily wrong", () => {
   const DAY_MS = 86_400_000;
 
   /** Records sessions as the leader does, until there is nothing more. @returns The newest. */
@@ -118,7 +118,7 @@ describe("a clock that is wrong for a while", () => {
     expect(scoring.scores()).toEqual((await scoringOf(store)).scores());
   }
 
-  it("is not followed, and nothing is scored or recorded of days that never were", async () => {
+  it("is ignored, and no days that never happened are scored or recorded", async () => {
     const store = await openStore(model);
     let aheadMs = 0;
     await givingTo(store)(daysOf("2025-06-01", "2026-11-20"));
@@ -141,7 +141,7 @@ describe("a clock that is wrong for a while", () => {
     await expectWell(store, scoring);
   });
 
-  it.each([1, 40, 365])("by %d days at the start is made good", async (days) => {
+  it.each([1, 40, 365])("by %d days at startup is corrected", async (days) => {
     const store = await openStore(model);
     const right = store.clock.now;
     await givingTo(store)(daysOf("2025-06-01", "2026-11-20"));

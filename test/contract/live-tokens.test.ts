@@ -58,7 +58,7 @@ const engines = [
   },
 ];
 
-describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({ env }) => {
+describe.for(engines.filter(({ isHere }) => isHere))("live token limits, on $name", ({ env }) => {
   /** A service that allows two in an hour of what is named, and 100,000 of all else. */
   const allowingTwo = async (...quotas: readonly string[]) =>
     startTown({
@@ -67,7 +67,7 @@ describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({
       RATE_LIMITS: [LOOSE_LIMITS, ...quotas.map((quota) => `${quota}=2/3600`)].join(" "),
     });
 
-  it("are so many for an agent that nobody has claimed, from wherever it asks", async () => {
+  it("cap the tokens of an unclaimed agent, across all its addresses", async () => {
     const town = await allowingTwo("token-unclaimed-client");
     for (const by of ways) {
       const agent = { client: await register(town.base), by };
@@ -82,7 +82,7 @@ describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({
     ["token-unclaimed", ["198.51.100.1", "198.51.100.1", "198.51.100.1"]],
     ["token-unclaimed-site", ["2001:db8:1:100::1", "2001:db8:1:200::1", "2001:db8:1:300::1"]],
     ["token-unclaimed-provider", ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:3::1"]],
-  ])("are limited by %s for many such agents", async (quota, [first, second, third]) => {
+  ])("cap the total of many such agents by %s", async (quota, [first, second, third]) => {
     const town = await allowingTwo(quota);
     const agents = ["form", "header", "form", "header"] as const;
     const [one, other, ...late] = await Promise.all(
@@ -96,7 +96,7 @@ describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({
     }
   });
 
-  it("of an agent that asks on and on take nothing from its neighbors", async () => {
+  it("of an agent that keeps requesting do not affect its neighbors", async () => {
     const town = await allowingTwo("token-unclaimed-client", "token-unclaimed-site");
     const client = await register(town.base);
     const asked = ways.map((by) => () => ask(town, { client, by }));
@@ -106,7 +106,7 @@ describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({
     expect((await ask(town, { client: neighbor, by: "form" })).status).toBe(200);
   });
 
-  it("of a claimed agent are counted for it alone", async () => {
+  it("count those of a claimed agent for that agent alone", async () => {
     const town = await allowingTwo("token-client", "token-unclaimed");
     for (const by of ways) {
       const client: Agent["client"] = await register(town.base);
@@ -117,7 +117,7 @@ describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({
     }
   });
 
-  it("are so many for a person, with all their clients and agents", async () => {
+  it("cap those of a person, across all their clients and agents", async () => {
     const town = await allowingTwo("token-account");
     const agents = await Promise.all(
       ways.map(async (by) => ({ client: (await register(town.base)) as Agent["client"], by })),
@@ -134,7 +134,7 @@ describe.for(engines.filter(({ isHere }) => isHere))("live tokens, on $name", ({
     await town.person().tokens({ client });
   });
 
-  it("of a client that many people use are counted for each of them", async () => {
+  it("count those of a shared client for each of its users", async () => {
     const town = await allowingTwo("token-client", "token-unclaimed-client");
     const first = await town.person().tokens();
     const { client_id } = first.client;

@@ -49,7 +49,7 @@ async function followed() {
   };
 }
 
-it("a provider that fails makes its factor stale, then drops it, and nothing else; it recovers alone", async () => {
+it("a failing provider makes only its own factor stale and then missing, and recovers by itself", async () => {
   const { server, get, status, setClock, until, factors } = await followed();
   await setClock("2026-11-21T07:00:00Z");
   await until(async () => {
@@ -101,7 +101,7 @@ it("a provider that fails makes its factor stale, then drops it, and nothing els
   });
 });
 
-it("a session closes with its own bar, which is asked for before it counts", async () => {
+it("a session closes with its own bar, which is requested before the close counts", async () => {
   const { server, get, setClock, until, factors } = await followed();
   await setClock("2026-11-21T07:00:00Z");
   await until(async () => expect((await factors()).momentum.status).toBe("ok"));
@@ -119,7 +119,7 @@ it("a session closes with its own bar, which is asked for before it counts", asy
   });
 });
 
-it("what is followed and has no price yet is not unknown", async () => {
+it("a tracked instrument without a price is not unknown", async () => {
   const served = await serveProviders({
     ids: ["edgar"],
     now: () => +SANDBOX_NOW,

@@ -49,7 +49,7 @@ describe("the market of the sandbox", () => {
 
   verifies(
     ["1/score", "1/signal", "8/score-range"],
-    "gives each one whole score from 0 to 100 and one of three signals",
+    "gives each instrument one whole score from 0 to 100 and one of three signals",
     () => {
       for (const { symbol, score, scoreRaw, signal } of signals) {
         expect(Number.isInteger(score), symbol).toBe(true);
@@ -79,7 +79,7 @@ describe("the market of the sandbox", () => {
       "1/factor-valuation",
       "1/factor-darkpool",
     ],
-    "takes every score apart into four factors whose points add up",
+    "decomposes every score into four factors whose points add up",
     () => {
       for (const { symbol, scoreRaw, factors } of all) {
         expect(Object.keys(factors)).toEqual([...FACTORS]);
@@ -98,7 +98,7 @@ describe("the market of the sandbox", () => {
     },
   );
 
-  it("never gives a missing factor a value, nor hides why it is missing", () => {
+  it("never gives a missing factor a value, and states why it is missing", () => {
     for (const { factors } of all) {
       for (const { z, contribution, confidence, status } of Object.values(factors)) {
         if (z !== null) continue;
@@ -108,7 +108,7 @@ describe("the market of the sandbox", () => {
     }
   });
 
-  it("says in every answer that it is simulated", async () => {
+  it("marks every answer as simulated", async () => {
     for (const path of [
       "/api/signals?limit=1",
       `/api/signals?symbol=${signals[0]?.symbol}`,
@@ -124,7 +124,7 @@ describe("the market of the sandbox", () => {
     }
   });
 
-  it("answers in pages that miss nothing and repeat nothing", async () => {
+  it("paginates without gaps or repeats", async () => {
     const seen: string[] = [];
     let cursor = "";
     do {
@@ -137,7 +137,7 @@ describe("the market of the sandbox", () => {
     expect(seen).toEqual(signals.map(({ symbol }) => symbol));
   });
 
-  it("filters by signal, class and score as they are shown", async () => {
+  it("filters by signal, class and score as displayed", async () => {
     const list = (query: string) => read<{ items: Signal[] }>(`/api/signals?limit=500&${query}`);
     const { items: long } = await list("signal=LONG");
     expect(long.length).toBeGreaterThan(0);
@@ -212,7 +212,7 @@ describe("off-exchange prints", () => {
     }
   });
 
-  it("of a range are those of whole sessions that closed in it", async () => {
+  it("of a range are those of complete sessions that closed in it", async () => {
     const range = "from=2026-11-21T04:40:00Z&to=2026-11-21T04:50:00Z";
     const whole = await read<{ days: { session: string }[] }>(
       `/api/darkpool?symbol=${stock}&view=days&limit=100`,
@@ -223,7 +223,7 @@ describe("off-exchange prints", () => {
     for (const day of days) expect(whole.days).toContainEqual(day);
   });
 
-  it("are told apart from a feed that is not there", async () => {
+  it("are distinguished from a missing feed", async () => {
     const coin = signals.find(({ assetClass }) => assetClass === "crypto");
     const answer = await read<object>(`/api/darkpool?symbol=${coin?.symbol}`);
     expect(answer).toMatchObject({
@@ -233,8 +233,8 @@ describe("off-exchange prints", () => {
   });
 });
 
-describe("time", () => {
-  it("moves the signal on without touching what was recorded", async () => {
+describe("time in the sandbox", () => {
+  it("advances the signal without changing what was recorded", async () => {
     const path = "/api/factors?symbol=ALDER.SIM";
     const before = await read<Factors & { asOf: string }>(path);
     clock.now = new Date(SANDBOX_NOW.getTime() + 60_000);
@@ -244,13 +244,13 @@ describe("time", () => {
     expect(await read(`${path}&asOf=${before.asOf}`)).toEqual(before);
   });
 
-  it("may be asked for up to now, between two sessions too", async () => {
+  it("may be any past instant, between two sessions too", async () => {
     const path = "/api/signals?symbol=ALDER.SIM";
     const now = clock.now.toISOString();
     expect(await read(`${path}&asOf=${now}`)).toEqual(await read(path));
   });
 
-  it("is not there before the record begins, nor after now", async () => {
+  it("is rejected before the record begins and after now", async () => {
     for (const asOf of ["2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"]) {
       const response = await getWith(token, `${base}/api/signals?symbol=ALDER.SIM&asOf=${asOf}`);
       expect(response.status).toBe(422);
@@ -284,7 +284,7 @@ describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", (seed) => {
     directions = now;
   }
 
-  it("shifts a signal somewhere within any ten minutes", () => {
+  it("shifts some signal within any ten minutes", () => {
     const gaps = shiftedAt.map((session, index) => session - (shiftedAt[index - 1] ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(10);
     expect(shiftedAt.at(-1)).toBeGreaterThan(289);
@@ -295,7 +295,7 @@ describe.each([1, 2, 3])("a sandbox with seed %i over 300 sessions", (seed) => {
     expect([...factorStatuses].sort()).toEqual([...FACTOR_STATUSES].sort());
   });
 
-  it("is the same for a process that starts only now", () => {
+  it("is the same for a process that starts later", () => {
     const late = createSnapshotArchive();
     new ScoringEngine(createSandbox({ seed, sessionSeconds: 60 }), late).refresh(
       start + 299 * dayMs,
