@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Caller } from "../auth/caller.ts";
 import type { Repeat } from "../lib/loop.ts";
 import { widestNetwork } from "../limits/address-key.ts";
+import { shareOf } from "../limits/share.ts";
 import { Problem } from "../problem.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -23,7 +24,8 @@ const MAX_OF_ALL = 500;
 const MAX_OF_STRANGERS = 100;
 
 /** Of those of all, and of those of strangers, the part that can be open from one network (/32 of IPv6,
- *  /24 of IPv4): whoever has one may have many addresses and credentials. */
+ *  /24 of IPv4) while no other has any: whoever has one may have many addresses and credentials. The
+ *  share of each network shrinks as the streams of others leave less. */
 const NETWORK_PART = 1 / 2;
 
 /** Seconds after which a caller may try again: to find room, or another process. */
@@ -148,12 +150,13 @@ interface Bound {
   readonly of: string;
 }
 
-/** @throws {Problem} `rate_limited` when so many are open, or of one network its part of them. */
+/** @throws {Problem} `rate_limited` when so many are open, or of one network its share of them. */
 function refuseBeyond({ most, of }: Bound, open: readonly Open[], { network }: Listener): void {
   if (open.length >= most) throw tooMany(`${most} streams are open, of ${of}.`);
   const ofNetwork = open.filter((stream) => stream.network === network).length;
-  const part = most * NETWORK_PART;
-  if (ofNetwork >= part) throw tooMany(`${part} streams of ${of} are open from your network.`);
+  const share = shareOf({ total: most, most: most * NETWORK_PART }, most - open.length);
+  if (ofNetwork >= share)
+    throw tooMany(`${ofNetwork} streams of ${of} are open from your network.`);
 }
 
 const tooMany = (detail: string): Problem =>

@@ -1,3 +1,4 @@
+import { shareOf } from "../../limits/share.ts";
 import {
   afterFailedAttempt,
   allowedAttempts,
@@ -20,7 +21,8 @@ export interface EndpointQueuesOptions<T> {
   readonly onCapacity: () => void;
   /** Attempts that are running or waiting, of all endpoints together. */
   readonly maxTotal: number;
-  /** The same for one owner, so that no owner can take all of them. */
+  /** The same for one owner while no other has any. The share of each owner shrinks as less is left, so
+   *  that few owners cannot take all. */
   readonly maxPerOwner: number;
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
@@ -42,6 +44,8 @@ export class EndpointQueues<T> {
   readonly #options: EndpointQueuesOptions<T>;
   readonly #queues = new Map<string, EndpointQueue<T>>();
   readonly #running = new Set<Promise<void>>();
+  /** Owners that got work in this round, while there was but one place for each. */
+  readonly #served = new Set<string>();
   #isStopped = false;
 
   constructor(options: EndpointQueuesOptions<T>) {
@@ -53,6 +57,12 @@ export class EndpointQueues<T> {
     return this.#options.maxTotal - totalSize(this.#queues.values());
   }
 
+  /** How much of that one owner can get, who has nothing yet. */
+  get share(): number {
+    const { maxTotal, maxPerOwner } = this.#options;
+    return Math.floor(shareOf({ total: maxTotal, most: maxPerOwner }, this.capacity));
+  }
+
   /** Endpoints and owners that must not get more work now. */
   saturated(): readonly string[] {
     const now = this.#options.monotonic();
@@ -60,11 +70,16 @@ export class EndpointQueues<T> {
       if (sizeOf(queue) === 0 && now - queue.lastEndedAt > IDLE_MS) this.#queues.delete(endpoint);
     }
     const endpoints = [...this.#queues].filter(([, queue]) => isFull(queue, now));
-    const owners = new Set([...this.#queues.values()].map(({ owner }) => owner));
-    return [
-      ...endpoints.map(([endpoint]) => endpoint),
-      ...[...owners].filter((owner) => this.#isOwnerFull(owner)),
-    ];
+    const owners = new Set([...this.#fullOwners(), ...this.#served]);
+    return [...endpoints.map(([endpoint]) => endpoint), ...owners];
+  }
+
+  /** Call it when nobody else has work: owners who have had their turn may get more.
+   *  @returns Whether there are any. */
+  nextRound(): boolean {
+    const isNew = this.#served.size > 0;
+    this.#served.clear();
+    return isNew;
   }
 
   /** Starts an attempt, or keeps the work until its endpoint has room. Work for an endpoint whose
@@ -72,6 +87,7 @@ export class EndpointQueues<T> {
   add(work: T, endpoint: string, owner: string): void {
     const queue = this.#queues.get(endpoint) ?? newQueue(owner, this.#options.monotonic());
     this.#queues.set(endpoint, queue);
+    if (this.share <= 1) this.#served.add(owner);
     queue.waiting.push(work);
     this.#start(queue);
   }
@@ -83,9 +99,14 @@ export class EndpointQueues<T> {
     return { waiting, ended: Promise.all(this.#running) };
   }
 
-  #isOwnerFull(owner: string): boolean {
-    const own = [...this.#queues.values()].filter((queue) => queue.owner === owner);
-    return totalSize(own) >= this.#options.maxPerOwner;
+  /** Owners that have their share of the capacity. */
+  #fullOwners(): readonly string[] {
+    const sizes = new Map<string, number>();
+    for (const queue of this.#queues.values()) {
+      sizes.set(queue.owner, (sizes.get(queue.owner) ?? 0) + sizeOf(queue));
+    }
+    const { share } = this;
+    return [...sizes].filter(([, size]) => size >= share).map(([owner]) => owner);
   }
 
   /** Starts as many attempts as the breaker allows. */
@@ -105,13 +126,14 @@ export class EndpointQueues<T> {
     const isProbe = queue.breaker.pauses > 0;
     const outcome = await attempt(work);
     const now = monotonic();
-    const wasFull = isFull(queue, now) || this.capacity === 0 || this.#isOwnerFull(queue.owner);
+    const wasFull = isFull(queue, now) || this.capacity === 0;
+    const fullOwners = this.#fullOwners().length;
     queue.running -= 1;
     queue.lastEndedAt = now;
     if (outcome === "success") queue.breaker = CLOSED;
     if (outcome === "failure") queue.breaker = afterFailedAttempt(queue.breaker, { isProbe, now });
     this.#start(queue);
-    if (wasFull) onCapacity();
+    if (wasFull || this.#fullOwners().length < fullOwners) onCapacity();
   }
 }
 

@@ -12,8 +12,8 @@ import { startReleaseLoop } from "./held-deliveries.ts";
  *  announcement, and announcements may be lost. A tenth of the shortest pause between two attempts. */
 const POLL_EVERY_MS = 500;
 
-/** Attempts of one process that are running or waiting: of all owners, and of one owner, whose
- *  webhooks may all be slow. */
+/** Attempts of one process that are running or waiting: of all owners, and of one owner that is alone,
+ *  whose webhooks may all be slow. */
 const CAPACITY = { maxTotal: 200, maxPerOwner: 40 } as const;
 
 /** Another process may claim a delivery after this many milliseconds: longer than two attempts, the
@@ -84,8 +84,9 @@ export class DeliveryWorker {
   /** Claims some due deliveries. @returns How many, or 0 when there are no more. */
   async #claim(): Promise<number> {
     // At most as many as one endpoint may have running: more would wait here under a lease while
-    // another process could send them.
-    const limit = Math.min(MAX_CONCURRENT_ATTEMPTS, this.#queues.capacity);
+    // another process could send them. All of them may be of one owner.
+    const { capacity, share } = this.#queues;
+    const limit = Math.min(MAX_CONCURRENT_ATTEMPTS, capacity, share);
     if (limit <= 0) return 0;
     const due = await this.#options.records.claimDue(deliveries, {
       limit,
@@ -95,7 +96,8 @@ export class DeliveryWorker {
     for (const delivery of due) {
       this.#queues.add(delivery, endpointGroupIn(delivery.groups), quotaGroupIn(delivery.groups));
     }
-    return due.length < limit ? 0 : due.length;
+    if (due.length === limit) return due.length;
+    return this.#queues.nextRound() ? 1 : 0;
   }
 
   async #attempt(delivery: StoredDelivery) {

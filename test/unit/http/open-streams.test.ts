@@ -206,11 +206,32 @@ describe("streams", () => {
 
   it("are five hundred of all callers", async () => {
     const app = await startStreams();
-    await openFives(app, named("a"), "198.51.100.1");
-    await openFives(app, named("b"), "203.0.113.1");
+    for (let at = 0; at < 500; at++) {
+      const caller = `a${at}`;
+      app.callers.set(caller, reader(caller, { accountId: caller }));
+      const headers = { "x-forwarded-for": `10.${at >> 8}.${at & 255}.1` };
+      expect((await app.open(caller, "", headers)).response.status).toBe(200);
+    }
     expect(await refusedLate(app, "192.0.2.1", "late")).toContain(
       "500 streams are open, of all callers.",
     );
+  });
+
+  it("are left for a new network when five others have all that they can get", async () => {
+    const app = await startStreams();
+    for (const network of [1, 2, 3, 4, 5]) {
+      const headers = { "x-forwarded-for": `198.51.${network}.1` };
+      for (let at = 0; at < 250; at++) {
+        const caller = `a${network}-${at >> 2}`;
+        app.callers.set(caller, reader(caller, { accountId: caller }));
+        const { response, ended } = await app.open(caller, "", headers);
+        if (response.status === 200) continue;
+        await ended;
+        break;
+      }
+    }
+    expect(app.streams.size).toBeLessThan(450);
+    await openFives(app, ["elsewhere"], "203.0.113.1");
   });
 
   it("do not count a caller who left before the answer", async () => {

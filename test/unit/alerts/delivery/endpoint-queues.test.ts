@@ -6,7 +6,7 @@ import {
 } from "../../../../src/alerts/delivery/endpoint-queues.ts";
 
 /** Queues whose attempts end when the test says so. */
-function manualQueues(maxTotal = 200, maxPerOwner = 200) {
+function manualQueues(maxTotal = 200, maxPerOwner = 40) {
   const clock = { now: 0 };
   const running = new Map<string, (outcome: AttemptOutcome) => void>();
   let calls = 0;
@@ -68,6 +68,39 @@ describe("endpoint queues", () => {
     expect(calls()).toBe(1);
   });
 
+  it("keep room for an owner that has nothing while five others take all that they can get", () => {
+    const { queues, add } = manualQueues();
+    const isFull = (owner: string) => queues.saturated().includes(`owner of ${owner}`);
+    for (let at = 0; at < 200; at++) {
+      for (const owner of ["a", "b", "c", "d", "e"]) {
+        if (!isFull(owner)) add(`${owner}${at}`, 1);
+      }
+    }
+    expect(queues.capacity).toBeGreaterThan(50);
+    expect(queues.share).toBeGreaterThanOrEqual(5);
+    expect(isFull("f")).toBe(false);
+  });
+
+  it("report capacity for other owners too, whose share grows when an attempt ends", async () => {
+    const { queues, add, calls, end } = manualQueues(10, 4);
+    add("a1", 1, 2);
+    add("b1", 1, 2);
+    add("c1", 1);
+    expect(queues.saturated()).toEqual(["owner of a", "owner of b"]);
+    await end("c11", "success");
+    expect([queues.saturated(), calls()]).toEqual([[], 1]);
+  });
+
+  it("serve owners in turn when there is but one place for each", async () => {
+    const { queues, add, end } = manualQueues(3, 1);
+    for (const owner of ["a", "b", "c"]) add(owner, 1);
+    await end("a1", "success");
+    expect(queues.saturated()).toContain("owner of a");
+    expect(queues.nextRound()).toBe(true);
+    expect(queues.saturated()).not.toContain("owner of a");
+    expect(queues.nextRound()).toBe(false);
+  });
+
   it("report capacity only if there was none before", async () => {
     const { add, calls, end } = manualQueues();
     add("a", 1, 2, 3, 4);
@@ -79,7 +112,7 @@ describe("endpoint queues", () => {
   });
 
   it("cap the work of all endpoints together", async () => {
-    const { queues, add, calls, end } = manualQueues(3);
+    const { queues, add, calls, end } = manualQueues(3, 2);
     add("a", 1);
     add("b", 1);
     expect(queues.capacity).toBe(1);

@@ -543,6 +543,47 @@ describeStores("the delivery worker", (engine) => {
     expect(hole.received).toHaveLength(5);
   });
 
+  it("delivers for another owner while five have all the attempts that they can get", async () => {
+    const store = await openStore(engine);
+    const [started, busy] = [new Set<string>(), Promise.withResolvers<void>()];
+    const events = new EventEmitter();
+    const answered = Promise.withResolvers<WebhookResponse>();
+    const send: Sender["send"] = ({ body }) => {
+      started.add(JSON.parse(body).data.eventId);
+      events.emit("started");
+      if (started.size === 200) busy.resolve();
+      return answered.promise;
+    };
+    const records: Records = {
+      ...store.records,
+      async claimDue(from, selection) {
+        const due = await store.records.claimDue(from, selection);
+        if (from.name === deliveries.name && due.length === 0) busy.resolve();
+        return due;
+      },
+    };
+    const ownedBy = (accountId: string, url: string) =>
+      hooked({ url, owner: { ...OWNER, id: accountId, accountId } });
+    for (const owner of [1, 2, 3, 4, 5]) {
+      const made = Array.from({ length: 8 }, (_, at) =>
+        ownedBy(`acc_${owner}`, `https://slow-${owner}-${at}.example/`),
+      );
+      await keep(store, ...made);
+      const steps = made.flatMap((alert) => Array.from({ length: 6 }, () => queuedEvent(alert)));
+      await store.records.commit(steps.flat());
+    }
+    startWorker({ ...store, records }, { sender: { send } });
+    await busy.promise;
+    expect(started.size).toBeLessThan(150);
+    store.clock.now += SECOND;
+    const late = ownedBy("acc_late", "https://late.example/");
+    await keep(store, late);
+    await store.records.commit(queuedEvent(late, "msg_late"));
+    while (!started.has("msg_late")) await once(events, "started");
+    expect(started.size).toBeLessThan(150);
+    answered.resolve(OK);
+  });
+
   it("probes an endpoint that has failed five times with one delivery at a time", async () => {
     const store = await openStore(engine);
     const inbox = await receiver({ behaviour: 500 });
