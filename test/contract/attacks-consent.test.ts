@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
+import { grants } from "../../src/auth/accounts/grants.ts";
+import { issuedTo } from "../../src/auth/agents/agent.ts";
+import { replace } from "../../src/store/port/operations.ts";
 import { getWith, type Registered, register, tokenOf } from "../support/agent.ts";
 import { startAuthServer } from "../support/auth-server.ts";
 import { authorizationRequest, registerPublic } from "../support/person.ts";
 import { embedded } from "../support/stores.ts";
-import { createVisitor, exchange, interactionOn, type Visitor } from "../support/visitor.ts";
+import {
+  createVisitor,
+  exchange,
+  fieldsOf,
+  interactionOn,
+  type Visitor,
+} from "../support/visitor.ts";
 
 const GOOD = "https://claude.example/callback";
 const EVIL = "https://evil.example/callback";
@@ -18,11 +27,20 @@ const metadataDocument = {
   token_endpoint_auth_method: "none",
 };
 
+/** The document of a client that changes its mind. */
+const CHANGEABLE_ID = "https://claude.example/changeable.json";
+const changeableDocument = {
+  ...metadataDocument,
+  client_id: CHANGEABLE_ID,
+  redirect_uris: [GOOD],
+};
+
 const { records } = await embedded.open({ now: () => Date.now() });
 const server = await startAuthServer({
   records,
   now: () => new Date(),
-  fetch: async () => Response.json(metadataDocument),
+  fetch: async (url) =>
+    Response.json(String(url) === CHANGEABLE_ID ? changeableDocument : metadataDocument),
 });
 const { local: base } = server;
 
@@ -58,7 +76,11 @@ async function tokensAt(visitor: Visitor, client_id: string, redirect_uri: strin
 }
 
 /** Replaces the redirect addresses of a client (RFC 7592 section 2.2). */
-async function putRedirects(client: Registered, redirect_uris: readonly string[]) {
+const putRedirects = (client: Registered, redirect_uris: readonly string[]) =>
+  putClient(client, { redirect_uris });
+
+/** Updates the registration of a client (RFC 7592 section 2.2). */
+async function putClient(client: Registered, changes: object) {
   const response = await fetch(client.registration_client_uri, {
     method: "PUT",
     headers: {
@@ -67,10 +89,10 @@ async function putRedirects(client: Registered, redirect_uris: readonly string[]
     },
     body: JSON.stringify({
       client_id: client.client_id,
-      redirect_uris,
       grant_types: ["authorization_code", "refresh_token"],
       token_endpoint_auth_method: "none",
       scope: SCOPE,
+      ...changes,
     }),
   });
   expect(response.status).toBe(200);
@@ -152,6 +174,183 @@ describe("a client that changes its redirects", () => {
     const { access_token } = await tokensAt(visitor, client.client_id, GOOD);
     await putRedirects(client, [EVIL, GOOD]);
     expect(await probe(access_token)).toBe(200);
+  });
+});
+
+describe("access that lasts while the person is away", () => {
+  const BRIEF = ["authorization_code"];
+  const LASTING = ["authorization_code", "refresh_token"];
+
+  /** A client without refresh tokens, and a way to give it the grant type. */
+  async function briefByRegistration() {
+    const client = await registerPublic(base, {
+      redirect_uris: [GOOD],
+      grant_types: BRIEF,
+      scope: SCOPE,
+    });
+    return {
+      clientId: client.client_id,
+      extend: async () =>
+        void (await putClient(client, { redirect_uris: [GOOD], grant_types: LASTING })),
+    };
+  }
+
+  async function briefByDocument() {
+    changeableDocument.grant_types = BRIEF;
+    await forgetDocuments();
+    return {
+      clientId: CHANGEABLE_ID,
+      async extend() {
+        changeableDocument.grant_types = LASTING;
+        await forgetDocuments();
+      },
+    };
+  }
+
+  /** Another process reads the document anew. */
+  async function forgetDocuments() {
+    server.useKeys(server.keys());
+  }
+
+  const codeIn = ({ searchParams }: URL) => searchParams.get("code") ?? "";
+
+  async function exchangeCode(client_id: string, code: string, code_verifier: string) {
+    const grant_type = "authorization_code";
+    return exchange(server, { grant_type, client_id, code, redirect_uri: GOOD, code_verifier });
+  }
+
+  const ways = [
+    ["by registration", briefByRegistration],
+    ["by metadata document", briefByDocument],
+  ] as const;
+
+  it.each(ways)("is asked for again before it is given: client %s", async (how, newClient) => {
+    const { clientId, extend } = await newClient();
+    const visitor = await signedIn(`lasting ${how}@example.com`.replaceAll(" ", "-"));
+    const first = request(clientId, { redirect_uri: GOOD });
+    expect(interactionOn(await visitor.open(first.url)).isLasting).toBe(false);
+    const brief = await tokensAt(visitor, clientId, GOOD);
+    expect(brief).not.toHaveProperty("refresh_token");
+
+    await extend();
+    const silent = request(clientId, { redirect_uri: GOOD, prompt: "none" });
+    const { leavesFor } = await visitor.open(silent.url);
+    expect(leavesFor?.searchParams.get("error")).toBe("consent_required");
+    const page = await visitor.open(request(clientId, { redirect_uri: GOOD }).url);
+    expect(page.leavesFor).toBeUndefined();
+    expect(interactionOn(page)).toMatchObject({ isLasting: true, scopes: SCOPE.split(" ") });
+
+    const { refresh_token = "" } = await tokensAt(visitor, clientId, GOOD);
+    const form = { grant_type: "refresh_token", client_id: clientId, refresh_token };
+    expect((await exchange(server, form)).status).toBe(200);
+    expect((await visitor.open(silent.url)).leavesFor?.searchParams.get("code")).toBeTruthy();
+  });
+
+  it.each(ways)("does not come with a code from before: client %s", async (how, newClient) => {
+    const { clientId, extend } = await newClient();
+    const visitor = await signedIn(`early-code ${how}@example.com`.replaceAll(" ", "-"));
+    const { url, verifier } = request(clientId, { redirect_uri: GOOD });
+    const code = codeIn(await visitor.authorize(url));
+    await extend();
+    const { status, body } = await exchangeCode(clientId, code, verifier);
+    expect(status).toBe(200);
+    expect(body).not.toHaveProperty("refresh_token");
+  });
+
+  it.each(ways)(
+    "is not given on a page that was open before: client %s",
+    async (how, newClient) => {
+      const { clientId, extend } = await newClient();
+      const visitor = await signedIn(`open-page ${how}@example.com`.replaceAll(" ", "-"));
+      const { url } = request(clientId, { redirect_uri: GOOD });
+      const page = await visitor.open(url);
+      expect(interactionOn(page).isLasting).toBe(false);
+      await extend();
+      const again = await visitor.answer(page, SCOPE.split(" "));
+      expect(again.leavesFor).toBeUndefined();
+      expect(interactionOn(again)).toMatchObject({ isLasting: true, scopes: SCOPE.split(" ") });
+    },
+  );
+
+  it("covers only the scopes of the page that showed it", async () => {
+    const { clientId, extend } = await briefByRegistration();
+    const visitor = await signedIn("other-scope@example.com");
+    await tokensAt(visitor, clientId, GOOD);
+    await extend();
+    const some = request(clientId, { redirect_uri: GOOD, scope: "signals:read" });
+    await visitor.authorize(some.url);
+    const all = await visitor.open(request(clientId, { redirect_uri: GOOD }).url);
+    expect(interactionOn(all)).toMatchObject({ isLasting: true, scopes: ["factor:read"] });
+  });
+
+  it("ends when the person is asked again without it", async () => {
+    const client = await registerWeb([GOOD]);
+    const clientId = client.client_id;
+    const visitor = await signedIn("no-longer-lasting@example.com");
+    const { refresh_token = "" } = await tokensAt(visitor, clientId, GOOD);
+    const changed = await putClient(client, { redirect_uris: [GOOD], grant_types: BRIEF });
+    const again = request(clientId, { redirect_uri: GOOD, prompt: "consent" });
+    expect(interactionOn(await visitor.open(again.url)).isLasting).toBe(false);
+    await visitor.authorize(again.url);
+    await putClient(changed, { redirect_uris: [GOOD], grant_types: LASTING });
+    const form = { grant_type: "refresh_token", client_id: clientId, refresh_token };
+    expect(await exchange(server, form)).toMatchObject({
+      status: 400,
+      body: { error: "invalid_grant" },
+    });
+  });
+
+  it("is asked for again in a grant from before it was recorded, whose refresh tokens go on", async () => {
+    const { client_id } = await registerWeb([GOOD]);
+    const visitor = await signedIn("before-it-was-recorded@example.com");
+    const { refresh_token = "" } = await tokensAt(visitor, client_id, GOOD);
+    const [grant] = await records.list(grants, { group: issuedTo(client_id), limit: 1 });
+    if (grant === undefined) throw new Error("no grant");
+    const { isLasting: _, ...value } = grant.value;
+    expect(await records.commit([replace(grants, grant, { value })])).toBe(true);
+
+    const silent = request(client_id, { redirect_uri: GOOD, prompt: "none" });
+    const { leavesFor } = await visitor.open(silent.url);
+    expect(leavesFor?.searchParams.get("error")).toBe("consent_required");
+    const form = { grant_type: "refresh_token", client_id, refresh_token };
+    expect((await exchange(server, form)).status).toBe(200);
+  });
+});
+
+describe("a redirect address that a client gave up while its consent page was open", () => {
+  const gone = async (how: string) => {
+    const client = await registerWeb([EVIL]);
+    const visitor = await signedIn(`${how}@example.com`);
+    const { url } = request(client.client_id, { redirect_uri: EVIL });
+    return { client, visitor, page: await visitor.open(url) };
+  };
+
+  it.each([
+    ["allows", SCOPE.split(" ")],
+    ["refuses", "deny"],
+  ] as const)("gets no answer when the person %s", async (how, answer) => {
+    const { client, visitor, page } = await gone(`gone-${how}`);
+    await putRedirects(client, [GOOD]);
+    const { status, leavesFor } = await visitor.answer(page, answer);
+    expect([status, leavesFor]).toEqual([400, undefined]);
+    const group = issuedTo(client.client_id);
+    expect(await records.list(grants, { group, limit: 1 })).toEqual([]);
+  });
+
+  it.each([
+    ["allowed", SCOPE.split(" ")],
+    ["refused", "deny"],
+  ] as const)("gets no answer when the person had just %s", async (how, answer) => {
+    const { client, visitor, page } = await gone(`just-${how}`);
+    const decided = await fetch(page.url, {
+      method: "POST",
+      headers: { cookie: visitor.cookie(page.url) },
+      body: new URLSearchParams(fieldsOf(answer) as [string, string][]),
+      redirect: "manual",
+    });
+    await putRedirects(client, [GOOD]);
+    const { status, leavesFor } = await visitor.open(decided.headers.get("location") ?? "");
+    expect([status, leavesFor]).toEqual([400, undefined]);
   });
 });
 

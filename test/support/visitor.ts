@@ -18,10 +18,12 @@ export interface Visitor {
   /** @returns The id of the account. */
   signIn(email?: string): Promise<string>;
   signOut(): Promise<void>;
-  /** Cookie header, to be used beside the browser. */
-  cookie(): string;
+  /** Cookie header, to be used beside the browser. @param target Absent: the whole site. */
+  cookie(target?: URL): string;
   /** Follows an authorization request to where the person is asked, or to the client. */
   open(request: string | URL): Promise<WebPage>;
+  /** Answers on the page where they are asked. @returns Where the browser comes to. */
+  answer(page: WebPage, answer: "deny" | readonly string[]): Promise<WebPage>;
   /** Follows one to the end. @returns Where the browser is sent. */
   authorize(request: string | URL, answer?: Answer): Promise<URL>;
 }
@@ -34,25 +36,29 @@ export function createVisitor({ local }: Pick<AuthServer, "local">): Visitor {
   const web = createWeb(local);
   const send = (path: string, fields: readonly (readonly [string, string])[] = []) =>
     web.submit({ action: new URL(path, local).href, fields });
+  const answer: Visitor["answer"] = (page, given) => send(page.url.pathname, fieldsOf(given));
   return {
     signIn: async (email = "person@example.com") =>
       JSON.parse((await send("/sign-in", [["email", email]])).html),
     signOut: async () => void (await send("/sign-out")),
-    cookie: () => web.cookie(),
+    cookie: (target) => web.cookie(target),
     open: (request) => web.get(request),
-    async authorize(request, answer) {
+    answer,
+    async authorize(request, given) {
       const page = await web.get(request);
       if (page.leavesFor !== undefined) return page.leavesFor;
       const { prompt, scopes } = interactionOn(page);
       if (prompt !== "consent") throw new Error(`nobody is asked: ${page.html}`);
-      const { leavesFor, html } = await send(page.url.pathname, fieldsOf(answer ?? scopes));
+      const { leavesFor, html } = await answer(page, given ?? scopes);
       if (leavesFor === undefined) throw new Error(`consent led nowhere: ${html}`);
       return leavesFor;
     },
   };
 }
 
-function fieldsOf(answer: "deny" | readonly string[]): readonly (readonly [string, string])[] {
+export function fieldsOf(
+  answer: "deny" | readonly string[],
+): readonly (readonly [string, string])[] {
   if (answer === "deny") return [["decision", "deny"]];
   return [["decision", "allow"], ...answer.map((scope) => ["scope", scope] as const)];
 }

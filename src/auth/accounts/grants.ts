@@ -22,6 +22,10 @@ export interface GrantRecord extends GrantedScopes {
   /** Origins of redirect URIs that the person approved (`redirectOrigin`). Absent in older
    *  grants, for which they are asked again. */
   readonly redirectOrigins?: readonly string[];
+  /** Whether the last consent page said that the access lasts while the person is away, so that the
+   *  client may have refresh tokens; absent in grants from before this was kept, for which they are
+   *  asked again. */
+  readonly isLasting?: boolean;
 }
 
 /** Grants by id. */

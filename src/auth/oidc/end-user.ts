@@ -2,6 +2,7 @@ import {
   type AccessToken,
   type ClientCredentials,
   type Configuration,
+  errors,
   interactionPolicy,
   type KoaContextWithOIDC,
   type Provider,
@@ -10,6 +11,7 @@ import type { Accounts } from "../accounts/accounts.ts";
 import type { Session } from "../accounts/browser-sessions.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 import type { Agent } from "../agents/agent.ts";
+import { approvesLasting, requestsLasting } from "./consent.ts";
 import { approvesRedirect } from "./redirect-uris.ts";
 import { stateOf } from "./request-state.ts";
 
@@ -31,10 +33,26 @@ export function accountFinder({ accounts }: People): Configuration["findAccount"
 /** Reason of the consent prompt: the person has not approved answers at this origin. */
 export const UNAPPROVED_REDIRECT = "redirect_not_approved";
 
+/** Reason of the consent prompt: the person has not approved access that lasts. */
+export const UNAPPROVED_LASTING = "lasting_not_approved";
+
+/** Whether a client requests access that lasts. */
+const requestsLastingIn = ({ oidc }: KoaContextWithOIDC): boolean =>
+  requestsLasting(oidc.client, oidc.params?.scope);
+
+/** A client can give up a redirect URI while a page is open, and oidc-provider checks it only
+ *  before the first. @throws `invalid_redirect_uri` */
+function checkRedirect({ oidc }: KoaContextWithOIDC): void {
+  if (oidc.client?.redirectUriAllowed(String(oidc.params?.redirect_uri)) === true) return;
+  throw new errors.InvalidRedirectUri();
+}
+
 /** Prompts a person as oidc-provider does and, in addition: to sign in whenever nobody, or
  *  somebody else, is signed in at the browser, since a sign-in is for the whole service and not
  *  for one request; and to consent whenever the redirect URI is at an origin that the consent
- *  page has not shown them for this client. */
+ *  page has not shown them for this client, or the client requests access that lasts and the page
+ *  has not said so. What the page says is fixed when the prompt begins, and checked again when the
+ *  request goes on. */
 export function promptPolicy(): readonly interactionPolicy.Prompt[] {
   const policy = interactionPolicy.base();
   policy.get("login")?.checks.add(
@@ -43,22 +61,31 @@ export function promptPolicy(): readonly interactionPolicy.Prompt[] {
       "nobody is signed in here",
       "login_required",
       (ctx) => {
+        checkRedirect(ctx);
         const { accountId } = stateOf(ctx);
         return accountId === undefined || ctx.oidc.account?.accountId !== accountId;
       },
     ),
   );
-  policy
-    .get("consent")
-    ?.checks.add(
-      new interactionPolicy.Check(
-        UNAPPROVED_REDIRECT,
-        "the person has not approved this redirect address",
-        "consent_required",
-        ({ oidc }) =>
-          !approvesRedirect(oidc.grant as GrantRecord, String(oidc.params?.redirect_uri)),
-      ),
-    );
+  const consent = policy.get("consent");
+  if (consent === undefined) throw new Error("oidc-provider has no consent prompt");
+  consent.details = (ctx) => ({ isLasting: requestsLastingIn(ctx) });
+  consent.checks.add(
+    new interactionPolicy.Check(
+      UNAPPROVED_REDIRECT,
+      "the person has not approved this redirect address",
+      "consent_required",
+      ({ oidc }) => !approvesRedirect(oidc.grant as GrantRecord, String(oidc.params?.redirect_uri)),
+    ),
+  );
+  consent.checks.add(
+    new interactionPolicy.Check(
+      UNAPPROVED_LASTING,
+      "the person has not approved access that lasts",
+      "consent_required",
+      (ctx) => requestsLastingIn(ctx) && !approvesLasting(ctx.oidc.grant as GrantRecord),
+    ),
+  );
   return policy;
 }
 

@@ -54,7 +54,9 @@ function responseIn({ searchParams, hash }: URL): Readonly<Record<string, string
 }
 
 async function mayLeave(ctx: KoaContextWithOIDC, provider: Provider): Promise<boolean> {
-  const { params = ctx.query, entities } = ctx.oidc;
+  const { params = ctx.query, entities, client } = ctx.oidc;
+  // The client can have given it up since the request began.
+  if (client?.redirectUriAllowed(String(params.redirect_uri)) !== true) return false;
   // Only the page where the person refused leads to this response.
   const hasRefused = entities.Interaction?.result?.error !== undefined;
   if (params.prompt === "none" || hasRefused) return true;

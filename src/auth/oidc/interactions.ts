@@ -3,7 +3,7 @@ import { errors, type Provider } from "oidc-provider";
 import type { Session } from "../accounts/browser-sessions.ts";
 import { isScope, scopeNames } from "../scopes.ts";
 import { decideOn } from "./consent.ts";
-import { UNAPPROVED_REDIRECT } from "./end-user.ts";
+import { UNAPPROVED_LASTING, UNAPPROVED_REDIRECT } from "./end-user.ts";
 import { hasMetadataDocument } from "./metadata-documents.ts";
 import { redirectOrigin } from "./redirect-uris.ts";
 import { withRequestState } from "./request-state.ts";
@@ -59,7 +59,7 @@ export interface Interactions {
 type Details = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
 /** Reasons of the consent prompt for which every scope is asked again. */
-const afresh = ["consent_prompt", "native_client_prompt", UNAPPROVED_REDIRECT];
+const afresh = ["consent_prompt", "native_client_prompt", UNAPPROVED_REDIRECT, UNAPPROVED_LASTING];
 
 /** @param provider Gives the authorization server of the moment. */
 export function createInteractions(provider: () => Provider): Interactions {
@@ -109,14 +109,22 @@ async function unlessOver<T>(act: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** The client of a request. @throws `invalid_redirect_uri` when it is gone, or has given up the
+ *  redirect URI. */
+async function clientOf({ Client }: Provider, { params }: Details) {
+  const client = await Client.find(String(params.client_id));
+  if (client?.redirectUriAllowed(String(params.redirect_uri)) === true) return client;
+  throw new errors.InvalidRedirectUri();
+}
+
 async function interactionOf(
-  { Client }: Provider,
+  provider: Provider,
   details: Details,
 ): Promise<Interaction | undefined> {
   const { uid, prompt, params, result } = details;
-  const client = await Client.find(String(params.client_id));
+  const client = await clientOf(provider, details);
   // A refusal is final, also while the application has not been told.
-  if (client === undefined || result?.error !== undefined) return undefined;
+  if (result?.error !== undefined) return undefined;
   const { clientId, clientName: name } = client;
   const personal = scopeNames(String(params.scope ?? "")).filter((scope) => !isScope(scope));
   return {
@@ -133,10 +141,14 @@ async function interactionOf(
     personal,
     isKnown: details.grantId !== undefined,
     isRedirectApproved: !prompt.reasons.includes(UNAPPROVED_REDIRECT),
-    isLasting: personal.includes("offline_access") || client.grantTypeAllowed("refresh_token"),
+    isLasting: isLastingIn(details),
     signedInSince: signedInSince(details),
   };
 }
+
+/** Whether the page says that the access lasts: as it was when the person was prompted, whatever the
+ *  client has made of its registration since. */
+const isLastingIn = ({ prompt }: Details): boolean => prompt.details.isLasting === true;
 
 /** The scopes to be decided on. */
 function openScopes({ prompt, params }: Details): readonly string[] {
@@ -155,14 +167,15 @@ function signedInSince({ prompt, params, iat }: Details): number {
 }
 
 /** Records what a person decided. @returns Id of the grant. @throws `invalid_grant` when the
- *  grant was changed or ended meanwhile. */
+ *  grant was changed or ended meanwhile; `invalid_redirect_uri` as `clientOf` does. */
 async function decide(
-  { Grant }: Provider,
+  provider: Provider,
   details: Details,
   allowed: readonly string[],
 ): Promise<string> {
+  const { Grant } = provider;
   const { grantId, session, params } = details;
-  const clientId = String(params.client_id);
+  const { clientId } = await clientOf(provider, details);
   const known = grantId === undefined ? undefined : await Grant.find(grantId);
   const grant = known ?? new Grant({ accountId: session?.accountId, clientId });
   decideOn(grant, {
@@ -171,6 +184,7 @@ async function decide(
     open: openScopes(details),
     allowed,
     redirectOrigin: redirectOrigin(String(params.redirect_uri)),
+    isLasting: isLastingIn(details),
   });
   // A decision is good for as long as a first one.
   delete grant.exp;

@@ -12,6 +12,7 @@ import { type Scope, scopes } from "../scopes.ts";
 import { isSecretOf } from "../secrets.ts";
 import { checkAssertionEnd } from "./client-keys.ts";
 import { clientMetadata, confidentialGrants, idTokenAlgorithms } from "./client-metadata.ts";
+import { keepApprovals, refreshTokenPolicy } from "./consent.ts";
 import {
   accountFinder,
   extraTokenClaims,
@@ -23,7 +24,7 @@ import { delegateRefusals, holdErrorRedirects } from "./error-redirects.ts";
 import { commitIssuances } from "./issuance.ts";
 import { registerJwtBearer } from "./jwt-bearer.ts";
 import { documentClients, type Fetch, limitedFetch } from "./metadata-documents.ts";
-import { isAllowedRedirect, keepRedirectOrigins } from "./redirect-uris.ts";
+import { isAllowedRedirect } from "./redirect-uris.ts";
 import { keepRefreshTokenFamilies } from "./refresh-token-families.ts";
 import { adaptRegistration, newClientId } from "./registration-endpoint.ts";
 import { personalScopes, resourceIndicators } from "./resources.ts";
@@ -117,8 +118,7 @@ function tokens(people: People): Configuration {
     findAccount: accountFinder(people),
     // A grant lasts until the person or the client ends it, not until a browser is closed.
     expiresWithSession: () => false,
-    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed("refresh_token"),
-    rotateRefreshToken: true,
+    ...refreshTokenPolicy,
     pkce: { required: () => true },
   };
 }
@@ -199,7 +199,7 @@ export function createProvider(options: ProviderOptions): Provider {
   holdClients(provider);
   followSignIn(provider, options);
   registerJwtBearer(provider, { ...options, ...context });
-  keepRedirectOrigins(provider);
+  keepApprovals(provider);
   keepRefreshTokenFamilies(provider);
   delegateRefusals(provider);
   correctResponses(provider, onError);

@@ -1,4 +1,4 @@
-import type { AdapterPayload, Provider } from "oidc-provider";
+import type { AdapterPayload } from "oidc-provider";
 import { isLoopbackHost } from "../../lib/loopback.ts";
 import type { GrantRecord } from "../accounts/grants.ts";
 
@@ -40,11 +40,4 @@ export function haveSameRedirects(
   { redirect_uris: after = [] }: AdapterPayload,
 ): boolean {
   return before.every((uri) => after.includes(uri)) && after.every((uri) => before.includes(uri));
-}
-
-/** Makes oidc-provider store the approved origins with a grant: it stores only members that it
- *  knows. */
-export function keepRedirectOrigins({ Grant }: Provider): void {
-  const { IN_PAYLOAD } = Grant as unknown as { readonly IN_PAYLOAD: readonly string[] };
-  Object.defineProperty(Grant, "IN_PAYLOAD", { value: [...IN_PAYLOAD, "redirectOrigins"] });
 }
